@@ -1,0 +1,1 @@
+"""The four judgements behind one protocol (stages.ports.Reasoner)."""

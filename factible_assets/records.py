@@ -1,0 +1,459 @@
+"""The rows that cross a door: one class per warehouse table, and nothing else.
+
+What belongs here: pydantic records, the closed vocabularies of their columns, and the rules that
+hold for one row alone (ranges, fields that require each other). What does not: rules over several
+rows (stages), SQL (warehouse), identifiers' derivation (stages.ids).
+
+Every record is frozen and rejects unknown fields. The warehouse adds `run_id` and `checked_at` to
+each row when it writes; records do not carry them. A field named in `volatile` (a latency, a time
+of retrieval) does not take part in an asset's data version.
+
+All times are timezone-aware UTC; all scores are in [0, 1]; all text offsets count Unicode code
+points in the raw text that is stored, half-open as in Python slices.
+"""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Score = Annotated[float, Field(ge=0.0, le=1.0)]
+"""A score from 0 (none) to 1 (full)."""
+
+Seconds = Annotated[float, Field(ge=0.0)]
+"""A non-negative number of seconds."""
+
+Count = Annotated[int, Field(ge=0)]
+"""A non-negative count."""
+
+Status = Literal["ok", "no_evidence", "infra_error", "skipped"]
+"""What became of one piece of work.
+
+`ok`: done, with a result. `no_evidence`: done, and there was nothing to find. `infra_error`: not
+done, because a service failed; `reason` says which and how. `skipped`: not attempted, by a rule
+that `reason` names. An outage is never data: only `ok` rows carry a stance.
+"""
+
+Stance = Literal["supports", "refutes", "mixed", "unclear"]
+"""How evidence, or a verdict, stands to a claim."""
+
+Rating = Literal["high", "medium", "low", "very_low", "unknown"]
+"""How reliable a source is held to be."""
+
+SourceClass = Literal[
+    "academic",
+    "government",
+    "news",
+    "encyclopedia",
+    "fact_checker",
+    "satire",
+    "social",
+    "blog",
+    "shop",
+    "video",
+    "organisation",
+    "unknown",
+]
+"""What kind of publisher stands behind a domain."""
+
+QueryType = Literal["direct", "alternative", "source", "context"]
+"""The four search strategies (Factible, section 1.3.3, table 4)."""
+
+Confidence = Literal["low", "medium", "high"]
+"""How sure a verdict is, in the words that a report uses."""
+
+Basis = Literal["embedded", "llm"]
+"""Who judged: the embedded engine (an automatic leaning) or a language model."""
+
+RetrievedVia = Literal["scraped", "browser", "pdf", "archive", "snippet"]
+"""By which way a page's text was obtained."""
+
+TranscriptKind = Literal["manual", "generated", "unknown"]
+"""Whether captions were written by a person or by a speech recogniser."""
+
+
+class Record(BaseModel):
+    """The base of every row: immutable, and strict about its fields."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    table: ClassVar[str]
+    """The warehouse table that holds rows of this class."""
+
+    volatile: ClassVar[frozenset[str]] = frozenset()
+    """Fields that may differ between two runs with the same outcome."""
+
+
+class Video(Record):
+    """A video of the corpus. `video_id` is also its partition key."""
+
+    table: ClassVar[str] = "videos"
+
+    video_id: str = Field(min_length=1, max_length=128)
+    title: str
+    url: str | None = None
+    channel: str | None = None
+    duration_seconds: Seconds | None = None
+    published_on: date | None = None
+    language: str | None = None
+    category: str | None = None
+    tags: tuple[str, ...] = ()
+    notes: str | None = None
+    corpus: str | None = Field(default=None, description="The corpus file that lists the video.")
+
+
+class Transcript(Record):
+    """The raw text that was said, exactly as stored; every offset indexes `text`."""
+
+    table: ClassVar[str] = "transcripts"
+
+    video_id: str
+    text: str = Field(min_length=1)
+    language: str | None = None
+    kind: TranscriptKind = "unknown"
+    provider: str = Field(description="Where the transcript came from, such as file or youtube.")
+    content_hash: str = Field(description="SHA-256 of the text, hexadecimal.")
+
+
+class TranscriptSegment(Record):
+    """One timed caption. Untimed transcripts have no segments."""
+
+    table: ClassVar[str] = "transcript_segments"
+
+    video_id: str
+    position: Count
+    start_seconds: Seconds
+    duration_seconds: Seconds
+    char_start: Count
+    char_end: Count
+
+    @model_validator(mode="after")
+    def _span_is_ordered(self) -> Self:
+        if self.char_end < self.char_start:
+            raise ValueError("char_end lies before char_start")
+        return self
+
+
+class Claim(Record):
+    """A check-worthy factual statement that the video makes."""
+
+    table: ClassVar[str] = "claims"
+
+    claim_id: str
+    video_id: str
+    rank: int = Field(ge=1, description="1 is the most important claim of the video.")
+    text: str = Field(min_length=1)
+    importance: Score = Field(description="How much the video's thesis rests on the claim.")
+    extraction_confidence: Score
+    category: str | None = None
+    context: str | None = Field(default=None, description="Background needed to read the claim.")
+    thesis: str | None = Field(default=None, description="The video's thesis, in at most 25 words.")
+    char_start: Count | None = None
+    char_end: Count | None = None
+    match_score: Score | None = Field(
+        default=None, description="Similarity of the claim to transcript[char_start:char_end]."
+    )
+    start_seconds: Seconds | None = None
+    end_seconds: Seconds | None = None
+    basis: Basis
+
+    @model_validator(mode="after")
+    def _location_is_whole(self) -> Self:
+        known = [self.char_start is None, self.char_end is None, self.match_score is None]
+        if any(known) and not all(known):
+            raise ValueError("char_start, char_end and match_score come together or not at all")
+        if self.char_start is not None and self.char_end is not None:
+            if self.char_end <= self.char_start:
+                raise ValueError("char_end must lie after char_start")
+        elif self.start_seconds is not None:
+            raise ValueError("a claim that was not located has no time")
+        return self
+
+
+class Query(Record):
+    """A web search that looks for evidence on one claim.
+
+    A claim whose queries could not be written because a service failed has one row with
+    `status = infra_error` and an empty text.
+    """
+
+    table: ClassVar[str] = "queries"
+
+    query_id: str
+    claim_id: str
+    video_id: str
+    rank: int = Field(ge=1, description="Order in which the claim's queries are tried, from 1.")
+    text: str
+    query_type: QueryType
+    priority: int = Field(ge=1, le=5, description="1 is always asked, 5 only for completeness.")
+    seeks_opposite: bool = Field(
+        default=False, description="Whether the query looks for the contrary of the claim."
+    )
+    basis: Basis
+    status: Status = "ok"
+    reason: str | None = None
+
+
+class Search(Record):
+    """One question put to one search provider for one page of results, and how it ended.
+
+    `no_evidence` means that the provider answered and had no results.
+    """
+
+    table: ClassVar[str] = "searches"
+    volatile: ClassVar[frozenset[str]] = frozenset({"latency_seconds"})
+
+    query_id: str
+    claim_id: str
+    video_id: str
+    provider: str
+    page: int = Field(ge=1)
+    hit_count: Count
+    latency_seconds: Seconds
+    status: Status
+    reason: str | None = None
+
+
+class SearchHit(Record):
+    """One search result, before anything is fetched."""
+
+    table: ClassVar[str] = "search_hits"
+
+    hit_id: str
+    query_id: str
+    claim_id: str
+    video_id: str
+    provider: str
+    page: int = Field(ge=1)
+    rank: int = Field(ge=1, description="Position in the provider's answer, counted over pages.")
+    title: str
+    url: str = Field(description="As the provider gave it.")
+    canonical_url: str
+    domain: str = Field(description="The registrable domain.")
+    snippet: str
+    published_on: date | None = None
+
+
+class ReliabilityRating(Record):
+    """How reliable one domain is held to be, and why."""
+
+    table: ClassVar[str] = "reliability_ratings"
+    volatile: ClassVar[frozenset[str]] = frozenset({"domain_age_years"})
+
+    video_id: str
+    domain: str
+    rating: Rating
+    score: Score
+    source_class: SourceClass
+    bias: str | None = None
+    datasets: tuple[str, ...] = Field(default=(), description="The rating sets that list it.")
+    listed_as: str | None = Field(
+        default=None, description="The listed domain that decided, if it is a parent."
+    )
+    reasons: tuple[str, ...]
+    domain_age_years: float | None = Field(default=None, ge=0)
+    status: Status = Field(default="ok", description="infra_error: the domain age is missing.")
+
+
+class Page(Record):
+    """One attempt to obtain one page. The text is kept once per content, in `page_texts`.
+
+    `ok`: there is text. `no_evidence`: the site answered and offers nothing to read (gone,
+    forbidden, a bot wall, empty), which asking again will not change. `infra_error`: the fetch
+    itself failed and may succeed another time.
+    """
+
+    table: ClassVar[str] = "pages"
+    volatile: ClassVar[frozenset[str]] = frozenset({"retrieved_at", "latency_seconds"})
+
+    page_id: str
+    video_id: str
+    canonical_url: str
+    final_url: str | None = None
+    domain: str
+    status: Status
+    reason: str | None = None
+    http_status: int | None = None
+    via: RetrievedVia | None = None
+    title: str | None = None
+    author: str | None = None
+    published_on: date | None = None
+    content_hash: str | None = Field(default=None, description="Key into page_texts.")
+    byte_count: Count | None = None
+    retrieved_at: datetime
+    latency_seconds: Seconds = 0.0
+    etag: str | None = None
+    last_modified: str | None = None
+
+    @model_validator(mode="after")
+    def _readable_page_has_text(self) -> Self:
+        if (self.status == "ok") != (self.content_hash is not None):
+            raise ValueError("exactly the pages with status ok have a content_hash")
+        return self
+
+
+class PageText(Record):
+    """The text of a page, stored once however often and for whichever claim it is read."""
+
+    table: ClassVar[str] = "page_texts"
+
+    content_hash: str = Field(description="SHA-256 of the text, hexadecimal.")
+    text: str = Field(min_length=1)
+
+
+class Evidence(Record):
+    """What one page says about one claim, or why it could not be asked.
+
+    A quote is stored only if it stands in the page's text: `page_texts.text[quote_start:quote_end]`
+    is the quote, character by character.
+    """
+
+    table: ClassVar[str] = "evidence"
+
+    evidence_id: str
+    claim_id: str
+    video_id: str
+    hit_id: str
+    query_id: str
+    canonical_url: str
+    domain: str
+    title: str
+    status: Status
+    reason: str | None = None
+    stance: Stance | None = None
+    stance_confidence: Score | None = None
+    relevance: Score | None = None
+    quote: str | None = None
+    quote_start: Count | None = None
+    quote_end: Count | None = None
+    summary: str | None = None
+    page_id: str | None = None
+    content_hash: str | None = None
+    via: RetrievedVia | None = None
+    published_on: date | None = None
+    rating: Rating
+    rating_score: Score
+    bias: str | None = None
+    source_class: SourceClass = "unknown"
+    origin: str | None = Field(
+        default=None, description="Sources with the same origin tell one and the same story."
+    )
+    rejected_quotes: Count = Field(
+        default=0, description="Quotes offered by the reasoner that stand nowhere in the page."
+    )
+    basis: Basis | None = None
+
+    @model_validator(mode="after")
+    def _only_read_evidence_has_a_stance(self) -> Self:
+        if (self.status == "ok") != (self.stance is not None):
+            raise ValueError("exactly the evidence with status ok has a stance")
+        if self.status != "ok" and self.reason is None:
+            raise ValueError("evidence that is not ok says why")
+        quote_parts = (self.quote is None, self.quote_start is None, self.quote_end is None)
+        if any(quote_parts) and not all(quote_parts):
+            raise ValueError("quote, quote_start and quote_end come together or not at all")
+        return self
+
+
+class Verdict(Record):
+    """What the evidence says of one claim, and how sure that is.
+
+    `complete` verdicts always have a stance; `incomplete` ones never do: services failed, and what
+    is missing could change the answer.
+    """
+
+    table: ClassVar[str] = "verdicts"
+
+    claim_id: str
+    video_id: str
+    rank: int = Field(ge=1, description="Order in the report: best evidence quality first.")
+    status: Literal["complete", "incomplete"]
+    evidence_status: Literal["ok", "no_evidence", "infra_error"]
+    reason: str | None = None
+    stance: Stance | None = None
+    confidence: Confidence | None = None
+    confidence_score: Score | None = None
+    summary: str
+    vote_stance: Stance | None = Field(
+        default=None, description="The reliability-weighted vote over the evidence's stances."
+    )
+    vote_margin: float | None = Field(default=None, ge=-1.0, le=1.0)
+    reasoner_stance: Stance | None = Field(
+        default=None, description="The reasoner's own verdict, kept beside the vote."
+    )
+    disagreement: bool = Field(
+        default=False, description="Whether the vote and the reasoner differ."
+    )
+    evidence_quality: Score
+    supporting: Count
+    refuting: Count
+    mixed: Count
+    unclear: Count
+    independent_origins: Count
+    missing: Count = Field(description="Sources that could not be read because services failed.")
+    basis: Basis
+
+    @model_validator(mode="after")
+    def _only_complete_verdicts_have_a_stance(self) -> Self:
+        judged = (self.stance is not None, self.confidence is not None)
+        if any(judged) != all(judged) or all(judged) != (self.status == "complete"):
+            raise ValueError("exactly the complete verdicts have a stance and a confidence")
+        if self.status == "incomplete" and self.reason is None:
+            raise ValueError("an incomplete verdict says why")
+        return self
+
+
+class LlmCall(Record):
+    """One call of a language model, with the usage that its API reported."""
+
+    table: ClassVar[str] = "llm_calls"
+    volatile: ClassVar[frozenset[str]] = frozenset({"call_id", "latency_seconds", "cache_hit"})
+
+    call_id: str
+    video_id: str
+    stage: Literal["claims", "queries", "evidence", "verdicts"]
+    claim_id: str | None = None
+    query_id: str | None = None
+    canonical_url: str | None = None
+    provider: str
+    model: str
+    prompt_version: str
+    attempt: int = Field(ge=1)
+    input_tokens: Count
+    output_tokens: Count
+    cost_usd: float = Field(ge=0)
+    latency_seconds: Seconds
+    cache_hit: bool = False
+    outcome: Literal["ok", "invalid", "truncated", "refused", "infra_error"]
+    reason: str | None = None
+
+
+ALL_RECORDS: tuple[type[Record], ...] = (
+    Video,
+    Transcript,
+    TranscriptSegment,
+    Claim,
+    Query,
+    Search,
+    SearchHit,
+    ReliabilityRating,
+    Page,
+    PageText,
+    Evidence,
+    Verdict,
+    LlmCall,
+)
+"""Every record class, in the order in which a video fills their tables."""
+
+ASSET_RECORDS: dict[str, tuple[type[Record], ...]] = {
+    "transcripts": (Video, Transcript, TranscriptSegment),
+    "claims": (Claim, LlmCall),
+    "queries": (Query, LlmCall),
+    "search_hits": (Search, SearchHit),
+    "reliability_ratings": (ReliabilityRating,),
+    "evidence": (Page, PageText, Evidence, LlmCall),
+    "verdicts": (Verdict, LlmCall),
+}
+"""Which asset writes which tables. `llm_calls` is shared: each asset owns the rows of its stage."""

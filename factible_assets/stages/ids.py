@@ -1,0 +1,57 @@
+"""Stable identifiers: the same thing gets the same id in every run.
+
+What belongs here: the derivation of every id. What does not: URL forms (urls.py).
+
+An id is a one-letter kind and the first 16 hexadecimal digits of a SHA-256 over its parts, which
+are joined by the unit separator so that no two lists of parts collide by concatenation.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+
+_SEPARATOR = "\x1f"
+_DIGITS = 16
+
+
+def normalise_text(text: str) -> str:
+    """Fold what must not change an id: Unicode form, case, white space, closing punctuation."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return re.sub(r"\s+", " ", folded).strip().rstrip(".!?…").rstrip()
+
+
+def content_hash(text: str) -> str:
+    """Return the SHA-256 of a text in hexadecimal."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def claim_id(video_id: str, claim_text: str) -> str:
+    """Identify a claim by its video and its wording."""
+    return _derive("c", video_id, normalise_text(claim_text))
+
+
+def query_id(claim: str, query_text: str) -> str:
+    """Identify a query by its claim and its wording."""
+    return _derive("q", claim, normalise_text(query_text))
+
+
+def hit_id(query: str, canonical_url: str) -> str:
+    """Identify a search hit by its query and its canonical URL."""
+    return _derive("h", query, canonical_url)
+
+
+def page_id(canonical_url: str, page_hash: str | None) -> str:
+    """Identify a page by its canonical URL and its content (none for a page without text)."""
+    return _derive("p", canonical_url, page_hash or "")
+
+
+def evidence_id(claim: str, canonical_url: str) -> str:
+    """Identify evidence by its claim and the canonical URL of its source."""
+    return _derive("e", claim, canonical_url)
+
+
+def _derive(kind: str, *parts: str) -> str:
+    digest = hashlib.sha256(_SEPARATOR.join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{kind}{digest[:_DIGITS]}"

@@ -1,0 +1,338 @@
+"""The doors of the domain: what stages need from outside, as protocols.
+
+What belongs here: the protocols that stages are handed implementations of, the values that cross
+them, and the one error that a reasoner raises when its service fails. What does not: any
+implementation. Resources satisfy the search, fetch and rating protocols structurally, so that they
+need not know this package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Generic, Literal, Protocol, TypeVar
+
+from factible_assets.records import (
+    Basis,
+    Claim,
+    Confidence,
+    Evidence,
+    LlmCall,
+    Query,
+    QueryType,
+    Rating,
+    RetrievedVia,
+    SourceClass,
+    Stance,
+    Transcript,
+    TranscriptSegment,
+    Verdict,
+    Video,
+)
+
+Value = TypeVar("Value")
+
+
+# --- Search -------------------------------------------------------------------------------------
+
+
+class FoundHit(Protocol):
+    """One result as a provider gave it."""
+
+    @property
+    def rank(self) -> int: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def url(self) -> str: ...
+    @property
+    def snippet(self) -> str: ...
+    @property
+    def published_on(self) -> date | None: ...
+
+
+class SearchAnswer(Protocol):
+    """How one search ended. Only ok answers have hits; ok without hits is an answer too."""
+
+    @property
+    def provider(self) -> str: ...
+    @property
+    def outcome(self) -> Literal["ok", "outage"]: ...
+    @property
+    def reason(self) -> str | None: ...
+    @property
+    def hits(self) -> Sequence[FoundHit]: ...
+    @property
+    def latency_seconds(self) -> float: ...
+
+
+class Searcher(Protocol):
+    """A search provider, or several behind one door. Never raises for an outage: it answers so."""
+
+    async def search(
+        self, query: str, *, limit: int, page: int = 1, before: date | None = None
+    ) -> Sequence[SearchAnswer]:
+        """Ask every provider behind this door for one page of results, counted from 1."""
+        ...
+
+
+# --- Pages --------------------------------------------------------------------------------------
+
+
+class FetchedPage(Protocol):
+    """How one fetch ended.
+
+    `ok`: `text` is the page's readable text. `unavailable`: the site answered and offers nothing
+    to read. `outage`: the fetch failed and may succeed another time.
+    """
+
+    @property
+    def url(self) -> str: ...
+    @property
+    def final_url(self) -> str | None: ...
+    @property
+    def outcome(self) -> Literal["ok", "unavailable", "outage"]: ...
+    @property
+    def reason(self) -> str | None: ...
+    @property
+    def http_status(self) -> int | None: ...
+    @property
+    def via(self) -> RetrievedVia | None: ...
+    @property
+    def title(self) -> str | None: ...
+    @property
+    def author(self) -> str | None: ...
+    @property
+    def published_on(self) -> date | None: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def byte_count(self) -> int | None: ...
+    @property
+    def retrieved_at(self) -> datetime: ...
+    @property
+    def latency_seconds(self) -> float: ...
+    @property
+    def etag(self) -> str | None: ...
+    @property
+    def last_modified(self) -> str | None: ...
+
+
+class Fetcher(Protocol):
+    """Obtains pages. Never raises for a page that fails: it answers so."""
+
+    async def fetch(self, url: str) -> FetchedPage: ...
+
+
+# --- Reliability --------------------------------------------------------------------------------
+
+
+class ListedRating(Protocol):
+    """What one rating set says of one listed domain."""
+
+    @property
+    def dataset(self) -> str: ...
+    @property
+    def domain(self) -> str: ...
+    @property
+    def rating(self) -> Rating: ...
+    @property
+    def bias(self) -> str | None: ...
+    @property
+    def source_class(self) -> SourceClass: ...
+    @property
+    def reason(self) -> str: ...
+
+
+class RatingDirectory(Protocol):
+    """All rating sets, in order of precedence."""
+
+    def lookup(self, domain: str) -> Sequence[ListedRating]:
+        """Return the ratings listed for exactly this host name, none if it is not listed."""
+        ...
+
+
+class DomainAge(Protocol):
+    """How old a registered domain is. `outage`: the registry did not answer."""
+
+    @property
+    def outcome(self) -> Literal["ok", "unknown", "outage"]: ...
+    @property
+    def years(self) -> float | None: ...
+    @property
+    def reason(self) -> str | None: ...
+
+
+class DomainAges(Protocol):
+    """Looks up when a domain was registered. Never raises: it answers."""
+
+    async def age(self, domain: str) -> DomainAge: ...
+
+
+# --- Reasoning ----------------------------------------------------------------------------------
+
+
+class ReasonerOutageError(Exception):
+    """A reasoner's service failed. `reason` is a sentence for a person, without secrets."""
+
+    def __init__(self, reason: str, calls: Sequence[LlmCall] = ()) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.calls = tuple(calls)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged(Generic[Value]):
+    """A judgement with the model calls that it took (none for the embedded engine)."""
+
+    value: Value
+    calls: tuple[LlmCall, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimDraft:
+    """A claim as a reasoner words it. A reasoner that knows the place gives its raw offsets."""
+
+    text: str
+    importance: float
+    confidence: float
+    category: str | None = None
+    context: str | None = None
+    char_start: int | None = None
+    char_end: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimDrafts:
+    """The claims of one transcript, most important first."""
+
+    thesis: str | None
+    claims: tuple[ClaimDraft, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class QueryDraft:
+    """A query as a reasoner words it."""
+
+    text: str
+    query_type: QueryType
+    priority: int
+    seeks_opposite: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceDraft:
+    """What a reasoner reads in a page. `quotes` are offers: only verbatim ones are kept."""
+
+    stance: Stance
+    stance_confidence: float
+    relevance: float
+    summary: str
+    quotes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictDraft:
+    """A reasoner's verdict over the evidence of one claim."""
+
+    stance: Stance
+    confidence: Confidence
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class PageExcerpt:
+    """What a reasoner is given of one source: the stored text of the page, and its search hit."""
+
+    canonical_url: str
+    title: str
+    snippet: str
+    text: str
+    published_on: date | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """The reliability-weighted vote over a bundle of evidence (see stages.verdict)."""
+
+    stance: Stance
+    margin: float
+    weight: float
+    confidence: Confidence
+    score: float
+
+
+class Reasoner(Protocol):
+    """The four judgements. Every method raises ReasonerOutageError when its service fails."""
+
+    @property
+    def basis(self) -> Basis: ...
+
+    async def extract_claims(
+        self,
+        video: Video,
+        transcript: Transcript,
+        segments: Sequence[TranscriptSegment],
+        *,
+        max_claims: int,
+    ) -> Judged[ClaimDrafts]:
+        """Find the check-worthy claims of a transcript, most important first."""
+        ...
+
+    async def write_queries(
+        self, video: Video, claim: Claim, *, max_queries: int
+    ) -> Judged[tuple[QueryDraft, ...]]:
+        """Word the searches that would find evidence for and against a claim."""
+        ...
+
+    async def read_evidence(
+        self, claim: Claim, query: Query, page: PageExcerpt
+    ) -> Judged[EvidenceDraft | None]:
+        """Read what a page says about a claim; None if it does not speak of it."""
+        ...
+
+    async def judge(
+        self, claim: Claim, evidence: Sequence[Evidence], vote: Vote
+    ) -> Judged[VerdictDraft]:
+        """Reach a verdict from the evidence alone, of which every row has status ok."""
+        ...
+
+
+# --- Watching -----------------------------------------------------------------------------------
+
+
+class Observer(Protocol):
+    """Hears what happens while a video is checked. Must return at once and never raise."""
+
+    def claims_found(self, claims: Sequence[Claim]) -> None: ...
+
+    def stage_progressed(self, stage: str, claim: Claim, done: int, total: int) -> None: ...
+
+    def verdict_reached(self, claim: Claim, verdict: Verdict) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class SilentObserver:
+    """An observer for runs that nobody watches."""
+
+    def claims_found(self, claims: Sequence[Claim]) -> None:
+        """Do nothing."""
+
+    def stage_progressed(self, stage: str, claim: Claim, done: int, total: int) -> None:
+        """Do nothing."""
+
+    def verdict_reached(self, claim: Claim, verdict: Verdict) -> None:
+        """Do nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """Everything that the flow is handed from outside."""
+
+    reasoner: Reasoner
+    searcher: Searcher
+    fetcher: Fetcher
+    ratings: RatingDirectory
+    ages: DomainAges
+    observer: Observer = field(default_factory=SilentObserver)

@@ -1,0 +1,1 @@
+"""Rating sets and domain ages."""

@@ -1,0 +1,1 @@
+"""Page clients: fetching and text extraction."""

@@ -1,0 +1,1 @@
+"""Search clients: live providers and the local archive."""

@@ -1,0 +1,1 @@
+"""Transcript clients: files and video platforms."""

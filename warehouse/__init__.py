@@ -1,0 +1,1 @@
+"""The DuckDB warehouse: schema, views, store and the Dagster bindings of the store."""
