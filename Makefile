@@ -1,0 +1,102 @@
+# Each target sets up what it needs, says what it does, and does nothing twice.
+#
+#   make demo    fact-check the demo video, no key and no network needed after the install
+#   make test    run the tests
+#   make dev     Dagster UI and daemon on http://127.0.0.1:3000
+#   make lint    formatting, lint rules and types
+#   make bench   measure speed and quality (never part of the tests)
+#   make lock    resolve the dependencies anew
+#   make clean   remove the environment, caches and the demo's data
+
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+UV     := $(shell command -v uv 2>/dev/null)
+
+RUNTIME_STAMP := $(VENV)/.runtime-installed
+DEV_STAMP     := $(VENV)/.dev-installed
+
+.DEFAULT_GOAL := help
+.PHONY: help demo dev test lint format bench lock clean hooks
+
+help:
+	@sed -n '3,9s/^# *//p' Makefile
+
+$(BIN)/python:
+	@echo "==> Creating the environment in $(VENV)"
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "factible-assets needs Python 3.11 or later; name one with: make PYTHON=python3.11" >&2; exit 1; }
+ifdef UV
+	@$(UV) venv --quiet --python $(PYTHON) $(VENV)
+else
+	@$(PYTHON) -m venv $(VENV) \
+	  || { echo "Python cannot create environments here; on Debian: apt-get install python3-venv" >&2; exit 1; }
+endif
+
+# The lock files pin every package with its hashes, the build backend included, so that nothing is
+# resolved at install time. $(1) is the lock file, $(2) the stamp.
+ifdef UV
+define install
+	@echo "==> Installing $(1) with uv"
+	@$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r $(1)
+	@$(UV) pip install --quiet --python $(BIN)/python --no-build-isolation --no-deps -e .
+	@touch $(2)
+endef
+else
+define install
+	@echo "==> Installing $(1) with pip (a minute or two the first time)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(1)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
+	@touch $(2)
+endef
+endif
+
+$(RUNTIME_STAMP): requirements.lock pyproject.toml | $(BIN)/python
+	$(call install,requirements.lock,$(RUNTIME_STAMP))
+
+$(DEV_STAMP): requirements-dev.lock pyproject.toml | $(BIN)/python
+	$(call install,requirements-dev.lock,$(DEV_STAMP))
+	@touch $(RUNTIME_STAMP)
+
+demo: $(RUNTIME_STAMP)
+	@echo "==> Fact-checking the demo video"
+	@$(BIN)/factible demo
+
+dev: $(RUNTIME_STAMP)
+	@$(BIN)/factible dev
+
+test: $(DEV_STAMP)
+	@echo "==> Running the tests"
+	@$(BIN)/pytest $(PYTEST_ARGS)
+
+lint: $(DEV_STAMP)
+	@echo "==> Checking the format"
+	@$(BIN)/ruff format --check .
+	@echo "==> Checking the lint rules"
+	@$(BIN)/ruff check .
+	@echo "==> Checking the types"
+	@$(BIN)/mypy
+
+format: $(DEV_STAMP)
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+bench: $(DEV_STAMP)
+	@for script in benchmarks/bench_*.py; do \
+	  echo "==> $$script"; $(BIN)/python $$script || exit 1; done
+
+hooks: $(DEV_STAMP)
+	@$(BIN)/pre-commit install
+
+lock:
+	@command -v uv >/dev/null || { echo "make lock needs uv: pip install uv" >&2; exit 1; }
+	@uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	  --no-emit-find-links --no-annotate --custom-compile-command "make lock" \
+	  --extra build pyproject.toml -o requirements.lock
+	@uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	  --no-emit-find-links --no-annotate --custom-compile-command "make lock" \
+	  --all-extras -c requirements.lock pyproject.toml -o requirements-dev.lock
+
+clean:
+	rm -rf $(VENV) data build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
