@@ -1,0 +1,42 @@
+"""A warehouse to each test: a file copied from one that is made once, or one in memory."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from factible_assets.records import ALL_RECORDS
+from tests.warehouse.held import HeldConnector
+from warehouse.store import Warehouse
+
+
+@pytest.fixture(scope="session")
+def empty_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("template") / "warehouse.duckdb"
+    Warehouse(path).query("SELECT 1")
+    return path
+
+
+@pytest.fixture
+def warehouse(empty_file: Path, tmp_path: Path) -> Warehouse:
+    path = tmp_path / "it's a warehouse.duckdb"
+    shutil.copyfile(empty_file, path)
+    return Warehouse(path)
+
+
+@pytest.fixture(scope="session")
+def held() -> Iterator[Warehouse]:
+    with duckdb.connect(":memory:") as connection:
+        yield Warehouse(HeldConnector(connection))
+
+
+@pytest.fixture
+def in_memory(held: Warehouse) -> Warehouse:
+    with held.connection() as connection:
+        for table in ("materializations", *(record.table for record in ALL_RECORDS)):
+            connection.execute(f"DELETE FROM {table}")  # noqa: S608
+    return held

@@ -1,0 +1,126 @@
+"""The warehouse as Dagster sees it: a DuckDBResource, and an IO manager of whole sets."""
+
+# No `from __future__ import annotations`: Dagster reads the annotations of assets as types.
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from dagster import (
+    DagsterInstance,
+    ExecuteInProcessResult,
+    RetryPolicy,
+    StaticPartitionsDefinition,
+    asset,
+    materialize,
+)
+from dagster_duckdb import DuckDBResource
+
+from factible_assets.records import Claim, Query
+from tests.warehouse.samples import asset_rows, claim, query
+from warehouse.errors import WarehouseBusyError
+from warehouse.io_manager import WarehouseIOManager
+from warehouse.resource import WarehouseResource
+from warehouse.sets import AssetRows
+from warehouse.store import CurrentRecords, Warehouse
+
+VIDEOS = StaticPartitionsDefinition(["v", "-w"])
+OPEN = "import duckdb, sys; duckdb.connect(sys.argv[1]).close()"
+
+
+@asset(partitions_def=VIDEOS)
+def claims(context) -> AssetRows:  # type: ignore[no-untyped-def]
+    return asset_rows(claim(context.partition_key), claim(context.partition_key, 2))
+
+
+@asset(partitions_def=VIDEOS, retry_policy=RetryPolicy(max_retries=3))
+def queries(context, claims: CurrentRecords) -> AssetRows:  # type: ignore[no-untyped-def]
+    assert [row.rank for row in claims.of(Claim)] == [1, 2]
+    return asset_rows(*(query(context.partition_key, row.rank) for row in claims.of(Claim)))
+
+
+def run(
+    warehouse: Warehouse, selection: str, video_id: str, *, raise_on_error: bool = True
+) -> ExecuteInProcessResult:
+    resource = WarehouseResource(database=str(warehouse.path))
+    with DagsterInstance.ephemeral() as instance:
+        return materialize(
+            [claims, queries],
+            selection=selection,
+            partition_key=video_id,
+            resources={"io_manager": WarehouseIOManager(warehouse=resource)},
+            instance=instance,
+            raise_on_error=raise_on_error,
+        )
+
+
+def test_an_output_is_stored_as_the_set_of_its_partition_and_loaded_by_the_next_run(
+    warehouse: Warehouse,
+) -> None:
+    first = run(warehouse, "claims", "-w")
+    (event,) = first.asset_materializations_for_node("claims")
+    assert event.metadata["dagster/row_count"].value == 2
+    assert run(warehouse, "queries", "-w").success
+    assert warehouse.read_current(Query, "-w") == [query("-w", 1), query("-w", 2)]
+    current = warehouse.current_materialization("claims", "-w")
+    assert current is not None
+    assert current.run_id == first.run_id
+    assert warehouse.read_current(Claim, "v") == []
+
+
+def test_an_input_that_was_never_materialized_fails_once_with_a_sentence(
+    warehouse: Warehouse,
+) -> None:
+    result = run(warehouse, "queries", "v", raise_on_error=False)
+    assert not result.success
+    retries = [event for event in result.all_events if event.is_step_up_for_retry]
+    assert retries == []
+    (failure,) = [event for event in result.all_events if event.is_step_failure]
+    told = str(failure.step_failure_data.error) + str(failure.step_failure_data.user_failure_data)
+    assert "Video v has no materialized claims: materialize `claims` for it first" in told
+
+
+def test_the_resource_is_the_type_that_the_ecosystem_configures(warehouse: Warehouse) -> None:
+    resource = WarehouseResource(database=str(warehouse.path))
+    assert isinstance(resource, DuckDBResource)
+    with resource.get_connection() as connection:
+        assert connection.execute("SELECT count(*) FROM claims").fetchone() == (0,)
+    assert resource.store().path == warehouse.path
+
+
+def test_the_resource_lets_go_of_the_file_when_the_body_raises(warehouse: Warehouse) -> None:
+    resource = WarehouseResource(database=str(warehouse.path))
+    with pytest.raises(RuntimeError) as kept, resource.get_connection():
+        raise RuntimeError
+    opened = subprocess.run([sys.executable, "-c", OPEN, str(warehouse.path)], check=False)
+    assert opened.returncode == 0
+    assert kept.value is not None
+
+
+def test_the_resource_waits_as_long_as_it_is_told(warehouse: Warehouse) -> None:
+    resource = WarehouseResource(database=str(warehouse.path), lock_timeout_seconds=0.1)
+    script = (
+        "import duckdb, sys\nheld = duckdb.connect(sys.argv[1])\n"
+        "print('open', flush=True)\nsys.stdin.read()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", script, str(warehouse.path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"open\n"
+        with pytest.raises(WarehouseBusyError, match=f"PID {holder.pid}"):
+            resource.store().query("SELECT 1")
+
+
+def test_only_the_two_bindings_import_dagster() -> None:
+    package = Path(sys.modules["warehouse"].__path__[0])
+    importing = {path.name for path in package.glob("*.py") if "import" in _dagster_lines(path)}
+    assert importing == {"resource.py", "io_manager.py"}
+
+
+def _dagster_lines(path: Path) -> str:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return " ".join(line for line in lines if line.startswith(("from dagster", "import dagster")))

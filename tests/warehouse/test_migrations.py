@@ -1,0 +1,93 @@
+"""Older files are brought up to date, newer ones are refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from factible_assets.records import Claim
+from tests.warehouse.samples import claim, stamp
+from warehouse.errors import WarehouseTooNewError
+from warehouse.migrations import Migration, Schema, packaged_schema
+from warehouse.store import Warehouse
+
+
+def later(schema: Schema, sql: str, *, views: tuple[str, ...] | None = None) -> Schema:
+    """The schema with one more migration."""
+    version = schema.version + 1
+    step = Migration(version, f"{version:04}_later", sql)
+    return replace(
+        schema,
+        migrations=(*schema.migrations, step),
+        views=schema.views if views is None else views,
+    )
+
+
+def test_an_older_file_is_migrated_with_its_rows(warehouse: Warehouse) -> None:
+    warehouse.write_asset("claims", "v", [claim("v")], stamp=stamp(1), code_version="1")
+    schema = later(packaged_schema(), "ALTER TABLE claims ADD COLUMN shade VARCHAR DEFAULT 'grey'")
+    newer = Warehouse(warehouse.path, schema=schema)
+    assert newer.read_current(Claim, "v") == [claim("v")]
+    assert newer.query("SELECT shade FROM current_claims").rows() == [("grey",)]
+    versions = newer.query("SELECT version, name FROM schema_migrations ORDER BY version").rows()
+    assert versions[-1] == (schema.version, f"{schema.version:04}_later")
+    assert len(versions) == schema.version
+
+
+def test_a_file_of_the_first_version_grows_all_tables(tmp_path: Path) -> None:
+    path = tmp_path / "warehouse.duckdb"
+    first = replace(packaged_schema(), migrations=packaged_schema().migrations[:1], views=())
+    Warehouse(path, schema=first).query("SELECT 1")
+    now = Warehouse(path)
+    now.write_asset("claims", "v", [claim("v")], stamp=stamp(1), code_version="1")
+    assert now.read_current(Claim, "v") == [claim("v")]
+
+
+def test_a_newer_file_is_refused_with_a_sentence_and_left_alone(warehouse: Warehouse) -> None:
+    newer = later(packaged_schema(), "CREATE TABLE what_is_to_come (id INTEGER)")
+    Warehouse(warehouse.path, schema=newer).query("SELECT 1")
+    with pytest.raises(WarehouseTooNewError) as refusal:
+        warehouse.query("SELECT 1")
+    with pytest.raises(WarehouseTooNewError):
+        warehouse.write_asset("claims", "v", [], stamp=stamp(1), code_version="1")
+    assert str(warehouse.path) in str(refusal.value)
+    assert "Install the newer version" in str(refusal.value)
+
+
+def test_a_migration_that_fails_leaves_the_file_at_its_old_version(warehouse: Warehouse) -> None:
+    broken = later(packaged_schema(), "CREATE TABLE half (id INTEGER); SELECT * FROM missing")
+    with pytest.raises(duckdb.CatalogException):
+        Warehouse(warehouse.path, schema=broken).query("SELECT 1")
+    tables = warehouse.query("SELECT table_name FROM duckdb_tables()")["table_name"]
+    assert "half" not in tables
+
+
+def test_changed_views_are_replaced_without_a_migration(warehouse: Warehouse) -> None:
+    view = (
+        "CREATE OR REPLACE VIEW failures AS SELECT 1 AS one; "
+        "COMMENT ON COLUMN failures.one IS 'One.'"
+    )
+    changed = replace(packaged_schema(), views=(*packaged_schema().views, view))
+    assert Warehouse(warehouse.path, schema=changed).query("FROM failures").rows() == [(1,)]
+    assert warehouse.query("SELECT asset FROM failures").is_empty()
+
+
+def test_a_file_that_is_up_to_date_is_not_written_to(warehouse: Warehouse) -> None:
+    before = warehouse.path.stat()
+    warehouse.query("SELECT 1")
+    warehouse.read_current(Claim, "v")
+    after = warehouse.path.stat()
+    assert (after.st_mtime_ns, after.st_size) == (before.st_mtime_ns, before.st_size)
+
+
+@pytest.mark.parametrize("names", [("0001_a.sql", "0003_b.sql"), ("0001_a.sql", "second.sql")])
+def test_migrations_that_are_not_numbered_in_order_are_refused(
+    tmp_path: Path, names: tuple[str, ...]
+) -> None:
+    for name in names:
+        (tmp_path / name).write_text("SELECT 1")
+    with pytest.raises(ValueError, match=r"numbered|named like a migration"):
+        Schema.load(tmp_path, tmp_path)

@@ -1,0 +1,118 @@
+"""Readers get a copy that is whole, and neither wait nor keep anyone waiting."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from factible_assets.records import Claim
+from tests.warehouse.samples import claim, fact_check, stamp
+from warehouse.errors import WarehouseError, WarehouseNotWritableError
+from warehouse.store import Warehouse
+
+
+def claims_in(reader: duckdb.DuckDBPyConnection) -> list[tuple[str, int]]:
+    return reader.execute("SELECT run_id, rank FROM current_claims ORDER BY ALL").fetchall()
+
+
+def test_a_copy_holds_rows_views_comments_and_constraints(
+    warehouse: Warehouse, tmp_path: Path
+) -> None:
+    warehouse.write_assets("v", fact_check("v"), stamp=stamp(1))
+    path = warehouse.publish(tmp_path / "public" / "copy.duckdb")
+    copy = Warehouse(path)
+    for question in (
+        "SELECT * FROM evidence_chain ORDER BY ALL",
+        "SELECT table_name, column_name, data_type, comment FROM duckdb_columns() ORDER BY ALL",
+        "SELECT table_name, comment FROM duckdb_tables() ORDER BY ALL",
+        "SELECT view_name, comment FROM duckdb_views() WHERE NOT internal ORDER BY ALL",
+        "SELECT table_name, constraint_text FROM duckdb_constraints() ORDER BY ALL",
+    ):
+        found = copy.query(question)
+        assert found.height > 0
+        assert found.equals(warehouse.query(question))
+    assert [entry.name for entry in path.parent.iterdir()] == ["copy.duckdb"]
+
+
+def test_a_reader_keeps_the_old_copy_while_a_new_one_is_swapped_in(
+    warehouse: Warehouse, tmp_path: Path
+) -> None:
+    destination = tmp_path / "copy.duckdb"
+    warehouse.write_asset("claims", "v", [claim("v", 1)], stamp=stamp(1), code_version="1")
+    warehouse.publish(destination)
+    # A second name for the same file, as DuckDB shares one database per path in one process.
+    old_name = tmp_path / "old.duckdb"
+    os.link(destination, old_name)
+    with duckdb.connect(str(old_name), read_only=True) as old_reader:
+        assert claims_in(old_reader) == [("run-1", 1)]
+        warehouse.write_asset("claims", "v", [claim("v", 2)], stamp=stamp(2), code_version="1")
+        warehouse.publish(destination)
+        assert claims_in(old_reader) == [("run-1", 1)]
+        with duckdb.connect(str(destination), read_only=True) as new_reader:
+            assert claims_in(new_reader) == [("run-2", 2)]
+
+
+def test_a_copy_can_be_read_at_every_moment_while_it_is_replaced(
+    warehouse: Warehouse, tmp_path: Path
+) -> None:
+    destination = tmp_path / "copy.duckdb"
+    warehouse.write_asset("claims", "v", [claim("v", 1)], stamp=stamp(1), code_version="1")
+    warehouse.publish(destination)
+    done, seen = threading.Event(), []
+
+    def read_on() -> None:
+        while not done.is_set():
+            with duckdb.connect(str(destination), read_only=True) as reader:
+                seen.append(len(claims_in(reader)))
+
+    reader = threading.Thread(target=read_on)
+    reader.start()
+    try:
+        for run in range(2, 6):
+            rows = [claim("v", rank) for rank in range(1, run + 1)]
+            warehouse.write_asset("claims", "v", rows, stamp=stamp(run), code_version="1")
+            warehouse.publish(destination)
+    finally:
+        done.set()
+        reader.join()
+    assert seen
+    assert set(seen) <= {1, 2, 3, 4, 5}
+    assert seen == sorted(seen)
+
+
+def test_what_a_killed_publication_left_behind_is_no_hindrance(
+    warehouse: Warehouse, tmp_path: Path
+) -> None:
+    destination = tmp_path / "copy.duckdb"
+    for name in (".copy.duckdb.publishing", ".copy.duckdb.publishing.wal", "copy.duckdb.wal"):
+        (tmp_path / name).write_bytes(b"half a file")
+    warehouse.write_asset("claims", "v", [claim("v")], stamp=stamp(1), code_version="1")
+    copy = Warehouse(warehouse.publish(destination))
+    assert copy.read_current(Claim, "v") == [claim("v")]
+    assert {entry.name for entry in tmp_path.iterdir()} == {"copy.duckdb", warehouse.path.name}
+
+
+def test_a_copy_is_marked_read_only(warehouse: Warehouse, tmp_path: Path) -> None:
+    path = warehouse.publish(tmp_path / "copy.duckdb")
+    assert path.stat().st_mode & 0o777 == 0o444
+
+
+def test_a_copy_is_never_put_in_the_place_of_the_warehouse(
+    warehouse: Warehouse, tmp_path: Path
+) -> None:
+    link = tmp_path / "link.duckdb"
+    warehouse.query("SELECT 1")
+    link.symlink_to(warehouse.path)
+    with pytest.raises(WarehouseError, match="onto itself"):
+        warehouse.publish(link)
+
+
+def test_a_place_that_cannot_be_written_is_named(warehouse: Warehouse, tmp_path: Path) -> None:
+    (tmp_path / "public").write_text("a file where a directory should be")
+    with pytest.raises(WarehouseNotWritableError, match="public"):
+        warehouse.publish(tmp_path / "public" / "copy.duckdb")
+    assert warehouse.query("SELECT 1").height == 1

@@ -1,0 +1,114 @@
+"""What analysts ask of a small warehouse."""
+
+from __future__ import annotations
+
+from tests.warehouse.samples import (
+    PAGE,
+    QUOTE,
+    asset_rows,
+    claim,
+    evidence,
+    fact_check,
+    failed_evidence,
+    incomplete_verdict,
+    llm_call,
+    page,
+    page_text,
+    stamp,
+    verdict,
+)
+from warehouse.store import Warehouse
+
+
+def test_the_chain_leads_from_claim_to_quote_to_page_to_rating(in_memory: Warehouse) -> None:
+    in_memory.write_assets("v", fact_check("v", claims=1), stamp=stamp(1))
+    (link,) = in_memory.query(
+        "SELECT chain.*, page_texts.text FROM evidence_chain AS chain "
+        "JOIN page_texts USING (content_hash)"
+    ).iter_rows(named=True)
+    assert (link["video_title"], link["claim"], link["query"]) == (
+        "Bees",
+        "Claim 1",
+        "is claim 1 true",
+    )
+    assert link["text"] == PAGE
+    assert PAGE[link["quote_start"] : link["quote_end"]] == link["quote"] == QUOTE
+    assert (link["rating"], link["rating_reasons"]) == ("high", ["listed", "a journal"])
+    assert (link["verdict_stance"], link["verdict_run_id"]) == ("supports", "run-1")
+    assert link["retrieved_at"] is not None
+
+
+def test_the_chain_has_one_link_per_piece_of_evidence_after_many_checks(
+    in_memory: Warehouse,
+) -> None:
+    for run in range(1, 4):
+        in_memory.write_assets("v", fact_check("v", claims=2), stamp=stamp(run))
+    assert in_memory.query("SELECT evidence_id FROM evidence_chain").height == 2
+
+
+def test_the_timeline_is_in_the_order_of_the_video(in_memory: Warehouse) -> None:
+    untimed = claim("v", 3).model_copy(update={"start_seconds": None})
+    claims = asset_rows(untimed, claim("v", 1), claim("v", 2))
+    in_memory.write_assets(
+        "v", {"claims": claims, "verdicts": asset_rows(verdict("v", 1))}, stamp=stamp(1)
+    )
+    timeline = in_memory.query("SELECT claim_rank, start_seconds, stance FROM claims_timeline")
+    assert timeline.rows() == [(2, 98.0, None), (1, 99.0, "supports"), (3, None, None)]
+
+
+def test_the_scoreboard_counts_who_agrees_with_the_verdict(in_memory: Warehouse) -> None:
+    against = evidence("v", 2).model_copy(update={"stance": "refutes"})
+    sets = fact_check("v", claims=3) | {
+        "evidence": asset_rows(
+            page("v"), page_text(), evidence("v", 1), against, failed_evidence("v", 3)
+        )
+    }
+    in_memory.write_assets("v", sets, stamp=stamp(1))
+    (row,) = in_memory.query("SELECT * FROM source_scoreboard").iter_rows(named=True)
+    assert (row["domain"], row["videos"], row["claims"], row["sources"]) == (
+        "bees.example",
+        1,
+        3,
+        3,
+    )
+    assert (row["read"], row["supporting"], row["refuting"], row["failed"]) == (2, 1, 1, 1)
+    assert (row["agreeing"], row["opposing"]) == (1, 1)
+
+
+def test_failures_are_those_of_the_newest_check(in_memory: Warehouse) -> None:
+    broken = {
+        "claims": asset_rows(claim("v")),
+        "evidence": asset_rows(failed_evidence("v")),
+        "verdicts": asset_rows(
+            incomplete_verdict("v"),
+            llm_call("v", "verdicts").model_copy(update={"outcome": "infra_error"}),
+        ),
+    }
+    in_memory.write_assets("v", broken, stamp=stamp(1))
+    found = in_memory.query("SELECT asset, outcome FROM failures ORDER BY ALL").rows()
+    assert found == [
+        ("evidence", "infra_error"),
+        ("verdicts", "incomplete"),
+        ("verdicts", "infra_error"),
+    ]
+    in_memory.write_assets("v", fact_check("v"), stamp=stamp(2))
+    assert in_memory.query("SELECT * FROM failures").is_empty()
+
+
+def test_costs_are_those_of_all_runs(in_memory: Warehouse) -> None:
+    for run in (1, 2):
+        rows = [llm_call("v", "claims", number, cost=0.25) for number in (1, 2)]
+        in_memory.write_asset("claims", "v", rows, stamp=stamp(run), code_version="1")
+    costs = in_memory.query("SELECT run_id, calls, input_tokens, cost_usd FROM costs_by_stage")
+    assert sorted(costs.rows()) == [("run-1", 2, 200, 0.5), ("run-2", 2, 200, 0.5)]
+
+
+def test_a_change_of_stance_is_reported_once(in_memory: Warehouse) -> None:
+    in_memory.write_asset("claims", "v", [claim("v")], stamp=stamp(1), code_version="1")
+    refuted = verdict("v").model_copy(update={"stance": "refutes"})
+    for run, row in enumerate([verdict("v"), incomplete_verdict("v"), refuted, refuted], start=1):
+        in_memory.write_asset("verdicts", "v", [row], stamp=stamp(run), code_version="1")
+    changes = in_memory.query(
+        "SELECT claim, previous_stance, stance, previous_run_id, run_id FROM verdict_changes"
+    )
+    assert changes.rows() == [("Claim 1", "supports", "refutes", "run-1", "run-3")]

@@ -1,0 +1,258 @@
+"""Opening a DuckDB file late, closing it at once, and waiting for whoever else has it open.
+
+What belongs here: one connection's life: the lock, the waiting, the sentences for what can be wrong
+with a path. What does not: what is inside the file (migrations.py, store.py).
+
+This is also the door to other stores: whoever offers `Connector` (a DuckLake catalogue, MotherDuck)
+can stand under a `Warehouse`.
+
+Two traps that this module is built around:
+
+- DuckDB locks a file with fcntl, and such a lock is lost as soon as its process closes *any* file
+  descriptor of that file. So nothing here, and nothing in this process, may open the file except
+  through DuckDB: not to copy it, not to hash it, not to look at its first bytes.
+- Within one process DuckDB shares one database between connections of the same configuration and
+  refuses those of another one. So connections of one process to one file take turns.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import duckdb
+
+from warehouse.errors import (
+    NotAWarehouseError,
+    WarehouseBusyError,
+    WarehouseError,
+    WarehouseNotWritableError,
+    WarehouseTooNewError,
+)
+
+DEFAULT_LOCK_TIMEOUT_SECONDS = 60.0
+"""How long to wait for a file that someone else has open. A write takes well under a second."""
+
+FIRST_PAUSE_SECONDS = 0.01
+LONGEST_PAUSE_SECONDS = 0.5
+"""Between these two, the pause after each refusal doubles; the pause taken is a random part of it,
+so that several waiting processes do not knock at the same moments."""
+
+CONNECTION_CONFIG: Mapping[str, Any] = {
+    # Nothing is downloaded without being asked, and a name in SQL is a table, never a variable.
+    "autoinstall_known_extensions": "false",
+    "python_enable_replacements": "false",
+}
+
+_LOCK_MESSAGES = (
+    "Could not set lock on file",
+    # Windows says it in these words.
+    "being used by another process",
+    # Another part of this process has the file open with another configuration.
+    "same database file with a different configuration",
+)
+_LOCK_HOLDER = re.compile(r"Conflicting lock is held in (?P<holder>.+?\(PID \d+\))")
+_URL_SCHEME = re.compile(r"^:memory:|^[A-Za-z][A-Za-z0-9+.-]+:")
+
+
+class Connector(Protocol):
+    """What a warehouse needs of the store under it."""
+
+    @property
+    def path(self) -> Path:
+        """Where the store is, for messages and for files beside it."""
+        ...
+
+    def ensure_exists(self, prepare: Callable[[duckdb.DuckDBPyConnection], None]) -> None:
+        """Create the store where there is none, prepared as a whole or not at all."""
+        ...
+
+    def connect(
+        self, *, read_only: bool = False
+    ) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
+        """Open a connection that is closed when the block is left, however it is left."""
+        ...
+
+
+def file_path(location: str | Path) -> Path:
+    """Return the path of a warehouse's file.
+
+    Raises:
+        WarehouseError: The location is in memory, or a URL of a store that is not a file.
+    """
+    if _URL_SCHEME.match(str(location)):
+        raise WarehouseError(
+            f"{location} is no file: a warehouse is a file on this machine, such as "
+            "data/warehouse.duckdb, because every step opens and closes it for itself."
+        )
+    return Path(location).absolute()
+
+
+@dataclass(frozen=True)
+class FileConnector:
+    """Connections to one DuckDB file.
+
+    Attributes:
+        path: The file. Its directory is created when the file is.
+        lock_timeout_seconds: How long to wait for others before giving up.
+        config: DuckDB settings for every connection, besides the project's own.
+    """
+
+    path: Path
+    lock_timeout_seconds: float = DEFAULT_LOCK_TIMEOUT_SECONDS
+    config: Mapping[str, Any] = field(default_factory=dict)
+
+    @contextmanager
+    def connect(self, *, read_only: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Open the file once everyone else is done with it, and close it with the block.
+
+        Args:
+            read_only: Share the file with other readers. A process that reads still keeps every
+                writer out, as DuckDB locks whole files.
+
+        Raises:
+            WarehouseBusyError: Someone held the file until the time was up.
+            NotAWarehouseError: The path leads to something that is no DuckDB file.
+            WarehouseTooNewError: A newer DuckDB wrote the file.
+            WarehouseNotWritableError: The operating system refuses.
+        """
+        started = time.monotonic()
+        deadline = started + self.lock_timeout_seconds
+        with _turn_of(self.path, started, deadline):
+            connection = self._open(read_only=read_only, started=started, deadline=deadline)
+            try:
+                yield connection
+            finally:
+                connection.close()
+
+    def ensure_exists(self, prepare: Callable[[duckdb.DuckDBPyConnection], None]) -> None:
+        """Create the file if there is none: prepared beside its place, then moved there whole.
+
+        A process that is killed in between leaves no half-made warehouse, and of several that
+        create the same file at once one wins and the others use its file.
+        """
+        unfinished = self.path.with_name(f".{self.path.name}.{uuid.uuid4().hex}.new")
+        try:
+            if self.path.exists():
+                return
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            connection = self._connect_to(unfinished, read_only=False)
+            try:
+                prepare(connection)
+            finally:
+                connection.close()
+            _move_unless_taken(unfinished, self.path)
+        except (OSError, duckdb.IOException) as failure:
+            raise self._explain(failure) from failure
+        finally:
+            with suppress(OSError):
+                unfinished.unlink()
+
+    def _open(
+        self, *, read_only: bool, started: float, deadline: float
+    ) -> duckdb.DuckDBPyConnection:
+        longest = FIRST_PAUSE_SECONDS
+        while True:
+            try:
+                return self._connect_to(self.path, read_only=read_only)
+            except (duckdb.IOException, duckdb.ConnectionException) as failure:
+                if not _is_lock_refusal(failure):
+                    raise self._explain(failure) from failure
+                if time.monotonic() >= deadline:
+                    raise WarehouseBusyError(
+                        self.path,
+                        waited_seconds=time.monotonic() - started,
+                        holder=_lock_holder(failure),
+                    ) from failure
+            time.sleep(random.uniform(longest / 2, longest))  # noqa: S311 - jitter, not a secret
+            longest = min(2 * longest, LONGEST_PAUSE_SECONDS)
+
+    def _connect_to(self, path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
+        return duckdb.connect(
+            str(path), read_only=read_only, config={**CONNECTION_CONFIG, **self.config}
+        )
+
+    def _explain(self, failure: Exception) -> WarehouseError:
+        message = str(failure)
+        if "not a valid DuckDB database file" in message:
+            return NotAWarehouseError(self.path, "DuckDB does not recognise the file as its own")
+        if "Trying to read a database file with version number" in message:
+            return WarehouseTooNewError(
+                self.path,
+                found="a storage format of a newer DuckDB",
+                supported=f"that of DuckDB {duckdb.__version__}",
+            )
+        if self.path.is_dir():
+            return NotAWarehouseError(self.path, "it is a directory")
+        return WarehouseNotWritableError(self.path, _first_line(message))
+
+
+@dataclass
+class _Turn:
+    """Who in this process has a file open."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    thread: int | None = None
+
+
+_turns: dict[str, _Turn] = {}
+_turns_guard = threading.Lock()
+
+
+@contextmanager
+def _turn_of(path: Path, started: float, deadline: float) -> Iterator[None]:
+    """Wait until no other connection of this process has the file open."""
+    with _turns_guard:
+        turn = _turns.setdefault(os.path.realpath(path), _Turn())
+    if turn.thread == threading.get_ident():
+        raise WarehouseBusyError(
+            path,
+            waited_seconds=0.0,
+            holder="this very thread, which has yet to close the connection it opened before",
+        )
+    if not turn.lock.acquire(timeout=max(0.0, deadline - time.monotonic())):
+        raise WarehouseBusyError(
+            path,
+            waited_seconds=time.monotonic() - started,
+            holder="another thread of this process",
+        )
+    turn.thread = threading.get_ident()
+    try:
+        yield
+    finally:
+        turn.thread = None
+        turn.lock.release()
+
+
+def _is_lock_refusal(failure: Exception) -> bool:
+    return any(message in str(failure) for message in _LOCK_MESSAGES)
+
+
+def _lock_holder(failure: Exception) -> str | None:
+    found = _LOCK_HOLDER.search(str(failure))
+    return found["holder"] if found else None
+
+
+def _move_unless_taken(source: Path, destination: Path) -> None:
+    """Give a finished file its place, unless another process was faster."""
+    try:
+        destination.hardlink_to(source)
+    except FileExistsError:
+        return
+    except OSError:
+        # A file system without hard links: not quite as safe, as rename replaces what is there.
+        if not destination.exists():
+            source.rename(destination)
+
+
+def _first_line(message: str) -> str:
+    return message.splitlines()[0].removeprefix("IO Error: ").rstrip(".")

@@ -1,0 +1,183 @@
+"""The warehouse's schema: which migrations there are, and bringing a file up to the newest one.
+
+What belongs here: reading `schema/*.sql` and `views/*.sql`, and applying them. What does not: any
+table or view (they are SQL), opening files (connection.py), rows (rows.py, store.py).
+
+A migration is one numbered file that is never changed once released; views are replaced as a whole
+whenever their definitions differ from those in force. One query tells whether there is anything to
+do, and everything there is to do happens in one transaction.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Self
+
+import duckdb
+
+from factible_assets.records import ALL_RECORDS
+from warehouse.errors import NotAWarehouseError, WarehouseTooNewError
+
+_MIGRATION_NAME = re.compile(r"^(?P<version>\d{4})_[a-z0-9_]+\.sql$")
+
+_SAME_COLUMNS = {
+    **{f"current_{record.table}": record.table for record in ALL_RECORDS},
+    "current_materializations": "materializations",
+    "latest_verdicts": "verdicts",
+    "verdict_evidence": "evidence",
+}
+"""Views that show the columns of a table, and so take over the comments on them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One step from a version of the schema to the next."""
+
+    version: int
+    name: str
+    sql: str
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """All migrations, in order from 1 without a gap, and the views over the newest tables."""
+
+    migrations: tuple[Migration, ...]
+    views: tuple[str, ...]
+
+    @classmethod
+    def load(cls, migrations: Traversable, views: Traversable) -> Self:
+        """Read a schema from a directory of migrations and one of views.
+
+        Raises:
+            ValueError: A file in the directory of migrations is not named like one, or a number is
+                missing or used twice.
+        """
+        steps = [_read_migration(file) for file in _sql_files(migrations)]
+        if [step.version for step in steps] != list(range(1, len(steps) + 1)):
+            raise ValueError(
+                f"The migrations in {migrations} are not numbered from 1 without gap or repetition."
+            )
+        texts = (file.read_text(encoding="utf-8") for file in _sql_files(views))
+        return cls(migrations=tuple(steps), views=tuple(texts))
+
+    @property
+    def version(self) -> int:
+        """The number of the newest migration."""
+        return len(self.migrations)
+
+    @property
+    def views_checksum(self) -> str:
+        """SHA-256 over the definitions of the views."""
+        return hashlib.sha256("\x00".join(self.views).encode()).hexdigest()
+
+    def is_in_force(self, connection: duckdb.DuckDBPyConnection, path: Path) -> bool:
+        """Tell, with one query, whether a file has this schema and these views.
+
+        Raises:
+            WarehouseTooNewError: The file has a later schema.
+            NotAWarehouseError: The file belongs to something else.
+        """
+        version, checksum = _state(connection, path)
+        if version > self.version:
+            raise WarehouseTooNewError(
+                path, found=f"schema version {version}", supported=f"up to version {self.version}"
+            )
+        return version == self.version and checksum == self.views_checksum
+
+    def apply(self, connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+        """Bring a file to this schema in one transaction; a file that has it is left alone.
+
+        Raises:
+            WarehouseTooNewError: The file has a later schema.
+            NotAWarehouseError: The file belongs to something else.
+        """
+        # No rollback here: closing the connection discards what was not committed.
+        connection.begin()
+        if not self.is_in_force(connection, path):
+            self._migrate(connection, applied=_state(connection, path)[0])
+        connection.commit()
+
+    def _migrate(self, connection: duckdb.DuckDBPyConnection, *, applied: int) -> None:
+        now = datetime.now(UTC).replace(tzinfo=None)
+        for migration in self.migrations[applied:]:
+            connection.execute(migration.sql)
+            connection.execute(
+                "INSERT INTO schema_migrations (version, name, applied_at) VALUES (?, ?, ?)",
+                [migration.version, migration.name, now],
+            )
+        for view in self.views:
+            connection.execute(view)
+        _take_over_comments(connection)
+        connection.execute(
+            "UPDATE schema_migrations SET views_checksum = CASE version WHEN ? THEN ? END",
+            [self.version, self.views_checksum],
+        )
+
+
+@cache
+def packaged_schema() -> Schema:
+    """Return the schema that this project ships."""
+    here = resources.files("warehouse")
+    return Schema.load(here / "schema", here / "views")
+
+
+def _sql_files(directory: Traversable) -> list[Traversable]:
+    files = (entry for entry in directory.iterdir() if entry.name.endswith(".sql"))
+    return sorted(files, key=lambda entry: entry.name)
+
+
+def _read_migration(file: Traversable) -> Migration:
+    named = _MIGRATION_NAME.match(file.name)
+    if named is None:
+        raise ValueError(
+            f"{file.name} is not named like a migration, such as 0001_what_it_adds.sql."
+        )
+    return Migration(
+        version=int(named["version"]),
+        name=file.name.removesuffix(".sql"),
+        sql=file.read_text(encoding="utf-8"),
+    )
+
+
+def _state(connection: duckdb.DuckDBPyConnection, path: Path) -> tuple[int, str | None]:
+    try:
+        newest = connection.execute(
+            "SELECT version, views_checksum FROM schema_migrations ORDER BY version DESC LIMIT 1"
+        ).fetchone()
+    except duckdb.CatalogException:
+        tables = connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()
+        if tables:
+            raise NotAWarehouseError(
+                path, f"it is a DuckDB file with {len(tables)} tables of something else"
+            ) from None
+        newest = None
+    return (0, None) if newest is None else (newest[0], newest[1])
+
+
+def _take_over_comments(connection: duckdb.DuckDBPyConnection) -> None:
+    views = list(_SAME_COLUMNS)
+    bare = connection.execute(
+        "SELECT table_name, column_name FROM duckdb_columns() "
+        "WHERE comment IS NULL AND list_contains(?, table_name)",
+        [views],
+    ).fetchall()
+    comments = {
+        (table, column): comment
+        for table, column, comment in connection.execute(
+            "SELECT table_name, column_name, comment FROM duckdb_columns() "
+            "WHERE comment IS NOT NULL AND NOT internal"
+        ).fetchall()
+    }
+    for view, column in bare:
+        comment = comments.get((_SAME_COLUMNS[view], column), "")
+        # COMMENT takes no parameters; names and texts come from the project's own SQL.
+        literal = comment.replace("'", "''")
+        connection.execute(f'COMMENT ON COLUMN "{view}"."{column}" IS \'{literal}\'')

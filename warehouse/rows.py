@@ -1,0 +1,180 @@
+"""Records as rows: the columns of a record class, and the way there and back.
+
+What belongs here: everything that is derived from a record class alone, so that a new field of a
+record needs no code here. What does not: SQL, connections, rules over several rows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
+
+import pyarrow as pa
+
+from factible_assets.records import Record
+from warehouse.errors import WarehouseIntegrityError
+
+AnyRecord = TypeVar("AnyRecord", bound=Record)
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """Who wrote a set of rows, and when the world was as they say.
+
+    Attributes:
+        run_id: The run. Writing the same asset and video again under the same run replaces the set.
+        checked_at: When the run checked the video, timezone-aware. The newest set is the current
+            one.
+    """
+
+    run_id: str
+    checked_at: datetime
+
+    def __post_init__(self) -> None:
+        if not self.run_id:
+            raise ValueError("A stamp needs a run_id.")
+        if self.checked_at.tzinfo is None:
+            raise ValueError("A stamp's checked_at must be timezone-aware.")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column as a record class implies it."""
+
+    name: str
+    sql_type: str
+    nullable: bool
+
+
+_SQL_TYPES: Mapping[type, str] = {
+    bool: "BOOLEAN",
+    int: "BIGINT",
+    float: "DOUBLE",
+    str: "VARCHAR",
+    date: "DATE",
+    datetime: "TIMESTAMP",
+}
+
+
+@cache
+def columns_of(record: type[Record]) -> tuple[Column, ...]:
+    """Return the columns of a record class, in order, without `run_id` and `checked_at`."""
+    return tuple(_column(name, field.annotation) for name, field in record.model_fields.items())
+
+
+def to_frame(record: type[Record], rows: Sequence[Record], stamp: Stamp) -> pa.Table:
+    """Lay rows of one class out as a frame with the types of their table.
+
+    The types come from the class and not from the values, so that no rows, or a column without a
+    single value, are as good as any.
+
+    Raises:
+        WarehouseIntegrityError: A value has no place in its column.
+    """
+    names = [column.name for column in columns_of(record)]
+    arrays = {
+        column.name: _array(record, column, [getattr(row, column.name) for row in rows])
+        for column in columns_of(record)
+    }
+    arrays["run_id"] = pa.array([stamp.run_id] * len(rows), pa.string())
+    arrays["checked_at"] = pa.array([to_utc(stamp.checked_at)] * len(rows), pa.timestamp("us"))
+    return pa.table([arrays[name] for name in [*names, "run_id", "checked_at"]], names=list(arrays))
+
+
+def from_row(record: type[AnyRecord], values: Sequence[Any]) -> AnyRecord:
+    """Make a record of a row whose values stand in the order of `columns_of`."""
+    fields = {
+        column.name: value.replace(tzinfo=UTC) if isinstance(value, datetime) else value
+        for column, value in zip(columns_of(record), values, strict=True)
+    }
+    return record.model_validate(fields)
+
+
+def to_utc(moment: datetime) -> datetime:
+    """Return a timezone-aware moment as the warehouse stores it: in UTC, without a zone."""
+    return moment.astimezone(UTC).replace(tzinfo=None)
+
+
+def data_version(rows: Iterable[Record]) -> str:
+    """Hash the content of a set of rows: SHA-256, hexadecimal.
+
+    Two sets have the same version if they hold the same rows, whatever their order (what order
+    means, a row says itself, by a rank or a position), and whatever their volatile fields hold.
+    """
+    digests = {_row_digest(row) for row in rows}
+    return hashlib.sha256("\n".join(sorted(digests)).encode()).hexdigest()
+
+
+def _row_digest(row: Record) -> str:
+    content = row.model_dump(mode="json", exclude=set(row.volatile))
+    text = json.dumps([row.table, content], sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _column(name: str, annotation: Any) -> Column:
+    inner, nullable = _without_none(annotation)
+    if get_origin(inner) is tuple:
+        return Column(name, f"{_SQL_TYPES[_plain(get_args(inner)[0])]}[]", nullable)
+    return Column(name, _SQL_TYPES[_plain(inner)], nullable)
+
+
+def _without_none(annotation: Any) -> tuple[Any, bool]:
+    if get_origin(annotation) not in {Union, UnionType}:
+        return annotation, False
+    (inner,) = (part for part in get_args(annotation) if part is not NoneType)
+    return inner, True
+
+
+def _plain(annotation: Any) -> type:
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        return _plain(get_args(annotation)[0])
+    if origin is Literal:
+        return type(get_args(annotation)[0])
+    plain: type = annotation
+    return plain
+
+
+def _array(record: type[Record], column: Column, values: list[Any]) -> pa.Array:
+    if column.sql_type == "TIMESTAMP":
+        values = [_aware(record, column, value) for value in values]
+    try:
+        return pa.array(values, _arrow_type(column.sql_type))
+    except (pa.ArrowInvalid, OverflowError, UnicodeEncodeError) as failure:
+        # The failure itself may quote the value, so it is neither shown nor chained.
+        raise WarehouseIntegrityError(
+            f"A row for {record.table} has a value in {column.name} that a {column.sql_type} "
+            f"cannot hold ({type(failure).__name__}). Text must be encodable as UTF-8, without "
+            "lone surrogates, and whole numbers must fit into 64 bits. Nothing was written."
+        ) from None
+
+
+def _aware(record: type[Record], column: Column, value: datetime | None) -> datetime | None:
+    if value is None:
+        return None
+    if value.tzinfo is None:
+        raise WarehouseIntegrityError(
+            f"A row for {record.table} has a {column.name} without a time zone. All times are "
+            "timezone-aware UTC. Nothing was written."
+        )
+    return to_utc(value)
+
+
+def _arrow_type(sql_type: str) -> pa.DataType:
+    scalars: Mapping[str, Callable[[], pa.DataType]] = {
+        "BOOLEAN": pa.bool_,
+        "BIGINT": pa.int64,
+        "DOUBLE": pa.float64,
+        "VARCHAR": pa.string,
+        "DATE": pa.date32,
+        "TIMESTAMP": lambda: pa.timestamp("us"),
+    }
+    if sql_type.endswith("[]"):
+        return pa.list_(scalars[sql_type.removesuffix("[]")]())
+    return scalars[sql_type]()

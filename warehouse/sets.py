@@ -1,0 +1,253 @@
+"""Sets of rows: what one run knows of one asset and one video, checked and written as a whole.
+
+What belongs here: which rows a set may consist of, that what it quotes is really there, and the
+statements that replace it. What does not: transactions and connections (store.py), the shape of
+single rows (rows.py).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import duckdb
+import pyarrow as pa
+
+from factible_assets.records import ASSET_RECORDS, Evidence, LlmCall, Page, PageText, Record
+from warehouse.errors import WarehouseIntegrityError
+from warehouse.rows import Stamp, data_version, to_frame, to_utc
+
+MATERIALIZATION_COLUMNS = (
+    "asset, video_id, run_id, checked_at, code_version, data_version, row_count, duration_seconds"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AssetRows:
+    """One set, ready to be written.
+
+    Attributes:
+        rows: All rows of the set, in any order, of the classes that ASSET_RECORDS lists for it.
+        code_version: Version of the code that made them.
+        data_version: Hash of their content; computed from all rows if it is not given.
+        duration_seconds: How long it took to make them.
+    """
+
+    rows: Sequence[Record]
+    code_version: str
+    data_version: str | None = None
+    duration_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Materialization:
+    """What the warehouse knows of one set as a whole. `row_count` leaves page texts out."""
+
+    asset: str
+    video_id: str
+    run_id: str
+    checked_at: datetime
+    code_version: str
+    data_version: str
+    row_count: int
+    duration_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedSet:
+    """One set with all that can be done before the file is opened.
+
+    Attributes:
+        whole: What is known of the set as a whole.
+        frames: The rows, laid out by table.
+        quotes: The evidence with a text, to be held against it.
+        texts: The texts that the set brings along, by content hash.
+        hashes: The texts that its pages and evidence refer to.
+    """
+
+    whole: Materialization
+    frames: Mapping[type[Record], pa.Table]
+    quotes: tuple[Evidence, ...]
+    texts: Mapping[str, str]
+    hashes: frozenset[str]
+
+
+def classes_of(asset: str) -> tuple[type[Record], ...]:
+    """Return the record classes of an asset.
+
+    Raises:
+        WarehouseIntegrityError: There is no such asset.
+    """
+    try:
+        return ASSET_RECORDS[asset]
+    except KeyError:
+        raise WarehouseIntegrityError(
+            f"There is no asset {asset}; the warehouse holds {', '.join(ASSET_RECORDS)}."
+        ) from None
+
+
+def prepare(asset: str, video_id: str, given: AssetRows, stamp: Stamp) -> PreparedSet:
+    """Check a set as far as that can be done without the file, and lay it out.
+
+    Raises:
+        WarehouseIntegrityError: A row does not belong to the set, a value has no place in its
+            column, or a text is not the one its hash says.
+    """
+    classes = classes_of(asset)
+    for row in given.rows:
+        _refuse_stranger(row, asset, video_id)
+    return PreparedSet(
+        whole=Materialization(
+            asset=asset,
+            video_id=video_id,
+            run_id=stamp.run_id,
+            checked_at=stamp.checked_at.astimezone(UTC),
+            code_version=given.code_version,
+            data_version=given.data_version or data_version(given.rows),
+            row_count=sum(not isinstance(row, PageText) for row in given.rows),
+            duration_seconds=given.duration_seconds,
+        ),
+        frames={
+            record: to_frame(record, [row for row in given.rows if type(row) is record], stamp)
+            for record in classes
+        },
+        quotes=tuple(
+            row for row in given.rows if isinstance(row, Evidence) and row.quote is not None
+        ),
+        texts=_texts_of(given.rows),
+        hashes=frozenset(
+            row.content_hash
+            for row in given.rows
+            if isinstance(row, Evidence | Page) and row.content_hash is not None
+        ),
+    )
+
+
+def replace(connection: duckdb.DuckDBPyConnection, prepared: PreparedSet) -> None:
+    """Put a set in the place of the one that the same run wrote before, if it did.
+
+    The caller holds a transaction and gives it up if this raises.
+
+    Raises:
+        WarehouseIntegrityError: A row breaks a constraint, or a quote stands nowhere in its page.
+    """
+    whole = prepared.whole
+    try:
+        if _is_written(connection, whole):
+            _delete(connection, prepared)
+        for record, frame in prepared.frames.items():
+            if frame.num_rows:
+                _insert(connection, record, frame)
+        _enter(connection, whole)
+    except duckdb.ConstraintException as failure:
+        raise WarehouseIntegrityError(
+            f"The {whole.asset} of video {whole.video_id} break a rule of the warehouse: "
+            f"{str(failure).splitlines()[0].rstrip('.')}. Nothing was written."
+        ) from failure
+    if prepared.hashes or prepared.quotes:
+        _refuse_ungrounded(connection, prepared)
+
+
+def stored_texts(connection: duckdb.DuckDBPyConnection, hashes: Iterable[str]) -> dict[str, str]:
+    """Return the stored texts by content hash; a hash without a stored text is left out."""
+    wanted = list(dict.fromkeys(hashes))
+    if not wanted:
+        return {}
+    return dict(
+        connection.execute(
+            "SELECT content_hash, text FROM page_texts WHERE content_hash IN (SELECT unnest(?))",
+            [wanted],
+        ).fetchall()
+    )
+
+
+def _refuse_stranger(row: Record, asset: str, video_id: str) -> None:
+    problem = None
+    if type(row) not in classes_of(asset):
+        problem = f"A {type(row).__name__} does not belong to the asset {asset}"
+    elif getattr(row, "video_id", video_id) != video_id:
+        problem = f"A {type(row).__name__} of another video is among the {asset} of {video_id}"
+    elif isinstance(row, LlmCall) and row.stage != asset:
+        problem = f"A model call of the stage {row.stage} is among the {asset} of {video_id}"
+    if problem:
+        raise WarehouseIntegrityError(f"{problem}. Nothing was written.")
+
+
+def _texts_of(rows: Sequence[Record]) -> dict[str, str]:
+    texts = {row.content_hash: row.text for row in rows if isinstance(row, PageText)}
+    for stated, text in texts.items():
+        if hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() != stated:
+            raise WarehouseIntegrityError(
+                f"The text of a page is not the one whose SHA-256 is {stated}. Nothing was written."
+            )
+    return texts
+
+
+def _is_written(connection: duckdb.DuckDBPyConnection, whole: Materialization) -> bool:
+    found = connection.execute(
+        "SELECT 1 FROM materializations WHERE asset = ? AND video_id = ? AND run_id = ?",
+        [whole.asset, whole.video_id, whole.run_id],
+    ).fetchone()
+    return found is not None
+
+
+def _delete(connection: duckdb.DuckDBPyConnection, prepared: PreparedSet) -> None:
+    whole = prepared.whole
+    for record in prepared.frames:
+        if record is PageText:
+            # Texts are shared between sets and never change under their hash.
+            continue
+        condition, values = "video_id = ? AND run_id = ?", [whole.video_id, whole.run_id]
+        if record is LlmCall:
+            condition, values = f"{condition} AND stage = ?", [*values, whole.asset]
+        # Table names are those of the record classes; values are parameters.
+        connection.execute(f"DELETE FROM {record.table} WHERE {condition}", values)  # noqa: S608
+
+
+def _insert(connection: duckdb.DuckDBPyConnection, record: type[Record], frame: pa.Table) -> None:
+    connection.register("incoming", frame)
+    try:
+        keep_first = "ON CONFLICT DO NOTHING" if record is PageText else ""
+        connection.execute(
+            f"INSERT INTO {record.table} BY NAME SELECT * FROM incoming {keep_first}"  # noqa: S608
+        )
+    finally:
+        connection.unregister("incoming")
+
+
+def _enter(connection: duckdb.DuckDBPyConnection, whole: Materialization) -> None:
+    connection.execute(
+        f"INSERT OR REPLACE INTO materializations ({MATERIALIZATION_COLUMNS}) "  # noqa: S608
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            whole.asset,
+            whole.video_id,
+            whole.run_id,
+            to_utc(whole.checked_at),
+            whole.code_version,
+            whole.data_version,
+            whole.row_count,
+            whole.duration_seconds,
+        ],
+    )
+
+
+def _refuse_ungrounded(connection: duckdb.DuckDBPyConnection, prepared: PreparedSet) -> None:
+    """Hold every quote against the stored text that it is said to stand in."""
+    elsewhere = prepared.hashes - prepared.texts.keys()
+    texts = {**prepared.texts, **stored_texts(connection, sorted(elsewhere))}
+    homeless = prepared.hashes - texts.keys()
+    invented = [row for row in prepared.quotes if not _is_verbatim(row, texts)]
+    if homeless or invented:
+        raise WarehouseIntegrityError(
+            f"The evidence of video {prepared.whole.video_id} is not grounded: {len(homeless)} "
+            f"texts that it refers to are not stored, and {len(invented)} quotes do not stand at "
+            "their offsets in the text of their page. Nothing was written."
+        )
+
+
+def _is_verbatim(row: Evidence, texts: Mapping[str, str]) -> bool:
+    text = texts.get(row.content_hash or "")
+    return text is not None and text[row.quote_start : row.quote_end] == row.quote

@@ -1,0 +1,296 @@
+"""The warehouse: sets of rows in, current rows out, each in one short visit to the file.
+
+What belongs here: the transactions that write sets, reading what is current, and asking questions.
+What does not: opening and waiting (connection.py), the schema (migrations.py, *.sql), the content
+of a set (sets.py), the shape of single rows (rows.py), Dagster (resource.py, io_manager.py).
+
+A *set* is everything that one run knows of one asset and one video. Sets are complete or not there:
+a set and its entry in `materializations` are written in one transaction. No method leaves a
+connection open, and none holds one while it waits for anything but the file.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC
+from pathlib import Path
+from typing import Any, cast
+
+import duckdb
+import polars as pl
+
+from factible_assets.records import (
+    Claim,
+    Evidence,
+    LlmCall,
+    Page,
+    PageText,
+    Query,
+    Record,
+    ReliabilityRating,
+    Search,
+    SearchHit,
+    Transcript,
+    TranscriptSegment,
+    Verdict,
+    Video,
+)
+from warehouse.connection import Connector, FileConnector, file_path
+from warehouse.errors import NotMaterializedError, WarehouseError
+from warehouse.migrations import Schema, packaged_schema
+from warehouse.publication import publish_copy
+from warehouse.rows import AnyRecord, Stamp, columns_of, from_row
+from warehouse.sets import (
+    MATERIALIZATION_COLUMNS,
+    AssetRows,
+    Materialization,
+    classes_of,
+    prepare,
+    replace,
+    stored_texts,
+)
+
+_NATURAL_ORDER: Mapping[type[Record], str] = {
+    Video: "video_id",
+    Transcript: "video_id",
+    TranscriptSegment: "position",
+    Claim: "rank, claim_id",
+    Query: "claim_id, rank, query_id",
+    Search: "claim_id, query_id, provider, page",
+    SearchHit: "claim_id, query_id, provider, rank, hit_id",
+    ReliabilityRating: "domain",
+    Page: "canonical_url, page_id",
+    PageText: "content_hash",
+    Evidence: "claim_id, rating_score DESC, evidence_id",
+    # Ranks of verdicts from different runs do not compare; what they are derived from does.
+    Verdict: "evidence_quality DESC, rank, claim_id",
+    LlmCall: "stage, call_id",
+}
+"""In which order rows are read back: as a person would list them, and always the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class CurrentRecords:
+    """The current rows of one asset and video, table by table."""
+
+    materialization: Materialization
+    records: Mapping[type[Record], Sequence[Record]]
+
+    def of(self, record: type[AnyRecord]) -> list[AnyRecord]:
+        """Return the rows of one class, in natural order.
+
+        Raises:
+            KeyError: The asset has no rows of that class.
+        """
+        return [row for row in self.records[record] if isinstance(row, record)]
+
+
+class Warehouse:
+    """The warehouse in one DuckDB file. Making one touches nothing; each method opens and closes.
+
+    Every method may raise WarehouseBusyError, WarehouseTooNewError, NotAWarehouseError and
+    WarehouseNotWritableError. Methods block (see the figures in benchmarks): call them from a
+    coroutine through `asyncio.to_thread`. One warehouse may be used from several threads.
+
+    Args:
+        store: The path of the file, which is created with the first use; or a connector to
+            another kind of store.
+        schema: The schema to hold the file to; the packaged one unless a test says otherwise.
+    """
+
+    def __init__(self, store: str | Path | Connector, *, schema: Schema | None = None) -> None:
+        self._connector: Connector = (
+            FileConnector(file_path(store)) if isinstance(store, str | Path) else store
+        )
+        self._schema = schema
+
+    @property
+    def path(self) -> Path:
+        """Where the warehouse is."""
+        return self._connector.path
+
+    @property
+    def schema(self) -> Schema:
+        """The schema that the file is held to."""
+        return self._schema or packaged_schema()
+
+    # --- Writing --------------------------------------------------------------------------------
+
+    def write_asset(
+        self,
+        asset: str,
+        video_id: str,
+        rows: Sequence[Record],
+        *,
+        stamp: Stamp,
+        code_version: str,
+        data_version: str | None = None,
+        duration_seconds: float = 0.0,
+    ) -> Materialization:
+        """Write one set, in one transaction; see `write_assets`."""
+        asset_rows = AssetRows(rows, code_version, data_version, duration_seconds)
+        (written,) = self.write_assets(video_id, {asset: asset_rows}, stamp=stamp)
+        return written
+
+    def write_assets(
+        self, video_id: str, sets: Mapping[str, AssetRows], *, stamp: Stamp
+    ) -> list[Materialization]:
+        """Write sets of several assets of one video, all of them or none.
+
+        A set that the same run wrote before is replaced, so that a step may be repeated. Sets of
+        other runs stay. A set without rows is a set, and becomes the current one.
+
+        Raises:
+            WarehouseIntegrityError: A row does not belong to its set, breaks a constraint, or
+                quotes what its page does not say. The warehouse is as it was.
+        """
+        prepared = [prepare(asset, video_id, given, stamp) for asset, given in sets.items()]
+        with self.connection() as connection:
+            # No rollback here: closing the connection discards what was not committed.
+            connection.begin()
+            for one in prepared:
+                replace(connection, one)
+            connection.commit()
+        return [one.whole for one in prepared]
+
+    # --- Reading --------------------------------------------------------------------------------
+
+    def read_current(self, record: type[AnyRecord], video_id: str) -> list[AnyRecord]:
+        """Return the rows of one class in the newest set of a video, in natural order.
+
+        Empty if the set is empty or was never written; `read_asset` tells the two apart. Verdicts
+        are those of `current_verdicts`: a failed re-check does not displace a good one.
+        """
+        with self.connection(read_only=True) as connection:
+            return _select(connection, record, f"current_{record.table}", video_id)
+
+    def read_asset(self, asset: str, video_id: str) -> CurrentRecords:
+        """Return everything in the newest set of an asset, from one moment.
+
+        Raises:
+            NotMaterializedError: The asset was never materialized for this video.
+        """
+        with self.connection(read_only=True) as connection:
+            materialization = _current_materialization(connection, asset, video_id)
+            if materialization is None:
+                raise NotMaterializedError(asset, video_id)
+            rows = {
+                record: [
+                    row
+                    for row in _select(connection, record, f"current_{record.table}", video_id)
+                    # The stages share one table of model calls; each asset owns its own.
+                    if not isinstance(row, LlmCall) or row.stage == asset
+                ]
+                for record in classes_of(asset)
+            }
+        return CurrentRecords(materialization, rows)
+
+    def read_verdict_evidence(self, video_id: str) -> list[Evidence]:
+        """Return what a video's current verdicts rest on, also after a failed re-check."""
+        with self.connection(read_only=True) as connection:
+            return _select(connection, Evidence, "verdict_evidence", video_id)
+
+    def read_page_texts(self, hashes: Iterable[str]) -> dict[str, str]:
+        """Return the stored texts by content hash; a hash without a stored text is left out."""
+        with self.connection(read_only=True) as connection:
+            return stored_texts(connection, hashes)
+
+    def current_materialization(self, asset: str, video_id: str) -> Materialization | None:
+        """Return what is known of the newest set, or None if there never was one."""
+        with self.connection(read_only=True) as connection:
+            return _current_materialization(connection, asset, video_id)
+
+    def query(
+        self, sql: str, params: Sequence[Any] | Mapping[str, Any] | None = None
+    ) -> pl.DataFrame:
+        """Return the answer to a question in SQL; values go into `params`, never into the text.
+
+        The file is opened read-only. A statement that answers nothing returns an empty frame.
+
+        Raises:
+            duckdb.Error: The question is wrong, or would change the warehouse.
+        """
+        with self.connection(read_only=True) as connection:
+            # The stubs promise a relation; a statement such as SET returns None.
+            answer = cast("duckdb.DuckDBPyRelation | None", connection.sql(sql, params=params))
+            return pl.DataFrame() if answer is None else answer.pl()
+
+    # --- The file as a whole --------------------------------------------------------------------
+
+    def publish(self, destination: str | Path) -> Path:
+        """Put a consistent copy for readers at a path, in one step, and return the path.
+
+        Readers of the copy neither wait for writers nor keep them waiting, and whoever has the old
+        copy open goes on reading it; see publication.py.
+
+        Raises:
+            WarehouseNotWritableError: The copy cannot be written.
+        """
+        destination = Path(os.path.realpath(file_path(destination)))
+        if destination == Path(os.path.realpath(self.path)):
+            raise WarehouseError(
+                f"The warehouse {self.path} cannot be published onto itself: give another path."
+            )
+        # The lock is kept until the copy is in its place, so that of two that publish at once the
+        # one with the newer content comes last.
+        with self.connection() as connection:
+            publish_copy(connection, destination)
+        return destination
+
+    @contextmanager
+    def connection(self, *, read_only: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Open the warehouse at the newest schema, and close it with the block.
+
+        For what no other method does. Keep the block short: nobody else can open the file.
+        """
+        self._connector.ensure_exists(lambda fresh: self.schema.apply(fresh, self.path))
+        with self._connector.connect(read_only=read_only) as connection:
+            in_force = self.schema.is_in_force(connection, self.path)
+            if not (read_only or in_force):
+                self.schema.apply(connection, self.path)
+                in_force = True
+            if in_force:
+                yield connection
+                return
+        with self._connector.connect() as connection:
+            self.schema.apply(connection, self.path)
+        with self._connector.connect(read_only=True) as connection:
+            yield connection
+
+
+def _select(
+    connection: duckdb.DuckDBPyConnection, record: type[AnyRecord], view: str, video_id: str
+) -> list[AnyRecord]:
+    columns = ", ".join(column.name for column in columns_of(record))
+    rows = connection.execute(
+        f"SELECT {columns} FROM {view} WHERE video_id = ? "  # noqa: S608
+        f"ORDER BY {_NATURAL_ORDER[record]}",
+        [video_id],
+    ).fetchall()
+    return [from_row(record, row) for row in rows]
+
+
+def _current_materialization(
+    connection: duckdb.DuckDBPyConnection, asset: str, video_id: str
+) -> Materialization | None:
+    row = connection.execute(
+        f"SELECT {MATERIALIZATION_COLUMNS} FROM current_materializations "  # noqa: S608
+        "WHERE asset = ? AND video_id = ?",
+        [asset, video_id],
+    ).fetchone()
+    if row is None:
+        return None
+    *_, checked_at, code_version, version, row_count, duration = row
+    return Materialization(
+        asset,
+        video_id,
+        row[2],
+        checked_at.replace(tzinfo=UTC),
+        code_version,
+        version,
+        row_count,
+        duration,
+    )

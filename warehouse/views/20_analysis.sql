@@ -1,0 +1,334 @@
+-- What analysts ask: names and columns here are stable, so that saved queries go on working.
+
+CREATE OR REPLACE VIEW verdict_evidence AS
+WITH used AS (
+    -- A verdict rests on the evidence of its own run, or on what was newest when it was reached.
+    SELECT
+        judged.video_id,
+        judged.run_id AS verdict_run_id,
+        gathered.run_id AS evidence_run_id
+    FROM materializations AS judged
+    JOIN materializations AS gathered
+        ON gathered.asset = 'evidence'
+        AND gathered.video_id = judged.video_id
+        AND (gathered.run_id = judged.run_id OR gathered.checked_at <= judged.checked_at)
+    WHERE judged.asset = 'verdicts'
+    QUALIFY row_number() OVER (
+        PARTITION BY judged.video_id, judged.run_id
+        ORDER BY gathered.run_id = judged.run_id DESC, gathered.checked_at DESC, gathered.run_id DESC
+    ) = 1
+)
+SELECT evidence.*
+FROM evidence
+JOIN used
+    ON used.video_id = evidence.video_id
+    AND used.evidence_run_id = evidence.run_id
+JOIN current_verdicts
+    ON current_verdicts.video_id = evidence.video_id
+    AND current_verdicts.claim_id = evidence.claim_id
+    AND current_verdicts.run_id = used.verdict_run_id;
+COMMENT ON VIEW verdict_evidence IS 'The evidence that each current verdict rests on, also where a later re-check failed.';
+
+CREATE OR REPLACE VIEW evidence_chain AS
+SELECT
+    claims.video_id,
+    videos.title AS video_title,
+    videos.channel,
+    claims.claim_id,
+    claims.text AS claim,
+    claims.start_seconds,
+    claims.importance,
+    verdicts.status AS verdict_status,
+    verdicts.stance AS verdict_stance,
+    verdicts.confidence AS verdict_confidence,
+    verdicts.basis AS verdict_basis,
+    asked.text AS query,
+    evidence.evidence_id,
+    evidence.status AS evidence_status,
+    evidence.reason AS evidence_reason,
+    evidence.stance,
+    evidence.stance_confidence,
+    evidence.relevance,
+    evidence.quote,
+    evidence.quote_start,
+    evidence.quote_end,
+    evidence.summary,
+    evidence.title AS page_title,
+    evidence.canonical_url AS url,
+    pages.final_url,
+    evidence.domain,
+    evidence.via,
+    evidence.published_on,
+    pages.retrieved_at,
+    evidence.content_hash,
+    evidence.rating,
+    evidence.rating_score,
+    evidence.source_class,
+    evidence.bias,
+    evidence.origin,
+    ratings.reasons AS rating_reasons,
+    ratings.datasets AS rating_datasets,
+    evidence.run_id AS evidence_run_id,
+    verdicts.run_id AS verdict_run_id,
+    verdicts.checked_at
+FROM verdict_evidence AS evidence
+JOIN current_claims AS claims
+    ON claims.claim_id = evidence.claim_id AND claims.video_id = evidence.video_id
+JOIN current_verdicts AS verdicts
+    ON verdicts.claim_id = evidence.claim_id AND verdicts.video_id = evidence.video_id
+LEFT JOIN current_videos AS videos
+    ON videos.video_id = evidence.video_id
+LEFT JOIN pages
+    ON pages.page_id = evidence.page_id
+    AND pages.video_id = evidence.video_id
+    AND pages.run_id = evidence.run_id
+LEFT JOIN current_reliability_ratings AS ratings
+    ON ratings.domain = evidence.domain AND ratings.video_id = evidence.video_id
+LEFT JOIN (SELECT query_id, max(text) AS text FROM queries GROUP BY query_id) AS asked
+    ON asked.query_id = evidence.query_id;
+COMMENT ON VIEW evidence_chain IS 'From claim to quote to page to rating: one row per piece of evidence that a current verdict rests on.';
+COMMENT ON COLUMN evidence_chain.video_id IS 'The video.';
+COMMENT ON COLUMN evidence_chain.video_title IS 'Title of the video.';
+COMMENT ON COLUMN evidence_chain.channel IS 'Who published the video.';
+COMMENT ON COLUMN evidence_chain.claim_id IS 'The claim.';
+COMMENT ON COLUMN evidence_chain.claim IS 'Wording of the claim.';
+COMMENT ON COLUMN evidence_chain.start_seconds IS 'When the claim begins, in seconds from the start of the video.';
+COMMENT ON COLUMN evidence_chain.importance IS 'How much the video''s thesis rests on the claim, from 0 to 1.';
+COMMENT ON COLUMN evidence_chain.verdict_status IS 'Whether the verdict is complete or incomplete.';
+COMMENT ON COLUMN evidence_chain.verdict_stance IS 'How the evidence as a whole stands to the claim.';
+COMMENT ON COLUMN evidence_chain.verdict_confidence IS 'How sure the verdict is: low, medium or high.';
+COMMENT ON COLUMN evidence_chain.verdict_basis IS 'Who judged: embedded (an automatic leaning) or llm.';
+COMMENT ON COLUMN evidence_chain.query IS 'The search that found the page.';
+COMMENT ON COLUMN evidence_chain.evidence_id IS 'The piece of evidence.';
+COMMENT ON COLUMN evidence_chain.evidence_status IS 'ok, no_evidence, infra_error or skipped.';
+COMMENT ON COLUMN evidence_chain.evidence_reason IS 'Why the status is not ok.';
+COMMENT ON COLUMN evidence_chain.stance IS 'How this page stands to the claim.';
+COMMENT ON COLUMN evidence_chain.stance_confidence IS 'How sure the stance is, from 0 to 1.';
+COMMENT ON COLUMN evidence_chain.relevance IS 'How much the page speaks of the claim, from 0 to 1.';
+COMMENT ON COLUMN evidence_chain.quote IS 'Words of the page, verbatim. Text from outside.';
+COMMENT ON COLUMN evidence_chain.quote_start IS 'Offset of the quote in the page''s text, in code points from 0.';
+COMMENT ON COLUMN evidence_chain.quote_end IS 'Offset behind the quote in the page''s text.';
+COMMENT ON COLUMN evidence_chain.summary IS 'What the page says about the claim.';
+COMMENT ON COLUMN evidence_chain.page_title IS 'Title of the page. Text from outside.';
+COMMENT ON COLUMN evidence_chain.url IS 'URL of the page, in its canonical form.';
+COMMENT ON COLUMN evidence_chain.final_url IS 'URL that answered, after redirects.';
+COMMENT ON COLUMN evidence_chain.domain IS 'Registrable domain of the page.';
+COMMENT ON COLUMN evidence_chain.via IS 'By which way the page''s text was obtained.';
+COMMENT ON COLUMN evidence_chain.published_on IS 'Day of publication of the page.';
+COMMENT ON COLUMN evidence_chain.retrieved_at IS 'When the page was retrieved (UTC).';
+COMMENT ON COLUMN evidence_chain.content_hash IS 'The text that was read: key into page_texts.';
+COMMENT ON COLUMN evidence_chain.rating IS 'The rating that counted: high, medium, low, very_low or unknown.';
+COMMENT ON COLUMN evidence_chain.rating_score IS 'The rating that counted, from 0 to 1.';
+COMMENT ON COLUMN evidence_chain.source_class IS 'What kind of publisher the source is.';
+COMMENT ON COLUMN evidence_chain.bias IS 'Political leaning of the source, in the words of the dataset that states one.';
+COMMENT ON COLUMN evidence_chain.origin IS 'Sources with the same origin tell one and the same story.';
+COMMENT ON COLUMN evidence_chain.rating_reasons IS 'Why the domain is rated as it is now.';
+COMMENT ON COLUMN evidence_chain.rating_datasets IS 'The rating datasets that list the domain now.';
+COMMENT ON COLUMN evidence_chain.evidence_run_id IS 'The run that gathered the evidence.';
+COMMENT ON COLUMN evidence_chain.verdict_run_id IS 'The run that reached the verdict.';
+COMMENT ON COLUMN evidence_chain.checked_at IS 'When the run that reached the verdict checked the video (UTC).';
+
+CREATE OR REPLACE VIEW claims_timeline AS
+SELECT
+    claims.video_id,
+    videos.title AS video_title,
+    videos.channel,
+    videos.url AS video_url,
+    claims.start_seconds,
+    claims.end_seconds,
+    claims.claim_id,
+    claims.rank AS claim_rank,
+    claims.text AS claim,
+    claims.importance,
+    verdicts.status AS verdict_status,
+    verdicts.stance,
+    verdicts.confidence,
+    verdicts.confidence_score,
+    verdicts.evidence_quality,
+    verdicts.basis,
+    verdicts.summary,
+    verdicts.checked_at,
+    verdicts.latest_status,
+    verdicts.latest_checked_at
+FROM current_claims AS claims
+LEFT JOIN current_videos AS videos
+    ON videos.video_id = claims.video_id
+LEFT JOIN current_verdicts AS verdicts
+    ON verdicts.claim_id = claims.claim_id AND verdicts.video_id = claims.video_id
+ORDER BY claims.video_id, claims.start_seconds NULLS LAST, claims.rank;
+COMMENT ON VIEW claims_timeline IS 'The current claims in the order in which a video makes them, each with its current verdict, if it has one.';
+COMMENT ON COLUMN claims_timeline.video_id IS 'The video.';
+COMMENT ON COLUMN claims_timeline.video_title IS 'Title of the video.';
+COMMENT ON COLUMN claims_timeline.channel IS 'Who published the video.';
+COMMENT ON COLUMN claims_timeline.video_url IS 'Where the video can be watched.';
+COMMENT ON COLUMN claims_timeline.start_seconds IS 'When the claim begins, in seconds from the start of the video; null if it is not known.';
+COMMENT ON COLUMN claims_timeline.end_seconds IS 'When the claim ends, in seconds from the start of the video.';
+COMMENT ON COLUMN claims_timeline.claim_id IS 'The claim.';
+COMMENT ON COLUMN claims_timeline.claim_rank IS '1 is the most important claim of the video.';
+COMMENT ON COLUMN claims_timeline.claim IS 'Wording of the claim.';
+COMMENT ON COLUMN claims_timeline.importance IS 'How much the video''s thesis rests on the claim, from 0 to 1.';
+COMMENT ON COLUMN claims_timeline.verdict_status IS 'complete or incomplete; null while the claim has no verdict.';
+COMMENT ON COLUMN claims_timeline.stance IS 'How the evidence stands to the claim: supports, refutes, mixed or unclear.';
+COMMENT ON COLUMN claims_timeline.confidence IS 'How sure the verdict is: low, medium or high.';
+COMMENT ON COLUMN claims_timeline.confidence_score IS 'How sure the verdict is, from 0 to 1.';
+COMMENT ON COLUMN claims_timeline.evidence_quality IS 'Quality of the evidence, from 0 to 1.';
+COMMENT ON COLUMN claims_timeline.basis IS 'Who judged: embedded (an automatic leaning) or llm.';
+COMMENT ON COLUMN claims_timeline.summary IS 'The verdict in words.';
+COMMENT ON COLUMN claims_timeline.checked_at IS 'When the verdict''s run checked the video (UTC).';
+COMMENT ON COLUMN claims_timeline.latest_status IS 'Status of the newest attempt at a verdict.';
+COMMENT ON COLUMN claims_timeline.latest_checked_at IS 'When the newest attempt checked the video (UTC).';
+
+CREATE OR REPLACE VIEW source_scoreboard AS
+SELECT
+    evidence.domain,
+    arg_max(evidence.rating, evidence.checked_at) AS rating,
+    arg_max(evidence.rating_score, evidence.checked_at) AS rating_score,
+    arg_max(evidence.source_class, evidence.checked_at) AS source_class,
+    count(DISTINCT evidence.video_id) AS videos,
+    count(DISTINCT evidence.claim_id) AS claims,
+    count(*) AS sources,
+    count(*) FILTER (evidence.status = 'ok') AS read,
+    count(*) FILTER (evidence.stance = 'supports') AS supporting,
+    count(*) FILTER (evidence.stance = 'refutes') AS refuting,
+    count(*) FILTER (evidence.stance = 'mixed') AS mixed,
+    count(*) FILTER (evidence.stance = 'unclear') AS unclear,
+    count(*) FILTER (evidence.stance = verdicts.stance AND verdicts.stance <> 'unclear') AS agreeing,
+    count(*) FILTER (
+        evidence.stance IN ('supports', 'refutes')
+        AND verdicts.stance IN ('supports', 'refutes')
+        AND evidence.stance <> verdicts.stance
+    ) AS opposing,
+    count(*) FILTER (evidence.status = 'no_evidence') AS without_evidence,
+    count(*) FILTER (evidence.status = 'infra_error') AS failed,
+    count(*) FILTER (evidence.status = 'skipped') AS skipped,
+    avg(evidence.relevance) FILTER (evidence.status = 'ok') AS mean_relevance,
+    sum(evidence.rejected_quotes)::BIGINT AS rejected_quotes
+FROM verdict_evidence AS evidence
+JOIN current_verdicts AS verdicts
+    ON verdicts.claim_id = evidence.claim_id AND verdicts.video_id = evidence.video_id
+GROUP BY evidence.domain;
+COMMENT ON VIEW source_scoreboard IS 'Which sources decide: one row per domain, over the evidence that current verdicts rest on.';
+COMMENT ON COLUMN source_scoreboard.domain IS 'Registrable domain.';
+COMMENT ON COLUMN source_scoreboard.rating IS 'Newest rating: high, medium, low, very_low or unknown.';
+COMMENT ON COLUMN source_scoreboard.rating_score IS 'Newest rating, from 0 to 1.';
+COMMENT ON COLUMN source_scoreboard.source_class IS 'What kind of publisher stands behind the domain.';
+COMMENT ON COLUMN source_scoreboard.videos IS 'Videos in whose fact-check the domain appears.';
+COMMENT ON COLUMN source_scoreboard.claims IS 'Claims on which a page of the domain was sought or read.';
+COMMENT ON COLUMN source_scoreboard.sources IS 'Pieces of evidence, whatever became of them.';
+COMMENT ON COLUMN source_scoreboard.read IS 'Pages that were read and speak of the claim.';
+COMMENT ON COLUMN source_scoreboard.supporting IS 'Pages that support their claim.';
+COMMENT ON COLUMN source_scoreboard.refuting IS 'Pages that refute their claim.';
+COMMENT ON COLUMN source_scoreboard.mixed IS 'Pages that do both.';
+COMMENT ON COLUMN source_scoreboard.unclear IS 'Pages that speak of the claim without deciding.';
+COMMENT ON COLUMN source_scoreboard.agreeing IS 'Pages whose stance became the verdict (unclear ones not counted).';
+COMMENT ON COLUMN source_scoreboard.opposing IS 'Pages whose stance is the opposite of the verdict.';
+COMMENT ON COLUMN source_scoreboard.without_evidence IS 'Pages that had nothing to say, or nothing to read.';
+COMMENT ON COLUMN source_scoreboard.failed IS 'Pages that could not be read because a service failed.';
+COMMENT ON COLUMN source_scoreboard.skipped IS 'Pages that were left unread by a rule.';
+COMMENT ON COLUMN source_scoreboard.mean_relevance IS 'Mean relevance of the pages that were read, from 0 to 1.';
+COMMENT ON COLUMN source_scoreboard.rejected_quotes IS 'Quotes that were offered and stand nowhere in the page.';
+
+CREATE OR REPLACE VIEW failures AS
+SELECT video_id, 'queries' AS asset, claim_id, query_id AS subject, status AS outcome, reason, run_id, checked_at
+FROM current_queries WHERE status = 'infra_error'
+UNION ALL
+SELECT video_id, 'search_hits', claim_id, provider || ' ' || query_id, status, reason, run_id, checked_at
+FROM current_searches WHERE status = 'infra_error'
+UNION ALL
+SELECT video_id, 'reliability_ratings', NULL, domain, status, array_to_string(reasons, '; '), run_id, checked_at
+FROM current_reliability_ratings WHERE status = 'infra_error'
+UNION ALL
+SELECT video_id, 'evidence', claim_id, canonical_url, status, reason, run_id, checked_at
+FROM current_evidence WHERE status = 'infra_error'
+UNION ALL
+SELECT video_id, 'verdicts', claim_id, claim_id, status, reason, run_id, checked_at
+FROM latest_verdicts WHERE status = 'incomplete'
+UNION ALL
+SELECT video_id, stage, claim_id, provider || ' ' || model, outcome, reason, run_id, checked_at
+FROM current_llm_calls WHERE outcome <> 'ok';
+COMMENT ON VIEW failures IS 'What broke in each video''s newest check: everything that services, not the world, kept from being known. Model calls that failed and were repeated with success are among them.';
+COMMENT ON COLUMN failures.video_id IS 'The video.';
+COMMENT ON COLUMN failures.asset IS 'The asset in which it broke.';
+COMMENT ON COLUMN failures.claim_id IS 'The claim, if it concerns one.';
+COMMENT ON COLUMN failures.subject IS 'What was asked: a query, a provider, a domain, a URL, a claim or a model.';
+COMMENT ON COLUMN failures.outcome IS 'infra_error; incomplete for verdicts; for model calls also invalid, truncated or refused.';
+COMMENT ON COLUMN failures.reason IS 'Which service failed, and how.';
+COMMENT ON COLUMN failures.run_id IS 'The run.';
+COMMENT ON COLUMN failures.checked_at IS 'When that run checked the video (UTC).';
+
+CREATE OR REPLACE VIEW costs_by_stage AS
+SELECT
+    video_id,
+    run_id,
+    max(checked_at) AS checked_at,
+    stage,
+    provider,
+    model,
+    count(*) AS calls,
+    count(*) FILTER (outcome <> 'ok') AS failed_calls,
+    count(*) FILTER (cache_hit) AS cache_hits,
+    sum(input_tokens)::BIGINT AS input_tokens,
+    sum(output_tokens)::BIGINT AS output_tokens,
+    sum(cost_usd) AS cost_usd,
+    sum(latency_seconds) AS latency_seconds
+FROM llm_calls
+GROUP BY video_id, run_id, stage, provider, model;
+COMMENT ON VIEW costs_by_stage IS 'What language models cost: one row per video, run, stage and model, over all runs, for each of them was paid.';
+COMMENT ON COLUMN costs_by_stage.video_id IS 'The video.';
+COMMENT ON COLUMN costs_by_stage.run_id IS 'The run.';
+COMMENT ON COLUMN costs_by_stage.checked_at IS 'When that run checked the video (UTC).';
+COMMENT ON COLUMN costs_by_stage.stage IS 'The stage: claims, queries, evidence or verdicts.';
+COMMENT ON COLUMN costs_by_stage.provider IS 'Who serves the model.';
+COMMENT ON COLUMN costs_by_stage.model IS 'The model.';
+COMMENT ON COLUMN costs_by_stage.calls IS 'Calls, repeated ones included.';
+COMMENT ON COLUMN costs_by_stage.failed_calls IS 'Calls whose outcome was not ok.';
+COMMENT ON COLUMN costs_by_stage.cache_hits IS 'Calls answered from the cache.';
+COMMENT ON COLUMN costs_by_stage.input_tokens IS 'Tokens read.';
+COMMENT ON COLUMN costs_by_stage.output_tokens IS 'Tokens written.';
+COMMENT ON COLUMN costs_by_stage.cost_usd IS 'Cost in US dollars.';
+COMMENT ON COLUMN costs_by_stage.latency_seconds IS 'Seconds spent waiting for answers, summed over calls that may have run at once.';
+
+CREATE OR REPLACE VIEW verdict_changes AS
+WITH reached AS (
+    SELECT
+        video_id,
+        claim_id,
+        stance,
+        confidence,
+        run_id,
+        checked_at,
+        lag(stance) OVER in_time AS previous_stance,
+        lag(confidence) OVER in_time AS previous_confidence,
+        lag(run_id) OVER in_time AS previous_run_id,
+        lag(checked_at) OVER in_time AS previous_checked_at
+    FROM verdicts
+    WHERE status = 'complete'
+    WINDOW in_time AS (PARTITION BY video_id, claim_id ORDER BY checked_at, run_id)
+)
+SELECT
+    reached.video_id,
+    reached.claim_id,
+    worded.text AS claim,
+    reached.previous_stance,
+    reached.stance,
+    reached.previous_confidence,
+    reached.confidence,
+    reached.previous_checked_at,
+    reached.checked_at,
+    reached.previous_run_id,
+    reached.run_id
+FROM reached
+LEFT JOIN (SELECT claim_id, max(text) AS text FROM claims GROUP BY claim_id) AS worded USING (claim_id)
+WHERE reached.previous_stance <> reached.stance;
+COMMENT ON VIEW verdict_changes IS 'The claims whose verdict turned: one row per change of stance between two complete verdicts that follow each other.';
+COMMENT ON COLUMN verdict_changes.video_id IS 'The video.';
+COMMENT ON COLUMN verdict_changes.claim_id IS 'The claim.';
+COMMENT ON COLUMN verdict_changes.claim IS 'Wording of the claim.';
+COMMENT ON COLUMN verdict_changes.previous_stance IS 'The stance before.';
+COMMENT ON COLUMN verdict_changes.stance IS 'The stance after.';
+COMMENT ON COLUMN verdict_changes.previous_confidence IS 'The confidence before.';
+COMMENT ON COLUMN verdict_changes.confidence IS 'The confidence after.';
+COMMENT ON COLUMN verdict_changes.previous_checked_at IS 'When the run of the verdict before checked the video (UTC).';
+COMMENT ON COLUMN verdict_changes.checked_at IS 'When the run of the verdict after checked the video (UTC).';
+COMMENT ON COLUMN verdict_changes.previous_run_id IS 'The run of the verdict before.';
+COMMENT ON COLUMN verdict_changes.run_id IS 'The run of the verdict after.';
