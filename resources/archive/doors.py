@@ -1,0 +1,168 @@
+"""The archive as a search provider and as a source of pages, and a fetcher that feeds it.
+
+What belongs here: the pipeline's search and fetch protocols over an archive. What does not: how
+the archive finds and stores (store.py).
+
+SQLite blocks, so every call runs in a thread, off the event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, date, datetime
+from typing import Final, Protocol
+
+from resources.archive.errors import ArchiveError
+from resources.archive.records import NewPage
+from resources.archive.store import Archive, is_fictional
+from resources.scraping.pages import FetchedPage
+from resources.search.base import SearchAnswer, SearchHit
+
+_log = logging.getLogger(__name__)
+
+PROVIDER: Final = "archive"
+
+
+class ArchiveSearcher:
+    """Searches an archive. `collections` as in `Archive.search`."""
+
+    def __init__(self, archive: Archive, collections: Sequence[str] | None = None) -> None:
+        self._archive = archive
+        self._collections = collections
+
+    async def search(
+        self, query: str, *, limit: int, page: int = 1, before: date | None = None
+    ) -> tuple[SearchAnswer, ...]:
+        """Return one page of results. An archive that cannot be read is an outage."""
+        began = time.perf_counter()
+        try:
+            hits = await asyncio.to_thread(
+                self._archive.search,
+                query,
+                limit=limit,
+                page=page,
+                collections=self._collections,
+                before=before,
+            )
+        except ArchiveError as error:
+            answer = SearchAnswer(PROVIDER, "outage", reason=str(error))
+            return (answer,)
+        found = tuple(
+            SearchHit(hit.rank, hit.title, hit.url, hit.snippet, hit.published_on) for hit in hits
+        )
+        return (SearchAnswer(PROVIDER, "ok", found, latency_seconds=time.perf_counter() - began),)
+
+
+class ArchiveFetcher:
+    """Hands out the pages of an archive. `collections` as in `Archive.page`."""
+
+    def __init__(self, archive: Archive, collections: Sequence[str] | None = None) -> None:
+        self._archive = archive
+        self._collections = collections
+
+    async def fetch(self, url: str) -> FetchedPage:
+        """Return a stored page.
+
+        A page that the archive does not hold is unavailable: asking again changes nothing.
+        """
+        began = time.perf_counter()
+        now = datetime.now(UTC)
+        try:
+            page = await asyncio.to_thread(self._archive.page, url, self._collections)
+        except ArchiveError as error:
+            return FetchedPage(url=url, outcome="outage", retrieved_at=now, reason=str(error))
+        if page is None:
+            return FetchedPage(
+                url=url,
+                outcome="unavailable",
+                retrieved_at=now,
+                reason="The archive does not hold this page.",
+            )
+        if not page.text:
+            return FetchedPage(
+                url=url,
+                outcome="unavailable",
+                retrieved_at=now,
+                reason="The archive holds a search hit for this page, and not its text.",
+                title=page.title or None,
+            )
+        return FetchedPage(
+            url=url,
+            outcome="ok",
+            retrieved_at=page.retrieved_at,
+            final_url=page.final_url,
+            http_status=page.http_status,
+            via="archive",
+            title=page.title or None,
+            author=page.author,
+            published_on=page.published_on,
+            text=page.text,
+            byte_count=page.byte_count,
+            latency_seconds=time.perf_counter() - began,
+            etag=page.etag,
+            last_modified=page.last_modified,
+        )
+
+
+class PageSource(Protocol):
+    """What fetches pages from somewhere else. Never raises for a page that fails."""
+
+    async def fetch(self, url: str) -> FetchedPage:
+        """Fetch one page."""
+        ...
+
+
+class ArchivingFetcher:
+    """Stores in an archive what another fetcher fetches, so that it can be read again without.
+
+    Args:
+        inner: Fetches the pages.
+        archive: Keeps their texts.
+        collection: Under which name.
+        leave_out: Told a URL; true for pages that must not be kept, such as fictional ones.
+    """
+
+    def __init__(
+        self,
+        inner: PageSource,
+        archive: Archive,
+        collection: str,
+        *,
+        leave_out: Callable[[str], bool] = is_fictional,
+    ) -> None:
+        self._inner = inner
+        self._archive = archive
+        self._collection = collection
+        self._leave_out = leave_out
+
+    async def fetch(self, url: str) -> FetchedPage:
+        """Fetch a page and store its text; one that cannot be stored is handed over too."""
+        page = await self._inner.fetch(url)
+        if page.outcome == "ok" and page.via not in {"archive", "snippet"} and self._is_kept(page):
+            try:
+                await asyncio.to_thread(self._archive.add_page, _stored(page), self._collection)
+            except ArchiveError as error:
+                _log.warning("A page was fetched and not archived: %s", error)
+        return page
+
+    def _is_kept(self, page: FetchedPage) -> bool:
+        return not self._leave_out(page.url) and not self._leave_out(page.final_url or page.url)
+
+
+def _stored(page: FetchedPage) -> NewPage:
+    return NewPage(
+        url=page.url,
+        text=page.text,
+        title=page.title or "",
+        final_url=page.final_url,
+        author=page.author,
+        published_on=page.published_on,
+        retrieved_at=page.retrieved_at,
+        http_status=page.http_status,
+        byte_count=page.byte_count,
+        etag=page.etag,
+        last_modified=page.last_modified,
+    )

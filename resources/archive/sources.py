@@ -1,0 +1,271 @@
+"""Reads what is to be archived: JSONL of pages and recorded searches, and folders of saved pages.
+
+What belongs here: file layouts, and the text of saved HTML. What does not: storage (store.py).
+
+JSONL layouts, told apart line by line by their keys:
+
+- a page: `{"url", "title", "text"}`, optionally `author`, `published_on`, `retrieved_at`,
+  `final_url`;
+- a search: `{"query", "searched_on", "hits": [{"rank", "title", "url", "snippet"}]}`.
+
+Everything is streamed: memory holds one line, or one file of a folder, at a time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+from resources.archive.errors import ArchiveImportError
+from resources.archive.records import NewHit, NewPage, NewSearch, Unusable
+from resources.text_encoding import NotTextError, decode_text
+
+MAX_FILE_BYTES: Final = 20 * 1024 * 1024
+"""Saved pages above this are left out: HTML of that size is data, not something to read."""
+
+HTML_SUFFIXES: Final = frozenset({".html", ".htm", ".xhtml"})
+TEXT_SUFFIXES: Final = frozenset({".txt", ".md", ".markdown"})
+JSONL_SUFFIX: Final = ".jsonl"
+
+LOCAL_HOST: Final = "local-files.invalid"
+"""The host of pages that came from a folder and have no address of their own."""
+
+_SAVED_FROM = re.compile(
+    r"<!--\s*(?:saved from url=\(\d+\)|Page saved with SingleFile\s+url:\s*)(https?://[^\s<>\"]+)"
+)
+_NOTE_WINDOW = 2_048
+
+Entry = NewPage | NewSearch | Unusable
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One entry of a source, and how far into the source it stands."""
+
+    entry: Entry
+    done: int
+    total: int
+
+
+# --- JSONL --------------------------------------------------------------------------------------
+
+
+def read_jsonl(path: Path) -> Iterator[Step]:
+    """Yield the entries of a JSONL file; `done` and `total` count bytes.
+
+    Raises:
+        ArchiveImportError: at the first malformed line, or if the file cannot be read.
+    """
+    try:
+        total = path.stat().st_size
+        with path.open("rb") as file:
+            done = 0
+            for number, line in enumerate(file, start=1):
+                done += len(line)
+                content = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+                if content.strip():
+                    yield Step(_entry(content, path, number), done, total)
+    except OSError as error:
+        raise ArchiveImportError(
+            path, f"The file cannot be read ({error.strerror}).", "Check its path and rights."
+        ) from error
+
+
+def _entry(content: bytes, path: Path, line: int) -> Entry:
+    try:
+        document = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        problem = getattr(error, "msg", None) or "the line is no UTF-8, or nested too deeply"
+        raise ArchiveImportError(
+            path, f"This line is not JSON: {problem}.", "Write one object per line.", line
+        ) from error
+    if isinstance(document, dict):
+        if isinstance(document.get("hits"), list) and isinstance(document.get("query"), str):
+            return _search(document, path, line)
+        if isinstance(document.get("text"), str):
+            return _page(document, path, line)
+    raise ArchiveImportError(
+        path,
+        "This line is neither a page nor a search.",
+        'Write {"url", "title", "text"}, or {"query", "searched_on", "hits"}.',
+        line,
+    )
+
+
+def _page(document: dict[str, Any], path: Path, line: int) -> NewPage | Unusable:
+    url = document.get("url")
+    if not _is_address(url):
+        return Unusable(f"{path}, line {line}: the page has no web address.")
+    if not document["text"].strip():
+        return Unusable(f"{path}, line {line}: the page has no text.")
+    return NewPage(
+        url=str(url),
+        title=_text(document.get("title")),
+        text=_text(document["text"]),
+        final_url=document["final_url"] if _is_address(document.get("final_url")) else None,
+        author=_text(document.get("author")) or None,
+        published_on=_day(document.get("published_on"), path, line),
+        retrieved_at=_moment(document.get("retrieved_at"), path, line),
+    )
+
+
+def _search(document: dict[str, Any], path: Path, line: int) -> NewSearch:
+    hits = []
+    for position, hit in enumerate(document["hits"], start=1):
+        if not isinstance(hit, dict):
+            raise ArchiveImportError(
+                path,
+                f"Hit {position} of this search is not an object.",
+                'Write {"rank", "title", "url", "snippet"}.',
+                line,
+            )
+        rank = hit.get("rank", position)
+        if isinstance(rank, bool) or not isinstance(rank, int) or rank < 1:
+            raise ArchiveImportError(
+                path, f"Hit {position} has the rank {rank!r}.", "Count ranks from 1.", line
+            )
+        if _is_address(hit.get("url")):
+            hits.append(
+                NewHit(rank, _text(hit.get("title")), hit["url"], _text(hit.get("snippet")))
+            )
+    return NewSearch(
+        query=_text(document["query"]),
+        searched_on=_day(document.get("searched_on"), path, line),
+        hits=tuple(hits),
+    )
+
+
+_ADDRESS = re.compile(r"(?:https?|file)://\S+", re.IGNORECASE)
+_SURROGATES = re.compile("[\ud800-\udfff\u0000]")
+
+
+def _is_address(value: object) -> bool:
+    return isinstance(value, str) and _ADDRESS.fullmatch(value.strip()) is not None
+
+
+def _text(value: object) -> str:
+    """Return a string without characters that no database holds, empty for anything else."""
+    return _SURROGATES.sub("\ufffd", value).strip() if isinstance(value, str) else ""
+
+
+def _day(value: object, path: Path, line: int) -> date | None:
+    moment = _moment(value, path, line)
+    return moment.date() if moment else None
+
+
+def _moment(value: object, path: Path, line: int) -> datetime | None:
+    if not value or not isinstance(value, str):
+        return None
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError as error:
+        raise ArchiveImportError(
+            path, f"{value[:40]!r} is no date.", "Write it as 2026-01-31.", line
+        ) from error
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+# --- Folders ------------------------------------------------------------------------------------
+
+
+def read_folder(folder: Path) -> Iterator[Step]:
+    """Yield the saved pages of a folder and its subfolders; `done` and `total` count files.
+
+    Read are HTML, plain text, Markdown and JSONL. The address of a page is the one that the
+    browser noted when it saved the page ("saved from url", "Page saved with SingleFile url"). The
+    address that a page claims for itself is not believed, because anyone can write one: without a
+    browser's note, a page has an address under a host that cannot exist (RFC 2606, `.invalid`).
+    Hidden files are left out, links to folders are not followed.
+
+    Raises:
+        ArchiveImportError: if the folder cannot be read, holds nothing of this kind, or has a
+            malformed JSONL file.
+    """
+    if not folder.is_dir():
+        raise ArchiveImportError(folder, "There is no such folder.", "Check the path.")
+    files = sorted(_readable_files(folder))
+    if not files:
+        raise ArchiveImportError(
+            folder, "The folder holds no pages.", "Put .html, .txt, .md or .jsonl files into it."
+        )
+    for done, path in enumerate(files, start=1):
+        if path.suffix.lower() == JSONL_SUFFIX:
+            for step in read_jsonl(path):
+                yield Step(step.entry, done, len(files))
+        else:
+            yield Step(_saved_page(path, _address_of(folder, path)), done, len(files))
+
+
+def _readable_files(folder: Path) -> Iterator[Path]:
+    wanted = HTML_SUFFIXES | TEXT_SUFFIXES | {JSONL_SUFFIX}
+    for root, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in names:
+            path = Path(root, name)
+            if not name.startswith(".") and path.suffix.lower() in wanted:
+                yield path
+
+
+def _address_of(folder: Path, path: Path) -> str:
+    place = folder.resolve()
+    # Two folders of one name are two places.
+    mark = hashlib.sha256(str(place).encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    inside = path.relative_to(folder).as_posix()
+    return f"https://{LOCAL_HOST}/{quote(f'{place.name}-{mark}/{inside}', errors='replace')}"
+
+
+def _saved_page(path: Path, address: str) -> NewPage | Unusable:
+    try:
+        status = path.stat()
+        if status.st_size > MAX_FILE_BYTES:
+            return Unusable(
+                f"{path}: the file has {status.st_size / 1e6:.0f} MB, which is no page to read."
+            )
+        data = path.read_bytes()
+    except OSError as error:
+        return Unusable(f"{path}: the file cannot be read ({error.strerror}).")
+    try:
+        page = _read_saved(path, data, address)
+    except NotTextError as error:
+        return Unusable(f"{path}: this is no text ({error}).")
+    if not page.text:
+        return Unusable(f"{path}: there is no text to read in it.")
+    return replace(
+        page,
+        title=page.title or path.stem.replace("_", " ").replace("-", " ").strip(),
+        retrieved_at=datetime.fromtimestamp(status.st_mtime, tz=UTC),
+        byte_count=len(data),
+    )
+
+
+def _read_saved(path: Path, data: bytes, address: str) -> NewPage:
+    if path.suffix.lower() not in HTML_SUFFIXES:
+        text = _text(decode_text(data))
+        return NewPage(url=address, text=text, title=_heading(text))
+    # Imported late: an archive of JSONL needs no HTML parser.
+    from resources.scraping.extract import decode, extract_html  # noqa: PLC0415
+
+    html = decode(data)
+    noted = _SAVED_FROM.search(html[:_NOTE_WINDOW])
+    url = noted[1] if noted else address
+    extract = extract_html(html, url)
+    return NewPage(
+        url=url,
+        text=_text(extract.text),
+        title=_text(extract.title),
+        author=_text(extract.author) or None,
+        published_on=extract.published_on,
+    )
+
+
+def _heading(text: str) -> str:
+    first = text.split("\n", 1)[0]
+    return _text(first.lstrip("#")) if first.startswith("# ") else ""

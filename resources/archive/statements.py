@@ -1,0 +1,116 @@
+"""The SQL that fills and asks the archive's tables (schema.sql).
+
+What belongs here: statements, constant and with named parameters only. What does not: when they
+run (store.py).
+
+`:collections` is a JSON list of names, or NULL for everywhere but the documents that are set
+apart. `:before` is an ISO date or NULL.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+UPSERT_PAGE = """
+INSERT INTO documents (
+    collection, canonical_url, canonical_final_url, url, final_url, set_apart, has_text, author,
+    published_on, retrieved_at, stored_at, http_status, byte_count, etag, last_modified, title,
+    snippet, text
+) VALUES (
+    :collection, :canonical_url, :canonical_final_url, :url, :final_url, :set_apart, 1, :author,
+    :published_on, :retrieved_at, :stored_at, :http_status, :byte_count, :etag, :last_modified,
+    :title, '', :text
+)
+ON CONFLICT (collection, canonical_url) DO UPDATE SET
+    canonical_final_url = excluded.canonical_final_url, url = excluded.url,
+    final_url = excluded.final_url, has_text = 1, author = excluded.author,
+    published_on = excluded.published_on, retrieved_at = excluded.retrieved_at,
+    stored_at = excluded.stored_at, http_status = excluded.http_status,
+    byte_count = excluded.byte_count, etag = excluded.etag,
+    last_modified = excluded.last_modified,
+    title = CASE WHEN excluded.title = '' THEN documents.title ELSE excluded.title END,
+    text = excluded.text
+"""
+
+UPSERT_HIT_DOCUMENT = """
+INSERT INTO documents (
+    collection, canonical_url, url, set_apart, has_text, stored_at, title, snippet, text
+) VALUES (:collection, :canonical_url, :url, :set_apart, 0, :stored_at, :title, :snippet, '')
+ON CONFLICT (collection, canonical_url) DO UPDATE SET
+    title = CASE WHEN documents.title = '' THEN excluded.title ELSE documents.title END,
+    snippet = excluded.snippet
+WHERE documents.snippet = '' AND excluded.snippet <> ''
+    OR documents.title = '' AND excluded.title <> ''
+"""
+
+UPSERT_RECORDED_HIT = """
+INSERT INTO recorded_hits (
+    collection, query_key, searched_on, document_id, rank, url, title, snippet
+)
+SELECT :collection, :query_key, :searched_on, id, :rank, :url, :title, :snippet
+FROM documents WHERE collection = :collection AND canonical_url = :canonical_url
+ON CONFLICT (query_key, collection, searched_on, document_id)
+DO UPDATE SET rank = min(recorded_hits.rank, excluded.rank)
+"""
+
+FIND_PAGE_TO_REPLACE: Final = """
+SELECT has_text, retrieved_at, text FROM documents
+WHERE collection = :collection AND canonical_url = :canonical_url
+"""
+
+FIND_PAGE: Final = """
+SELECT * FROM documents
+WHERE (canonical_url = :canonical_url OR canonical_final_url = :canonical_url)
+AND iif(
+    :collections IS NULL, set_apart = 0, collection IN (SELECT value FROM json_each(:collections))
+)
+ORDER BY
+    has_text DESC,
+    canonical_url = :canonical_url DESC,
+    coalesce(retrieved_at, stored_at) DESC
+LIMIT 1
+"""
+
+FIND_RECORDED: Final = """
+SELECT documents.id, documents.canonical_url, hits.snippet
+FROM recorded_hits AS hits JOIN documents ON documents.id = hits.document_id
+WHERE hits.query_key = :query_key
+AND iif(
+    :collections IS NULL,
+    documents.set_apart = 0,
+    documents.collection IN (SELECT value FROM json_each(:collections))
+)
+AND (:before IS NULL OR documents.published_on IS NULL OR documents.published_on < :before)
+ORDER BY hits.searched_on DESC, hits.rank, documents.id
+"""
+
+FIND_RANKED: Final = """
+SELECT documents.id, documents.canonical_url
+FROM documents_fts JOIN documents ON documents.id = documents_fts.rowid
+WHERE documents_fts MATCH :expression
+AND iif(
+    :collections IS NULL,
+    documents.set_apart = 0,
+    documents.collection IN (SELECT value FROM json_each(:collections))
+)
+AND (:before IS NULL OR documents.published_on IS NULL OR documents.published_on < :before)
+ORDER BY
+    bm25(documents_fts, :title_weight, :snippet_weight, :text_weight)
+    * iif(documents.has_text, :text_factor, 1.0),
+    documents.id
+"""
+
+SHOW_DOCUMENTS: Final = """
+SELECT id, url, title, snippet, has_text, published_on FROM documents
+WHERE id IN (SELECT value FROM json_each(:ids))
+"""
+
+SHOW_SNIPPETS: Final = """
+SELECT rowid, snippet(documents_fts, 2, '', '', ' … ', :words) AS around
+FROM documents_fts
+WHERE documents_fts MATCH :expression AND rowid IN (SELECT value FROM json_each(:ids))
+"""
+
+COUNT_PAGES: Final = """
+SELECT collection, sum(has_text) FROM documents GROUP BY collection ORDER BY collection
+"""

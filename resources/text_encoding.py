@@ -1,0 +1,96 @@
+"""Turns the bytes of a text file into text, whatever program wrote them.
+
+What belongs here: encodings, and telling text from binary. What does not: what the text means.
+
+HTML declares its own encoding and is decoded by the extractor; this is for files that do not.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterable
+
+_BOMS: tuple[tuple[bytes, str], ...] = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    # The UTF-32 marks begin with the UTF-16 ones, so they come first.
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+_BINARY_SIGNATURES = (
+    b"%PDF-",
+    b"PK\x03\x04",
+    b"\x1f\x8b",
+    b"\x89PNG",
+    b"\xff\xd8\xff",
+    b"ID3",
+    b"RIFF",
+    b"\x1a\x45\xdf\xa3",
+    b"OggS",
+    b"SQLite format 3",
+)
+
+_SAMPLE_BYTES = 65_536
+_MAX_CONTROL_SHARE = 0.01
+_MIN_UTF16_ZERO_SHARE = 0.3
+_TEXT_CONTROLS = frozenset(b"\t\n\r\f\x1b\x08")
+
+
+class NotTextError(ValueError):
+    """The bytes are no text in any encoding that is tried here."""
+
+
+def decode_text(data: bytes) -> str:
+    """Decode a text file: byte order mark, UTF-8, UTF-16 without a mark, then Windows-1252.
+
+    A UTF-8 file with a few damaged bytes stays UTF-8 (they become U+FFFD): one broken character
+    must not turn every other accent of the file into two wrong ones.
+
+    Raises:
+        NotTextError: if the bytes are those of a binary file.
+    """
+    for mark, encoding in _BOMS:
+        if data.startswith(mark):
+            return data.decode(encoding, "replace").removeprefix("\ufeff")
+    sample = data[:_SAMPLE_BYTES]
+    if data.startswith(_BINARY_SIGNATURES):
+        raise NotTextError("the file begins like a binary format")
+    if b"\x00" in sample:
+        return _decode_unmarked_utf16(data, sample)
+    _refuse_controls(sample)
+    return _decode_bytes(data)
+
+
+def _refuse_controls(codes: Iterable[int]) -> None:
+    seen = list(codes)
+    controls = sum(1 for code in seen if code < ord(" ") and code not in _TEXT_CONTROLS)
+    if controls > _MAX_CONTROL_SHARE * len(seen):
+        raise NotTextError("the file is full of control characters")
+
+
+def _decode_unmarked_utf16(data: bytes, sample: bytes) -> str:
+    """Decode UTF-16 of a mostly Latin text, in which every other byte is zero."""
+    pairs = len(sample) // 2
+    little, big = sample[1::2].count(0), sample[0::2].count(0)
+    if pairs and max(little, big) >= _MIN_UTF16_ZERO_SHARE * pairs and min(little, big) == 0:
+        text = data.decode("utf-16-le" if little > big else "utf-16-be", "replace")
+        _refuse_controls(ord(character) for character in text[:_SAMPLE_BYTES])
+        return text
+    raise NotTextError("the file contains zero bytes")
+
+
+def _decode_bytes(data: bytes) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        lenient = data.decode("utf-8", "replace")
+    damaged = lenient.count("\ufffd")
+    multibyte = sum(1 for character in lenient if character > "\x7f") - damaged
+    if multibyte > damaged:
+        return lenient
+    try:
+        return data.decode("cp1252")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")

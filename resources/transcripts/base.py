@@ -1,0 +1,107 @@
+"""What every transcript provider hands over: timed text, or why there is none.
+
+What belongs here: the transcript value, the ways in which a request for one can end, and the
+provider protocol. What does not: any provider, and what is done with the words.
+
+"There is no transcript", "there is no such video", "what came cannot be read" and "the service
+failed" are different types, so that no caller can take one for another.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias
+
+TranscriptKind = Literal["manual", "generated", "unknown"]
+"""Whether captions were written by a person or by a speech recogniser, as far as one can tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cue:
+    """One caption: a line of speech without markup, and when it is shown, in seconds.
+
+    `text` is not empty and contains no line breaks; both times are finite and not negative.
+    Captions of speech recognisers overlap: a cue may end after the next one has begun.
+    """
+
+    text: str
+    start_seconds: float
+    duration_seconds: float
+
+    @property
+    def end_seconds(self) -> float:
+        """When the caption disappears, in seconds from the start of the video."""
+        return self.start_seconds + self.duration_seconds
+
+
+@dataclass(frozen=True, slots=True)
+class TimedText:
+    """The words of a video. Either `cues`, in order of time, or `plain_text` without times."""
+
+    cues: tuple[Cue, ...] = ()
+    plain_text: str | None = None
+    language: str | None = None
+    kind: TranscriptKind = "unknown"
+    title: str | None = None
+
+    def __post_init__(self) -> None:
+        if bool(self.cues) == bool(self.plain_text):
+            raise ValueError("a transcript has either cues or a plain text, and it is not empty")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The transcript, and the name of the provider that it came from."""
+
+    transcript: TimedText
+    provider: str
+    outcome: Literal["ok"] = "ok"
+
+
+@dataclass(frozen=True, slots=True)
+class NoTranscript:
+    """The video exists, and nothing is said in writing. `reason` is a sentence for a person."""
+
+    reason: str
+    outcome: Literal["no_transcript"] = "no_transcript"
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownVideo:
+    """The provider knows no such video. `reason` is a sentence for a person."""
+
+    reason: str
+    outcome: Literal["unknown_video"] = "unknown_video"
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """There is a transcript, and it is damaged. `reason` says where, and what to do."""
+
+    reason: str
+    outcome: Literal["unreadable"] = "unreadable"
+
+
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """The provider failed and may answer another time. `reason` is a sentence for a person."""
+
+    reason: str
+    outcome: Literal["outage"] = "outage"
+
+
+TranscriptAnswer: TypeAlias = Found | NoTranscript | UnknownVideo | Unreadable | Outage
+"""Every way in which a request for a transcript can end."""
+
+
+class TranscriptProvider(Protocol):
+    """A source of transcripts. Never raises for a video that fails: it answers so."""
+
+    @property
+    def name(self) -> str:
+        """What the warehouse records as the transcript's provider."""
+        ...
+
+    async def transcript(self, video_id: str) -> TranscriptAnswer:
+        """Obtain the transcript of one video."""
+        ...

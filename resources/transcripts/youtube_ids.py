@@ -1,0 +1,118 @@
+"""Which video a YouTube link names, and the link of a video.
+
+What belongs here: the forms of YouTube URLs. What does not: asking YouTube anything.
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import SplitResult, parse_qs, urlsplit
+
+_VIDEO_ID = re.compile(r"[A-Za-z0-9_-]{11}")
+_HOSTS = frozenset({"youtube.com", "youtube-nocookie.com", "youtubekids.com"})
+_SUBDOMAINS = ("www.", "m.", "music.")
+_SHORT_HOST = "youtu.be"
+_ID_IN_PATH = frozenset({"shorts", "live", "embed", "v", "e"})
+# Places under /embed/ that have the length of an id and are none.
+_EMBEDDED_PAGES = frozenset({"videoseries", "live_stream"})
+_MAX_SHOWN = 120
+
+
+class NotAVideoLinkError(ValueError):
+    """The text names no YouTube video. The message is a sentence that says what was expected."""
+
+    def __init__(self, given: str, problem: str) -> None:
+        shown = given if len(given) <= _MAX_SHOWN else given[:_MAX_SHOWN] + "…"
+        super().__init__(
+            f"{shown!r} {problem}. Give the link of one video, such as "
+            "https://www.youtube.com/watch?v=VIDEO_ID, or its id of 11 characters."
+        )
+        self.given = given
+
+
+def is_video_id(text: str) -> bool:
+    """Tell whether a text has the form of a YouTube video id."""
+    return _VIDEO_ID.fullmatch(text) is not None
+
+
+def watch_url(video_id: str) -> str:
+    """Return the address at which a YouTube video is watched."""
+    return f"https://www.youtube.com/watch?v={video_id}"
+
+
+def video_id_of(link: str) -> str:
+    """Return the id of the video that a link, or a bare id, names.
+
+    Understood are watch, youtu.be, shorts, live, embed, v and attribution links on the desktop,
+    mobile, music and no-cookie hosts, with or without a scheme and with any other parameters
+    (list, t, si, …). Upper and lower case are kept: ids differ by them.
+
+    Raises:
+        NotAVideoLinkError: for everything else, a playlist or a channel included.
+    """
+    text = link.strip()
+    if is_video_id(text):
+        return text
+    parts = _split(text)
+    host = _host(parts)
+    if host == _SHORT_HOST:
+        candidate = _segments(parts)[0] if _segments(parts) else ""
+    elif host in _HOSTS:
+        candidate = _id_on_main_host(text, parts)
+    else:
+        raise NotAVideoLinkError(text, "is not a YouTube link")
+    if is_video_id(candidate) and candidate not in _EMBEDDED_PAGES:
+        return candidate
+    raise NotAVideoLinkError(text, _what_it_names_instead(parts))
+
+
+def _split(text: str) -> SplitResult:
+    try:
+        if "://" in text or text.startswith("//"):
+            return urlsplit(text)
+        return urlsplit(f"//{text}")
+    except ValueError as error:
+        raise NotAVideoLinkError(text, "is not a web address") from error
+
+
+def _host(parts: SplitResult) -> str:
+    if parts.scheme.lower() not in {"", "http", "https"}:
+        return ""
+    host = (parts.hostname or "").rstrip(".")
+    for prefix in _SUBDOMAINS:
+        host = host.removeprefix(prefix)
+    return host
+
+
+def _segments(parts: SplitResult) -> list[str]:
+    return [segment for segment in parts.path.split("/") if segment]
+
+
+def _id_on_main_host(text: str, parts: SplitResult) -> str:
+    segments = _segments(parts)
+    parameters = parse_qs(parts.query)
+    first = segments[0].lower() if segments else ""
+    if first in _ID_IN_PATH and len(segments) > 1:
+        return segments[1]
+    if first == "attribution_link" and "u" in parameters:
+        target = urlsplit(parameters["u"][0])
+        if target.netloc:
+            raise NotAVideoLinkError(text, "leads away from YouTube")
+        return _id_on_main_host(text, target)
+    if first in {"watch", "watch_popup", ""}:
+        if len(segments) > 1:
+            return segments[1]
+        return parameters.get("v", [""])[0]
+    return ""
+
+
+def _what_it_names_instead(parts: SplitResult) -> str:
+    segments = _segments(parts)
+    first = segments[0].lower() if segments else ""
+    if first.startswith("@") or first in {"channel", "c", "user"}:
+        return "names a channel, not a video"
+    if first == "playlist" or (
+        "list" in parse_qs(parts.query) and "v" not in parse_qs(parts.query)
+    ):
+        return "names a playlist, not a video"
+    return "contains no video id of 11 characters"

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import sqlite3
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from factible_assets.stages.ports import Fetcher, Searcher
+from factible_assets.stages.urls import canonical_url
+from resources.archive import (
+    Archive,
+    ArchiveFetcher,
+    ArchiveSearcher,
+    ArchivingFetcher,
+    NewHit,
+    NewPage,
+    NewSearch,
+)
+from resources.scraping.pages import FetchedPage
+
+NOW = datetime(2026, 1, 2, tzinfo=UTC)
+
+
+class Shelf:
+    """A fetcher that has two pages at hand, one of them fictional."""
+
+    async def fetch(self, url: str) -> FetchedPage:
+        if "gone" in url:
+            return FetchedPage(url=url, outcome="unavailable", retrieved_at=NOW, reason="gone")
+        return FetchedPage(
+            url=url,
+            outcome="ok",
+            retrieved_at=NOW,
+            final_url=url,
+            via="scraped",
+            title="A page",
+            text="Honey never spoils.",
+            http_status=200,
+            etag='"1"',
+        )
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Archive:
+    return Archive(tmp_path / "archive.sqlite", canonicalise=canonical_url)
+
+
+@pytest.fixture
+def ruined(archive: Archive) -> Archive:
+    connection = sqlite3.connect(archive.path)
+    connection.execute("DROP TABLE documents")
+    connection.close()
+    return archive
+
+
+def test_the_doors_fit_the_pipelines_protocols(archive: Archive) -> None:
+    searcher: Searcher = ArchiveSearcher(archive)
+    fetcher: Fetcher = ArchiveFetcher(archive)
+    archiving: Fetcher = ArchivingFetcher(Shelf(), archive, "fetched")
+    assert all((searcher, fetcher, archiving))
+
+
+async def test_what_was_fetched_is_found_and_read_again_without_the_web(archive: Archive) -> None:
+    fetched = await ArchivingFetcher(Shelf(), archive, "fetched").fetch("https://bees.org/honey")
+    (answer,) = await ArchiveSearcher(archive).search("does honey spoil", limit=3)
+    assert (answer.provider, answer.outcome) == ("archive", "ok")
+    assert [hit.url for hit in answer.hits] == ["https://bees.org/honey"]
+    page = await ArchiveFetcher(archive).fetch(answer.hits[0].url)
+    assert (page.outcome, page.via, page.text) == ("ok", "archive", fetched.text)
+    assert (page.title, page.retrieved_at, page.etag) == ("A page", NOW, '"1"')
+
+
+async def test_fictional_and_unreadable_pages_are_handed_over_and_not_kept(
+    archive: Archive,
+) -> None:
+    fetcher = ArchivingFetcher(Shelf(), archive, "fetched")
+    assert (await fetcher.fetch("https://agency.example/honey")).text == "Honey never spoils."
+    assert (await fetcher.fetch("https://bees.org/gone")).outcome == "unavailable"
+    assert archive.collections() == {}
+
+
+async def test_which_pages_are_left_out_can_be_chosen(archive: Archive) -> None:
+    fetcher = ArchivingFetcher(Shelf(), archive, "fetched", leave_out=lambda url: "bees" in url)
+    await fetcher.fetch("https://bees.org/honey")
+    await fetcher.fetch("https://wasps.org/honey")
+    assert archive.page("https://bees.org/honey") is None
+    assert archive.page("https://wasps.org/honey") is not None
+
+
+async def test_a_page_that_is_not_there_is_unavailable_and_no_outage(archive: Archive) -> None:
+    hit = NewHit(1, "Only a hit", "https://hit.org/a", "snippet")
+    archive.add_search(NewSearch("q", None, (hit,)), "w")
+    unknown = await ArchiveFetcher(archive).fetch("https://nowhere.org/")
+    known = await ArchiveFetcher(archive).fetch("https://hit.org/a")
+    assert (unknown.outcome, known.outcome) == ("unavailable", "unavailable")
+    assert unknown.reason == "The archive does not hold this page."
+    assert known.reason is not None
+    assert "not its text" in known.reason
+
+
+async def test_nothing_found_is_an_answer(archive: Archive) -> None:
+    (answer,) = await ArchiveSearcher(archive).search("anything", limit=3)
+    assert (answer.outcome, answer.hits) == ("ok", ())
+
+
+async def test_an_archive_that_breaks_is_an_outage_with_a_sentence(ruined: Archive) -> None:
+    (answer,) = await ArchiveSearcher(ruined).search("anything", limit=3)
+    page = await ArchiveFetcher(ruined).fetch("https://bees.org/")
+    assert (answer.outcome, page.outcome) == ("outage", "outage")
+    assert answer.reason is not None
+    assert "the archive cannot be used" in answer.reason
+
+
+async def test_a_page_that_cannot_be_archived_is_not_lost(ruined: Archive) -> None:
+    page = await ArchivingFetcher(Shelf(), ruined, "fetched").fetch("https://bees.org/honey")
+    assert page.text == "Honey never spoils."
+
+
+async def test_collections_are_kept_apart_through_the_doors(archive: Archive) -> None:
+    archive.add_page(NewPage("https://a.org/", text="salt"), "one")
+    (answer,) = await ArchiveSearcher(archive, ["two"]).search("salt", limit=3)
+    assert answer.hits == ()
+    assert (await ArchiveFetcher(archive, ["two"]).fetch("https://a.org/")).outcome == "unavailable"

@@ -1,0 +1,431 @@
+from __future__ import annotations
+
+import json
+import sqlite3
+import subprocess
+import sys
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from factible_assets.stages.urls import canonical_url
+from resources.archive import (
+    Archive,
+    ArchiveError,
+    ArchiveImportError,
+    NewHit,
+    NewPage,
+    NewSearch,
+)
+from resources.archive.words import match_expression, query_key
+from tests.shared_data import shared_data
+
+DAY = datetime(2026, 1, 2, tzinfo=UTC)
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Archive:
+    return Archive(tmp_path / "archive.sqlite", canonicalise=canonical_url)
+
+
+def urls(
+    archive: Archive, query: str, *collections: str, limit: int = 10, page: int = 1
+) -> list[str]:
+    hits = archive.search(query, collections=collections or None, limit=limit, page=page)
+    return [hit.url for hit in hits]
+
+
+def page(name: str, text: str, **more: object) -> NewPage:
+    return NewPage(url=f"https://{name}.org/page", text=text, title=name, **more)  # type: ignore[arg-type] # keywords of several types
+
+
+# --- Finding ------------------------------------------------------------------------------------
+
+
+def test_pages_are_ranked_by_how_well_they_match(archive: Archive) -> None:
+    archive.add_page(page("sugar", "Sugar does not make children hyperactive. Sugar trials."), "w")
+    archive.add_page(page("tea", "Tea with sugar is popular in many countries of the world."), "w")
+    archive.add_page(page("whale", "Whales sing in the ocean."), "w")
+    assert urls(archive, "does sugar make children hyperactive?") == [
+        "https://sugar.org/page",
+        "https://tea.org/page",
+    ]
+
+
+def test_the_snippet_shows_the_words_around_the_match(archive: Archive) -> None:
+    archive.add_page(page("long", "filler " * 500 + "the moon landing was filmed " * 2), "w")
+    (hit,) = archive.search("moon landing")
+    assert "moon landing was filmed" in hit.snippet
+    assert len(hit.snippet.split()) < 60
+
+
+def test_a_recorded_query_gives_its_hits_first_and_in_their_order(archive: Archive) -> None:
+    archive.add_page(page("match", "coffee stunts growth " * 5), "w")
+    search = NewSearch(
+        "Does coffee stunt growth?",
+        date(2025, 1, 1),
+        (
+            NewHit(1, "One", "https://one.org/a", "nothing of it"),
+            NewHit(2, "Two", "https://two.org/b", "coffee growth"),
+        ),
+    )
+    archive.add_search(search, "w")
+    hits = archive.search("  does COFFEE stunt “growth” ")
+    assert [hit.url for hit in hits] == [
+        "https://one.org/a",
+        "https://two.org/b",
+        "https://match.org/page",
+    ]
+    assert [hit.rank for hit in hits] == [1, 2, 3]
+    assert [hit.recorded for hit in hits] == [True, True, False]
+    assert hits[0].snippet == "nothing of it"
+
+
+def test_hits_without_text_are_found_and_come_after_equal_pages_with_text(
+    archive: Archive,
+) -> None:
+    words = "vaccines and autism are not linked"
+    hit = NewHit(1, "equal", "https://only-a-hit.org/x", words)
+    archive.add_search(NewSearch("other question", None, (hit,)), "w")
+    archive.add_page(NewPage("https://with-text.org/x", text=words, title="equal"), "w")
+    found = archive.search("vaccines autism")
+    assert [(each.url, each.has_text) for each in found] == [
+        ("https://with-text.org/x", True),
+        ("https://only-a-hit.org/x", False),
+    ]
+
+
+def test_pages_of_results_follow_each_other_without_gap_or_repetition(archive: Archive) -> None:
+    for number in range(11):
+        archive.add_page(page(f"p{number}", "ice " * (number + 1) + "melts"), "w")
+    archive.add_search(
+        NewSearch("ice melts", None, (NewHit(1, "p3", "https://p3.org/page", ""),)), "w"
+    )
+    everything = urls(archive, "ice melts", limit=20)
+    paged: list[str] = []
+    for number in (1, 2, 3, 4):
+        paged += urls(archive, "ice melts", limit=4, page=number)
+    assert paged == everything
+    assert len(set(everything)) == 11
+    assert archive.search("ice melts", limit=4, page=3)[0].rank == 9
+
+
+def test_a_page_of_two_collections_is_listed_once_and_collections_keep_apart(
+    archive: Archive,
+) -> None:
+    archive.add_page(page("both", "volcano ash"), "one")
+    archive.add_page(page("both", "volcano ash and more"), "two")
+    archive.add_page(page("single", "volcano"), "two")
+    assert urls(archive, "volcano", "one") == ["https://both.org/page"]
+    assert sorted(urls(archive, "volcano")) == ["https://both.org/page", "https://single.org/page"]
+    assert archive.page("https://single.org/page", ["one"]) is None
+    assert archive.collections() == {"one": 1, "two": 2}
+
+
+def test_fictional_pages_are_found_only_in_a_collection_that_is_named(archive: Archive) -> None:
+    archive.add_page(NewPage("https://agency.example/a", text="fluoride teeth"), "miniature")
+    assert urls(archive, "fluoride") == []
+    assert archive.page("https://agency.example/a") is None
+    assert urls(archive, "fluoride", "miniature") == ["https://agency.example/a"]
+
+
+def test_pages_published_on_or_after_a_day_are_left_out(archive: Archive) -> None:
+    archive.add_page(page("old", "comet", published_on=date(2020, 1, 1)), "w")
+    archive.add_page(page("new", "comet", published_on=date(2024, 1, 1)), "w")
+    archive.add_page(page("undated", "comet"), "w")
+    hits = archive.search("comet", before=date(2024, 1, 1))
+    assert {hit.url for hit in hits} == {"https://old.org/page", "https://undated.org/page"}
+
+
+def test_a_page_is_found_by_every_form_of_its_address_and_after_a_redirect(
+    archive: Archive,
+) -> None:
+    archive.add_page(page("a", "text", final_url="https://b.org/moved"), "w")
+    for url in (
+        "https://a.org/page",
+        "http://www.a.org/page/?utm_source=x#top",
+        "https://b.org/moved",
+    ):
+        found = archive.page(url)
+        assert found is not None
+        assert found.url == "https://a.org/page"
+    assert archive.page("https://c.org/") is None
+    assert archive.page("mailto:a@b.org") is None
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        '"unbalanced',
+        "ice AND NOT OR",
+        "title: ice*",
+        "NEAR(ice, 3)",
+        "{ice} ^melt -cold +x",
+        "'; DROP TABLE documents; --",
+        "?!",
+        "",
+        "the of and",
+        "冰 melts",
+        "\x00ice",
+    ],
+)
+def test_query_syntax_is_only_text(archive: Archive, query: str) -> None:
+    archive.add_page(page("ice", "ice melts near the title"), "w")
+    archive.search(query)
+    assert archive.collections() == {"w": 1}
+
+
+@given(st.text(max_size=80))
+def test_no_query_whatever_is_a_syntax_error(query: str) -> None:
+    connection = sqlite3.connect(":memory:")
+    connection.execute("CREATE VIRTUAL TABLE t USING fts5 (x, tokenize = 'porter unicode61')")
+    expression = match_expression(query)
+    if expression:
+        connection.execute("SELECT * FROM t WHERE t MATCH ?", (expression,)).fetchall()
+    connection.close()
+
+
+def test_words_that_stand_everywhere_are_left_out_unless_there_are_no_others() -> None:
+    assert match_expression("Is the U.S. at 1.5 °C?") == '"u s" OR "1 5" OR "c"'
+    assert match_expression("to be or not to be") == '"to" OR "be" OR "or" OR "not"'
+    assert match_expression("word " * 500) == '"word"'
+    assert match_expression(" ".join(f"w{n}" for n in range(500))).count(" OR ") == 63
+
+
+def test_two_spellings_of_one_query_have_one_key() -> None:
+    assert query_key("  Is “Ice”  cold? ") == query_key("is ice COLD")
+    assert query_key("is ice cold") != query_key("is ice warm")
+
+
+# --- Storing ------------------------------------------------------------------------------------
+
+
+def test_a_newer_text_replaces_an_older_one_and_an_older_one_nothing(archive: Archive) -> None:
+    archive.add_page(page("a", "first version", retrieved_at=DAY), "w")
+    assert not archive.add_page(page("a", "stale", retrieved_at=DAY.replace(year=2020)), "w")
+    assert archive.add_page(page("a", "second version", retrieved_at=DAY.replace(day=9)), "w")
+    found = archive.page("https://a.org/page")
+    assert found is not None
+    assert (found.text, found.retrieved_at) == ("second version", DAY.replace(day=9))
+    assert urls(archive, "first") == []
+    assert urls(archive, "second") == ["https://a.org/page"]
+
+
+def test_of_two_undated_copies_the_longer_one_stays(archive: Archive) -> None:
+    for text in ("a text that was cut", "a text that was cut off here", "short"):
+        archive.add_page(page("a", text), "w")
+    found = archive.page("https://a.org/page")
+    assert found is not None
+    assert found.text == "a text that was cut off here"
+
+
+def test_what_the_archive_keeps_is_there_when_it_is_opened_again(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "archive.sqlite"
+    Archive(path).add_page(page("a", "lasting words"), "w")
+    assert urls(Archive(path), "lasting") == ["https://a.org/page"]
+
+
+WRITER = """
+import pathlib, sys
+from resources.archive import Archive, NewPage
+archive = Archive(pathlib.Path(sys.argv[1]))
+for number in range(15):
+    url = f"https://w{sys.argv[2]}.org/{number}"
+    archive.add_page(NewPage(url, text=f"shared words {number}"), "w")
+    assert archive.search("shared words", limit=3)
+"""
+
+
+def test_processes_write_and_read_one_new_archive_at_once_and_lose_nothing(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "archive.sqlite"
+    root = Path(__file__).resolve().parents[3]
+    workers = [
+        subprocess.Popen([sys.executable, "-c", WRITER, str(path), str(number)], cwd=root)
+        for number in range(3)
+    ]
+    assert [worker.wait(60) for worker in workers] == [0, 0, 0]
+    assert Archive(path).collections() == {"w": 45}
+
+
+@pytest.mark.parametrize("name", ["", "a b", "x/y", "'; --"])
+def test_a_collection_needs_a_plain_name(archive: Archive, name: str) -> None:
+    with pytest.raises(ArchiveError, match="cannot name a collection"):
+        archive.add_page(page("a", "text"), name)
+
+
+def test_a_file_that_is_no_archive_is_refused_and_left_alone(tmp_path: Path) -> None:
+    text = tmp_path / "notes.txt"
+    text.write_text("These are my notes. " * 50)
+    with pytest.raises(ArchiveError, match="archive"):
+        Archive(text)
+    assert text.read_text().startswith("These are my notes.")
+    other = tmp_path / "other.sqlite"
+    connection = sqlite3.connect(other)
+    connection.execute("CREATE TABLE mine (x)")
+    connection.close()
+    with pytest.raises(ArchiveError, match="belongs to something else"):
+        Archive(other)
+
+
+def test_an_archive_of_a_newer_program_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "archive.sqlite"
+    Archive(path)
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    with pytest.raises(ArchiveError, match="newer version"):
+        Archive(path)
+
+
+def test_a_place_that_cannot_hold_an_archive_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ArchiveError, match="Choose a place"):
+        Archive(tmp_path / "file" / "archive.sqlite")
+    with pytest.raises(ArchiveError, match=str(tmp_path)):
+        Archive(tmp_path)
+
+
+# --- Imports ------------------------------------------------------------------------------------
+
+PAGES = [
+    {"url": "https://a.org/1", "title": "One", "text": "The ice is melting."},
+    {"url": "https://a.org/2", "title": "Two", "text": "Bees dance.", "published_on": "2020-05-06"},
+]
+SEARCH = {
+    "video_id": "v",
+    "query": "ice melting",
+    "searched_on": "2025-12-14",
+    "hits": [{"rank": 1, "title": "Three", "url": "https://a.org/3", "snippet": "cold"}],
+}
+
+
+def jsonl(path: Path, *documents: object) -> Path:
+    path.write_text("".join(json.dumps(each) + "\n" for each in documents))
+    return path
+
+
+def test_pages_and_searches_are_imported_and_a_second_time_changes_nothing(
+    archive: Archive, tmp_path: Path
+) -> None:
+    file = jsonl(tmp_path / "all.jsonl", *PAGES, SEARCH)
+    told: list[tuple[int, int]] = []
+    first = archive.import_jsonl(file, "w", progress=lambda done, total: told.append((done, total)))
+    assert (first.added, first.searches, first.hits) == (2, 1, 1)
+    assert told[-1] == (file.stat().st_size, file.stat().st_size)
+    assert urls(archive, "ice melting") == ["https://a.org/3", "https://a.org/1"]
+    before = archive.search("ice bees")
+    again = archive.import_jsonl([file], "w")
+    assert (again.added, again.updated, again.unchanged) == (0, 0, 2)
+    assert archive.search("ice bees") == before
+
+
+def test_a_page_without_an_address_is_counted_and_left_out(
+    archive: Archive, tmp_path: Path
+) -> None:
+    nameless = [{**PAGES[0], "url": url} for url in (None, float("nan"), "", "javascript:x")]
+    report = archive.import_jsonl(jsonl(tmp_path / "p.jsonl", *nameless, PAGES[1]), "w")
+    assert (report.added, report.unusable) == (1, 4)
+    assert "line 1" in report.remarks[0]
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("{broken", "not JSON"),
+        ("[1, 2]", "neither a page nor a search"),
+        ('{"url": "https://a.org"}', "neither a page nor a search"),
+        ('{"query": "q", "hits": [3]}', "Hit 1"),
+        ('{"query": "q", "hits": [{"rank": 0, "url": "https://a.org"}]}', "rank 0"),
+        ('{"url": "https://a.org", "text": "t", "published_on": "soon"}', "'soon' is no date"),
+        ("[" * 100_000, "not JSON"),
+    ],
+)
+def test_one_malformed_line_imports_nothing_and_is_named(
+    archive: Archive, tmp_path: Path, line: str, sentence: str
+) -> None:
+    file = jsonl(tmp_path / "p.jsonl", *PAGES)
+    file.write_text(file.read_text() + line + "\n")
+    with pytest.raises(ArchiveImportError) as refusal:
+        archive.import_jsonl(file, "w")
+    assert refusal.value.line == 3
+    assert sentence in str(refusal.value)
+    assert "Nothing was imported" in str(refusal.value)
+    assert archive.collections() == {}
+
+
+def test_bytes_that_are_no_utf8_are_named_with_their_line(archive: Archive, tmp_path: Path) -> None:
+    file = jsonl(tmp_path / "p.jsonl", *PAGES)
+    file.write_bytes(file.read_bytes() + b'{"url": "https://a.org", "text": "\xff"}\n')
+    with pytest.raises(ArchiveImportError, match="line 3"):
+        archive.import_jsonl(file, "w")
+
+
+def test_a_missing_file_and_a_folder_without_pages_are_refused(
+    archive: Archive, tmp_path: Path
+) -> None:
+    with pytest.raises(ArchiveImportError, match="cannot be read"):
+        archive.import_jsonl(tmp_path / "none.jsonl", "w")
+    with pytest.raises(ArchiveImportError, match="no such folder"):
+        archive.import_folder(tmp_path / "none", "w")
+    (tmp_path / "photo.png").write_bytes(b"\x89PNG")
+    with pytest.raises(ArchiveImportError, match="holds no pages"):
+        archive.import_folder(tmp_path, "w")
+
+
+def test_a_folder_of_saved_pages_is_read_with_its_titles(archive: Archive, tmp_path: Path) -> None:
+    folder = tmp_path / "my pages"
+    (folder / "sub").mkdir(parents=True)
+    body = "<p>Fluoride in drinking water protects teeth from decay, as many studies found.</p>" * 4
+    note = "<!DOCTYPE html>\n<!-- saved from url=(0022)https://health.org/fluo -->\n"
+    saved = f"{note}<html><head><title>Fluor</title></head>"
+    (folder / "saved.html").write_text(f"{saved}<body>{body}</body></html>")
+    claimed = '<html><head><title>Käse</title><link rel="canonical" href="https://who.int/"></head>'
+    (folder / "latin.htm").write_bytes(
+        f'{claimed}<body><meta charset="iso-8859-1">{body}Käse</body></html>'.encode("latin-1")
+    )
+    (folder / "sub" / "note.md").write_text("# On whales\n\nWhales sing.")
+    (folder / "plain_notes.txt").write_bytes("Grüße aus der Höhle".encode("cp1252"))
+    (folder / ".hidden.txt").write_text("secret")
+    (folder / "empty.txt").write_text("")
+    (folder / "data.txt").write_bytes(b"\x00\x01\x02")
+    jsonl(folder / "more.jsonl", *PAGES)
+    report = archive.import_folder(folder, "mine")
+    assert (report.added, report.unusable) == (6, 2)
+    (fluor,) = [hit for hit in archive.search("fluoride") if hit.title == "Fluor"]
+    assert fluor.url == "https://health.org/fluo"
+    assert archive.page("https://who.int/") is None
+    (whale,) = archive.search("whales", collections=["mine"])
+    assert whale.title == "On whales"
+    assert whale.url.startswith("https://local-files.invalid/my%20pages-")
+    (cave,) = archive.search("Höhle")
+    assert cave.title == "plain notes"
+    assert archive.search("secret") == ()
+    again = archive.import_folder(folder, "mine")
+    assert (again.added, again.updated, again.unchanged) == (0, 0, 6)
+
+
+def test_a_file_that_is_too_large_to_be_a_page_is_left_out(
+    archive: Archive, tmp_path: Path
+) -> None:
+    with (tmp_path / "huge.html").open("wb") as file:
+        file.truncate(50 * 1024 * 1024)
+    (tmp_path / "small.txt").write_text("Small.")
+    report = archive.import_folder(tmp_path, "w")
+    assert (report.added, report.unusable) == (1, 1)
+    assert "52 MB" in report.remarks[0]
+
+
+def test_the_recorded_web_is_imported_whole(archive: Archive) -> None:
+    folder = shared_data("recorded_web")
+    report = archive.import_jsonl([folder / "hits.jsonl", folder / "pages.jsonl"], "recorded")
+    lines = (folder / "hits.jsonl").read_text().splitlines()
+    assert report.searches == len(lines)
+    recorded = json.loads(lines[0])
+    found = archive.search(recorded["query"], limit=5)
+    assert found[0].url == recorded["hits"][0]["url"]
+    assert all(hit.recorded for hit in found)

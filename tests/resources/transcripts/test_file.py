@@ -1,0 +1,454 @@
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from resources.transcripts.base import (
+    Cue,
+    Found,
+    NoTranscript,
+    TimedText,
+    UnknownVideo,
+    Unreadable,
+)
+from resources.transcripts.errors import (
+    BinaryTranscriptError,
+    EmptyTranscriptError,
+    TranscriptError,
+    TranscriptFileMissingError,
+    TranscriptFileUnreachableError,
+    TranscriptTooLargeError,
+    UnreadableTimestampError,
+    UnsupportedTranscriptError,
+)
+from resources.transcripts.file import FileTranscripts, parse_transcript, read_transcript
+from tests.shared_data import shared_data
+
+SRT = """1
+00:00:01,000 --> 00:00:03,500
+The first line
+of the talk.
+
+2
+00:00:03,500 --> 00:00:06,000
+<i>And</i> {\\an8}the <font color="#fff">second</font>.
+"""
+
+VTT = """WEBVTT - A talk
+Kind: captions
+Language: en-GB
+
+NOTE
+This comment is not said: 00:00:01
+
+STYLE
+::cue { color: red }
+
+intro
+00:01.000 --> 00:03.500 align:start position:0%
+<v Ann>Fish &amp; chips</v> cost 5 &lt; 6.
+
+00:00:03.500 --> 00:00:06.000
+- <c.loud>No</c>&nbsp;way.
+- Yes.
+"""
+
+ROLLING = """WEBVTT
+Kind: captions
+Language: en
+
+00:00:00.160 --> 00:00:02.629 align:start position:0%
+~
+every<00:00:00.480><c> year</c><00:00:00.800><c> the</c>
+
+00:00:02.629 --> 00:00:02.639 align:start position:0%
+every year the
+~
+
+00:00:02.639 --> 00:00:05.000 align:start position:0%
+every year the
+ice<00:00:03.000><c> melts</c>
+
+00:00:05.000 --> 00:00:05.010 align:start position:0%
+ice melts
+~
+
+00:00:05.010 --> 00:00:07.000 align:start position:0%
+ice melts
+a<00:00:05.500><c> little</c>
+""".replace("~", " ")
+
+
+def parse(text: str | bytes, extension: str = "") -> TimedText:
+    data = text if isinstance(text, bytes) else text.encode()
+    return parse_transcript(data, name="talk", extension=extension)
+
+
+def words(transcript: TimedText) -> list[str]:
+    return [cue.text for cue in transcript.cues]
+
+
+# --- Formats ------------------------------------------------------------------------------------
+
+
+def test_srt_loses_its_markup_and_keeps_its_times() -> None:
+    assert parse(SRT).cues == (
+        Cue("The first line of the talk.", 1.0, 2.5),
+        Cue("And the second.", 3.5, 2.5),
+    )
+
+
+def test_webvtt_loses_settings_voices_comments_and_styles_and_decodes_entities() -> None:
+    transcript = parse(VTT)
+    assert transcript.cues == (
+        Cue("Fish & chips cost 5 < 6.", 1.0, 2.5),
+        Cue("- No way. - Yes.", 3.5, 2.5),
+    )
+    assert (transcript.title, transcript.language) == ("A talk", "en-GB")
+    assert transcript.kind == "unknown"
+
+
+def test_rolling_captions_say_every_line_once_at_the_time_it_is_spoken() -> None:
+    transcript = parse(ROLLING)
+    assert [(cue.text, cue.start_seconds) for cue in transcript.cues] == [
+        ("every year the", 0.16),
+        ("ice melts", 2.639),
+        ("a little", 5.01),
+    ]
+    assert transcript.kind == "generated"
+
+
+def test_rolling_captions_without_word_times_are_told_by_how_often_they_repeat() -> None:
+    lines = ["one", "two", "three", "four", "five"]
+    cues = [
+        f"{number}\n00:00:{number:02},000 --> 00:00:{number + 1:02},000\n{before}\n{line}\n"
+        for number, (before, line) in enumerate(zip(["", *lines], lines, strict=False))
+    ]
+    assert words(parse("\n".join(cues))) == lines
+
+
+def test_a_line_that_is_said_twice_is_kept_twice() -> None:
+    transcript = parse(
+        "1\n00:00:01,000 --> 00:00:02,000\nNo.\n\n2\n00:00:02,000 --> 00:00:03,000\nNo.\n"
+    )
+    assert words(transcript) == ["No.", "No."]
+
+
+def test_json3_joins_the_parts_of_an_event_and_skips_events_without_words() -> None:
+    document = {
+        "wireMagic": "pb3",
+        "events": [
+            {"tStartMs": 0, "dDurationMs": 9000, "id": 1},
+            {
+                "tStartMs": 1200,
+                "dDurationMs": 2400,
+                "segs": [{"utf8": "the"}, {"utf8": " ice", "tOffsetMs": 300}],
+            },
+            {"tStartMs": 3600, "aAppend": 1, "segs": [{"utf8": "\n"}]},
+            {"tStartMs": 3600, "dDurationMs": 1000, "segs": [{"utf8": "melts"}]},
+        ],
+    }
+    transcript = parse(json.dumps(document), ".json3")
+    assert transcript.cues == (Cue("the ice", 1.2, 2.4), Cue("melts", 3.6, 1.0))
+    assert transcript.kind == "generated"
+
+
+@pytest.mark.parametrize(
+    "wrap", ["{}", '{{"segments": {}}}', '{{"transcript_data": {{"segments": {}}}}}']
+)
+def test_segment_lists_are_read_with_and_without_an_object_around_them(wrap: str) -> None:
+    segments = '[{"text": "Hello\\nthere", "start": 0.5, "duration": 2}]'
+    assert parse(wrap.format(segments)).cues == (Cue("Hello there", 0.5, 2.0),)
+
+
+def test_whispers_segments_with_an_end_are_read() -> None:
+    document = {
+        "text": "Hi.",
+        "language": "de",
+        "segments": [{"text": " Hi.", "start": 1, "end": 3}],
+    }
+    transcript = parse(json.dumps(document))
+    assert transcript.cues == (Cue("Hi.", 1.0, 2.0),)
+    assert transcript.language == "de"
+
+
+def test_plain_text_keeps_its_paragraphs_and_has_no_times() -> None:
+    transcript = parse("First paragraph.\r\n\r\n[Music] Second.\r\n")
+    assert transcript.plain_text == "First paragraph.\n\n[Music] Second."
+    assert transcript.cues == ()
+
+
+def test_a_text_that_begins_with_a_bracket_is_not_taken_for_json() -> None:
+    assert parse("[Music] Welcome back.").plain_text == "[Music] Welcome back."
+
+
+def test_the_content_decides_on_the_format_and_not_the_extension() -> None:
+    assert words(parse(SRT, ".txt")) == words(parse(SRT, ".vtt"))
+
+
+def test_the_published_layout_is_read_whole() -> None:
+    runs = shared_data("factible", "runs")
+    path = min(runs.glob("max_claims_1/*/outputs.json"))
+    published = json.loads(path.read_text())["final_output"]["transcript_data"]["segments"]
+    cues = read_transcript(path).cues
+    spoken = [segment for segment in published if segment["text"].strip()]
+    assert len(cues) == len(spoken)
+    assert " ".join(" ".join(segment["text"].split()) for segment in spoken) == " ".join(
+        cue.text for cue in cues
+    )
+
+
+# --- Damage that costs no words -----------------------------------------------------------------
+
+
+def test_srt_without_numbers_and_blank_lines_loses_no_words() -> None:
+    transcript = parse(
+        "00:00:01,000 --> 00:00:02,000\nOne.\n00:00:02,000 --> 00:00:03,000\nTwo.\n\nStill two.\n"
+    )
+    assert words(transcript) == ["One.", "Two. Still two."]
+
+
+def test_a_number_that_is_said_is_not_taken_for_a_caption_number() -> None:
+    transcript = parse(
+        "1\n00:00:01,000 --> 00:00:02,000\n42\n\n2\n00:00:02,000 --> 00:00:03,000\n43\n"
+    )
+    assert words(transcript) == ["42", "43"]
+
+
+def test_an_arrow_in_speech_is_no_timing_line() -> None:
+    transcript = parse("1\n00:00:01,000 --> 00:00:02,000\nWater --> steam\n")
+    assert words(transcript) == ["Water --> steam"]
+
+
+def test_unsorted_captions_are_sorted_and_backward_ones_last_no_time() -> None:
+    transcript = parse(
+        "1\n00:00:09,000 --> 00:00:10,000\nLater.\n\n2\n00:00:05,000 --> 00:00:04,000\nEarlier.\n"
+        "\n3\n-00:00:01,000 --> 00:00:01,000\nFirst.\n"
+    )
+    assert transcript.cues == (
+        Cue("First.", 0.0, 1.0),
+        Cue("Earlier.", 5.0, 0.0),
+        Cue("Later.", 9.0, 1.0),
+    )
+
+
+@pytest.mark.parametrize(
+    "encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1252"]
+)
+def test_accents_survive_every_common_encoding(encoding: str) -> None:
+    text = "1\n00:00:01,000 --> 00:00:02,000\nDas Gemüse kostet 5 € – très bien, señor.\n"
+    assert words(parse(text.encode(encoding))) == ["Das Gemüse kostet 5 € – très bien, señor."]
+
+
+def test_one_damaged_byte_does_not_turn_the_other_accents_into_two_letters() -> None:
+    data = "Gemüse, Käse, Brötchen und ".encode() + b"\xff" + " Äpfel".encode()
+    assert parse(data).plain_text == "Gemüse, Käse, Brötchen und \ufffd Äpfel"
+
+
+# --- What cannot be read ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("data", "extension", "error", "sentence"),
+    [
+        (b"", ".srt", EmptyTranscriptError, "talk: The file is empty."),
+        (b" \n\n", ".txt", EmptyTranscriptError, "words in it"),
+        (b"WEBVTT\n\n", ".vtt", EmptyTranscriptError, "no captions with words"),
+        (b"1\n00:00:01,000 --> 00:00:02,000\n\n", ".srt", EmptyTranscriptError, "no captions"),
+        (b'{"segments": []}', ".json", EmptyTranscriptError, "No segment has words"),
+        (b"Just words.", ".vtt", UnreadableTimestampError, "rename"),
+        (b"WEBVTT\n\nJust words.", ".vtt", UnreadableTimestampError, "no line has times"),
+        (b"\x89PNG\r\n\x1a\n\x00\x00", ".png", BinaryTranscriptError, "This is no text"),
+        (b"%PDF-1.7 some", ".pdf", BinaryTranscriptError, "Give WebVTT"),
+        (b"abc\x00\x01\x02\x00def", "", BinaryTranscriptError, "zero bytes"),
+        (bytes(range(1, 32)) * 20, "", BinaryTranscriptError, "control characters"),
+        (b"<!DOCTYPE html><p>Hi", ".html", UnsupportedTranscriptError, "This is markup"),
+        (b'{"a": 1,\n"b": }', ".json", UnsupportedTranscriptError, "talk, line 2: The JSON"),
+        (b'{"a": 1}', ".json", UnsupportedTranscriptError, "holds no transcript"),
+        (b'[{"start": 1}]', ".json", UnsupportedTranscriptError, "Segment 1"),
+        (b"[" * 100_000, ".json", UnsupportedTranscriptError, "nested too deeply"),
+        (b'[{"text": "a", "start": "soon"}]', "", UnreadableTimestampError, "'soon'"),
+        (b'[{"text": "a", "start": NaN}]', "", UnreadableTimestampError, "12.5"),
+        (b'[{"text": "a"}]', "", UnreadableTimestampError, "Segment 1 has no readable start"),
+    ],
+)
+def test_a_bad_file_is_refused_with_a_sentence(
+    data: bytes, extension: str, error: type[TranscriptError], sentence: str
+) -> None:
+    with pytest.raises(error) as refusal:
+        parse(data, extension)
+    assert sentence in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    "timing",
+    [
+        "00:00:0x,000 --> 00:00:02,000",
+        "00:00:61,000 --> 00:01:02,000",
+        "00:99:01,000 --> 00:01:02,000",
+        "00:00:01,000 --> later",
+        "soon --> 00:00:02,000",
+        "00:00:01,000 -->",
+    ],
+)
+@pytest.mark.parametrize("header", ["", "WEBVTT\n\n"])
+def test_an_unreadable_time_is_named_with_its_line(header: str, timing: str) -> None:
+    good = "00:00:01,000 --> 00:00:02,000\nOne.\n\n"
+    text = header + good + timing + "\nTwo.\n"
+    with pytest.raises(UnreadableTimestampError) as refusal:
+        parse(text)
+    assert refusal.value.line == text.split("\n").index(timing) + 1
+    assert "00:01:02.500 --> 00:01:05.000" in str(refusal.value)
+
+
+def test_a_missing_file_a_folder_and_a_giant_are_told_apart(tmp_path: Path) -> None:
+    with pytest.raises(TranscriptFileMissingError, match="There is no such file"):
+        read_transcript(tmp_path / "none.vtt")
+    with pytest.raises(TranscriptFileUnreachableError, match="cannot be read"):
+        read_transcript(tmp_path)
+    giant = tmp_path / "talk.txt"
+    giant.write_text("word " * 1000)
+    with pytest.raises(TranscriptTooLargeError, match="not the recording"):
+        read_transcript(giant, max_bytes=1000)
+
+
+@given(st.binary(max_size=300))
+def test_no_bytes_whatever_break_the_parser(data: bytes) -> None:
+    try:
+        transcript = parse_transcript(data, name="fuzz")
+    except TranscriptError:
+        return
+    assert transcript.cues or transcript.plain_text
+
+
+@given(st.text(alphabet='0123456789:,.->\n <v/c>{}[]"WEBVTTNOTE ab', max_size=200))
+def test_no_caption_like_text_breaks_the_parser(text: str) -> None:
+    for extension in ("", ".srt", ".vtt", ".json"):
+        try:
+            transcript = parse(text, extension)
+        except TranscriptError:
+            continue
+        starts = [cue.start_seconds for cue in transcript.cues]
+        assert starts == sorted(starts)
+        assert all(cue.duration_seconds >= 0 and cue.text for cue in transcript.cues)
+
+
+# --- Round trips --------------------------------------------------------------------------------
+
+SPEECH = (
+    st.text(
+        alphabet=st.characters(categories=("L", "N", "P", "S", "Zs"), exclude_characters="{\\"),
+        min_size=1,
+        max_size=40,
+    )
+    .map(lambda text: " ".join(text.split()))
+    .filter(lambda text: text and "-->" not in text)
+)
+
+CUES = st.lists(
+    st.tuples(SPEECH, st.integers(0, 10_800_000), st.integers(0, 9_999)), min_size=1, max_size=12
+).map(
+    lambda rows: tuple(
+        Cue(text, start / 1000, length / 1000)
+        for text, start, length in sorted(rows, key=lambda row: row[1])
+    )
+)
+
+
+def clock(seconds: float, separator: str) -> str:
+    milliseconds = round(seconds * 1000)
+    minutes, rest = divmod(milliseconds, 60_000)
+    return f"{minutes // 60:02}:{minutes % 60:02}:{rest // 1000:02}{separator}{rest % 1000:03}"
+
+
+def timing(cue: Cue, separator: str) -> str:
+    return f"{clock(cue.start_seconds, separator)} --> {clock(cue.end_seconds, separator)}"
+
+
+@given(CUES)
+def test_what_is_written_as_webvtt_is_read_back(cues: tuple[Cue, ...]) -> None:
+    def escaped(text: str) -> str:
+        return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+    blocks = [f"{timing(cue, '.')}\n{escaped(cue.text)}" for cue in cues]
+    assert_same(parse("\n\n".join(["WEBVTT", *blocks])), cues)
+
+
+@given(CUES)
+def test_what_is_written_as_srt_is_read_back(cues: tuple[Cue, ...]) -> None:
+    plain = tuple(
+        Cue(text, cue.start_seconds, cue.duration_seconds)
+        for cue in cues
+        if (text := cue.text.replace("<", "").replace("&", "").strip())
+    )
+    blocks = [
+        f"{number}\n{timing(cue, ',')}\n{cue.text}" for number, cue in enumerate(plain, start=1)
+    ]
+    if plain:
+        assert_same(parse("\n\n".join(blocks), ".srt"), plain)
+
+
+@given(CUES)
+def test_what_is_written_as_a_segment_list_is_read_back(cues: tuple[Cue, ...]) -> None:
+    document = [
+        {"text": cue.text, "start": cue.start_seconds, "duration": cue.duration_seconds}
+        for cue in cues
+    ]
+    assert_same(parse(json.dumps(document)), cues)
+
+
+def assert_same(transcript: TimedText, cues: tuple[Cue, ...]) -> None:
+    assert [cue.text for cue in transcript.cues] == [cue.text for cue in cues]
+    for read, written in zip(transcript.cues, cues, strict=True):
+        assert read.start_seconds == pytest.approx(written.start_seconds, abs=1e-6)
+        assert read.duration_seconds == pytest.approx(written.duration_seconds, abs=1.1e-3)
+
+
+# --- Provider -----------------------------------------------------------------------------------
+
+
+async def test_the_provider_gives_every_end_its_own_name(tmp_path: Path) -> None:
+    (tmp_path / "good.en.srt").write_text(SRT)
+    (tmp_path / "empty.srt").write_text("")
+    (tmp_path / "broken.vtt").write_text("WEBVTT\n\n00:00:0x.000 --> 00:00:01.000\nHm.\n")
+    provider = FileTranscripts(
+        {
+            name.split(".")[0]: tmp_path / name
+            for name in ("good.en.srt", "empty.srt", "broken.vtt", "gone.srt")
+        },
+        languages={},
+    )
+    good = await provider.transcript("good")
+    assert isinstance(good, Found)
+    assert (good.provider, good.transcript.language) == ("file", "en")
+    assert isinstance(await provider.transcript("empty"), NoTranscript)
+    assert isinstance(await provider.transcript("gone"), UnknownVideo)
+    assert isinstance(await provider.transcript("never listed"), UnknownVideo)
+    broken = await provider.transcript("broken")
+    assert isinstance(broken, Unreadable)
+    assert "line 3" in broken.reason
+
+
+async def test_the_listed_language_comes_before_the_files_own(tmp_path: Path) -> None:
+    path = tmp_path / "talk.en.srt"
+    path.write_text(SRT)
+    answer = await FileTranscripts({"v": path}, languages={"v": "en-AU"}).transcript("v")
+    assert isinstance(answer, Found)
+    assert answer.transcript.language == "en-AU"
+
+
+def test_three_hours_of_captions_take_well_under_a_second() -> None:
+    blocks = [
+        f"{timing(Cue('', second, 3.0), '.')}\n<v Ann>word <c>{second}</c> of a long &amp; slow one"
+        for second in range(0, 10_800, 2)
+    ]
+    text = "\n\n".join(["WEBVTT", *blocks])
+    began = time.perf_counter()
+    transcript = parse(text)
+    assert time.perf_counter() - began < 0.8
+    assert len(transcript.cues) == 5_400
