@@ -1,0 +1,576 @@
+"""One pooled HTTP client for every resource: limits, retries, redirects, and typed failures.
+
+What belongs here: how a request is sent, bounded, repeated and given up, and what its failure is
+called. What does not: which addresses may be reached (network_guard.py), how a body is read
+(scraping) or what a service's answer means (search, llm).
+
+A request ends in a `Response` (whatever its status, once retries are used up) or in one of two
+errors: `OutageError` (it failed and may succeed another time: DNS, connect, timeout, reset, TLS)
+or `UnavailableError` (asking again will not help: a forbidden target, too large, a redirect loop,
+a content type that is not wanted). `status_failure` sorts statuses into the same two. Reasons are
+sentences for a person; they never hold a query string, credentials or a header.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import socket
+import ssl
+import time
+import zlib
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from functools import cache
+from http import HTTPStatus
+from types import TracebackType
+from typing import ClassVar, Literal, Self
+from weakref import WeakValueDictionary
+
+import httpcore
+import httpx
+
+from resources.network_guard import ForbiddenTargetError, GuardedBackend, NetworkGuard, host_of
+
+USER_AGENT = "factible-assets/0.1 (fact-checking research; reads pages that a search found)"
+
+_RETRIED_STATUSES = frozenset({429, 502, 503, 504})
+_PASSING_STATUSES = frozenset({408, 425, 429})
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_ENCODINGS = frozenset({"", "identity", "gzip", "x-gzip", "deflate"})
+_SHOWN_CHARACTERS = 120
+_RANDOM = random.SystemRandom()
+
+
+class HttpFailureError(Exception):
+    """A request that has no usable answer. `reason` is a sentence without secrets."""
+
+    outcome: ClassVar[Literal["outage", "unavailable"]]
+
+    def __init__(
+        self,
+        reason: str,
+        *,
+        http_status: int | None = None,
+        final_url: str | None = None,
+        retry: bool = False,
+    ) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.http_status = http_status
+        self.final_url = final_url
+        self.retry = retry
+
+
+class OutageError(HttpFailureError):
+    """The request failed, and may succeed another time."""
+
+    outcome = "outage"
+
+
+class UnavailableError(HttpFailureError):
+    """The other side has nothing for us, or may not be asked; asking again will not help."""
+
+    outcome = "unavailable"
+
+
+@dataclass(frozen=True, slots=True)
+class HttpLimits:
+    """Bounds on one client. Times in seconds, sizes in bytes."""
+
+    connect_seconds: float = 10.0
+    read_seconds: float = 15.0
+    write_seconds: float = 10.0
+    attempt_seconds: float = 45.0
+    """One attempt with all its redirects and its whole body, against servers that drip."""
+    max_bytes: int = 10_000_000
+    """Of a body after decompression; a larger one is cut off and reported."""
+    max_redirects: int = 8
+    max_requests: int = 64
+    """At once, over all hosts."""
+    max_requests_per_host: int = 6
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """How often and how patiently a request is repeated. Times in seconds."""
+
+    attempts: int = 3
+    first_delay_seconds: float = 0.5
+    max_delay_seconds: float = 8.0
+    max_retry_after_seconds: float = 15.0
+    """A server that asks for a longer wait is not asked again: that would be impolite."""
+
+    def delay(self, attempt: int) -> float:
+        """Return the pause after the given attempt: doubling, with full jitter above one half."""
+        ceiling = min(self.max_delay_seconds, self.first_delay_seconds * 2.0 ** (attempt - 1))
+        return _RANDOM.uniform(ceiling / 2, ceiling)
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """What a server answered, read to its end."""
+
+    url: str
+    """After redirects, without fragment."""
+    status: int
+    headers: httpx.Headers
+    body: bytes = field(repr=False)
+    attempts: int = 1
+
+    @property
+    def media_type(self) -> str:
+        """The declared content type without parameters, lower case; empty if none is declared."""
+        return media_type(self.headers)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ask:
+    """One request as the caller wants it."""
+
+    method: str
+    url: httpx.URL
+    headers: Mapping[str, str]
+    content: bytes | None
+    max_bytes: int
+    accepts: Callable[[str], bool]
+
+
+class _Budget:
+    """The seconds that an attempt may still spend; waiting for a slot costs nothing."""
+
+    def __init__(self, seconds: float) -> None:
+        self._left = seconds
+
+    @asynccontextmanager
+    async def spending(self) -> AsyncIterator[None]:
+        started = time.perf_counter()
+        async with asyncio.timeout(self._left):
+            yield
+        self._left -= elapsed_since(started)
+
+
+class HttpClient:
+    """A pooled client (HTTP/1.1 and HTTP/2) that reaches public addresses only.
+
+    It works on httpx's transport and not on its client, which would keep cookies between requests,
+    log whole URLs, and build the request to a redirect's target before that is checked.
+
+    It belongs to the event loop that uses it first; open it with `async with`, or call `aclose`.
+    Cookies live for one request and its redirects, so that no two pages share a session. Proxies
+    from the environment are not used: a proxy would resolve names behind the guard's back.
+    """
+
+    def __init__(
+        self,
+        *,
+        guard: NetworkGuard | None = None,
+        limits: HttpLimits | None = None,
+        retry: RetryPolicy | None = None,
+        user_agent: str = USER_AGENT,
+    ) -> None:
+        self._guard = guard or NetworkGuard()
+        self._limits = limits or HttpLimits()
+        self._retry = retry or RetryPolicy()
+        self._headers = {
+            "User-Agent": user_agent,
+            "Accept": "*/*",
+            "Accept-Encoding": "gzip, deflate",
+        }
+        self._timeout = httpx.Timeout(
+            connect=self._limits.connect_seconds,
+            read=self._limits.read_seconds,
+            write=self._limits.write_seconds,
+            pool=None,
+        ).as_dict()
+        self._transport: httpx.AsyncHTTPTransport | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._slots = asyncio.Semaphore(self._limits.max_requests)
+        self._host_slots: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close all connections. The client may be used again; it then opens new ones."""
+        transport, self._transport, self._loop = self._transport, None, None
+        if transport is not None:
+            await transport.aclose()
+
+    async def get(
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        max_bytes: int | None = None,
+        accepts: Callable[[str], bool] = lambda _: True,
+    ) -> Response:
+        """Get a URL, following redirects that pass the guard.
+
+        Args:
+            url: Absolute, http or https.
+            headers: Sent in addition, and no longer once a redirect leaves the origin.
+            max_bytes: Bound on the decompressed body; the client's own if None.
+            accepts: Says by its media type (lower case, may be empty) whether a successful
+                answer's body is wanted; others are left unread.
+
+        Raises:
+            OutageError: It failed and may succeed another time.
+            UnavailableError: Asking again will not help.
+        """
+        return await self._repeat(self._ask("GET", url, headers, max_bytes, accepts=accepts))
+
+    async def post(
+        self,
+        url: str,
+        *,
+        content: bytes,
+        headers: Mapping[str, str] | None = None,
+        max_bytes: int | None = None,
+    ) -> Response:
+        """Post a body. Redirects are not followed but returned. For arguments see `get`.
+
+        Only for requests that may be repeated: a lost answer is asked for again.
+
+        Raises:
+            OutageError: It failed and may succeed another time.
+            UnavailableError: Asking again will not help.
+        """
+        return await self._repeat(self._ask("POST", url, headers, max_bytes, content=content))
+
+    def _ask(
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str] | None,
+        max_bytes: int | None,
+        *,
+        content: bytes | None = None,
+        accepts: Callable[[str], bool] = lambda _: True,
+    ) -> _Ask:
+        return _Ask(
+            method=method,
+            url=_parse(url),
+            headers=dict(headers or {}),
+            content=content,
+            max_bytes=self._limits.max_bytes if max_bytes is None else max_bytes,
+            accepts=accepts,
+        )
+
+    async def _repeat(self, ask: _Ask) -> Response:
+        attempt = 1
+        while True:
+            pause: float | None
+            try:
+                response = await self._attempt(ask)
+            except OutageError as failure:
+                if not failure.retry or attempt >= self._retry.attempts:
+                    raise _with_attempts(failure, attempt) from failure.__cause__
+                pause = self._retry.delay(attempt)
+            else:
+                pause = self._pause_after(response, attempt)
+                if pause is None:
+                    return replace(response, attempts=attempt)
+            await asyncio.sleep(pause)
+            attempt += 1
+
+    def _pause_after(self, response: Response, attempt: int) -> float | None:
+        """Return how long to wait before asking again, None if this answer stands."""
+        if response.status not in _RETRIED_STATUSES or attempt >= self._retry.attempts:
+            return None
+        asked = retry_after_seconds(response.headers)
+        if asked is None:
+            return self._retry.delay(attempt)
+        return asked if asked <= self._retry.max_retry_after_seconds else None
+
+    async def _attempt(self, ask: _Ask) -> Response:
+        host = host_of(ask.url)
+        try:
+            async with self._slots:
+                return await self._follow(ask)
+        except TimeoutError as error:
+            seconds = self._limits.attempt_seconds
+            raise OutageError(f"{host} was not done after {seconds:g} seconds") from error
+        except ForbiddenTargetError as error:
+            raise UnavailableError(f"{shown(ask.url)} is not fetched: {error.reason}") from error
+        except (httpx.HTTPError, httpx.StreamError, ssl.SSLError, OSError) as error:
+            raise _transport_failure(host, error, self._limits) from error
+
+    async def _follow(self, ask: _Ask) -> Response:
+        url, headers = ask.url, ask.headers
+        cookies, budget = httpx.Cookies(), _Budget(self._limits.attempt_seconds)
+        seen: set[str] = set()
+        for _ in range(self._limits.max_redirects + 1):
+            seen.add(str(url))
+            hop = replace(ask, url=url, headers=headers)
+            async with self._host_slot(host_of(url)), budget.spending():
+                answer = await self._exchange(hop, cookies)
+            if isinstance(answer, Response):
+                return answer
+            if str(answer) in seen and not cookies:
+                raise UnavailableError(f"{shown(ask.url)} redirects in a circle")
+            if _origin(answer) != _origin(url):
+                headers = {}
+            url = answer
+        raise UnavailableError(
+            f"{shown(ask.url)} redirects more than {self._limits.max_redirects} times"
+        )
+
+    async def _exchange(self, ask: _Ask, cookies: httpx.Cookies) -> Response | httpx.URL:
+        """Send one request; return the answer, or where a redirect points."""
+        self._guard.check_url(ask.url)
+        request = httpx.Request(
+            ask.method,
+            ask.url,
+            headers={**self._headers, **ask.headers},
+            content=ask.content,
+            extensions={"timeout": self._timeout},
+        )
+        cookies.set_cookie_header(request)
+        raw = await self._open_transport().handle_async_request(request)
+        raw.request = request
+        try:
+            cookies.extract_cookies(raw)
+            location = raw.headers.get("location")
+            if ask.method == "GET" and raw.status_code in _REDIRECTS and location:
+                return _join(ask.url, location)
+            return await _read(raw, ask)
+        finally:
+            await raw.aclose()
+
+    def _host_slot(self, host: str) -> asyncio.Semaphore:
+        slot = self._host_slots.get(host)
+        if slot is None:
+            slot = asyncio.Semaphore(self._limits.max_requests_per_host)
+            self._host_slots[host] = slot
+        return slot
+
+    def _open_transport(self) -> httpx.AsyncHTTPTransport:
+        loop = asyncio.get_running_loop()
+        if self._transport is None:
+            self._loop = loop
+            self._transport = _GuardedTransport(self._guard, self._limits.max_requests)
+        elif self._loop is not loop:
+            raise RuntimeError(
+                "An HttpClient was used from a second event loop; open one client per loop."
+            )
+        return self._transport
+
+
+class _GuardedTransport(httpx.AsyncHTTPTransport):
+    """httpx's own transport over a pool that connects through the guard."""
+
+    def __init__(self, guard: NetworkGuard, max_connections: int) -> None:
+        context = _tls_context()
+        super().__init__(verify=context, trust_env=False)
+        self._pool = httpcore.AsyncConnectionPool(
+            ssl_context=context,
+            max_connections=max_connections,
+            max_keepalive_connections=max_connections // 2,
+            keepalive_expiry=15.0,
+            http1=True,
+            http2=True,
+            network_backend=GuardedBackend(guard),
+        )
+
+
+@cache
+def _tls_context() -> ssl.SSLContext:
+    """Load the trusted authorities once; SSL_CERT_FILE and SSL_CERT_DIR are honoured."""
+    return httpx.create_ssl_context()
+
+
+def status_failure(response: Response) -> HttpFailureError | None:
+    """Name the failure that a status stands for; None for a success.
+
+    408, 425, 429 and 5xx are outages; every other status outside 200-299 is final.
+    """
+    status = response.status
+    if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
+        return None
+    host = host_of(httpx.URL(response.url))
+    passing = status in _PASSING_STATUSES or status >= HTTPStatus.INTERNAL_SERVER_ERROR
+    kind = OutageError if passing else UnavailableError
+    reason = f"{host} answered {status} {_phrase(status)}".rstrip()
+    asked = retry_after_seconds(response.headers)
+    if kind is OutageError and asked is not None:
+        reason += f" and asks to wait {asked:.0f} seconds"
+    if response.attempts > 1:
+        reason += f" ({response.attempts} attempts)"
+    return kind(reason, http_status=status, final_url=response.url)
+
+
+def retry_after_seconds(headers: httpx.Headers, now: datetime | None = None) -> float | None:
+    """Read Retry-After (RFC 9110, section 10.2.3), in seconds or as a date; None if unreadable."""
+    value = headers.get("retry-after", "").strip()
+    if value.isascii() and value.isdigit():
+        return float(value[:9])
+    try:
+        moment = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return max(0.0, (moment - (now or datetime.now(UTC))).total_seconds())
+
+
+def media_type(headers: httpx.Headers) -> str:
+    """Return the declared content type without parameters, lower case; empty if undeclared."""
+    declared: str = headers.get("content-type", "")
+    return declared.partition(";")[0].strip().lower()[:100]
+
+
+def shown(url: httpx.URL | str) -> str:
+    """Return a URL as reasons show it: no user information, no query, no fragment, not endless."""
+    parsed = httpx.URL(url) if isinstance(url, str) else url
+    text = str(parsed.copy_with(userinfo=b"", query=None, fragment=None))
+    text = text if len(text) <= _SHOWN_CHARACTERS else f"{text[: _SHOWN_CHARACTERS - 1]}…"
+    return f"{text}?…" if parsed.query else text
+
+
+def elapsed_since(started: float) -> float:
+    """Return the seconds since a reading of time.perf_counter."""
+    return time.perf_counter() - started
+
+
+def _parse(url: str) -> httpx.URL:
+    try:
+        return httpx.URL(url).copy_with(fragment=None)
+    except (httpx.InvalidURL, ValueError) as error:
+        raise UnavailableError("this is not a URL that can be fetched") from error
+
+
+def _join(base: httpx.URL, location: str) -> httpx.URL:
+    try:
+        return base.join(location).copy_with(fragment=None)
+    except (httpx.InvalidURL, ValueError) as error:
+        raise UnavailableError(f"{shown(base)} redirects to what is not a URL") from error
+
+
+def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
+    return url.scheme, host_of(url), url.port
+
+
+def _phrase(status: int) -> str:
+    return next((known.phrase for known in HTTPStatus if known.value == status), "")
+
+
+async def _read(raw: httpx.Response, ask: _Ask) -> Response:
+    final_url = str(ask.url)
+    if raw.is_success and not ask.accepts(media_type(raw.headers)):
+        raise UnavailableError(
+            f"unsupported content type: {media_type(raw.headers) or 'none declared'}",
+            http_status=raw.status_code,
+            final_url=final_url,
+        )
+    body = await _read_body(raw, ask)
+    return Response(url=final_url, status=raw.status_code, headers=raw.headers, body=body)
+
+
+async def _read_body(raw: httpx.Response, ask: _Ask) -> bytes:
+    host, encoding = host_of(ask.url), raw.headers.get("content-encoding", "").strip().lower()
+    too_large = UnavailableError(
+        f"{host} sent more than {ask.max_bytes / 1e6:g} MB; reading stopped there",
+        http_status=raw.status_code,
+        final_url=str(ask.url),
+    )
+    if encoding not in _ENCODINGS:
+        raise UnavailableError(f"{host} sent an encoding that was not asked for: {encoding[:30]}")
+    declared = raw.headers.get("content-length", "")
+    if declared.isascii() and declared.isdigit() and int(declared[:18]) > ask.max_bytes:
+        raise too_large
+    inflater = None if encoding in {"", "identity"} else _Inflater()
+    parts: list[bytes] = []
+    room = ask.max_bytes
+    async for chunk in raw.aiter_raw():
+        try:
+            part = chunk if inflater is None else inflater.feed(chunk, room + 1)
+        except zlib.error as error:
+            raise OutageError(f"{host} sent a damaged body", retry=True) from error
+        room -= len(part)
+        if room < 0:
+            raise too_large
+        parts.append(part)
+    if inflater is not None and not inflater.complete:
+        raise OutageError(f"{host} broke off in the middle of its answer", retry=True)
+    return b"".join(parts)
+
+
+class _Inflater:
+    """Decompresses gzip and deflate no further than asked, so that a bomb stays small."""
+
+    def __init__(self) -> None:
+        self._started = False
+        self._machine = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
+
+    @property
+    def complete(self) -> bool:
+        return self._machine.eof or not self._started
+
+    def feed(self, data: bytes, limit: int) -> bytes:
+        """Return at most `limit` bytes; more than that is the caller's sign to stop."""
+        out = b""
+        while data and len(out) < limit:
+            if self._machine.eof:
+                self._machine = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
+            out += self._inflate(data, limit - len(out))
+            data = self._machine.unused_data
+        return out
+
+    def _inflate(self, data: bytes, limit: int) -> bytes:
+        first, self._started = not self._started, True
+        try:
+            return self._machine.decompress(data, limit)
+        except zlib.error:
+            if not first:
+                raise
+            # Some servers call a bare DEFLATE stream "deflate" (RFC 9110, section 8.4.1.2, note).
+            self._machine = zlib.decompressobj(wbits=-zlib.MAX_WBITS)
+            return self._machine.decompress(data, limit)
+
+
+def _with_attempts(failure: OutageError, attempts: int) -> OutageError:
+    reason = failure.reason if attempts == 1 else f"{failure.reason} ({attempts} attempts)"
+    return OutageError(reason, http_status=failure.http_status, final_url=failure.final_url)
+
+
+def _transport_failure(host: str, error: Exception, limits: HttpLimits) -> HttpFailureError:
+    causes = list(_chain(error))
+    tls = next((cause for cause in causes if isinstance(cause, ssl.SSLError)), None)
+    if tls is not None:
+        detail = getattr(tls, "verify_message", None) or tls.reason or "handshake failed"
+        return OutageError(f"the secure connection to {host} failed: {detail}")
+    if any(isinstance(cause, socket.gaierror) for cause in causes):
+        return OutageError(f"the name {host} could not be resolved", retry=True)
+    return OutageError(_transport_sentence(host, error, limits), retry=True)
+
+
+def _transport_sentence(host: str, error: Exception, limits: HttpLimits) -> str:
+    if isinstance(error, httpx.ConnectTimeout):
+        return f"{host} could not be reached within {limits.connect_seconds:g} seconds"
+    if isinstance(error, httpx.TimeoutException):
+        return f"{host} fell silent for {limits.read_seconds:g} seconds"
+    if isinstance(error, httpx.ConnectError):
+        return f"no connection to {host} could be made"
+    if isinstance(error, httpx.ProtocolError):
+        return f"{host} broke off or broke the rules of HTTP in its answer"
+    return f"the connection to {host} was lost"
+
+
+def _chain(error: BaseException | None) -> list[BaseException]:
+    found: list[BaseException] = []
+    while error is not None and error not in found:
+        found.append(error)
+        error = error.__cause__ or error.__context__
+    return found

@@ -1,0 +1,450 @@
+"""The demo's miniature web: pages under reserved names, served for real on loopback.
+
+What belongs here: serving a folder of pages as many sites by their host names, and a search
+endpoint over them in Serper's format. What does not: clients (the pages are fetched and searched
+by the same clients as the real web, through `MiniatureWeb.names`), and the pages themselves.
+
+The folder holds `<host>/<path>.html`: `www.healthagency.example/sugar.html` is served as
+`http://www.healthagency.example/sugar`, `index.html` as `/`; other endings (`.txt`, `.pdf`) keep
+theirs in the URL. Its `web.yaml` lists the pages that answer otherwise:
+
+    responses:
+      - url: http://news.example/paywalled
+        status: 403
+        headers: {Retry-After: "60"}
+
+All URLs are listed when the server starts and looked up as they are asked for. No path is ever
+built from a request, so none can leave the folder.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import re
+import socket
+import sqlite3
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime
+from email.utils import format_datetime
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+from urllib.parse import quote, unquote, urlsplit
+
+import yaml
+
+from resources.network_guard import NameTable
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+SEARCH_HOST = "search.example"
+SEARCH_BASE_URL = f"http://{SEARCH_HOST}"
+
+_SETTINGS_FILE = "web.yaml"
+_MEDIA_TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".txt": "text/plain; charset=utf-8",
+    ".pdf": "application/pdf",
+    ".xml": "application/xml",
+    ".json": "application/json",
+}
+_START_SECONDS = 10.0
+_MOST_RESULTS = 100
+_MOST_PAGES = 1_000
+_OK = 200
+_STATUSES = range(200, 600)
+_DATE_RANGE = re.compile(r"cd_(min|max):(\d{1,2})/(\d{1,2})/(\d{4})")
+_DATE_PATHS = (
+    "//meta[@property='article:published_time']/@content",
+    "//meta[@name='date' or @name='dc.date' or @itemprop='datePublished']/@content",
+    "//time[@datetime]/@datetime",
+)
+# Words that say nothing about a page; without this list they fill up answers to long questions.
+_STOP_TEXT = (
+    "a an and are as at be but by do does for from has have how if in into is it its no not of on "
+    "or so than that the their there these they this to was were what when which who why will "
+    "with you your"
+)
+_STOP_WORDS = frozenset(_STOP_TEXT.split())
+
+
+class MiniatureWebError(Exception):
+    """The folder cannot be served. The message names the file and the remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Resource:
+    """One URL of the miniature web, and how it answers."""
+
+    url: str
+    file: Path | None
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+class MiniatureWeb:
+    """Serves a folder of pages on an ephemeral loopback port, in a thread of its own.
+
+    Start it with `with`, or by `start` and `close`; it starts once and stops for good.
+
+    Args:
+        root: The folder with one folder per host.
+        port: The port on 127.0.0.1; 0 takes a free one.
+    """
+
+    def __init__(self, root: Path, *, port: int = 0) -> None:
+        self._root = root
+        self._wanted_port = port
+        self._lock = threading.Lock()
+        self._running: _Running | None = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def port(self) -> int:
+        """The port that is listened on; starts the server if it is not running yet."""
+        return self.start().port
+
+    @property
+    def names(self) -> NameTable:
+        """The table that leads every `*.example` name here; starts the server if need be."""
+        return NameTable({"*.example": ("127.0.0.1", self.port)})
+
+    def start(self) -> _Running:
+        """Start serving, unless it is being served already.
+
+        Raises:
+            MiniatureWebError: The folder or its settings cannot be read, or nothing could start.
+        """
+        with self._lock:
+            if self._running is None:
+                self._running = _Running(_list_resources(self._root), self._wanted_port)
+            return self._running
+
+    def close(self) -> None:
+        """Stop serving and free the port. Does nothing if it never started."""
+        with self._lock:
+            running, self._running = self._running, None
+        if running is not None:
+            running.stop()
+
+
+class _Running:
+    """The server's thread, from its start to its end."""
+
+    def __init__(self, resources: Mapping[tuple[str, str], _Resource], port: int) -> None:
+        # Imported late: only the demo and the tests serve anything.
+        import uvicorn  # noqa: PLC0415
+
+        self._index = SearchIndex(resources)
+        self._socket = socket.socket()
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            self._socket.bind(("127.0.0.1", port))
+        except OSError as error:
+            self._socket.close()
+            raise MiniatureWebError(
+                f"port {port} on 127.0.0.1 cannot be used: {error.strerror}; choose another"
+            ) from error
+        self.port: int = self._socket.getsockname()[1]
+        self._server = uvicorn.Server(
+            uvicorn.Config(
+                _build_app(resources, self._index),
+                loop="asyncio",
+                http="h11",
+                ws="none",
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                timeout_graceful_shutdown=1,
+            )
+        )
+        self._thread = threading.Thread(target=self._serve, name="miniature-web", daemon=True)
+        self._thread.start()
+        self._wait_until_started()
+
+    def _serve(self) -> None:
+        asyncio.run(self._server.serve(sockets=[self._socket]))
+
+    def _wait_until_started(self) -> None:
+        deadline = time.monotonic() + _START_SECONDS
+        while not self._server.started:
+            if not self._thread.is_alive() or time.monotonic() > deadline:
+                self.stop()
+                raise MiniatureWebError("the miniature web's server did not start")
+            time.sleep(0.002)
+
+    def stop(self) -> None:
+        """Let running answers end, then close the port and the index."""
+        self._server.should_exit = True
+        self._thread.join(_START_SECONDS)
+        self._socket.close()
+        self._index.close()
+
+
+class SearchIndex:
+    """BM25 over the titles and texts of all HTML pages; built when first asked."""
+
+    def __init__(self, resources: Mapping[tuple[str, str], _Resource]) -> None:
+        self._pages = [
+            resource
+            for resource in resources.values()
+            if resource.file is not None and resource.file.suffix == ".html"
+        ]
+        self._lock = threading.Lock()
+        self._database: sqlite3.Connection | None = None
+
+    def search(
+        self,
+        query: str,
+        *,
+        limit: int,
+        page: int,
+        first_day: date | None = None,
+        last_day: date | None = None,
+    ) -> list[dict[str, object]]:
+        """Return one page of results in Serper's form, best first.
+
+        Under a date restriction, pages without a date are left out.
+        """
+        words = [
+            word
+            for word in re.findall(r"\w+", query.casefold(), flags=re.UNICODE)
+            if word not in _STOP_WORDS
+        ]
+        if not words:
+            return []
+        with self._lock:
+            rows = self._open().execute(
+                "select url, title, published_on, snippet(pages, 1, '', '', ' ... ', 30) "
+                "from pages where pages match ? "
+                "and (? is null or published_on >= ?) and (? is null or published_on <= ?) "
+                "order by bm25(pages, 3.0, 1.0), url limit ? offset ?",
+                (
+                    " OR ".join(f'"{word}"' for word in dict.fromkeys(words)),
+                    *_twice(first_day),
+                    *_twice(last_day),
+                    limit,
+                    (page - 1) * limit,
+                ),
+            )
+            return [_result(place, *row) for place, row in enumerate(rows.fetchall(), start=1)]
+
+    def close(self) -> None:
+        """Free the index."""
+        with self._lock:
+            if self._database is not None:
+                self._database.close()
+                self._database = None
+
+    def _open(self) -> sqlite3.Connection:
+        if self._database is None:
+            self._database = sqlite3.connect(":memory:", check_same_thread=False)
+            self._database.execute(
+                "create virtual table pages using fts5(title, text, url unindexed, "
+                "published_on unindexed, tokenize = 'porter unicode61')"
+            )
+            self._database.executemany(
+                "insert into pages (url, title, text, published_on) values (?, ?, ?, ?)",
+                (_indexed(page) for page in self._pages),
+            )
+        return self._database
+
+
+def _twice(day: date | None) -> tuple[str | None, str | None]:
+    text = day.isoformat() if day is not None else None
+    return text, text
+
+
+def _result(
+    position: int, url: str, title: str, published_on: str | None, snippet: str
+) -> dict[str, object]:
+    result: dict[str, object] = {
+        "title": title,
+        "link": url,
+        "snippet": " ".join(snippet.split()),
+        "position": position,
+    }
+    if published_on is not None:
+        day = date.fromisoformat(published_on)
+        result["date"] = f"{day:%b} {day.day}, {day.year}"
+    return result
+
+
+def _indexed(page: _Resource) -> tuple[str, str, str, str | None]:
+    """Read what a search engine keeps of a page: address, title, description and text, date."""
+    from resources.scraping.extract import (  # noqa: PLC0415 - see _Running
+        decode,
+        page_title,
+        parse_html,
+        plain_text,
+    )
+
+    tree = parse_html(decode(page.file.read_bytes()) if page.file is not None else "")
+    if tree is None:
+        return page.url, page.url, "", None
+    described = " ".join(tree.xpath("//meta[@name='description']/@content"))
+    stated = (text for path in _DATE_PATHS for text in tree.xpath(path))
+    days = (_day(text) for text in stated)
+    published_on = next((day.isoformat() for day in days if day is not None), None)
+    text = f"{plain_text(tree)}\n{described}"
+    return page.url, page_title(tree) or page.url, text, published_on
+
+
+def _day(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text.strip()[:10])
+    except ValueError:
+        return None
+
+
+def _build_app(resources: Mapping[tuple[str, str], _Resource], index: SearchIndex) -> ASGIApp:
+    from starlette.requests import Request  # noqa: PLC0415 - see _Running
+    from starlette.responses import JSONResponse, Response  # noqa: PLC0415
+
+    async def answer(request: Request) -> Response:
+        host = request.headers.get("host", "").partition(":")[0].lower()
+        if (host, request.scope["path"]) == (SEARCH_HOST, "/search") and request.method == "POST":
+            status, body = _search(index, await request.body())
+            return JSONResponse(body, status)
+        if request.method not in {"GET", "HEAD"}:
+            return Response("method not allowed", 405, {"Allow": "GET, HEAD"})
+        resource = _find(resources, host, request.scope["path"])
+        if resource is None:
+            return Response("<title>Not found</title><p>No such page.", 404, media_type="text/html")
+        content, headers = _served(resource)
+        if resource.status == _OK and request.headers.get("if-none-match") == headers.get("etag"):
+            return Response(status_code=304, headers=headers)
+        return Response(content, resource.status, headers)
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        response = await answer(Request(scope, receive))
+        await response(scope, receive, send)
+
+    return app
+
+
+def _find(resources: Mapping[tuple[str, str], _Resource], host: str, path: str) -> _Resource | None:
+    other = path[:-1] if path.endswith("/") else f"{path}/"
+    return resources.get((host, path)) or resources.get((host, other))
+
+
+def _served(resource: _Resource) -> tuple[bytes, dict[str, str]]:
+    if resource.file is None:
+        return b"", dict(resource.headers)
+    content = resource.file.read_bytes()
+    changed = datetime.fromtimestamp(resource.file.stat().st_mtime, UTC)
+    headers = {
+        "content-type": _MEDIA_TYPES[resource.file.suffix],
+        "etag": f'"{hashlib.sha256(content).hexdigest()[:32]}"',
+        "last-modified": format_datetime(changed, usegmt=True),
+    }
+    headers.update({name.lower(): value for name, value in resource.headers.items()})
+    return content, headers
+
+
+def _search(index: SearchIndex, body: bytes) -> tuple[int, dict[str, object]]:
+    try:
+        asked = json.loads(body)
+        days = {
+            name: date(int(year), int(month), int(day))
+            for name, month, day, year in _DATE_RANGE.findall(str(asked.get("tbs", "")))
+        }
+        query = str(asked["q"])
+    except (ValueError, LookupError, AttributeError):
+        return 400, {"message": "Missing query parameter", "statusCode": 400}
+    organic = index.search(
+        query,
+        limit=_between(asked.get("num", 10), _MOST_RESULTS),
+        page=_between(asked.get("page", 1), _MOST_PAGES),
+        first_day=days.get("min"),
+        last_day=days.get("max"),
+    )
+    return 200, {
+        "searchParameters": {"q": query, "type": "search", "engine": "miniature"},
+        "organic": organic,
+        "credits": 1,
+    }
+
+
+def _between(value: object, most: int) -> int:
+    return max(1, min(most, value)) if isinstance(value, int) else 1
+
+
+def _list_resources(root: Path) -> dict[tuple[str, str], _Resource]:
+    if not root.is_dir():
+        raise MiniatureWebError(
+            f"{root} is not a folder; it should hold one folder per host of the miniature web"
+        )
+    inside = root.resolve()
+    found: dict[tuple[str, str], _Resource] = {}
+    for site in sorted(root.iterdir()):
+        for file in sorted(site.rglob("*")) if site.is_dir() else ():
+            if file.suffix in _MEDIA_TYPES and file.resolve().is_relative_to(inside):
+                path = _url_path(file.relative_to(site))
+                host = site.name.lower()
+                found[host, path] = _Resource(f"http://{host}{quote(path)}", file)
+    for special in _read_settings(root / _SETTINGS_FILE):
+        parts = urlsplit(special.url)
+        key = ((parts.hostname or "").lower(), unquote(parts.path) or "/")
+        listed = _find(found, *key)
+        found[key if listed is None else _key(listed)] = (
+            special if listed is None else replace(special, url=listed.url, file=listed.file)
+        )
+    return found
+
+
+def _key(resource: _Resource) -> tuple[str, str]:
+    parts = urlsplit(resource.url)
+    return parts.netloc, unquote(parts.path)
+
+
+def _url_path(file: Path) -> str:
+    path = "/" + file.as_posix()
+    if file.suffix != ".html":
+        return path
+    return path.removesuffix(".html").removesuffix("index") if file.stem == "index" else path[:-5]
+
+
+def _read_settings(file: Path) -> list[_Resource]:
+    if not file.exists():
+        return []
+    try:
+        settings = yaml.safe_load(file.read_text("utf-8")) or {}
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise MiniatureWebError(f"{file} cannot be read: {error}") from error
+    entries = settings.get("responses", []) if isinstance(settings, dict) else None
+    if not isinstance(entries, list) or set(settings) - {"responses"}:
+        raise MiniatureWebError(f"{file} should hold one list, named responses")
+    return [_setting(file, number, entry) for number, entry in enumerate(entries, start=1)]
+
+
+def _setting(file: Path, number: int, entry: object) -> _Resource:
+    known = {"url", "status", "headers"}
+    if isinstance(entry, dict) and not set(entry) - known:
+        url, status, headers = entry.get("url"), entry.get("status", _OK), entry.get("headers")
+        sound = isinstance(url, str) and isinstance(status, int) and status in _STATUSES
+        if sound and isinstance(headers, dict | None):
+            texts = {str(name): str(value) for name, value in (headers or {}).items()}
+            return _Resource(str(url), None, int(status), texts)
+    raise MiniatureWebError(
+        f"{file}: response {number} should have a url, and may have a status (200 to 599) and "
+        "headers (a mapping), and nothing else"
+    )

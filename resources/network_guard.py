@@ -1,0 +1,333 @@
+"""Keeps every request out of private networks: which URLs, names and addresses may be reached.
+
+What belongs here: the policy on targets, the table of names that are served elsewhere on purpose,
+and the network backend that enforces both at the moment of connecting. What does not: retries,
+redirects and bodies (http.py).
+
+A page or a search result can name any URL, so no URL is trusted. Two checks apply:
+
+1. `NetworkGuard.check_url` looks at the URL alone, before anything is sent: its scheme, user
+   information, port, and a host that is or disguises an address.
+2. `GuardedBackend.connect_tcp` resolves the name, checks every address of the answer, and connects
+   to the very address that it checked. No second look-up happens in between, so a name server that
+   changes its answer (DNS rebinding) gains nothing. TLS still verifies the name in the URL.
+
+Ports: 80, 443, 8080 and 8443, where web pages are served. Other ports belong to other services, of
+which some obey what looks like HTTP.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import re
+import socket
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from urllib.parse import urlsplit
+
+import httpcore
+import httpx
+
+ALLOWED_PORTS = frozenset({80, 443, 8080, 8443})
+
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+# IANA IPv4 Special-Purpose Address Registry (RFC 6890) without its globally reachable entries,
+# multicast (RFC 5771), and one public address at which a cloud serves its hosts' secrets. Python's
+# own `is_global` is not used: its answer differs between patch releases.
+_CLOSED_IPV4 = tuple(
+    (ipaddress.IPv4Network(network), name)
+    for network, name in (
+        ("0.0.0.0/8", "this host"),
+        ("10.0.0.0/8", "a private network"),
+        ("100.64.0.0/10", "a carrier's private network"),
+        ("127.0.0.0/8", "loopback"),
+        ("168.63.129.16/32", "a cloud's metadata service"),
+        ("169.254.0.0/16", "link-local, where metadata services answer"),
+        ("172.16.0.0/12", "a private network"),
+        ("192.0.0.0/24", "reserved for protocols"),
+        ("192.0.2.0/24", "reserved for documentation"),
+        ("192.88.99.0/24", "reserved for relays"),
+        ("192.168.0.0/16", "a private network"),
+        ("198.18.0.0/15", "reserved for benchmarks"),
+        ("198.51.100.0/24", "reserved for documentation"),
+        ("203.0.113.0/24", "reserved for documentation"),
+        ("224.0.0.0/4", "multicast"),
+        ("240.0.0.0/4", "reserved"),
+    )
+)
+
+# Only 2000::/3 is global unicast (RFC 4291, section 2.4); these parts of it are not (RFC 6890).
+_GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
+_CLOSED_IPV6 = tuple(
+    (ipaddress.IPv6Network(network), name)
+    for network, name in (
+        ("2001::/23", "reserved for protocols and tunnels"),
+        ("2001:db8::/32", "reserved for documentation"),
+        ("2002::/16", "a 6to4 tunnel"),
+        ("3fff::/20", "reserved for documentation"),
+    )
+)
+_IPV4_MAPPED = ipaddress.IPv6Network("::ffff:0:0/96")
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+# RFC 5214, section 6.1: an interface identifier that carries an IPv4 address.
+_ISATAP_MARKS = frozenset({0x00005EFE, 0x02005EFE})
+
+# RFC 6761, RFC 6762, RFC 7686, RFC 8375 and the private-use TLD of ICANN (SAC113).
+_PRIVATE_SUFFIXES = ("localhost", "local", "internal", "onion", "home.arpa")
+
+_HOST_NAME = re.compile(r"[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?")
+_LONGEST_NAME = 253  # RFC 1035, section 2.3.4
+_NUMBER_LABEL = re.compile(r"(?:[0-9]+|0x[0-9a-f]*)")
+
+Resolver = Callable[[str, int], Awaitable[Sequence[str]]]
+"""Resolves a host name and a port to addresses. Raises OSError (socket.gaierror) if it cannot."""
+
+
+class ForbiddenTargetError(Exception):
+    """A URL, name or address that is never fetched. `reason` is a sentence without secrets."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class NameTable:
+    """Names that are served by a stated address instead of the public name system.
+
+    This is the one explicit allowance: tests, the demo's miniature web, and services that a user
+    configured on an own network. Keys are a host (`search.example`), a host with the port of the
+    URL (`127.0.0.1:8888`), or all names under a suffix (`*.example`, which does not cover
+    `example` itself); the most exact key wins. Values are the address and port to connect to.
+    """
+
+    def __init__(self, entries: Mapping[str, tuple[str, int]] | None = None) -> None:
+        self._entries = {name.lower(): target for name, target in (entries or {}).items()}
+
+    @classmethod
+    def for_service(cls, base_url: str) -> NameTable:
+        """Allow exactly the host and port of a service that the user configured.
+
+        Args:
+            base_url: The service's address, such as `http://127.0.0.1:8888/search`.
+
+        Raises:
+            ValueError: The URL has no host, or is neither http nor https.
+        """
+        parts = urlsplit(base_url)
+        if parts.hostname is None or parts.scheme not in _DEFAULT_PORTS:
+            raise ValueError(
+                f"{base_url!r} is no address of a service: write it as http://HOST:PORT or "
+                "https://HOST"
+            )
+        port = parts.port or _DEFAULT_PORTS[parts.scheme]
+        return cls({f"{parts.hostname}:{port}": (parts.hostname, port)})
+
+    def __or__(self, other: NameTable) -> NameTable:
+        """Join two tables; the entries of the right one win."""
+        return NameTable({**self._entries, **other._entries})
+
+    def find(self, host: str, port: int) -> tuple[str, int] | None:
+        """Return where a name is served, or None if the public name system decides."""
+        for key in (f"{host}:{port}", host):
+            if key in self._entries:
+                return self._entries[key]
+        parent = host
+        while "." in parent:
+            parent = parent.partition(".")[2]
+            if f"*.{parent}" in self._entries:
+                return self._entries[f"*.{parent}"]
+        return None
+
+
+async def resolve_with_system(host: str, port: int) -> Sequence[str]:
+    """Ask the operating system's resolver for all addresses of a name, in its order."""
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return tuple(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+class NetworkGuard:
+    """Decides what may be reached, and finds the address to connect to."""
+
+    def __init__(
+        self,
+        names: NameTable | None = None,
+        *,
+        resolver: Resolver = resolve_with_system,
+        allowed_ports: frozenset[int] = ALLOWED_PORTS,
+    ) -> None:
+        self._names = names or NameTable()
+        self._resolver = resolver
+        self._allowed_ports = allowed_ports
+
+    def check_url(self, url: httpx.URL) -> None:
+        """Refuse a URL by its form alone; nothing is resolved.
+
+        Raises:
+            ForbiddenTargetError: The URL points, or may point, where nothing is fetched from.
+        """
+        if url.scheme not in _DEFAULT_PORTS:
+            raise ForbiddenTargetError(
+                f"only http and https are fetched, not {url.scheme[:20] or 'a relative address'}"
+            )
+        if url.userinfo:
+            raise ForbiddenTargetError("a URL that carries a user name or password is not fetched")
+        host = host_of(url)
+        port = url.port or _DEFAULT_PORTS[url.scheme]
+        if self._names.find(host, port) is not None:
+            return
+        _check_host(host)
+        if port not in self._allowed_ports:
+            allowed = ", ".join(str(number) for number in sorted(self._allowed_ports))
+            raise ForbiddenTargetError(
+                f"port {port} is not fetched from, only the ports of the web ({allowed})"
+            )
+
+    async def targets(self, host: str, port: int) -> Sequence[tuple[str, int]]:
+        """Resolve a name and return the checked addresses to connect to, best first.
+
+        One closed address among several refuses the whole name: an honest site has none.
+
+        Raises:
+            ForbiddenTargetError: The name stands for an address that is never reached.
+            OSError: The name could not be resolved.
+        """
+        host = _normal(host)
+        served = self._names.find(host, port)
+        if served is not None:
+            return (served,)
+        _check_host(host)
+        addresses = await self._resolver(host, port)
+        for address in addresses:
+            check_address(address)
+        return tuple((address, port) for address in addresses)
+
+
+class GuardedBackend(httpcore.AsyncNetworkBackend):
+    """Connects to checked addresses only; the rest of httpcore keeps the name for Host and SNI."""
+
+    def __init__(
+        self, guard: NetworkGuard, inner: httpcore.AsyncNetworkBackend | None = None
+    ) -> None:
+        self._guard = guard
+        self._inner = inner or httpcore.AnyIOBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ASYNC109 - the signature is httpcore's
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        """Resolve, check, and connect to the first checked address that answers in time.
+
+        Raises:
+            ForbiddenTargetError: The name stands for an address that is never reached.
+            httpcore.ConnectError: No address answered, or the name does not resolve.
+            httpcore.ConnectTimeout: The time was up first.
+        """
+        try:
+            async with asyncio.timeout(timeout):
+                return await self._connect(host, port, local_address, socket_options)
+        except TimeoutError as error:
+            raise httpcore.ConnectTimeout(str(error)) from error
+
+    async def _connect(
+        self,
+        host: str,
+        port: int,
+        local_address: str | None,
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None,
+    ) -> httpcore.AsyncNetworkStream:
+        try:
+            targets = await self._guard.targets(host, port)
+        except (OSError, UnicodeError) as error:
+            raise httpcore.ConnectError(str(error)) from error
+        failure = httpcore.ConnectError(f"{host} has no address")
+        for address, target_port in targets:
+            try:
+                return await self._inner.connect_tcp(
+                    address,
+                    target_port,
+                    local_address=local_address,
+                    socket_options=socket_options,
+                )
+            except httpcore.ConnectError as error:
+                failure = error
+        raise failure
+
+    async def connect_unix_socket(
+        self,
+        path: str,
+        timeout: float | None = None,  # noqa: ASYNC109 - the signature is httpcore's
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        """Refuse: a socket file is never a web page."""
+        raise ForbiddenTargetError("local sockets are not fetched from")
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait, between httpcore's own attempts to connect."""
+        await asyncio.sleep(seconds)
+
+
+def host_of(url: httpx.URL) -> str:
+    """Return the host exactly as it would be looked up: ASCII, lower case, no closing dot."""
+    return _normal(url.raw_host.decode("ascii", "replace"))
+
+
+def check_address(address: str) -> None:
+    """Refuse an IP address that is not a public unicast address.
+
+    Raises:
+        ForbiddenTargetError: It is loopback, private, link-local, a metadata service, multicast,
+            reserved, a tunnel, or an IPv6 form of such an IPv4 address; or it is no address.
+    """
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError as error:
+        raise ForbiddenTargetError(f"{address[:60]} is not an internet address") from error
+    closed = (
+        _closed_ipv4(parsed) if isinstance(parsed, ipaddress.IPv4Address) else _closed_ipv6(parsed)
+    )
+    if closed is not None:
+        raise ForbiddenTargetError(f"{parsed} is not a public address ({closed})")
+
+
+def _closed_ipv4(address: ipaddress.IPv4Address) -> str | None:
+    return next((name for network, name in _CLOSED_IPV4 if address in network), None)
+
+
+def _closed_ipv6(address: ipaddress.IPv6Address) -> str | None:
+    number = int(address)
+    embedded = ipaddress.IPv4Address(number & 0xFFFFFFFF)
+    if address in _IPV4_MAPPED or address in _NAT64:
+        return _closed_ipv4(embedded)
+    if address not in _GLOBAL_UNICAST:
+        return "outside global unicast"
+    if (number >> 32) & 0xFFFFFFFF in _ISATAP_MARKS:
+        return "an ISATAP tunnel"
+    return next((name for network, name in _CLOSED_IPV6 if address in network), None)
+
+
+def _normal(host: str) -> str:
+    return host.lower().removesuffix(".")
+
+
+def _check_host(host: str) -> None:
+    if not host:
+        raise ForbiddenTargetError("the URL names no host")
+    if ":" in host:
+        check_address(host)
+        return
+    if _HOST_NAME.fullmatch(host) is None or len(host) > _LONGEST_NAME:
+        raise ForbiddenTargetError("the URL's host is not a host name")
+    labels = host.split(".")
+    # WHATWG URL, section 3.5: a host whose last label is a number is an IPv4 address in some form.
+    # Only the plain form is accepted, since 0177.1, 0x7f000001 and 2130706433 serve to disguise.
+    if _NUMBER_LABEL.fullmatch(labels[-1]):
+        check_address(host)
+    if any(host == suffix or host.endswith(f".{suffix}") for suffix in _PRIVATE_SUFFIXES):
+        raise ForbiddenTargetError(f"{host[:80]} is a name of private networks")
+    if len(labels) == 1:
+        raise ForbiddenTargetError(f"{host[:80]} is a name without a domain")

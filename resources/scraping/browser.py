@@ -1,0 +1,496 @@
+"""Draws pages that need their scripts, in the Chromium that the system has.
+
+What belongs here: finding, starting and ending the browser, and drawing one page in a context of
+its own. What does not: where a page's requests may go (guarded_proxy.py), reading the drawn markup
+(reading.py), deciding which page is drawn (pages.py).
+
+One browser process serves all `Browser`s of an event loop. Every page has its own context (no
+cookies, no storage, no cache of another page) and its own guarded proxy; address and markup are
+taken in one step, so that a text always belongs to the address that it is given with. The answer
+that was fetched already is handed to the browser, which asks the site only for what the page loads
+in addition. Images, media and fonts are not loaded.
+
+Limits: 20 s until the document is there, then up to 12 s for its text (Factible, section 1.3.4,
+step 3).
+
+Nothing is downloaded: without a browser on the machine, pages that need one are unavailable, with
+the reason saying what to install.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+from urllib.parse import urlsplit
+from weakref import WeakKeyDictionary
+
+from resources.http import OutageError, Response, UnavailableError
+from resources.network_guard import NetworkGuard
+from resources.scraping.guarded_proxy import GuardedProxy
+
+if TYPE_CHECKING:
+    from playwright.async_api import Browser as PlaywrightBrowser
+    from playwright.async_api import BrowserContext, Page, Playwright, Request, Route
+
+BROWSER_VARIABLE = "FACTIBLE_BROWSER"
+"""The environment variable that names the browser's executable."""
+
+_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+_PRODUCT = "factible-assets/0.1"
+
+_INSTALL = (
+    "install Chromium (on Debian: apt-get install chromium) or set "
+    f"{BROWSER_VARIABLE} to its executable"
+)
+
+_ARGUMENTS = (
+    # Whatever went past the proxy would find no name, and nothing asks on the browser's own behalf.
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+    "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--disable-quic",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-domain-reliability",
+    "--disable-sync",
+    "--disable-gpu",
+    "--disable-extensions",
+    "--dns-prefetch-disable",
+    "--no-pings",
+    "--no-first-run",
+    "--mute-audio",
+)
+# What a browser needs to start. Nothing else is handed on: the environment holds keys.
+_ENVIRONMENT = ("PATH", "HOME", "LANG", "TMPDIR", "XDG_RUNTIME_DIR", "FONTCONFIG_PATH")
+
+_UNLOADED = frozenset({"image", "media", "font", "texttrack", "ping"})
+_ESSENTIAL = frozenset({"document", "script", "xhr", "fetch"})
+_OWN_ABORTS = ("ERR_BLOCKED_BY_CLIENT", "ERR_ABORTED", "ERR_TUNNEL_CONNECTION_FAILED")
+_PASSING_STATUSES = frozenset({408, 425, 429})
+_SERVER_ERROR = 500
+
+_POLL_SECONDS = 0.15
+_QUIET_POLLS = 3
+_ENOUGH_TEXT = 100
+_MAX_MARKUP = 5_000_000
+_GRACE_SECONDS = 5.0
+_START_SECONDS = 30.0
+_CLOSE_SECONDS = 10.0
+
+_TEXT_LENGTH = """() => {
+  let length = document.body ? document.body.innerText.trim().length : 0;
+  const walk = root => {
+    for (const element of root.querySelectorAll('*')) {
+      if (element.shadowRoot) {
+        length += element.shadowRoot.textContent.trim().length;
+        walk(element.shadowRoot);
+      }
+    }
+  };
+  walk(document);
+  return length;
+}"""
+
+# Open shadow trees are written out as plain elements: readers of markup skip templates.
+_MARKUP = """limit => {
+  const roots = [];
+  const walk = root => {
+    for (const element of root.querySelectorAll('*')) {
+      if (element.shadowRoot) { roots.push(element.shadowRoot); walk(element.shadowRoot); }
+    }
+  };
+  walk(document);
+  let html = document.documentElement ? document.documentElement.outerHTML : '';
+  if (roots.length && document.documentElement.getHTML) {
+    const inside = document.documentElement.getHTML({shadowRoots: roots});
+    html = '<html>' + inside
+      .replaceAll('<template shadowrootmode=', '<div data-shadow=')
+      .replaceAll('</template>', '</div>') + '</html>';
+  }
+  return {url: location.href, html: html.slice(0, limit)};
+}"""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A page as its scripts left it.
+
+    `url` and `html` belong together. `failure` says which document, script or data of the page's
+    own host could not be loaded, `foreign_failure` which of another host; they may be another time.
+    """
+
+    url: str
+    html: str = field(repr=False)
+    byte_count: int
+    failure: str | None = None
+    foreign_failure: str | None = None
+
+
+def find_browser(environment: Mapping[str, str] | None = None) -> str | None:
+    """Return the browser's executable: the one that FACTIBLE_BROWSER names, else one on PATH."""
+    variables = os.environ if environment is None else environment
+    named = variables.get(BROWSER_VARIABLE)
+    if named:
+        return shutil.which(named, path=variables.get("PATH"))
+    found = (shutil.which(name, path=variables.get("PATH")) for name in _NAMES)
+    return next((path for path in found if path is not None), None)
+
+
+class Browser:
+    """Draws pages; started when the first one is. Use it with `async with`, or call `aclose`.
+
+    Args:
+        guard: Decides about every target that a page asks for.
+        executable: The browser; found by `find_browser` if None.
+        pages_at_once: How many pages of this browser are drawn at the same time.
+        load_seconds: How long the document may take.
+        wait_seconds: How long its text may take after that.
+        max_bytes: How much one page may receive.
+    """
+
+    def __init__(
+        self,
+        guard: NetworkGuard,
+        *,
+        executable: str | None = None,
+        pages_at_once: int = 4,
+        load_seconds: float = 20.0,
+        wait_seconds: float = 12.0,
+        max_bytes: int = 30_000_000,
+    ) -> None:
+        self._guard = guard
+        self._executable = executable
+        self._slots = asyncio.Semaphore(pages_at_once)
+        self._load_seconds = load_seconds
+        self._wait_seconds = wait_seconds
+        self._max_bytes = max_bytes
+        self._process: _Process | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """End the browser, unless another `Browser` of this event loop still uses it."""
+        process, self._process = self._process, None
+        if process is not None:
+            await process.leave()
+
+    async def draw(self, response: Response) -> Drawn:
+        """Draw the page of an answer, whose body is used as it is and not asked for again.
+
+        Raises:
+            UnavailableError: There is no browser, or the page led away from the web.
+            OutageError: The browser broke, or the page was not there in time.
+        """
+        if self._process is None:
+            self._process = _Process.join(self._find())
+        async with self._slots:
+            try:
+                return await self._draw(await self._process.running(), response)
+            except _playwright_error() as error:
+                raise OutageError(
+                    f"the browser could not draw the page: {_first_line(error)}",
+                    http_status=response.status,
+                    final_url=response.url,
+                ) from error
+
+    def _find(self) -> str:
+        executable = self._executable or find_browser()
+        if executable is None:
+            raise UnavailableError(f"no browser was found on this machine; {_INSTALL}")
+        return executable
+
+    async def _draw(self, browser: PlaywrightBrowser, response: Response) -> Drawn:
+        limit = self._load_seconds + self._wait_seconds + _GRACE_SECONDS
+        async with (
+            GuardedProxy(self._guard, max_bytes=self._max_bytes) as proxy,
+            _context(browser, proxy.port) as context,
+        ):
+            visit = _Visit(response, proxy)
+            try:
+                async with asyncio.timeout(limit):
+                    return await visit.draw(context, self._load_seconds, self._wait_seconds)
+            except TimeoutError as error:
+                raise OutageError(
+                    f"the page's scripts kept the browser busy for {limit:g} seconds",
+                    http_status=response.status,
+                    final_url=response.url,
+                ) from error
+
+
+class _Visit:
+    """One page, from its answer to its drawn markup."""
+
+    def __init__(self, response: Response, proxy: GuardedProxy) -> None:
+        self._response = response
+        self._proxy = proxy
+        self._handed_over = False
+        self._failures: dict[str, str] = {}
+
+    async def draw(
+        self, context: BrowserContext, load_seconds: float, wait_seconds: float
+    ) -> Drawn:
+        await context.route("**/*", self._on_request)
+        page = await context.new_page()
+        context.on("page", _close_other)
+        page.on("requestfailed", self._on_failed)
+        page.on("response", lambda answer: self._on_status(answer.request, answer.status))
+        late = not await self._load(page, load_seconds)
+        enough = await _wait_for_text(page, wait_seconds)
+        if late and not enough:
+            raise OutageError(
+                f"the page was not there after {load_seconds:g} seconds",
+                http_status=self._response.status,
+                final_url=self._response.url,
+            )
+        taken = await page.evaluate(_MARKUP, _MAX_MARKUP)
+        return self._drawn(str(taken["url"]), str(taken["html"]))
+
+    def _drawn(self, url: str, html: str) -> Drawn:
+        if not url.startswith(("http://", "https://")):
+            raise UnavailableError(
+                "the page led away from the web", http_status=self._response.status
+            )
+        for host in self._proxy.failures:
+            self._failures.setdefault(host, f"no connection to {host} could be made")
+        own = self._failures.pop(_host(self._response.url), None)
+        return Drawn(
+            url=url.partition("#")[0],
+            html=html,
+            byte_count=self._proxy.received,
+            failure=own,
+            foreign_failure=next(iter(self._failures.values()), None),
+        )
+
+    async def _load(self, page: Page, seconds: float) -> bool:
+        """Open the page; False if its document was not complete in time."""
+        from playwright.async_api import TimeoutError as PlaywrightTimeoutError  # noqa: PLC0415
+
+        try:
+            await page.goto(
+                self._response.url, wait_until="domcontentloaded", timeout=seconds * 1_000
+            )
+        except PlaywrightTimeoutError:
+            return False
+        return True
+
+    async def _on_request(self, route: Route) -> None:
+        request = route.request
+        with contextlib.suppress(_playwright_error()):  # the page may be gone by now
+            if request.resource_type in _UNLOADED:
+                await route.abort("blockedbyclient")
+            elif self._is_document(request):
+                self._handed_over = True
+                await route.fulfill(
+                    status=self._response.status,
+                    headers=_headers(self._response),
+                    body=self._response.body,
+                )
+            else:
+                await route.continue_()
+
+    def _is_document(self, request: Request) -> bool:
+        return (
+            not self._handed_over
+            and request.is_navigation_request()
+            and request.method == "GET"
+            and request.url.partition("#")[0] == self._response.url
+        )
+
+    def _on_failed(self, request: Request) -> None:
+        if not any(own in (request.failure or "") for own in _OWN_ABORTS):
+            self._note(request, "could not be loaded")
+
+    def _on_status(self, request: Request, status: int) -> None:
+        if status in _PASSING_STATUSES or status >= _SERVER_ERROR:
+            self._note(request, f"could not be loaded (status {status})")
+
+    def _note(self, request: Request, what: str) -> None:
+        if request.resource_type in _ESSENTIAL:
+            host = _host(request.url)
+            self._failures.setdefault(host, f"a {request.resource_type} of {host} {what}")
+
+
+class _Process:
+    """The browser of one event loop, shared by everybody who joined it."""
+
+    def __init__(self, executable: str) -> None:
+        self._executable = executable
+        self._users = 0
+        self._lock = asyncio.Lock()
+        self._playwright: Playwright | None = None
+        self._browser: PlaywrightBrowser | None = None
+
+    @classmethod
+    def join(cls, executable: str) -> _Process:
+        """Return the loop's process for an executable, and count one user more."""
+        loop = asyncio.get_running_loop()
+        of_loop = _PROCESSES.setdefault(loop, {})
+        process = of_loop.setdefault(executable, cls(executable))
+        process._users += 1
+        return process
+
+    async def leave(self) -> None:
+        """Count one user less; the last one ends the process."""
+        self._users -= 1
+        if self._users == 0:
+            _PROCESSES.get(asyncio.get_running_loop(), {}).pop(self._executable, None)
+            async with self._lock:
+                await self._stop()
+
+    async def running(self) -> PlaywrightBrowser:
+        """Return the browser, started if it is not there, or not there any more."""
+        async with self._lock:
+            if self._browser is None or not self._browser.is_connected():
+                await self._stop()
+                self._browser = await self._start()
+            return self._browser
+
+    async def _start(self) -> PlaywrightBrowser:
+        try:
+            # Imported late: it is an extra, and few pages need it.
+            from playwright.async_api import async_playwright  # noqa: PLC0415
+        except ImportError as error:
+            raise UnavailableError(
+                "the part that steers a browser is not installed; "
+                "install it by: pip install 'factible-assets[browser]'"
+            ) from error
+        self._playwright = await async_playwright().start()
+        try:
+            return await self._playwright.chromium.launch(
+                executable_path=self._executable,
+                chromium_sandbox=not _is_root(),
+                args=list(_ARGUMENTS),
+                env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
+                # A port where nothing listens: only the pages' own proxies lead anywhere.
+                proxy={"server": "http://127.0.0.1:9"},
+                handle_sigint=False,
+                handle_sigterm=False,
+                handle_sighup=False,
+                timeout=_START_SECONDS * 1_000,
+            )
+        except _playwright_error() as error:
+            await self._stop()
+            raise OutageError(
+                f"the browser {Path(self._executable).name} did not start "
+                f"({_first_line(error)}); {_INSTALL}"
+            ) from error
+
+    async def _stop(self) -> None:
+        browser, self._browser = self._browser, None
+        playwright, self._playwright = self._playwright, None
+        with contextlib.suppress(_playwright_error(), TimeoutError):
+            if browser is not None:
+                async with asyncio.timeout(_CLOSE_SECONDS):
+                    await browser.close()
+        if playwright is not None:
+            await playwright.stop()
+
+
+_PROCESSES: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, _Process]] = WeakKeyDictionary()
+
+
+@asynccontextmanager
+async def _context(browser: PlaywrightBrowser, proxy_port: int) -> AsyncIterator[BrowserContext]:
+    context = await browser.new_context(
+        proxy={"server": f"http://127.0.0.1:{proxy_port}"},
+        user_agent=(
+            "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; "
+            f"{_PRODUCT}) Chrome/{browser.version} Safari/537.36"
+        ),
+        service_workers="block",
+        accept_downloads=False,
+        permissions=[],
+        locale="en-US",
+        reduced_motion="reduce",
+    )
+    try:
+        yield context
+    finally:
+        with contextlib.suppress(_playwright_error(), TimeoutError):
+            async with asyncio.timeout(_CLOSE_SECONDS):
+                await context.close()
+
+
+async def _close_other(page: Page) -> None:
+    """Close a window that the page opened."""
+    with contextlib.suppress(_playwright_error()):
+        await page.close()
+
+
+async def _wait_for_text(page: Page, seconds: float) -> bool:
+    """Wait until there is text and it has stopped growing; False if there never was enough."""
+    last, quiet = 0, 0
+    try:
+        async with asyncio.timeout(seconds):
+            while quiet < _QUIET_POLLS:
+                length = await _text_length(page)
+                quiet = quiet + 1 if length == last and length >= _ENOUGH_TEXT else 0
+                last = length
+                await asyncio.sleep(_POLL_SECONDS)
+    except TimeoutError:
+        return last >= _ENOUGH_TEXT
+    return True
+
+
+async def _text_length(page: Page) -> int:
+    """Measure the text; 0 while the page is on its way to another address."""
+    try:
+        return int(await page.evaluate(_TEXT_LENGTH))
+    except _playwright_error():
+        if page.is_closed():
+            raise
+        return 0
+
+
+def _headers(response: Response) -> dict[str, str]:
+    """Return an answer's headers for handing it on decoded; cookies stay one a line."""
+    dropped = {"content-encoding", "content-length", "transfer-encoding", "connection"}
+    headers: dict[str, str] = {}
+    for name, value in response.headers.multi_items():
+        separator = "\n" if name == "set-cookie" else ", "
+        if name not in dropped:
+            headers[name] = f"{headers[name]}{separator}{value}" if name in headers else value
+    return headers
+
+
+def _host(url: str) -> str:
+    return (urlsplit(url).hostname or "")[:80]
+
+
+def _playwright_error() -> type[Exception]:
+    """Return the base of Playwright's errors; without Playwright, one that nothing raises."""
+    try:
+        from playwright.async_api import Error  # noqa: PLC0415 - see _start
+    except ImportError:
+        return _NeverRaisedError
+    return Error
+
+
+class _NeverRaisedError(Exception):
+    """Stands for Playwright's errors where it is not installed."""
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or ["no reason given"])[0][:200]
+
+
+def _is_root() -> bool:
+    """Tell whether this is root, for whom Chromium refuses to start with its sandbox."""
+    return hasattr(os, "geteuid") and os.geteuid() == 0

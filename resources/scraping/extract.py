@@ -1,0 +1,398 @@
+"""Turns the bytes of a page into readable text with title, author and date.
+
+What belongs here: decoding, extraction, and recognising pages that hold a wall instead of a text.
+What does not: fetching, and deciding which page is read (pages.py). Everything here is pure and
+blocking; run it off the event loop.
+
+Text, title and author come from trafilatura (Barbaresi 2021, ACL demo,
+doi:10.18653/v1/2021.acl-demo.15), the date from htmldate (Barbaresi 2020, JOSS 5(51) 2439), from
+the page's own markup only: a date that is guessed from the running text would be false precision.
+Where trafilatura finds little, the blocks of the page are taken as they stand.
+"""
+
+from __future__ import annotations
+
+import codecs
+import logging
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date
+from typing import Literal
+
+import lxml.etree
+import lxml.html
+
+Obstacle = Literal["blocked", "needs a browser", "empty"]
+"""Why a page has no text to read."""
+
+MAX_ELEMENTS = 40_000
+"""Pages with more elements are read block by block: trafilatura would take longer than seconds."""
+
+_LITTLE_TEXT = 250
+"""Characters below which trafilatura's result is compared with the plain blocks."""
+
+_SHELL_TEXT = 100
+"""A page with scripts and fewer characters than this is drawn by its scripts."""
+
+_WALL_TEXT = 2_000
+"""Walls are short; a longer page that mentions a captcha is an article about captchas."""
+
+_META_CHARSET = re.compile(
+    rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE
+)
+_META_WINDOW = 4_096
+_DETECTION_WINDOW = 65_536
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+# WHATWG Encoding, section 4.2: pages that declare these mean windows-1252.
+_LATIN_LABELS = frozenset({"ascii", "iso8859-1"})
+_WESTERN = frozenset({"cp1252", "latin_1"})
+_DAMAGE_ALLOWED = 0.05
+"""Share of a text's non-ASCII characters that may be unreadable in its declared charset."""
+
+_WALL_TITLES = (
+    "just a moment",
+    "attention required",
+    "access denied",
+    "access to this page has been denied",
+    "are you a robot",
+    "are you human",
+    "robot check",
+    "security check",
+    "pardon our interruption",
+    "human verification",
+    "verify you are human",
+    "checking your browser",
+    "bot verification",
+    "ddos-guard",
+)
+_WALL_PHRASES = (
+    "prove your humanity",
+    "prove you are human",
+    "prove you're not a robot",
+    "verify you are human",
+    "verify you are a human",
+    "verify that you are human",
+    "verify that you're not a robot",
+    "verifying you are human",
+    "confirm you are human",
+    "i'm not a robot",
+    "are you a robot?",
+    "complete the captcha",
+    "solve the captcha",
+    "enter the characters you see below",
+    "captcha challenge",
+    "enable javascript and cookies to continue",
+    "checking your browser before accessing",
+    "checking if the site connection is secure",
+    "unusual traffic from your computer",
+    "you have been blocked",
+    "you've been blocked",
+    "your access to this site has been limited",
+    "access to this page has been denied",
+    "have permission to access",
+    "have permission to view",
+    "incapsula incident id",
+    "request unsuccessful",
+    "automated access to",
+    "bot detection",
+    "ddos protection by",
+)
+
+_PROGRAM_TAGS = ("script", "style", "noscript", "template", "svg", "math", "iframe", "object")
+_MENU_TAGS = ("canvas", "nav", "footer", "aside", "form", "button", "select", "dialog", "title")
+_UNREAD_TAGS = _PROGRAM_TAGS + _MENU_TAGS
+_BLOCK_TAGS = frozenset(
+    {
+        "address",
+        "article",
+        "blockquote",
+        "body",
+        "br",
+        "caption",
+        "dd",
+        "details",
+        "div",
+        "dl",
+        "dt",
+        "fieldset",
+        "figcaption",
+        "figure",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "header",
+        "hr",
+        "li",
+        "main",
+        "ol",
+        "p",
+        "pre",
+        "section",
+        "summary",
+        "table",
+        "td",
+        "th",
+        "tr",
+        "ul",
+    }
+)
+_HIDING_STYLE = re.compile(
+    r"display\s*:\s*none|visibility\s*:\s*hidden"
+    r"|(?:opacity|font-size)\s*:\s*0(?:\.0*)?(?:px|r?em|pt|%)?\s*(?:;|!|$)",
+    re.IGNORECASE,
+)
+# Sites hide these until their scripts have run; their text is meant to be read.
+_NEVER_HIDDEN = frozenset({"html", "body", "main"})
+# What hostile markup has made readers raise; the plain blocks then serve.
+_READER_ERRORS = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+    lxml.etree.LxmlError,
+)
+_ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+@dataclass(frozen=True, slots=True)
+class Extract:
+    """What a page says. `obstacle` is set exactly if there is no text to read."""
+
+    text: str
+    title: str | None = None
+    author: str | None = None
+    published_on: date | None = None
+    obstacle: Obstacle | None = None
+
+
+def decode(body: bytes, declared: str | None = None) -> str:
+    """Decode a page: byte order mark, valid UTF-8, declarations, detection, in this order.
+
+    UTF-8 goes first because hardly any other text is valid UTF-8 by chance, while servers often
+    declare a default charset that their pages contradict. A declaration that does not fit the
+    bytes is not believed. Never fails: what stays unreadable becomes U+FFFD.
+
+    Args:
+        body: The page's bytes.
+        declared: The charset of the Content-Type header, if any; the page's meta tag is read here.
+    """
+    for mark, encoding in _BYTE_ORDER_MARKS:
+        if body.startswith(mark):
+            return body.decode(encoding, "replace")
+    if not body.isascii():
+        try:
+            return body.decode("utf-8")
+        except UnicodeDecodeError:
+            pass
+    in_page = _META_CHARSET.search(body[:_META_WINDOW])
+    labels = (declared, in_page.group(1).decode("ascii", "ignore") if in_page else None, "utf-8")
+    for label in labels:
+        text = _decode_as(body, label)
+        if text is not None:
+            return text
+    return _decode_by_detection(body)
+
+
+def extract_html(html: str, url: str) -> Extract:
+    """Read an HTML page.
+
+    Args:
+        html: The decoded page. Charset declarations inside it are ignored.
+        url: Where it stands, for the metadata.
+    """
+    tree = parse_html(html)
+    if tree is None:
+        return Extract(text="", obstacle="empty")
+    title = _title(tree)
+    scripts = tree.find(".//script") is not None
+    plain = plain_text(tree)
+    headings = [title or "", *("".join(element.itertext()) for element in tree.iter("h1"))]
+    if _is_wall(headings, _visible_text(tree)):
+        return Extract(text="", title=title, obstacle="blocked")
+    for element in _hidden_elements(tree):
+        element.drop_tree()
+    page = _with_trafilatura(tree, url, plain) if _is_small(tree) else Extract(plain, title)
+    if len(page.text) < _SHELL_TEXT and scripts:
+        return Extract(text="", title=page.title or title, obstacle="needs a browser")
+    if not page.text:
+        return Extract(text="", title=page.title or title, obstacle="empty")
+    return page
+
+
+def extract_plain(text: str) -> Extract:
+    """Read a page that is plain text already."""
+    clean = storable(text).strip()
+    return Extract(clean, obstacle=None if clean else "empty")
+
+
+def parse_html(html: str) -> lxml.html.HtmlElement | None:
+    """Parse a page leniently, without comments; None if it holds no element at all.
+
+    libxml2 stops at 256 levels, so that no later step meets a tree that is deeper.
+    """
+    parser = lxml.html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True)
+    try:
+        tree = lxml.html.document_fromstring(storable(html).encode("utf-8"), parser=parser)
+    except (lxml.etree.ParserError, lxml.etree.XMLSyntaxError):
+        return None
+    return tree
+
+
+def plain_text(tree: lxml.html.HtmlElement) -> str:
+    """Return the visible blocks of a page, one a line, without menus, forms and hidden parts."""
+    return _blocks(tree, {*_hidden_elements(tree), *tree.iter(*_UNREAD_TAGS)})
+
+
+def page_title(tree: lxml.html.HtmlElement) -> str | None:
+    """Return the page's title as its markup states it."""
+    return _title(tree)
+
+
+def _hidden_elements(tree: lxml.html.HtmlElement) -> list[lxml.html.HtmlElement]:
+    """Find what no reader sees: it is no part of the page, and a place for planted instructions."""
+    return [
+        element
+        for element in tree.xpath("//*[@hidden or @style]")
+        if element.tag not in _NEVER_HIDDEN
+        and ("hidden" in element.attrib or _HIDING_STYLE.search(element.get("style", "")))
+    ]
+
+
+def _blocks(tree: lxml.html.HtmlElement, skipped: set[lxml.html.HtmlElement]) -> str:
+    pieces: list[str] = []
+    inside_skipped = 0
+    for event, element in lxml.etree.iterwalk(tree, events=("start", "end")):
+        if event == "start":
+            inside_skipped += element in skipped
+            if not inside_skipped:
+                pieces.append("\n" if element.tag in _BLOCK_TAGS else "")
+                pieces.append(_folded(element.text))
+        else:
+            if not inside_skipped and element.tag in _BLOCK_TAGS:
+                pieces.append("\n")
+            inside_skipped -= element in skipped
+            if not inside_skipped:
+                pieces.append(_folded(element.tail))
+    lines = (" ".join(line.split()) for line in "".join(pieces).split("\n"))
+    return "\n".join(line for line in lines if line)
+
+
+def _folded(text: str | None) -> str:
+    return re.sub(r"\s+", " ", text) if text else ""
+
+
+def _visible_text(tree: lxml.html.HtmlElement) -> str:
+    """Return what a visitor without scripts would see, which is where walls speak."""
+    return _blocks(tree, set(tree.iter("script", "style", "template", "title")))
+
+
+def _is_wall(headings: Iterable[str], seen: str) -> bool:
+    if len(seen) > _WALL_TEXT:
+        return False
+    text = _straightened(seen)
+    if any(phrase in text for phrase in _WALL_PHRASES):
+        return True
+    return any(_straightened(head).startswith(_WALL_TITLES) for head in headings)
+
+
+def _straightened(text: str) -> str:
+    return " ".join(text.replace("\u2019", "'").casefold().split())
+
+
+def _is_small(tree: lxml.html.HtmlElement) -> bool:
+    return sum(1 for _ in tree.iter()) <= MAX_ELEMENTS
+
+
+def _with_trafilatura(tree: lxml.html.HtmlElement, url: str, plain: str) -> Extract:
+    # Imported late: it takes a third of a second, which `--help` should not.
+    from trafilatura import bare_extraction  # noqa: PLC0415
+    from trafilatura.metadata import extract_metadata  # noqa: PLC0415
+    from trafilatura.settings import Document, set_date_params  # noqa: PLC0415
+
+    for name in ("trafilatura", "htmldate"):
+        # They report every odd page with its full URL, query included.
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    try:
+        facts = extract_metadata(tree, url, set_date_params(extensive=False), extensive=False)
+        document = bare_extraction(tree, url=url, include_comments=False, include_tables=True)
+    except _READER_ERRORS:
+        return Extract(plain, _title(tree))
+    text = storable((document.text if isinstance(document, Document) else None) or "").strip()
+    if len(text) < _LITTLE_TEXT and len(plain) > len(text):
+        text = plain
+    return Extract(
+        text=text,
+        title=_clean(facts.title) or _title(tree),
+        author=_clean(facts.author),
+        published_on=_date(facts.date),
+    )
+
+
+def _title(tree: lxml.html.HtmlElement) -> str | None:
+    for path in ("//meta[@property='og:title']/@content", "//title//text()", "//h1//text()"):
+        found = _clean(" ".join(str(part) for part in tree.xpath(path)[:20]))
+        if found:
+            return found
+    return None
+
+
+def _clean(text: str | None) -> str | None:
+    return (" ".join(storable(text).split())[:500] or None) if text else None
+
+
+def _date(text: str | None) -> date | None:
+    match = _ISO_DATE.match(text or "")
+    if match is None:
+        return None
+    try:
+        return date.fromisoformat(match.group())
+    except ValueError:
+        return None
+
+
+def storable(text: str) -> str:
+    """Drop what neither XML nor a database column can hold: NUL and lone surrogates."""
+    if text.isascii() and "\0" not in text:
+        return text
+    return text.replace("\0", "").encode("utf-8", "replace").decode("utf-8")
+
+
+def _decode_as(body: bytes, label: str | None) -> str | None:
+    """Decode by a label if it is a known charset and fits the bytes."""
+    if not label:
+        return None
+    try:
+        name = codecs.lookup(label.strip().strip("\"'")).name
+        text = body.decode("cp1252" if name in _LATIN_LABELS else name, "replace")
+    except (LookupError, ValueError):
+        return None
+    damaged = text.count("\ufffd")
+    if damaged > _DAMAGE_ALLOWED * sum(1 for letter in text if not letter.isascii()):
+        return None
+    return text
+
+
+def _decode_by_detection(body: bytes) -> str:
+    from charset_normalizer import from_bytes  # noqa: PLC0415 - loads tables that few pages need
+
+    matches = from_bytes(body[:_DETECTION_WINDOW])
+    best = matches.best()
+    # Among charsets that fit equally well, the western one is by far the most frequent.
+    western = any(
+        _WESTERN.intersection(match.could_be_from_charset)
+        for match in matches
+        if best is not None and match.chaos <= best.chaos
+    )
+    encoding = "cp1252" if best is None or western else best.encoding
+    return body.decode(encoding, "replace")

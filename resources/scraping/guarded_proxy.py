@@ -1,0 +1,234 @@
+"""A forward proxy on loopback through which one browser page reaches the web, and nothing else.
+
+What belongs here: carrying a browser's requests to targets that the network guard has checked,
+within a bound on bytes. What does not: the browser (browser.py), the policy on targets
+(resources.network_guard).
+
+A browser given this proxy resolves no name and opens no connection of its own. Redirects, scripts,
+workers, preflights, beacons and web sockets all arrive here, so each is resolved, checked and
+connected by the guard in one step. (Answering intercepted requests one by one was the other way:
+interception does not see all of these, and a redirect that is answered so is followed unseen.)
+TLS stays between the browser and the site.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
+from types import TracebackType
+from typing import Self
+
+import httpcore
+import httpx
+
+from resources.network_guard import ForbiddenTargetError, GuardedBackend, NetworkGuard, host_of
+
+_MAX_HEAD = 65_536
+_BLOCK = 65_536
+_ESTABLISHED = b"HTTP/1.1 200 Connection established\r\n\r\n"
+_HOP_HEADERS = (b"connection", b"keep-alive", b"proxy-connection", b"proxy-authorization")
+_LOST = (OSError, httpcore.NetworkError, httpcore.TimeoutException, asyncio.IncompleteReadError)
+
+Send = Callable[[bytes], Awaitable[None]]
+"""Sends bytes on, and returns when more may follow."""
+
+
+class _RefusedError(Exception):
+    """A request that is answered with a status instead of being carried."""
+
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(reason)
+        self.status = status
+        self.reason = reason
+
+
+class GuardedProxy:
+    """Listens on an ephemeral loopback port while it is open; use it with `async with`.
+
+    Args:
+        guard: Decides about every target.
+        max_bytes: How much may be received in all; then every connection is cut.
+        connect_seconds: How long connecting to one target may take.
+
+    Attributes:
+        port: The port on 127.0.0.1.
+        received: Bytes that sites sent so far.
+        refused: A sentence for each request that the guard refused.
+        failures: The host of each target that could not be reached.
+    """
+
+    def __init__(
+        self, guard: NetworkGuard, *, max_bytes: int = 30_000_000, connect_seconds: float = 10.0
+    ) -> None:
+        self._guard = guard
+        self._backend = GuardedBackend(guard)
+        self._max_bytes = max_bytes
+        self._connect_seconds = connect_seconds
+        self._server: asyncio.Server | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.port = 0
+        self.received = 0
+        self.refused: list[str] = []
+        self.failures: list[str] = []
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=_MAX_HEAD)
+        self.port = self._server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._server is not None:
+            self._server.close()
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        if task is not None:
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        try:
+            await self._serve(reader, writer)
+        except asyncio.CancelledError:
+            writer.transport.abort()
+        finally:
+            writer.close()
+            with contextlib.suppress(OSError, asyncio.CancelledError):
+                await writer.wait_closed()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            head = await reader.readuntil(b"\r\n\r\n")
+            method, url = _target(head)
+            upstream = await self._connect(url)
+        except _RefusedError as refusal:
+            await _answer(writer, refusal.status)
+            return
+        except (*_LOST, asyncio.LimitOverrunError):
+            return
+        send = self._counted(writer)
+        try:
+            if method == b"CONNECT":
+                writer.write(_ESTABLISHED)
+            else:
+                await upstream.write(_rewritten(head, _request_line(method, url)))
+            await self._carry(reader, send, upstream, raw=method == b"CONNECT")
+        except _LOST:
+            return
+        finally:
+            await upstream.aclose()
+
+    async def _connect(self, url: httpx.URL) -> httpcore.AsyncNetworkStream:
+        host, port = host_of(url), url.port or (443 if url.scheme == "https" else 80)
+        try:
+            self._guard.check_url(url)
+            return await self._backend.connect_tcp(host, port, timeout=self._connect_seconds)
+        except ForbiddenTargetError as error:
+            self.refused.append(f"{host[:80]}: {error.reason}")
+            raise _RefusedError(403, error.reason) from error
+        except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
+            self.failures.append(host)
+            raise _RefusedError(502, "no connection") from error
+
+    async def _carry(
+        self,
+        reader: asyncio.StreamReader,
+        send: Send,
+        upstream: httpcore.AsyncNetworkStream,
+        *,
+        raw: bool,
+    ) -> None:
+        """Carry bytes both ways until the site has said all, or the browser has gone."""
+
+        async def to_site() -> None:
+            while block := await reader.read(_BLOCK):
+                await upstream.write(block)
+
+        async def to_browser() -> None:
+            if not raw:
+                await _forward_answer_head(upstream, send)
+            while block := await upstream.read(_BLOCK):
+                await send(block)
+
+        sending = asyncio.ensure_future(to_site())
+        try:
+            await to_browser()
+        finally:
+            sending.cancel()
+            await asyncio.gather(sending, return_exceptions=True)
+
+    def _counted(self, writer: asyncio.StreamWriter) -> Send:
+        async def send(block: bytes) -> None:
+            self.received += len(block)
+            if self.received > self._max_bytes:
+                raise ConnectionAbortedError
+            writer.write(block)
+            await writer.drain()
+
+        return send
+
+
+def _target(head: bytes) -> tuple[bytes, httpx.URL]:
+    """Read method and target; a request in any form but a proxy's is refused."""
+    parts = head.split(b"\r\n", 1)[0].split(b" ")
+    if len(parts) != 3:  # noqa: PLR2004 - method, target, version (RFC 9112, section 3)
+        raise _RefusedError(400, "no request line")
+    method, target = parts[0], parts[1].decode("ascii", "replace")
+    try:
+        url = httpx.URL(f"https://{target}/" if method == b"CONNECT" else target)
+    except (httpx.InvalidURL, ValueError) as error:
+        raise _RefusedError(400, "no target") from error
+    if url.scheme not in {"http", "https"} or (method != b"CONNECT" and url.scheme != "http"):
+        raise _RefusedError(400, "not a request to a proxy")
+    return method, url
+
+
+def _request_line(method: bytes, url: httpx.URL) -> bytes:
+    return method + b" " + url.raw_path + b" HTTP/1.1"
+
+
+def _rewritten(head: bytes, first_line: bytes) -> bytes:
+    """Replace the first line, and have the connection end with this exchange.
+
+    A browser that kept it open would send its next request, to whatever host, down the same pipe.
+    """
+    lines = head.removesuffix(b"\r\n\r\n").split(b"\r\n")[1:]
+    kept = [line for line in lines if line.partition(b":")[0].lower() not in _HOP_HEADERS]
+    return b"\r\n".join([first_line, *kept, b"Connection: close", b"", b""])
+
+
+async def _forward_answer_head(upstream: httpcore.AsyncNetworkStream, send: Send) -> None:
+    """Pass on the answer's head, and interim ones (1xx) before it, with what came behind it."""
+    buffer = b""
+    while True:
+        while b"\r\n\r\n" not in buffer and len(buffer) <= _MAX_HEAD:
+            block = await upstream.read(_BLOCK)
+            if not block:
+                raise ConnectionResetError
+            buffer += block
+        head, end, rest = buffer.partition(b"\r\n\r\n")
+        if not end:
+            raise ConnectionResetError
+        first_line = head.split(b"\r\n", 1)[0]
+        if not first_line.startswith(b"HTTP/1."):
+            raise ConnectionResetError
+        if first_line.split(b" ")[1:2][0][:1] != b"1":
+            await send(_rewritten(head + end, first_line) + rest)
+            return
+        buffer = rest
+
+
+async def _answer(writer: asyncio.StreamWriter, status: int) -> None:
+    with contextlib.suppress(OSError):
+        writer.write(
+            f"HTTP/1.1 {status} -\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".encode()
+        )
+        await writer.drain()

@@ -1,0 +1,191 @@
+"""Reads pages through Jina's Reader: another machine fetches, draws and extracts them.
+
+What belongs here: one question to the service, and the meaning of its answers. What does not: own
+fetching (pages.py). It answers in the same shape, so that it can stand in its place.
+
+Jina learns which pages are read. A URL is checked by its form before it is handed over, so that no
+name of a private network leaves the machine. The text comes as Markdown, whose marks are taken off.
+Pages are marked `scraped`: which way Jina went, it does not say.
+
+Without a key, Jina answers 20 questions a minute; the key is sent as a bearer token and appears in
+no reason.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from datetime import UTC, date, datetime
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from typing import Any
+
+import httpx
+
+from resources.http import (
+    HttpClient,
+    HttpFailureError,
+    OutageError,
+    Response,
+    UnavailableError,
+    elapsed_since,
+    shown,
+)
+from resources.network_guard import ForbiddenTargetError, NetworkGuard
+from resources.scraping.extract import storable
+from resources.scraping.pages import FetchedPage
+
+BASE_URL = "https://r.jina.ai/"
+
+_PAGE_SECONDS = 12  # below the client's own patience, so that Jina's sentence arrives
+_REFUSALS: dict[int, str] = {
+    HTTPStatus.UNAUTHORIZED: "Jina's reader does not accept the key; check JINA_API_KEY",
+    HTTPStatus.PAYMENT_REQUIRED: "Jina's reader says that the key has no credits left",
+    HTTPStatus.FORBIDDEN: "Jina's reader refuses this key; check JINA_API_KEY",
+    HTTPStatus.TOO_MANY_REQUESTS: "Jina's reader asks for fewer questions",
+}
+_UNREADABLE = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNAVAILABLE_FOR_LEGAL_REASONS})
+_PAGE_STATUS = re.compile(r"returned error (\d{3})")
+_PASSING_STATUSES = frozenset({408, 425, 429})
+_MARKS = (
+    (re.compile(r"^\s{0,3}#{1,6}\s+", re.MULTILINE), ""),
+    (re.compile(r"^\s{0,3}>\s?", re.MULTILINE), ""),
+    (re.compile(r"^[=\-*_]{3,}\s*$", re.MULTILINE), ""),
+    (re.compile(r"!\[[^\]]*\]\([^)\s]*\)"), ""),
+    (re.compile(r"\[([^\]]*)\]\([^)\s]*\)"), r"\1"),
+    (re.compile(r"(\*\*|__|`)(?=\S)(.+?)(?<=\S)\1"), r"\2"),
+    (re.compile(r"\n\s*\n+"), "\n"),
+)
+
+
+class JinaReader:
+    """Fetches pages through Jina's Reader.
+
+    Args:
+        http: The client; its owner closes it.
+        api_key: Optional.
+        base_url: The service, such as an own instance of it.
+        guard: Checks by its form each URL that is handed over.
+    """
+
+    def __init__(
+        self,
+        http: HttpClient,
+        *,
+        api_key: str | None = None,
+        base_url: str = BASE_URL,
+        guard: NetworkGuard | None = None,
+    ) -> None:
+        self._http = http
+        self._base_url = base_url
+        self._guard = guard or NetworkGuard()
+        self._headers = {
+            "Accept": "application/json",
+            "Content-Type": "application/json",
+            "X-Retain-Images": "none",
+            "X-Retain-Links": "text",
+            "X-Timeout": str(_PAGE_SECONDS),
+        }
+        if api_key:
+            self._headers["Authorization"] = f"Bearer {api_key}"
+
+    async def fetch(self, url: str) -> FetchedPage:
+        """Fetch and read one page. Never raises for a page that fails: it answers so."""
+        retrieved_at, started = datetime.now(UTC), time.perf_counter()
+        try:
+            self._check(url)
+            data = _data(await self._ask(url))
+            text = _text(data)
+        except HttpFailureError as failure:
+            return FetchedPage(
+                url=url,
+                outcome=failure.outcome,
+                retrieved_at=retrieved_at,
+                reason=failure.reason,
+                http_status=failure.http_status,
+                latency_seconds=elapsed_since(started),
+                tried=(f"scraped: {failure.reason}",),
+            )
+        return FetchedPage(
+            url=url,
+            outcome="ok",
+            retrieved_at=retrieved_at,
+            final_url=_final_url(data, url),
+            http_status=HTTPStatus.OK,
+            via="scraped",
+            title=_line(data.get("title")),
+            published_on=_day(data.get("publishedTime")),
+            text=text,
+            byte_count=len(text.encode()),
+            latency_seconds=elapsed_since(started),
+        )
+
+    def _check(self, url: str) -> None:
+        try:
+            self._guard.check_url(httpx.URL(url))
+        except (httpx.InvalidURL, ValueError) as error:
+            raise UnavailableError("this is not a URL that can be fetched") from error
+        except ForbiddenTargetError as error:
+            raise UnavailableError(f"{shown(url)} is not fetched: {error.reason}") from error
+
+    async def _ask(self, url: str) -> Response:
+        return await self._http.post(
+            self._base_url, content=json.dumps({"url": url}).encode(), headers=self._headers
+        )
+
+
+def _data(response: Response) -> dict[str, Any]:
+    """Return the page's part of an answer, or name why there is none."""
+    if response.status in _REFUSALS:
+        raise OutageError(_REFUSALS[response.status])
+    if response.status in _UNREADABLE:
+        raise UnavailableError(f"Jina's reader does not read this page (status {response.status})")
+    if response.status != HTTPStatus.OK:
+        raise OutageError(f"Jina's reader could not read the page (status {response.status})")
+    try:
+        data = json.loads(response.body)["data"]
+    except (ValueError, LookupError, TypeError) as error:
+        raise OutageError("Jina's answer could not be understood") from error
+    if not isinstance(data, dict) or not isinstance(data.get("content"), str):
+        raise OutageError("Jina's answer could not be understood")
+    return data
+
+
+def _text(data: dict[str, Any]) -> str:
+    """Return the page's text, unless the page was an error."""
+    seen = _PAGE_STATUS.search(str(data.get("warning") or ""))
+    if seen is not None:
+        status = int(seen.group(1))
+        passing = status in _PASSING_STATUSES or status >= HTTPStatus.INTERNAL_SERVER_ERROR
+        kind = OutageError if passing else UnavailableError
+        raise kind(f"the site answered {status} to Jina's reader", http_status=status)
+    text = storable(data["content"])
+    for mark, replacement in _MARKS:
+        text = mark.sub(replacement, text)
+    if not text.strip():
+        raise UnavailableError("empty: the page holds no readable text")
+    return text.strip()
+
+
+def _final_url(data: dict[str, Any], url: str) -> str:
+    found = data.get("url")
+    return found if isinstance(found, str) and found.startswith(("http://", "https://")) else url
+
+
+def _line(value: object) -> str | None:
+    return " ".join(storable(value).split())[:500] or None if isinstance(value, str) else None
+
+
+def _day(value: object) -> date | None:
+    """Read a date in ISO 8601 or in the form of mail; None if it is neither."""
+    if not isinstance(value, str):
+        return None
+    try:
+        return datetime.fromisoformat(value).date()
+    except ValueError:
+        pass
+    try:
+        return parsedate_to_datetime(value).date()
+    except ValueError:
+        return None

@@ -1,0 +1,318 @@
+"""Fetches pages: one isolated request per URL, and a text that belongs to that URL alone.
+
+What belongs here: by which way one URL becomes a `FetchedPage`, and the name of every way in which
+it may not. What does not: HTTP itself (resources.http), reading bodies (reading.py), the browser
+(browser.py), the Wayback Machine (wayback.py), robots.txt (robots.py), choosing URLs.
+
+The ways, each tried only if the one before could not work:
+
+1. `scraped` or `pdf`: the site's own answer, read by its content type;
+2. `browser`, if the answer has scripts and fewer than 100 characters of text without them
+   (Factible, section 1.3.4, step 3);
+3. `archive`, if the site says that the page is gone (404 or 410) and copies are allowed.
+
+An outage on a later way is an outage of the page, though the site has answered: the text may be
+had another time.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from http import HTTPStatus
+from typing import Literal, TypeAlias
+
+from resources.http import (
+    HttpClient,
+    HttpFailureError,
+    OutageError,
+    Response,
+    UnavailableError,
+    elapsed_since,
+)
+from resources.scraping.browser import Browser
+from resources.scraping.extract import Extract
+from resources.scraping.reading import OBSTACLES, PageReader, ScriptedPageError, unavailable
+from resources.scraping.robots import Robots
+from resources.scraping.wayback import Wayback
+
+Via: TypeAlias = Literal["scraped", "browser", "pdf", "archive", "snippet"]
+
+_ACCEPT = "text/html,application/xhtml+xml;q=0.9,application/pdf;q=0.9,text/plain;q=0.8,*/*;q=0.1"
+_GONE = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.GONE})
+
+_ERROR_PAGE = 600
+"""Characters below which a page is taken for the excuse of scripts that could not be loaded."""
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedPage:
+    """How one fetch ended; `text` is empty unless the outcome is ok. Times in seconds, UTC.
+
+    `reason` says why it failed, or why the ways before the successful one did. `tried` has one
+    entry for each way that failed, as `way: reason`, in order.
+    """
+
+    url: str
+    outcome: Literal["ok", "unavailable", "outage"]
+    retrieved_at: datetime
+    final_url: str | None = None
+    reason: str | None = None
+    http_status: int | None = None
+    via: Via | None = None
+    title: str | None = None
+    author: str | None = None
+    published_on: date | None = None
+    text: str = field(default="", repr=False)
+    byte_count: int | None = None
+    latency_seconds: float = 0.0
+    etag: str | None = None
+    last_modified: str | None = None
+    tried: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class KnownPage:
+    """What is stored of a page since an earlier fetch, to be asked after with a condition.
+
+    `etag` and `last_modified` are the validators of the answer at `final_url`.
+    """
+
+    final_url: str
+    text: str = field(repr=False)
+    via: Via = "scraped"
+    etag: str | None = None
+    last_modified: str | None = None
+    title: str | None = None
+    author: str | None = None
+    published_on: date | None = None
+    byte_count: int | None = None
+
+    def conditions(self) -> dict[str, str]:
+        """Return the request headers that ask for a change only (RFC 9110, section 13.1).
+
+        Empty for a page that was not read from the site's answer: that its scripts are the same
+        says nothing about what they draw.
+        """
+        if self.via not in {"scraped", "pdf"} or not self.text:
+            return {}
+        conditions = {"If-None-Match": self.etag, "If-Modified-Since": self.last_modified}
+        return {name: value for name, value in conditions.items() if value}
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A page that was read, and by which way."""
+
+    extract: Extract
+    via: Via
+    final_url: str
+    http_status: int
+    byte_count: int | None
+    etag: str | None = None
+    last_modified: str | None = None
+
+
+class PageFetcher:
+    """Fetches and reads pages, as many at once as the client's limits allow.
+
+    Args:
+        http: The client; its owner closes it.
+        reading_seconds: How long reading one page may take before it is given up.
+        respect_robots: Whether robots.txt is asked first.
+        browser: Draws pages that need their scripts; none are drawn without. Its owner closes it.
+        wayback: Has copies of pages that are gone; none are asked for without.
+    """
+
+    def __init__(
+        self,
+        http: HttpClient,
+        *,
+        reading_seconds: float = 30.0,
+        respect_robots: bool = True,
+        browser: Browser | None = None,
+        wayback: Wayback | None = None,
+    ) -> None:
+        self._http = http
+        self._reader = PageReader(seconds=reading_seconds)
+        self._robots = Robots(http) if respect_robots else None
+        self._browser = browser
+        self._wayback = wayback
+
+    async def fetch(self, url: str, known: KnownPage | None = None) -> FetchedPage:
+        """Fetch and read one page. Never raises for a page that fails: it answers so.
+
+        Args:
+            url: Absolute, http or https.
+            known: What is stored of the page; its text is returned, with status 304, if the site
+                says that nothing changed.
+        """
+        retrieved_at, started = datetime.now(UTC), time.perf_counter()
+        tried: list[tuple[str, str]] = []
+        try:
+            found = await self._obtain(url, known, tried)
+        except HttpFailureError as failure:
+            return FetchedPage(
+                url=url,
+                outcome=failure.outcome,
+                retrieved_at=retrieved_at,
+                final_url=failure.final_url,
+                reason=_reason(tried),
+                http_status=failure.http_status,
+                latency_seconds=elapsed_since(started),
+                tried=_ways(tried),
+            )
+        extract = found.extract
+        return FetchedPage(
+            url=url,
+            outcome="ok",
+            retrieved_at=retrieved_at,
+            final_url=found.final_url,
+            reason=_reason(tried),
+            http_status=found.http_status,
+            via=found.via,
+            title=extract.title,
+            author=extract.author,
+            published_on=extract.published_on,
+            text=extract.text,
+            byte_count=found.byte_count,
+            latency_seconds=elapsed_since(started),
+            etag=found.etag,
+            last_modified=found.last_modified,
+            tried=_ways(tried),
+        )
+
+    async def _obtain(
+        self, url: str, known: KnownPage | None, tried: list[tuple[str, str]]
+    ) -> _Found:
+        """Try the ways in order. Every failure is noted in `tried`, the last one is raised."""
+        try:
+            return await self._scrape(url, known)
+        except ScriptedPageError as failure:
+            tried.append(("scraped", failure.reason))
+            if self._browser is None:
+                raise
+            way, later = "browser", self._draw(self._browser, failure.response)
+        except HttpFailureError as failure:
+            tried.append(("scraped", failure.reason))
+            if failure.http_status not in _GONE or self._wayback is None:
+                raise
+            way, later = "archive", self._find_copy(self._wayback, url, failure)
+        try:
+            return await later
+        except HttpFailureError as failure:
+            tried.append((way, failure.reason))
+            raise
+
+    async def _scrape(self, url: str, known: KnownPage | None) -> _Found:
+        if self._robots is not None:
+            await self._robots.check(url)
+        response = await self._get(url, known.conditions() if known else {})
+        if response.status == HTTPStatus.NOT_MODIFIED and known is not None:
+            if response.url == known.final_url:
+                return _unchanged(known, response)
+            response = await self._get(url, {})  # the stored text is that of another address
+        await self._check_landing(url, response)
+        extract, kind = await self._reader.read(response)
+        return _found(extract, "pdf" if kind == "pdf" else "scraped", response)
+
+    async def _get(self, url: str, conditions: dict[str, str]) -> Response:
+        return await self._http.get(
+            url, headers={"Accept": _ACCEPT, **conditions}, accepts=self._reader.accepts
+        )
+
+    async def _check_landing(self, url: str, response: Response) -> None:
+        """Ask the robots.txt of where a redirect led; what it withholds is not read."""
+        if self._robots is not None and response.url != url.partition("#")[0]:
+            await self._robots.check(response.url)
+
+    async def _draw(self, browser: Browser, response: Response) -> _Found:
+        drawn = await browser.draw(response)
+        at_drawn = Response(
+            url=drawn.url, status=response.status, headers=response.headers, body=response.body
+        )
+        extract = await self._reader.read_html(drawn.html, at_drawn)
+        failure = drawn.failure if len(extract.text) < _ERROR_PAGE else None
+        failure = failure or (drawn.foreign_failure if extract.obstacle is not None else None)
+        if failure is not None:
+            raise OutageError(failure, http_status=response.status, final_url=drawn.url)
+        if extract.obstacle == "needs a browser":
+            raise unavailable("the page has no text even with its scripts", at_drawn)
+        if extract.obstacle is not None:
+            raise unavailable(OBSTACLES[extract.obstacle], at_drawn)
+        return _Found(
+            extract=extract,
+            via="browser",
+            final_url=drawn.url,
+            http_status=response.status,
+            byte_count=len(response.body) + drawn.byte_count,
+        )
+
+    async def _find_copy(self, wayback: Wayback, url: str, gone: HttpFailureError) -> _Found:
+        try:
+            response = await wayback.fetch(url)
+            extract, _ = await self._reader.read(response)
+        except UnavailableError as failure:
+            raise UnavailableError(
+                failure.reason, http_status=gone.http_status, final_url=gone.final_url
+            ) from failure
+        return _found(extract, "archive", response)
+
+
+Lookup: TypeAlias = Callable[[str], Awaitable[KnownPage | None]]
+"""Finds what is stored of a URL, None if nothing is."""
+
+
+class RevalidatingFetcher:
+    """Fetches pages that are stored already only if they changed.
+
+    Args:
+        inner: Fetches.
+        lookup: Finds what is stored of a URL.
+    """
+
+    def __init__(self, inner: PageFetcher, lookup: Lookup) -> None:
+        self._inner = inner
+        self._lookup = lookup
+
+    async def fetch(self, url: str) -> FetchedPage:
+        """Fetch one page, or return the stored one if the site says that nothing changed."""
+        return await self._inner.fetch(url, await self._lookup(url))
+
+
+def _reason(tried: list[tuple[str, str]]) -> str | None:
+    """Join what failed to one sentence; the first way, which is always the same, is not named."""
+    parts = [
+        reason if not place else f"{way}: {reason}" for place, (way, reason) in enumerate(tried)
+    ]
+    return "; ".join(parts) or None
+
+
+def _ways(tried: list[tuple[str, str]]) -> tuple[str, ...]:
+    return tuple(f"{way}: {reason}" for way, reason in tried)
+
+
+def _found(extract: Extract, via: Via, response: Response) -> _Found:
+    return _Found(
+        extract=extract,
+        via=via,
+        final_url=response.url,
+        http_status=response.status,
+        byte_count=len(response.body),
+        etag=response.headers.get("etag"),
+        last_modified=response.headers.get("last-modified"),
+    )
+
+
+def _unchanged(known: KnownPage, response: Response) -> _Found:
+    return _Found(
+        extract=Extract(known.text, known.title, known.author, known.published_on),
+        via=known.via,
+        final_url=known.final_url,
+        http_status=response.status,
+        byte_count=known.byte_count,
+        etag=response.headers.get("etag", known.etag),
+        last_modified=response.headers.get("last-modified", known.last_modified),
+    )

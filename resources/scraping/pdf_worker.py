@@ -1,0 +1,170 @@
+"""Reads one PDF in a process of its own: bytes on standard input, one JSON object on output.
+
+What belongs here: text and metadata of a PDF, and the names of what keeps one from being read.
+What does not: starting this process and ending it in time (pdf.py). Nothing but pypdf and the
+standard library is imported, so that it starts fast and holds no secret.
+
+The answer is `{"text": …, "title": …, "author": …, "created": "YYYY-MM-DD" or null}`, or
+`{"failure": sentence}`. A PDF on which the reader itself breaks ends the process with a traceback,
+which the parent calls broken. Dates and names come from the document information dictionary
+(ISO 32000-1, section 14.3.3).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import re
+import statistics
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pypdf
+import pypdf.errors
+
+MAX_PAGES = 150
+"""Pages that are read; what comes behind them is left out."""
+
+MAX_CHARACTERS = 1_000_000
+"""Characters after which no further page is read."""
+
+_MEMORY_BYTES = 2_000_000_000
+_LITTLE_TEXT = 100
+_FIRST_YEAR = 1993
+_FULL_LINE = 0.7
+"""A line shorter than this share of the usual length ends its paragraph if it ends a sentence."""
+_SENTENCE_END = re.compile(r"[.!?:…][\"'”’)\]]*$")
+_BROKEN_WORD = re.compile(r"(?<=[a-zà-ÿ])[-\u00ad\u2010]$")
+_PROGRAM_TITLE = re.compile(r"^(?:Microsoft (?:Word|PowerPoint|Excel)) - |\.(?:docx?|pptx?|indd)$")
+_EMPTY_TITLES = frozenset({"untitled", "title", "document", "untitled document"})
+# What pypdf has raised on pages that are damaged while their neighbours are sound.
+_PAGE_ERRORS = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    NotImplementedError,
+    TypeError,
+    ValueError,
+    pypdf.errors.PyPdfError,
+)
+
+
+def read(data: bytes) -> dict[str, str | None]:
+    """Read a PDF; for the shape see the module's docstring."""
+    try:
+        reader = pypdf.PdfReader(io.BytesIO(data))
+        if reader.is_encrypted and not reader.decrypt(""):
+            return {"failure": "encrypted: the PDF opens only with a password"}
+        pages = list(_texts(reader))
+    except pypdf.errors.DependencyError:
+        return {"failure": "encrypted: the PDF opens only with a password"}
+    except pypdf.errors.PyPdfError as error:
+        return {"failure": f"broken: the PDF cannot be read ({type(error).__name__})"}
+    text = "\n\n".join(page for page in pages if page)
+    if len(text) < _LITTLE_TEXT and _has_images(reader):
+        return {"failure": "scanned: the PDF's pages are images without text"}
+    if not text:
+        return {"failure": "empty: the PDF holds no readable text"}
+    return {"text": text, **_facts(reader)}
+
+
+def reflow(text: str) -> str:
+    """Join the printed lines of a page to paragraphs, one a line; words that were broken are whole.
+
+    A paragraph ends at an empty line, and where a line that ends a sentence is clearly shorter
+    than the page's usual line.
+    """
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    lengths = [len(line) for line in lines if line]
+    usual = statistics.median(lengths) if lengths else 0
+    paragraphs: list[str] = []
+    current = ""
+    for line in lines:
+        current = _joined(current, line) if line else current
+        ends = bool(_SENTENCE_END.search(line)) and len(line) < _FULL_LINE * usual
+        if (not line or ends) and current:
+            paragraphs.append(current)
+            current = ""
+    return "\n".join([*paragraphs, current] if current else paragraphs)
+
+
+def _joined(before: str, line: str) -> str:
+    if not before:
+        return line
+    if _BROKEN_WORD.search(before) and line[:1].islower():
+        return before[:-1] + line
+    return f"{before} {line}"
+
+
+def _texts(reader: pypdf.PdfReader) -> Iterator[str]:
+    room = MAX_CHARACTERS
+    for number in range(min(len(reader.pages), MAX_PAGES)):
+        try:
+            text = reflow(reader.pages[number].extract_text())
+        except _PAGE_ERRORS:
+            continue
+        yield text[:room]
+        room -= len(text)
+        if room <= 0:
+            return
+
+
+def _has_images(reader: pypdf.PdfReader) -> bool:
+    """Tell whether one of the first pages names an image; none is decoded."""
+    with contextlib.suppress(*_PAGE_ERRORS):
+        for number in range(min(len(reader.pages), 3)):
+            resources: Any = reader.pages[number]["/Resources"].get_object()
+            objects: Any = resources.get("/XObject", {}).get_object()
+            if any(thing.get_object().get("/Subtype") == "/Image" for thing in objects.values()):
+                return True
+    return False
+
+
+def _facts(reader: pypdf.PdfReader) -> dict[str, str | None]:
+    facts: dict[str, str | None] = {"title": None, "author": None, "created": None}
+    with contextlib.suppress(*_PAGE_ERRORS):
+        found = reader.metadata
+        if found is not None:
+            facts["title"] = _title(found.title)
+            facts["author"] = _line(found.author)
+            facts["created"] = _day(found.creation_date)
+    return facts
+
+
+def _day(moment: datetime | None) -> str | None:
+    """Return the day of a date that can be true: no PDF is older than 1993, or from tomorrow."""
+    if moment is None or moment.year < _FIRST_YEAR or moment.date() > datetime.now(UTC).date():
+        return None
+    return moment.date().isoformat()
+
+
+def _title(text: str | None) -> str | None:
+    title = _PROGRAM_TITLE.sub("", _line(text) or "")
+    return None if title.casefold() in _EMPTY_TITLES else title or None
+
+
+def _line(text: str | None) -> str | None:
+    return " ".join(str(text).split())[:500] or None if text else None
+
+
+def _limit_memory() -> None:
+    try:
+        import resource  # noqa: PLC0415 - absent outside Unix
+    except ImportError:
+        return
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
+
+
+def main() -> None:
+    """Read standard input, answer on standard output."""
+    _limit_memory()
+    answer = read(sys.stdin.buffer.read())
+    sys.stdout.write(json.dumps(answer))
+
+
+if __name__ == "__main__":
+    main()

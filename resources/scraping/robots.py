@@ -1,0 +1,117 @@
+"""Asks each site's robots.txt before a page is fetched (RFC 9309).
+
+What belongs here: fetching, keeping and applying the rules. What does not: fetching pages.
+
+The parser is Protego and not the standard library's: urllib.robotparser takes the first rule that
+matches and knows no wildcards, while RFC 9309 (sections 2.2.2 and 2.2.3) asks for the longest match
+and for `*` and `$`.
+
+What an answer means (section 2.3.1): rules if it is a success; everything allowed if the file is
+not there (4xx, or too many redirects); nothing allowed for now if the server failed (5xx, no
+connection), which is an outage of the page and no refusal. 429 counts as a failure: who is asked to
+slow down has not been told that all is allowed. Crawl-delay is no part of the RFC and is not
+applied; a site that wants pauses asks by Retry-After.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from dataclasses import dataclass
+from weakref import WeakValueDictionary
+
+import httpx
+import protego
+
+from resources.http import HttpClient, OutageError, UnavailableError, shown, status_failure
+
+TOKEN = "factible-assets"  # noqa: S105 - a product token (RFC 9309, section 2.2.1), no secret
+"""The name by which a robots.txt addresses this client."""
+
+_READ_BYTES = 512_000  # RFC 9309, section 2.5: at least 500 kibibytes are parsed
+_MAX_BYTES = 4_000_000
+_KEPT_SITES = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """What one site allows: by rules, everything (None), or unknown because of a failure."""
+
+    until: float
+    rules: protego.Protego | None = None
+    failure: str | None = None
+
+
+class Robots:
+    """The rules of all sites, each fetched once while they are kept.
+
+    Args:
+        http: The client; its owner closes it.
+        keep_seconds: How long rules are kept; at most a day (RFC 9309, section 2.4).
+        retry_seconds: How long a site whose rules could not be read is left alone.
+    """
+
+    def __init__(
+        self, http: HttpClient, *, keep_seconds: float = 86_400.0, retry_seconds: float = 60.0
+    ) -> None:
+        self._http = http
+        self._keep_seconds = keep_seconds
+        self._retry_seconds = retry_seconds
+        self._sites: OrderedDict[str, _Rules] = OrderedDict()
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    async def check(self, url: str) -> None:
+        """Return if a page may be fetched.
+
+        A URL that is malformed or forbidden is let through: fetching it says what is wrong.
+
+        Raises:
+            UnavailableError: The site asks robots not to read this page.
+            OutageError: The site's rules could not be read; they may be another time.
+        """
+        try:
+            parsed = httpx.URL(url)
+        except (httpx.InvalidURL, ValueError):
+            return
+        if parsed.scheme not in {"http", "https"} or not parsed.host:
+            return
+        site = await self._site(f"{parsed.scheme}://{parsed.netloc.decode('ascii', 'replace')}")
+        if site.failure is not None:
+            raise OutageError(
+                f"{shown(url)} is not read while robots.txt is unknown: {site.failure}"
+            )
+        if site.rules is not None and not site.rules.can_fetch(str(parsed), TOKEN):
+            raise UnavailableError(
+                f"{parsed.host} asks robots not to read this page (its robots.txt)"
+            )
+
+    async def _site(self, origin: str) -> _Rules:
+        lock = self._locks.get(origin)
+        if lock is None:
+            lock = self._locks[origin] = asyncio.Lock()
+        async with lock:
+            known = self._sites.get(origin)
+            if known is None or known.until < time.monotonic():
+                known = self._sites[origin] = await self._fetch(origin)
+                self._sites.move_to_end(origin)
+                if len(self._sites) > _KEPT_SITES:
+                    self._sites.popitem(last=False)
+            return known
+
+    async def _fetch(self, origin: str) -> _Rules:
+        now = time.monotonic()
+        try:
+            response = await self._http.get(f"{origin}/robots.txt", max_bytes=_MAX_BYTES)
+            failure = status_failure(response)
+        except OutageError as error:
+            failure = error
+        except UnavailableError:
+            return _Rules(now + self._keep_seconds)
+        if isinstance(failure, OutageError):
+            return _Rules(now + self._retry_seconds, failure=failure.reason)
+        if failure is not None:
+            return _Rules(now + self._keep_seconds)
+        text = response.body[:_READ_BYTES].decode("utf-8-sig", "replace")
+        rules = await asyncio.to_thread(protego.Protego.parse, text)
+        return _Rules(now + self._keep_seconds, rules)

@@ -1,0 +1,127 @@
+"""What every search provider answers, and how one is asked.
+
+What belongs here: the request's and the answer's shape, the provider protocol, and the restrictions
+that hold for all providers. What does not: any provider's wire format, and everything that is done
+with hits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import PurePosixPath
+from typing import Literal, Protocol, TypedDict, Unpack
+from urllib.parse import SplitResult, unquote, urlsplit
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHit:
+    """One result as a provider gave it. `rank` counts from 1 over all pages of the answer."""
+
+    rank: int
+    title: str
+    url: str
+    snippet: str = ""
+    published_on: date | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchAnswer:
+    """How one search ended.
+
+    Only ok answers have hits, and ok without hits means that the provider found nothing. An outage
+    says why in `reason`: a sentence for a person, without keys. An ok answer with a reason is
+    partial: the reason says what is missing from it. Latency in seconds.
+    """
+
+    provider: str
+    outcome: Literal["ok", "outage"]
+    hits: tuple[SearchHit, ...] = ()
+    reason: str | None = None
+    latency_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """One search; for the fields see SearchProvider.search and Restrictions."""
+
+    query: str
+    limit: int
+    page: int = 1
+    before: date | None = None
+    after: date | None = None
+    exclude_domains: Sequence[str] = ()
+    exclude_file_types: Sequence[str] = ()
+    language: str | None = None
+    country: str | None = None
+
+    @property
+    def offset(self) -> int:
+        """How many results the pages before this one hold."""
+        return (self.page - 1) * self.limit
+
+    def admits_url(self, url: str) -> bool:
+        """Tell whether a URL is of no excluded domain and no excluded file type."""
+        parts = _split(url)
+        host = (parts.hostname or "").rstrip(".") if parts else ""
+        suffix = PurePosixPath(unquote(parts.path)).suffix.lower() if parts else ""
+        excluded = (domain.lower().strip(".") for domain in self.exclude_domains)
+        if any(host == domain or host.endswith(f".{domain}") for domain in excluded):
+            return False
+        return all(suffix != f".{kind.lower().lstrip('.')}" for kind in self.exclude_file_types)
+
+    def admits_day(self, published_on: date | None) -> bool:
+        """Tell whether a day lies in the period that is asked for; an unknown one does."""
+        if published_on is None:
+            return True
+        if self.before is not None and published_on >= self.before:
+            return False
+        return self.after is None or published_on >= self.after
+
+
+class Restrictions(TypedDict, total=False):
+    """What a search may leave out or prefer, beyond `before`; what is absent restricts nothing."""
+
+    after: date | None
+    """Leave out what was published before this day, as far as the provider knows the day."""
+    exclude_domains: Sequence[str]
+    """Leave out these domains with all their subdomains."""
+    exclude_file_types: Sequence[str]
+    """Leave out files of these types, such as pdf, told by the URL's end."""
+    language: str | None
+    """Prefer this language (ISO 639-1, such as en); providers that cannot choose ignore it."""
+    country: str | None
+    """Search as from this country (ISO 3166-1, such as us); likewise."""
+
+
+class SearchProvider(Protocol):
+    """One provider, or several behind one door."""
+
+    async def search(
+        self,
+        query: str,
+        *,
+        limit: int,
+        page: int = 1,
+        before: date | None = None,
+        **restrictions: Unpack[Restrictions],
+    ) -> Sequence[SearchAnswer]:
+        """Ask for one page of results. Never raises for an outage: it answers so.
+
+        Args:
+            query: The words to look for.
+            limit: Results per page, at least 1.
+            page: Which page, counted from 1; each page repeats nothing of the pages before.
+            before: Leave out what was published on or after this day, as far as the provider
+                knows the day.
+            restrictions: See Restrictions.
+        """
+        ...
+
+
+def _split(url: str) -> SplitResult | None:
+    try:
+        return urlsplit(url)
+    except ValueError:
+        return None

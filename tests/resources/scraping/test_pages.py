@@ -1,0 +1,249 @@
+"""Fetching pages from a real server: every ending has its own name, and every text its owner."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import AsyncIterator
+from datetime import UTC, date, datetime
+
+import pytest
+
+from factible_assets.stages.ports import Fetcher
+from resources.http import HttpClient, HttpLimits, RetryPolicy
+from resources.network_guard import NetworkGuard
+from resources.scraping.pages import FetchedPage, PageFetcher
+from tests.servers import (
+    Behaviour,
+    Exchange,
+    MisbehavingServer,
+    drip,
+    hang,
+    huge,
+    redirect,
+    reset,
+    respond,
+    truncate,
+)
+
+SITE = "http://site.example"
+PARAGRAPH = "Water boils at a lower temperature on a mountain, because the air there presses less. "
+
+
+def article(body: str, *, head: str = "") -> str:
+    return (
+        f"<!doctype html><html><head><title>An article</title>{head}</head>"
+        f"<body><nav>Home | About</nav><article><h1>An article</h1>{body}</article></body></html>"
+    )
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[MisbehavingServer]:
+    async with MisbehavingServer() as running:
+        yield running
+
+
+@pytest.fixture
+async def fetcher(server: MisbehavingServer) -> AsyncIterator[PageFetcher]:
+    async with HttpClient(
+        guard=NetworkGuard(server.names),
+        limits=HttpLimits(connect_seconds=0.5, read_seconds=0.25, attempt_seconds=1.0),
+        retry=RetryPolicy(attempts=2, first_delay_seconds=0.01, max_delay_seconds=0.01),
+    ) as http:
+        yield PageFetcher(http)
+
+
+async def test_a_page_comes_with_its_text_and_what_is_known_of_it(
+    server: MisbehavingServer, fetcher: PageFetcher
+) -> None:
+    head = (
+        '<meta name="author" content="Ada Lovelace">'
+        '<meta property="article:published_time" content="2021-03-05T08:00:00Z">'
+    )
+    html = article(f"<p>{PARAGRAPH * 5}</p><p>{PARAGRAPH}</p>", head=head)
+    server.on("/old", redirect("/new"))
+    server.on("/new", respond(html, headers={"ETag": '"v1"', "Last-Modified": "yesterday"}))
+    port: Fetcher = fetcher
+    page = await port.fetch(f"{SITE}/old")
+    assert (page.outcome, page.reason, page.http_status, page.via) == ("ok", None, 200, "scraped")
+    assert (page.url, page.final_url) == (f"{SITE}/old", f"{SITE}/new")
+    assert (page.title, page.author) == ("An article", "Ada Lovelace")
+    assert page.published_on == date(2021, 3, 5)
+    assert PARAGRAPH.strip() in page.text
+    assert "Home | About" not in page.text
+    assert (page.etag, page.last_modified) == ('"v1"', "yesterday")
+    assert page.byte_count == len(html.encode())
+    assert (datetime.now(UTC) - page.retrieved_at).total_seconds() < 5
+    assert 0 < page.latency_seconds < 5
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "outcome", "reason"),
+    [
+        (respond(status=404), "unavailable", "answered 404 Not Found"),
+        (respond(status=410), "unavailable", "answered 410 Gone"),
+        (respond(status=401), "unavailable", "answered 401 Unauthorized"),
+        (respond(status=403), "unavailable", "answered 403 Forbidden"),
+        (respond(status=451), "unavailable", "answered 451"),
+        (respond(""), "unavailable", "empty"),
+        (respond("<html><body></body></html>"), "unavailable", "empty"),
+        (respond(b"%PDF-1.7", content_type="application/pdf"), "unavailable", "application/pdf"),
+        (respond(b"%PDF-1.7 ..."), "unavailable", "unsupported content type: application/pdf"),
+        (respond(b"\x89PNG\0\0", content_type="text/html"), "unavailable", "binary data"),
+        (respond("{}", content_type="application/json"), "unavailable", "application/json"),
+        (huge(50_000_000, declared=False), "unavailable", "more than 10 MB"),
+        (redirect("http://169.254.169.254/"), "unavailable", "not a public address"),
+        (redirect("/"), "unavailable", "redirects in a circle"),
+        (respond(status=500), "outage", "answered 500"),
+        (respond(status=503), "outage", "answered 503"),
+        (respond(status=429), "outage", "answered 429"),
+        (reset(), "outage", "site.example"),
+        (hang(), "outage", "fell silent"),
+        (drip(), "outage", "was not done"),
+        (truncate(), "outage", "broke off"),
+    ],
+)
+async def test_every_failure_has_its_name_and_no_text(
+    server: MisbehavingServer,
+    fetcher: PageFetcher,
+    behaviour: Behaviour,
+    outcome: str,
+    reason: str,
+) -> None:
+    server.on("/", behaviour)
+    page = await fetcher.fetch(f"{SITE}/?session=sesame")
+    assert page.outcome == outcome
+    assert page.reason is not None
+    assert reason in page.reason
+    assert "sesame" not in page.reason
+    assert (page.text, page.via) == ("", None)
+
+
+async def test_a_wall_that_comes_as_a_status_is_blocked_and_no_outage(
+    server: MisbehavingServer, fetcher: PageFetcher
+) -> None:
+    wall = (
+        "<title>Just a moment...</title><script>challenge()</script>"
+        "<noscript>Enable JavaScript and cookies to continue</noscript>"
+    )
+    for status in (200, 403, 429, 503):
+        server.on("/", respond(wall, status=status))
+        page = await fetcher.fetch(f"{SITE}/")
+        assert page.outcome == "unavailable"
+        assert (page.reason or "").startswith("blocked")
+        assert page.http_status == status
+
+
+async def test_a_page_drawn_by_scripts_needs_a_browser(
+    server: MisbehavingServer, fetcher: PageFetcher
+) -> None:
+    server.on("/", respond('<title>App</title><div id="root"></div><script src="/a.js"></script>'))
+    page = await fetcher.fetch(f"{SITE}/")
+    assert (page.outcome, page.http_status) == ("unavailable", 200)
+    assert (page.reason or "").startswith("needs a browser")
+
+
+async def test_plain_text_is_read_as_it_stands(
+    server: MisbehavingServer, fetcher: PageFetcher
+) -> None:
+    server.on("/", respond("A <b>plain</b> text.\n", content_type="text/plain"))
+    page = await fetcher.fetch(f"{SITE}/")
+    assert (page.outcome, page.text, page.title) == ("ok", "A <b>plain</b> text.", None)
+
+
+@pytest.mark.parametrize(
+    ("charset", "content_type", "head"),
+    [
+        ("latin-1", "text/html; charset=iso-8859-1", ""),
+        ("latin-1", "text/html", '<meta charset="iso-8859-1">'),
+        (
+            "latin-1",
+            "text/html",
+            '<meta http-equiv="Content-Type" content="text/html; charset=ISO-8859-1">',
+        ),
+        ("latin-1", "text/html", ""),
+        ("latin-1", "text/html; charset=utf-8", ""),
+        ("utf-8", "text/html", ""),
+        ("utf-8", "text/html; charset=iso-8859-1", ""),
+        ("utf-8-sig", "text/html; charset=latin-1", ""),
+        ("utf-16", "text/html", ""),
+        ("cp1252", "text/html; charset=iso-8859-1", ""),
+        ("utf-8", "text/html; charset=no-such-charset", ""),
+        ("utf-8", "text/html; charset=hex", ""),
+    ],
+)
+async def test_letters_survive_every_charset(
+    server: MisbehavingServer, fetcher: PageFetcher, charset: str, content_type: str, head: str
+) -> None:
+    sentence = "Les élèves ont mangé à la forêt près de l'hôtel, où naît la rivière. " * 6
+    html = article(f"<p>{sentence}</p>", head=head)
+    server.on("/", respond(html.encode(charset), content_type=content_type))
+    page = await fetcher.fetch(f"{SITE}/")
+    assert sentence.strip() in page.text
+
+
+async def test_sixty_pages_at_once_and_every_text_belongs_to_its_url(
+    server: MisbehavingServer, fetcher: PageFetcher
+) -> None:
+    chance = random.Random(7)
+
+    async def own_page(exchange: Exchange) -> None:
+        owner = f"{exchange.asked.host}{exchange.asked.target}"
+        text = f"<p>This text belongs to {owner} and to nobody else. {PARAGRAPH * 4}</p>"
+        html = article(text).replace("An article", f"Page of {owner}")
+        await respond(html, after=chance.uniform(0, 0.05))(exchange)
+
+    server.on("*", own_page)
+    urls = [f"http://host{n % 13}.example/page{n}?n={n}" for n in range(60)]
+    pages = await asyncio.gather(*(fetcher.fetch(url) for url in urls))
+    wrong = [
+        page.url
+        for page, url in zip(pages, urls, strict=True)
+        if page.url != url
+        or f"This text belongs to {url.removeprefix('http://')} and to nobody else" not in page.text
+        or page.text.count("This text belongs to") != 1
+        or page.title != f"Page of {url.removeprefix('http://')}"
+    ]
+    assert wrong == []
+    assert len(server.asked) == 60
+
+
+async def test_tangled_markup_is_given_up_in_bounded_time(
+    server: MisbehavingServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with HttpClient(guard=NetworkGuard(server.names)) as http:
+        fetcher = PageFetcher(http, reading_seconds=0.05)
+        server.on("/", respond(article("<p><b><i>text " * 20_000)))
+        started = time.perf_counter()
+        page = await fetcher.fetch(f"{SITE}/")
+        assert page.outcome == "unavailable"
+        assert "too tangled" in (page.reason or "")
+        assert time.perf_counter() - started < 3
+
+
+async def test_reading_leaves_the_event_loop_free(
+    server: MisbehavingServer, fetcher: PageFetcher
+) -> None:
+    server.on("/", respond(article(f"<p>{PARAGRAPH}</p>" * 500)))
+    await fetcher.fetch(f"{SITE}/")
+    slowest, running = 0.0, True
+
+    async def heartbeat() -> None:
+        nonlocal slowest
+        while running:
+            before = time.perf_counter()
+            await asyncio.sleep(0.005)
+            slowest = max(slowest, time.perf_counter() - before)
+
+    beating = asyncio.create_task(heartbeat())
+    pages = await asyncio.gather(*(fetcher.fetch(f"{SITE}/") for _ in range(4)))
+    running = False
+    await beating
+    assert all(page.outcome == "ok" for page in pages)
+    assert slowest < min(page.latency_seconds for page in pages)
+
+
+def test_a_fetched_page_shows_no_text_when_it_is_printed() -> None:
+    page = FetchedPage("u", "ok", datetime.now(UTC), text="a secret text")
+    assert "a secret text" not in repr(page)

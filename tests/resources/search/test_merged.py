@@ -1,0 +1,71 @@
+"""Several providers behind one door."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from datetime import date
+from typing import Unpack
+
+import pytest
+
+from resources.http import HttpClient, RetryPolicy
+from resources.network_guard import NetworkGuard
+from resources.search.base import Restrictions, SearchAnswer
+from resources.search.merged import MergedSearch
+from resources.search.serper import SerperSearch
+from tests.servers import MisbehavingServer, respond, respond_json
+
+
+@pytest.fixture
+async def http_and_server() -> AsyncIterator[tuple[HttpClient, MisbehavingServer]]:
+    async with (
+        MisbehavingServer() as server,
+        HttpClient(guard=NetworkGuard(server.names), retry=RetryPolicy(attempts=1)) as http,
+    ):
+        yield http, server
+
+
+async def test_an_outage_of_one_leaves_the_answer_of_the_other(
+    http_and_server: tuple[HttpClient, MisbehavingServer],
+) -> None:
+    http, server = http_and_server
+    server.on("/good/search", respond_json({"organic": [{"link": "http://a.example/"}]}))
+    server.on("/bad/search", respond(status=500))
+    both = MergedSearch(
+        [
+            SerperSearch(http, api_key="k", base_url=f"http://s.example/{name}", provider=name)
+            for name in ("bad", "good")
+        ]
+    )
+    answers = await both.search("q", limit=3)
+    assert [(answer.provider, answer.outcome) for answer in answers] == [
+        ("bad", "outage"),
+        ("good", "ok"),
+    ]
+
+
+async def test_all_providers_are_asked_at_once() -> None:
+    meeting = asyncio.Barrier(3)
+
+    class Waiting:
+        async def search(
+            self,
+            query: str,
+            *,
+            limit: int,
+            page: int = 1,
+            before: date | None = None,
+            **restrictions: Unpack[Restrictions],
+        ) -> Sequence[SearchAnswer]:
+            await meeting.wait()
+            return (SearchAnswer("waiting", "ok"),)
+
+    async with asyncio.timeout(2):
+        answers = await MergedSearch([Waiting(), Waiting(), Waiting()]).search("q", limit=1)
+    assert len(answers) == 3
+
+
+def test_a_door_with_nobody_behind_it_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least one search provider"):
+        MergedSearch([])

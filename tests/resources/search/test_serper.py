@@ -1,0 +1,231 @@
+"""The Serper client against a server that speaks its format, properly and otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from factible_assets.stages.ports import Searcher
+from resources.http import HttpClient, HttpLimits, RetryPolicy
+from resources.network_guard import NameTable, NetworkGuard
+from resources.search.base import SearchAnswer
+from resources.search.serper import SerperSearch, parse_date
+from tests.servers import (
+    Behaviour,
+    MisbehavingServer,
+    garbage,
+    hang,
+    redirect,
+    reset,
+    respond,
+    respond_json,
+    truncate,
+)
+
+KEY = "canary-4711"
+TODAY = date(2025, 6, 15)
+ANSWER = {
+    "searchParameters": {"q": "sugar", "type": "search"},
+    "knowledgeGraph": {"title": "Sugar", "website": "http://ignored.example/"},
+    "organic": [
+        {
+            "title": "Sugar and  children",
+            "link": "http://agency.example/sugar",
+            "snippet": "Trials found\nno effect.",
+            "position": 1,
+            "date": "Mar 5, 2021",
+        },
+        {"title": "Undated", "link": "http://blog.example/a", "position": 2},
+    ],
+    "credits": 1,
+}
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[MisbehavingServer]:
+    async with MisbehavingServer() as running:
+        yield running
+
+
+@pytest.fixture
+async def serper(server: MisbehavingServer) -> AsyncIterator[SerperSearch]:
+    async with HttpClient(
+        guard=NetworkGuard(server.names),
+        limits=HttpLimits(connect_seconds=0.5, read_seconds=0.25),
+        retry=RetryPolicy(attempts=2, first_delay_seconds=0.01, max_delay_seconds=0.01),
+    ) as http:
+        yield SerperSearch(http, api_key=KEY, base_url="http://serper.example", today=lambda: TODAY)
+
+
+async def only(serper: SerperSearch, **asked: object) -> SearchAnswer:
+    limit, page, before = asked.get("limit", 3), asked.get("page", 1), asked.get("before")
+    assert isinstance(limit, int)
+    assert isinstance(page, int)
+    assert before is None or isinstance(before, date)
+    (answer,) = await serper.search("sugar", limit=limit, page=page, before=before)
+    assert isinstance(answer, SearchAnswer)
+    return answer
+
+
+async def test_organic_results_become_hits(server: MisbehavingServer, serper: SerperSearch) -> None:
+    server.on("/search", respond_json(ANSWER))
+    port: Searcher = serper
+    (answer,) = await port.search("sugar", limit=3)
+    assert (answer.provider, answer.outcome, answer.reason) == ("serper", "ok", None)
+    first, second = answer.hits
+    assert (first.rank, first.title, first.url) == (
+        1,
+        "Sugar and children",
+        "http://agency.example/sugar",
+    )
+    assert (first.snippet, first.published_on) == ("Trials found no effect.", date(2021, 3, 5))
+    assert (second.rank, second.snippet, second.published_on) == (2, "", None)
+    assert answer.latency_seconds > 0
+
+
+async def test_the_request_carries_key_page_number_and_last_day(
+    server: MisbehavingServer, serper: SerperSearch
+) -> None:
+    server.on("/search", respond_json(ANSWER))
+    answer = await only(serper, limit=5, page=3, before=date(2020, 3, 1))
+    (asked,) = server.asked
+    assert (asked.method, asked.headers["x-api-key"]) == ("POST", KEY)
+    assert asked.json == {"q": "sugar", "num": 5, "page": 3, "tbs": "cdr:1,cd_max:02/29/2020"}
+    assert [hit.rank for hit in answer.hits] == [11, 12]
+
+
+async def test_no_more_hits_than_asked_for(server: MisbehavingServer, serper: SerperSearch) -> None:
+    server.on("/search", respond_json(ANSWER))
+    assert len((await only(serper, limit=1)).hits) == 1
+
+
+async def test_nothing_found_is_an_answer_and_no_outage(
+    server: MisbehavingServer, serper: SerperSearch
+) -> None:
+    server.on("/search", respond_json({"organic": []}))
+    answer = await only(serper)
+    assert (answer.outcome, answer.hits, answer.reason) == ("ok", (), None)
+
+
+async def test_searches_share_a_connection(server: MisbehavingServer, serper: SerperSearch) -> None:
+    server.on("/search", respond_json(ANSWER))
+    for page in (1, 2, 3):
+        await only(serper, page=page)
+    assert server.connections == 1
+
+
+WRONG_SHAPE = "serper: its answer has no list of organic results; has its format changed?"
+NO_LINK = "serper: its result 1 has no link; has its format changed?"
+NO_CREDIT = "serper: the account is out of credits; add some at serper.dev"
+WRONG_KEY = "serper: the API key was refused; check SERPER_API_KEY"
+NO_JSON = "serper: its answer is not JSON; try again later"
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "reason"),
+    [
+        (
+            respond_json({"message": f"Unauthorized. {KEY}", "statusCode": 403}, status=403),
+            WRONG_KEY,
+        ),
+        (respond_json({"message": "Unauthorized."}, status=401), WRONG_KEY),
+        (respond_json({"message": "Not enough credits", "statusCode": 400}, status=400), NO_CREDIT),
+        (respond(status=402), NO_CREDIT),
+        (
+            respond_json({"message": "Missing query parameter"}, status=400),
+            "serper: serper.example answered 400 Bad Request",
+        ),
+        (respond(status=429), "serper: too many requests for this account; ask less often"),
+        (
+            respond(KEY, status=500),
+            "serper: serper.example answered 500 Internal Server Error",
+        ),
+        (
+            respond(status=503),
+            "serper: serper.example answered 503 Service Unavailable (2 attempts)",
+        ),
+        (redirect("http://other.example/"), "serper: serper.example answered 302 Found"),
+        (respond("<html>", content_type="text/html"), NO_JSON),
+        (respond("[" * 200_000, content_type="application/json"), NO_JSON),
+        (respond(b"\xff\xfe\x00", content_type="application/json"), NO_JSON),
+        (respond_json([]), WRONG_SHAPE),
+        (respond_json({}), WRONG_SHAPE),
+        (respond_json({"organic": {"link": "x"}}), WRONG_SHAPE),
+        (respond_json({"organic": ["x"]}), NO_LINK),
+        (respond_json({"organic": [{"title": "x"}]}), NO_LINK),
+        (respond_json({"organic": [{"link": None}]}), NO_LINK),
+        (hang(), "serper: serper.example fell silent for 0.25 seconds (2 attempts)"),
+    ],
+)
+async def test_every_failure_is_an_outage_with_its_own_sentence(
+    server: MisbehavingServer, serper: SerperSearch, behaviour: Behaviour, reason: str
+) -> None:
+    server.on("/search", behaviour)
+    answer = await only(serper)
+    assert (answer.outcome, answer.hits, answer.reason) == ("outage", (), reason)
+    assert KEY not in repr(answer)
+
+
+@pytest.mark.parametrize("behaviour", [reset(), truncate(b'{"organic": ['), garbage()])
+async def test_a_broken_connection_is_an_outage(
+    server: MisbehavingServer, serper: SerperSearch, behaviour: Behaviour
+) -> None:
+    server.on("/search", behaviour)
+    answer = await only(serper)
+    assert answer.outcome == "outage"
+    assert KEY not in repr(answer)
+
+
+async def test_a_passing_failure_is_asked_again(
+    server: MisbehavingServer, serper: SerperSearch
+) -> None:
+    server.on("/search", respond(status=502), respond_json(ANSWER))
+    assert (await only(serper)).outcome == "ok"
+
+
+@pytest.mark.parametrize("key", ["", "  ", "two\nlines", "schlüssel"])
+async def test_what_cannot_be_a_key_is_refused_without_showing_it(key: str) -> None:
+    async with HttpClient() as http:
+        with pytest.raises(ValueError, match="SERPER_API_KEY") as refusal:
+            SerperSearch(http, api_key=key)
+    assert not key.strip() or key not in str(refusal.value)
+
+
+async def test_a_service_on_an_own_network_is_reached_when_configured(
+    server: MisbehavingServer,
+) -> None:
+    base_url = f"http://127.0.0.1:{server.port}"
+    server.on("/search", respond_json(ANSWER))
+    guard = NetworkGuard(NameTable.for_service(base_url))
+    async with HttpClient(guard=guard) as http:
+        answer = await only(SerperSearch(http, api_key=KEY, base_url=base_url))
+    assert answer.outcome == "ok"
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("Mar 5, 2021", date(2021, 3, 5)),
+        ("March 5, 2021", date(2021, 3, 5)),
+        ("5 Mar 2021", date(2021, 3, 5)),
+        ("2021-03-05", date(2021, 3, 5)),
+        ("3 days ago", date(2025, 6, 12)),
+        ("1 week ago", date(2025, 6, 8)),
+        ("5 hours ago", TODAY),
+        ("Feb 30, 2021", None),
+        ("yesterday-ish", None),
+        ("", None),
+    ],
+)
+def test_dates_are_read_as_results_give_them(text: str, day: date | None) -> None:
+    assert parse_date(text, TODAY) == day
+
+
+@given(st.text(max_size=30) | st.from_regex(r"\d{1,6} (day|year|month)s? ago", fullmatch=True))
+def test_any_date_text_is_a_day_or_nothing(text: str) -> None:
+    day = parse_date(text, TODAY)
+    assert day is None or isinstance(day, date)
