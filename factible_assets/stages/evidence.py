@@ -1,0 +1,368 @@
+"""From fetched pages to evidence on a claim.
+
+What belongs here: what is kept of a page, which text a claim is read against, and which of a
+reasoner's words are believed. What does not: fetching (resources), judging what a text says (the
+reasoner), weighing evidence (verdict.py).
+
+The rules:
+
+- A quote is kept only if it stands verbatim in the stored text. Differences in white space and in
+  the shape of quotation marks and dashes are forgiven, but what is stored is the text's own
+  characters: `quote == text[quote_start:quote_end]`. Anything else is rejected and counted (9 % of
+  a model's "verbatim" quotes stood nowhere in the page, measured on the published runs of
+  Factible).
+- A definite stance without a verified quote becomes `unclear` with confidence 0: what cannot be
+  shown does not count.
+- A summary that quotes what the text does not say is dropped, and counted with the quotes.
+- A page that the site does not offer (`unavailable`) is read by its search snippet, with
+  `via = snippet`; the snippet is then the stored text. An outage is not replaced by the snippet:
+  the page may say something else when it answers, so it counts as missing.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from factible_assets.records import (
+    Basis,
+    Claim,
+    Evidence,
+    Page,
+    PageText,
+    RetrievedVia,
+    SearchHit,
+    Stance,
+)
+from factible_assets.stages.ids import content_hash, evidence_id, page_id
+from factible_assets.stages.ports import EvidenceDraft, FetchedPage, PageExcerpt
+from factible_assets.stages.search import Candidate
+from factible_assets.stages.transcript import storable
+
+MIN_QUOTE_CHARACTERS = 12
+"""Letters and digits of the shortest quote: a lone word stands in every text and shows nothing."""
+
+_MIN_SNIPPET_WORDS = 5
+_BLOCK_CHARACTERS = 1_000
+_TELLING_LENGTH = 4  # shorter words stand in every block
+_GAP = "\n[…]\n"
+
+_FOLDED = str.maketrans(
+    {
+        **dict.fromkeys("\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033", '"'),
+        **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u00b4`", "'"),
+        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", "-"),
+    }
+)
+_INVISIBLE = frozenset("\u00ad\u200b\u200c\u200d\u2060\ufeff")
+_WRAPPING = " \t\n\"'\u201c\u201d\u201e\u00ab\u00bb\u2018\u2019…"
+_QUOTED = re.compile(r"[\"\u201c\u201e\u00ab]([^\"\u201c\u201d\u00ab\u00bb]+)[\"\u201d\u00bb]")
+_WORD = re.compile(r"\w+")
+
+
+# --- Pages --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPage:
+    """A page as it is stored: its row, and its text if there is any."""
+
+    page: Page
+    text: PageText | None
+
+
+def store_page(
+    hit: SearchHit, fetched: FetchedPage, *, limit: int, topics: Sequence[str]
+) -> StoredPage:
+    """Turn a fetched page into rows. An ok page without words counts as unavailable.
+
+    At most `limit` characters of its text are kept, those that say most about the topics.
+    """
+    text = keep_relevant(storable(fetched.text), limit, topics) if fetched.outcome == "ok" else ""
+    readable = bool(text.strip())
+    digest = content_hash(text) if readable else None
+    page = Page(
+        page_id=page_id(hit.canonical_url, digest),
+        video_id=hit.video_id,
+        canonical_url=hit.canonical_url,
+        final_url=fetched.final_url,
+        domain=hit.domain,
+        status="ok" if readable else _page_status(fetched),
+        reason=fetched.reason if readable else _page_reason(fetched),
+        http_status=fetched.http_status,
+        via=fetched.via,
+        title=fetched.title,
+        author=fetched.author,
+        published_on=fetched.published_on,
+        content_hash=digest,
+        byte_count=fetched.byte_count,
+        retrieved_at=fetched.retrieved_at,
+        latency_seconds=fetched.latency_seconds,
+        etag=fetched.etag,
+        last_modified=fetched.last_modified,
+    )
+    return StoredPage(page, PageText(content_hash=digest, text=text) if digest else None)
+
+
+def keep_relevant(text: str, limit: int, topics: Sequence[str]) -> str:
+    """Keep a text whole up to a limit of characters; of a longer one, its most relevant parts.
+
+    The text is cut into blocks of about a thousand characters at line ends. Blocks with the most
+    distinct words of the topics are kept, the earlier of equal ones, in the text's order; "[…]"
+    stands where something was left out.
+    """
+    if len(text) <= limit:
+        return text
+    words = (word for topic in topics for word in _WORD.findall(topic.casefold()))
+    wanted = {word for word in words if len(word) >= _TELLING_LENGTH}
+    blocks = _blocks(text, min(_BLOCK_CHARACTERS, limit - len(_GAP)))
+    scores = [len(wanted & set(_WORD.findall(block.casefold()))) for block in blocks]
+    kept: set[int] = set()
+    room = limit
+    for index in sorted(range(len(blocks)), key=lambda index: (-scores[index], index)):
+        cost = len(blocks[index]) + len(_GAP)
+        if cost <= room:
+            kept.add(index)
+            room -= cost
+    parts: list[str] = []
+    for index in sorted(kept):
+        if parts and index - 1 not in kept:
+            parts.append(_GAP)
+        parts.append(blocks[index])
+    return "".join(parts)
+
+
+def _blocks(text: str, size: int) -> list[str]:
+    blocks = []
+    start = 0
+    while start < len(text):
+        end = min(len(text), start + size)
+        if end < len(text):
+            end = max(text.rfind("\n", start, end), text.rfind(". ", start, end)) + 1 or end
+            end = end if end > start else min(len(text), start + size)
+        blocks.append(text[start:end])
+        start = end
+    return blocks
+
+
+def _page_status(fetched: FetchedPage) -> Literal["no_evidence", "infra_error"]:
+    return "infra_error" if fetched.outcome == "outage" else "no_evidence"
+
+
+def _page_reason(fetched: FetchedPage) -> str:
+    if fetched.reason:
+        return fetched.reason
+    if fetched.outcome == "outage":
+        return "The page could not be fetched."
+    return "The page has no text."
+
+
+# --- Reading ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The text that a claim is read against: a page's, or its snippet's."""
+
+    stored: StoredPage
+    text: PageText
+    via: RetrievedVia | None
+    excerpt: PageExcerpt
+
+
+def source_of(candidate: Candidate, stored: StoredPage) -> Source | None:
+    """Return what there is to read of a page; None if there is nothing or the fetch failed."""
+    hit, page = candidate.hit, stored.page
+    text, via = stored.text, page.via
+    if page.status == "no_evidence" and len(hit.snippet.split()) >= _MIN_SNIPPET_WORDS:
+        text = PageText(content_hash=content_hash(hit.snippet), text=hit.snippet)
+        via = "snippet"
+    if text is None:
+        return None
+    excerpt = PageExcerpt(
+        canonical_url=hit.canonical_url,
+        title=page.title or hit.title,
+        snippet=hit.snippet,
+        text=text.text,
+        published_on=page.published_on or hit.published_on,
+    )
+    return Source(stored, text, via, excerpt)
+
+
+def read_row(
+    claim: Claim, candidate: Candidate, source: Source, draft: EvidenceDraft | None, *, basis: Basis
+) -> Evidence:
+    """Return the evidence of a source that was read, with only those words that it bears out."""
+    base = _base(claim, candidate, source.stored, basis)
+    base |= {"content_hash": source.text.content_hash, "via": source.via}
+    base |= {"published_on": source.excerpt.published_on}
+    if draft is None:
+        snippet = f" {source.stored.page.reason}" if source.via == "snippet" else ""
+        return Evidence(
+            **base, status="no_evidence", reason=f"It does not speak of the claim.{snippet}"
+        )
+    checked = check_words(draft, source.text.text)
+    return Evidence(
+        **base,
+        status="ok",
+        reason=checked.reason,
+        stance=checked.stance,
+        stance_confidence=checked.stance_confidence,
+        relevance=_clamped(draft.relevance),
+        summary=checked.summary,
+        quote=source.text.text[slice(*checked.quote)] if checked.quote else None,
+        quote_start=checked.quote[0] if checked.quote else None,
+        quote_end=checked.quote[1] if checked.quote else None,
+        rejected_quotes=checked.rejected,
+    )
+
+
+def unread_row(
+    claim: Claim,
+    candidate: Candidate,
+    stored: StoredPage | None,
+    *,
+    status: Literal["no_evidence", "infra_error", "skipped"],
+    reason: str,
+    basis: Basis | None = None,
+) -> Evidence:
+    """Return the row of a source that was not read, which says why."""
+    return Evidence(**_base(claim, candidate, stored, basis), status=status, reason=reason)
+
+
+def _base(
+    claim: Claim, candidate: Candidate, stored: StoredPage | None, basis: Basis | None
+) -> dict[str, Any]:
+    hit, rating = candidate.hit, candidate.rating
+    page = stored.page if stored else None
+    return {
+        "evidence_id": evidence_id(claim.claim_id, hit.canonical_url),
+        "claim_id": claim.claim_id,
+        "video_id": claim.video_id,
+        "hit_id": hit.hit_id,
+        "query_id": hit.query_id,
+        "canonical_url": hit.canonical_url,
+        "domain": hit.domain,
+        "title": (page.title if page else None) or hit.title,
+        "page_id": page.page_id if page else None,
+        "published_on": hit.published_on,
+        "rating": rating.rating,
+        "rating_score": rating.score,
+        "bias": rating.bias,
+        "source_class": rating.source_class,
+        "basis": basis,
+    }
+
+
+# --- Words that are believed --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedWords:
+    """What is left of a draft once its quotes have been looked up in the text."""
+
+    stance: Stance
+    stance_confidence: float
+    quote: tuple[int, int] | None
+    summary: str | None
+    rejected: int
+    reason: str | None
+
+
+def check_words(draft: EvidenceDraft, text: str) -> CheckedWords:
+    """Look up a draft's quotes in the text that it was read from; see the rules above.
+
+    The first quote in the reasoner's order that stands in the text is kept.
+    """
+    finder = QuoteFinder(text)
+    offered = [quote for quote in draft.quotes if quote.strip()]
+    places = [finder.find(quote) for quote in offered]
+    verified = [place for place in places if place is not None]
+    summary, misquotes = _borne_out(draft.summary, finder.find)
+    shown = bool(verified) or draft.stance == "unclear"
+    return CheckedWords(
+        stance=draft.stance if shown else "unclear",
+        stance_confidence=_clamped(draft.stance_confidence) if shown else 0.0,
+        quote=verified[0] if verified else None,
+        summary=summary,
+        rejected=len(places) - len(verified) + misquotes,
+        reason=None
+        if shown
+        else f"It was read as {draft.stance}, but no passage of it could be quoted for that.",
+    )
+
+
+class QuoteFinder:
+    """Finds quotes in one text. The folded copy is made once, and only when it is needed."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._copy: tuple[str, list[int]] | None = None
+
+    def find(self, quote: str) -> tuple[int, int] | None:
+        """Return the raw offsets at which a quote stands in the text, None if it does not.
+
+        Exactly as given if possible, else without the marks around it and forgiving white space,
+        invisible characters and the shape of quotation marks and dashes. Case and words must
+        agree. Quotes of fewer than twelve letters and digits are not accepted.
+        """
+        if sum(character.isalnum() for character in quote) < MIN_QUOTE_CHARACTERS:
+            return None
+        bare = (quote.strip(_WRAPPING), quote.strip(f".{_WRAPPING}"))
+        for wanted in (quote, *bare):
+            start = self._text.find(wanted)
+            if start >= 0:
+                return start, start + len(wanted)
+        copy, origins = self._folded_text()
+        for wanted in (_folded(form)[0].strip() for form in bare):
+            start = copy.find(wanted)
+            if start >= 0:
+                return origins[start], origins[start + len(wanted) - 1] + 1
+        return None
+
+    def _folded_text(self) -> tuple[str, list[int]]:
+        if self._copy is None:
+            self._copy = _folded(self._text)
+        return self._copy
+
+
+def find_quote(text: str, quote: str) -> tuple[int, int] | None:
+    """Find one quote in a text; see QuoteFinder.find."""
+    return QuoteFinder(text).find(quote)
+
+
+def _folded(text: str) -> tuple[str, list[int]]:
+    """Fold what is forgiven; return the copy and, per character of it, its raw offset."""
+    characters: list[str] = []
+    origins: list[int] = []
+    for offset, character in enumerate(text.translate(_FOLDED)):
+        if character in _INVISIBLE:
+            continue
+        if not character.isspace():
+            characters.append(character)
+        elif not characters or characters[-1] != " ":
+            characters.append(" ")
+        else:
+            continue
+        origins.append(offset)
+    return "".join(characters), origins
+
+
+def _borne_out(
+    summary: str, find: Callable[[str], tuple[int, int] | None]
+) -> tuple[str | None, int]:
+    quoted = [
+        each
+        for each in _QUOTED.findall(summary)
+        if sum(character.isalnum() for character in each) >= MIN_QUOTE_CHARACTERS
+    ]
+    wrong = sum(find(each.rstrip(".,;: ")) is None for each in quoted)
+    text = summary.strip()
+    return (text if text and not wrong else None), wrong
+
+
+def _clamped(score: float) -> float:
+    return 0.0 if math.isnan(score) else min(1.0, max(0.0, score))

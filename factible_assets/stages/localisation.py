@@ -1,0 +1,181 @@
+"""Where in a transcript a claim was made.
+
+What belongs here: the search for the words of a claim in a longer text. What does not: which second
+that place was said at (transcript.py), quotes in pages, which must be verbatim (evidence.py).
+
+Factible, section 1.3.2, "Fuzzy Claim Localization": texts are normalised, windows of the claim's
+length in words plus or minus two slide over the transcript, each is compared with the claim by the
+ratio of `difflib.SequenceMatcher`, and the best is accepted from 0.5. Here the same ratio decides,
+but only few windows are compared by it. Its matching blocks are a common subsequence, so the
+longest common subsequence of two texts (which rapidfuzz finds for all places in milliseconds)
+bounds it from above: 2·LCS divided by both lengths. The LCS with the largest window at a word
+bounds all windows there. Places are tried in the order of their bounds until no bound exceeds the
+best ratio found, which is then the maximum over all windows.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import cached_property
+from itertools import accumulate
+
+import numpy as np
+from rapidfuzz import process
+from rapidfuzz.distance import Indel, LCSseq
+
+MIN_SCORE = 0.5
+"""The similarity from which a place is accepted (Factible, section 1.3.2)."""
+
+SLACK_WORDS = 2
+"""How many words a window may be longer or shorter than the claim (Factible, section 1.3.2)."""
+
+_MAX_STARTS = 200
+"""First words that are looked at. Only where nothing in the text resembles the claim are there more
+whose bound reaches 0.5; the search then ends without the last doubt removed."""
+
+_ROUNDING = 1e-9
+
+_IDEOGRAPHS = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_NOT_SPOKEN = re.compile(r"[^A-Za-z0-9]+")
+_WORD = re.compile(rf"[{_IDEOGRAPHS}]|[^\s{_IDEOGRAPHS}]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A stretch of raw text and how similar it is to what was looked for, from 0.5 to 1."""
+
+    char_start: int
+    char_end: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    folded: str
+    start: int
+    end: int
+
+
+class Localiser:
+    """Finds claims in one text. The text is prepared once for any number of claims, when needed."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    @cached_property
+    def _words(self) -> list[_Word]:
+        return _words_of(self._text)
+
+    @cached_property
+    def _folded(self) -> str:
+        return " ".join(word.folded for word in self._words)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        lengths = (len(word.folded) + 1 for word in self._words)
+        return list(accumulate(lengths, initial=0))
+
+    def locate(self, claim: str) -> Place | None:
+        """Return the place most similar to a claim, None if nothing reaches 0.5.
+
+        A claim that stands verbatim in the text is found there with score 1. Otherwise the place
+        runs from the first to the last letter or digit of the window's words. Of equally similar
+        places the earliest is returned.
+        """
+        wanted = claim.strip()
+        verbatim = self._text.find(wanted) if wanted else -1
+        if verbatim >= 0:
+            return Place(verbatim, verbatim + len(wanted), 1.0)
+        folded = [word.folded for word in _words_of(wanted)]
+        if not folded or not self._words:
+            return None
+        return self._best_window(" ".join(folded), len(folded))
+
+    def _best_window(self, claim: str, length: int) -> Place | None:
+        count = len(self._words)
+        shortest = min(count, max(1, length - SLACK_WORDS))
+        longest = length + SLACK_WORDS
+        matcher = SequenceMatcher(None, "", claim, autojunk=False)
+        best_score, best = MIN_SCORE, None
+        for first, bound in self._most_promising(claim, shortest, longest):
+            if bound < best_score:
+                break
+            for last in range(first + shortest, min(count, first + longest) + 1):
+                window = self._window(first, last)
+                if Indel.normalized_similarity(window, claim) < best_score - _ROUNDING:
+                    continue
+                matcher.set_seq1(window)
+                score = matcher.ratio()
+                earlier = best is None or (first, last) < best
+                if score > best_score or (score == best_score and earlier):
+                    best_score, best = score, (first, last)
+        if best is None:
+            return None
+        first, last = best
+        return Place(self._words[first].start, self._words[last - 1].end, best_score)
+
+    def _most_promising(
+        self, claim: str, shortest: int, longest: int
+    ) -> Iterator[tuple[int, float]]:
+        """Yield first words with the bound on the ratio of any window there, highest first."""
+        firsts = range(len(self._words) - shortest + 1)
+        largest = [self._window(first, first + longest) for first in firsts]
+        common = process.cdist([claim], largest, scorer=LCSseq.similarity, dtype=np.int32)[0]
+        sizes = np.array([len(self._window(first, first + shortest)) for first in firsts])
+        bounds = 2 * common / (len(claim) + sizes)
+        for first in np.argsort(-bounds, kind="stable")[:_MAX_STARTS]:
+            yield int(first), float(bounds[first]) + _ROUNDING
+
+    def _window(self, first: int, last: int) -> str:
+        final = min(last, len(self._words)) - 1
+        return self._folded[self._starts[first] : self._starts[final + 1] - 1]
+
+
+def locate(text: str, claim: str) -> Place | None:
+    """Find one claim in a text; see Localiser.locate."""
+    return Localiser(text).locate(claim)
+
+
+def similarity(first: str, second: str) -> float:
+    """Return difflib's ratio of two texts after normalisation, from 0 to 1."""
+    one, other = (" ".join(word.folded for word in _words_of(text)) for text in (first, second))
+    return float(SequenceMatcher(None, one, other, autojunk=False).ratio())
+
+
+def _words_of(text: str) -> list[_Word]:
+    """Split at white space (ideographs one by one), fold each word, keep its raw offsets."""
+    words = []
+    for match in _WORD.finditer(text):
+        folded = fold(match[0])
+        if folded:
+            start, end = _without_punctuation(match[0])
+            words.append(_Word(folded, match.start() + start, match.start() + end))
+    return words
+
+
+def fold(word: str) -> str:
+    """Reduce a word to what is compared: letters and digits, in one case and one Unicode form."""
+    if word.isascii():
+        return word.lower() if word.isalnum() else _NOT_SPOKEN.sub("", word).lower()
+    form = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", word).casefold())
+    return "".join(character for character in form if _speaks(character))
+
+
+def _without_punctuation(word: str) -> tuple[int, int]:
+    if word.isalnum():
+        return 0, len(word)
+    speaking = [index for index, character in enumerate(word) if fold(character)]
+    if not speaking:  # a letter only together with its marks
+        return 0, len(word)
+    end = speaking[-1] + 1
+    while end < len(word) and unicodedata.category(word[end]).startswith("M"):
+        end += 1
+    return speaking[0], end
+
+
+def _speaks(character: str) -> bool:
+    return character.isalnum() or unicodedata.category(character).startswith("M")

@@ -1,0 +1,174 @@
+"""Which sources tell one and the same story, and how much weight stories have.
+
+What belongs here: the likeness of texts, and counting what is independent of each other. What does
+not: what the sources say (evidence.py) or what follows from it (verdict.py).
+
+Two sources share an origin if they stand under one registrable domain, or if one's text is largely
+contained in the other's: at least half of the shorter text's runs of eight words (shingles; Broder,
+On the resemblance and containment of documents, 1997) occur in the longer. So ten copies of one
+wire story are one origin.
+
+What counts is the heaviest set of sources of which no two share an origin. That is chosen over
+clusters because a page that quotes two independent stories must not turn these into one, and
+because such a set can only become heavier when a source is added, by no more than the source's own
+weight: what a missing source could do is bounded (verdict.py).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import TypeVar
+
+from factible_assets.records import Evidence
+
+SHINGLE_WORDS = 8
+SHARED_STORY = 0.5
+"""The share of the shorter text's shingles from which two texts are one story."""
+
+_WORD = re.compile(r"\w+")
+
+Node = TypeVar("Node", bound=Hashable)
+
+
+class StoryIndex:
+    """Tells which pieces of evidence share an origin, by their domains and stored texts.
+
+    `texts` maps content hashes to texts. Shingles are computed once per text.
+    """
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self._texts = texts
+        self._shingles: dict[str, frozenset[int]] = {}
+
+    def share_origin(self, one: Evidence, other: Evidence) -> bool:
+        """Tell whether two pieces of evidence tell one and the same story."""
+        if one.domain == other.domain:
+            return True
+        if one.content_hash is None or other.content_hash is None:
+            return False
+        if one.content_hash == other.content_hash:
+            return True
+        return _contained(self._of(one.content_hash), self._of(other.content_hash))
+
+    def _of(self, content_hash: str) -> frozenset[int]:
+        if content_hash not in self._shingles:
+            self._shingles[content_hash] = shingles(self._texts.get(content_hash, ""))
+        return self._shingles[content_hash]
+
+
+def shingles(text: str) -> frozenset[int]:
+    """Return the hashes of a text's runs of eight words; of a shorter text, of all its words."""
+    words = _WORD.findall(text.casefold())
+    if not words:
+        return frozenset()
+    last = max(1, len(words) - SHINGLE_WORDS + 1)
+    return frozenset(hash(tuple(words[start : start + SHINGLE_WORDS])) for start in range(last))
+
+
+def _contained(one: frozenset[int], other: frozenset[int]) -> bool:
+    shorter = min(len(one), len(other))
+    return shorter > 0 and len(one & other) >= SHARED_STORY * shorter
+
+
+def label_origins(evidence: Sequence[Evidence], stories: StoryIndex) -> tuple[Evidence, ...]:
+    """Return the evidence with `origin` filled in for every row that was read.
+
+    Sources that are linked by a chain of shared origins get one label, the domain of the first of
+    them in the given order. Labels are for people who read a report; weights are not computed
+    from them.
+    """
+    read = [row for row in evidence if row.status == "ok"]
+    labels: dict[str, str] = {}
+    for row in read:
+        if row.evidence_id not in labels:
+            _spread(row, row.domain, read, stories, labels)
+    return tuple(row.model_copy(update={"origin": labels.get(row.evidence_id)}) for row in evidence)
+
+
+def _spread(
+    row: Evidence,
+    label: str,
+    read: Sequence[Evidence],
+    stories: StoryIndex,
+    labels: dict[str, str],
+) -> None:
+    pending = [row]
+    labels[row.evidence_id] = label
+    while pending:
+        current = pending.pop()
+        for other in read:
+            if other.evidence_id not in labels and stories.share_origin(current, other):
+                labels[other.evidence_id] = label
+                pending.append(other)
+
+
+def independent_weight(
+    sources: Sequence[Evidence], weight: Callable[[Evidence], int], stories: StoryIndex
+) -> int:
+    """Return the weight of the heaviest set of sources of which no two share an origin.
+
+    Weights are whole numbers, so that a sum does not depend on its order.
+    """
+    linked = {
+        row.evidence_id: frozenset(
+            other.evidence_id
+            for other in sources
+            if other is not row and stories.share_origin(row, other)
+        )
+        for row in sources
+    }
+    return heaviest_independent_set(linked, {row.evidence_id: weight(row) for row in sources})
+
+
+def heaviest_independent_set(
+    linked: Mapping[Node, frozenset[Node]], weights: Mapping[Node, int]
+) -> int:
+    """Return the greatest total weight of nodes of which no two are linked.
+
+    Exact: the node with the most links is either left out or taken without its neighbours, and
+    parts that are not linked to each other are solved apart. Sources of one claim are few and
+    their links are nearly cliques, for which this ends at once.
+    """
+    return sum(_best(part, linked, weights) for part in _parts(frozenset(linked), linked))
+
+
+def _best(
+    part: frozenset[Node],
+    linked: Mapping[Node, frozenset[Node]],
+    weights: Mapping[Node, int],
+) -> int:
+    busiest = max(part, key=lambda node: len(linked[node] & part))
+    if len(linked[busiest] & part) == len(part) - 1 and _is_clique(part, linked):
+        return max(weights[node] for node in part)
+    without = _total(part - {busiest}, linked, weights)
+    chosen = weights[busiest] + _total(part - {busiest} - linked[busiest], linked, weights)
+    return max(without, chosen)
+
+
+def _total(
+    nodes: frozenset[Node],
+    linked: Mapping[Node, frozenset[Node]],
+    weights: Mapping[Node, int],
+) -> int:
+    return sum(_best(part, linked, weights) for part in _parts(nodes, linked))
+
+
+def _is_clique(part: frozenset[Node], linked: Mapping[Node, frozenset[Node]]) -> bool:
+    return all(len(linked[node] & part) == len(part) - 1 for node in part)
+
+
+def _parts(nodes: frozenset[Node], linked: Mapping[Node, frozenset[Node]]) -> list[frozenset[Node]]:
+    """Split nodes into parts that have no link between each other."""
+    left = set(nodes)
+    parts = []
+    while left:
+        pending = {left.pop()}
+        part = set(pending)
+        while pending:
+            found = (linked[pending.pop()] & left) - part
+            part |= found
+            pending |= found
+        left -= part
+        parts.append(frozenset(part))
+    return parts

@@ -1,0 +1,123 @@
+"""From a reasoner's drafts to the searches that are made for a claim.
+
+What belongs here: which drafts are asked, in which order, and what is added to them. What does not:
+wording queries, which is the reasoner's judgement; asking them (search.py).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import get_args
+
+from factible_assets.config import QueriesConfig
+from factible_assets.records import Basis, Claim, Query, QueryType
+from factible_assets.stages.ids import normalise_text, query_id
+from factible_assets.stages.ports import QueryDraft
+from factible_assets.stages.transcript import storable
+
+_TYPE_ORDER: dict[QueryType, int] = {
+    query_type: place for place, query_type in enumerate(get_args(QueryType))
+}
+
+_MONTHS = (
+    "January|February|March(?=,? \\d)|April|May(?=,? \\d)|June|July|August|September|October"
+    "|November|December"
+)
+_TIME_WORDS = re.compile(
+    r"\b(?:"
+    r"(?:1[5-9]|20)\d\d(?:s\b|\b)"  # a year or a decade of the printed ages
+    r"|Q[1-4]\b"
+    r"|(?:\d{1,2}(?:st|nd|rd|th)|first|second|third|fourth) (?:century|quarter)\b"
+    rf"|(?:{_MONTHS})\b"
+    r"|(?:last|this|past) (?:year|decade|century|month|summer|winter|spring|autumn)\b"
+    r"|today\b|yesterday\b"
+    r")"
+)
+_MAX_TIME_WORDS = 3
+
+
+def build_queries(
+    claim: Claim, drafts: Sequence[QueryDraft], config: QueriesConfig, *, basis: Basis
+) -> tuple[Query, ...]:
+    """Return the queries that are asked for a claim, in the order in which they are tried.
+
+    Factible, section 1.3.3, "Priority System": drafts above `max_priority` are left out, the rest
+    is sorted by priority, then by type as in table 4, and cut at `max_queries`. The same section
+    asks for opposing views and for the claim's temporal context. Hence, where two queries or more
+    are asked, the last gives way to the most urgent draft that seeks the opposite if no other kept
+    query does, whatever its priority; and a query that lost all time words of the claim gets them
+    back.
+
+    At least one query is returned: the most urgent if all are above the limit, and the claim's own
+    words, verbatim (table 4, DIRECT), if the reasoner worded none.
+    """
+    distinct: dict[str, QueryDraft] = {}
+    for draft in sorted((_repaired(draft, claim) for draft in drafts), key=_urgency):
+        if draft.text:
+            distinct.setdefault(normalise_text(draft.text), draft)
+    ordered = list(distinct.values()) or [QueryDraft(claim.text, "direct", 1)]
+    urgent = [draft for draft in ordered if draft.priority <= config.max_priority] or ordered[:1]
+    kept = _with_an_opposite(urgent[: config.max_queries], ordered, config.max_queries)
+    return tuple(
+        Query(
+            query_id=query_id(claim.claim_id, draft.text),
+            claim_id=claim.claim_id,
+            video_id=claim.video_id,
+            rank=rank,
+            text=draft.text,
+            query_type=draft.query_type,
+            priority=draft.priority,
+            seeks_opposite=draft.seeks_opposite,
+            basis=basis,
+        )
+        for rank, draft in enumerate(kept, start=1)
+    )
+
+
+def failed_queries(claim: Claim, reason: str, *, basis: Basis) -> Query:
+    """Return the row of a claim whose queries were not written because a service failed."""
+    return Query(
+        query_id=query_id(claim.claim_id, ""),
+        claim_id=claim.claim_id,
+        video_id=claim.video_id,
+        rank=1,
+        text="",
+        query_type="direct",
+        priority=1,
+        basis=basis,
+        status="infra_error",
+        reason=reason,
+    )
+
+
+def time_words(text: str) -> tuple[str, ...]:
+    """Return the words of a text that say when: years, decades, quarters, months, "last year"."""
+    return tuple(dict.fromkeys(match[0] for match in _TIME_WORDS.finditer(text)))
+
+
+def _repaired(draft: QueryDraft, claim: Claim) -> QueryDraft:
+    text = " ".join(storable(draft.text).split())
+    priority = min(5, max(1, draft.priority))
+    said = time_words(claim.text)
+    lowered = text.casefold()
+    if text and said and not any(word.casefold() in lowered for word in said):
+        text = " ".join([text, *said[:_MAX_TIME_WORDS]])
+    return replace(draft, text=text, priority=priority)
+
+
+def _urgency(draft: QueryDraft) -> tuple[int, int]:
+    return draft.priority, _TYPE_ORDER[draft.query_type]
+
+
+def _with_an_opposite(
+    kept: list[QueryDraft], ordered: list[QueryDraft], limit: int
+) -> list[QueryDraft]:
+    least = 2  # one query alone must ask for the claim itself
+    if limit < least or any(draft.seeks_opposite for draft in kept):
+        return kept
+    opposite = next((draft for draft in ordered if draft.seeks_opposite), None)
+    if opposite is None:
+        return kept
+    return [*kept[: limit - 1], opposite]

@@ -1,0 +1,268 @@
+"""How reliable a source's domain is held to be, by a stated rule.
+
+What belongs here: the rule, and asking each domain once. What does not: the rating sets and the
+registries (resources), which sources are read because of it (search.py).
+
+The rule (Factible, section 1.3.4, step 2; the first that matches decides):
+
+1. a rating set lists the host or the nearest parent that is listed: high 0.85, medium 0.60,
+   low 0.30, very low 0.15;
+2. the name ends in a suffix that registries keep for institutions: 0.90, high;
+3. otherwise the rating is unknown, 0.50 (Enhanced Claim Verification System, equation 9), moved by
+   the domain's age: +0.10 from ten years on, -0.15 below one year.
+
+Age alone never makes an unlisted domain better than unknown-leaning: its rating stays unknown, and
+its score stays at or below 0.55, under the 0.60 of a domain that is listed as medium. Anyone can
+keep a domain for ten years.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+
+from factible_assets.records import Rating, ReliabilityRating, SearchHit, SourceClass
+from factible_assets.stages.once import Once
+from factible_assets.stages.ports import DomainAge, DomainAges, ListedRating, RatingDirectory
+from factible_assets.stages.urls import (
+    UnusableUrlError,
+    host_and_parents,
+    host_of,
+    is_video_platform,
+    public_suffix,
+    registrable_domain,
+)
+
+LISTED_SCORES: Mapping[Rating, float] = {
+    "high": 0.85,
+    "medium": 0.60,
+    "low": 0.30,
+    "very_low": 0.15,
+    "unknown": 0.50,
+}
+"""Score of a listed rating; `unknown` for domains that no rule knows."""
+
+INSTITUTIONAL_SCORE = 0.90
+UNLISTED_CAP = 0.55
+_OLD_YEARS, _OLD_BONUS = 10.0, 0.10
+_YOUNG_YEARS, _YOUNG_MALUS = 1.0, 0.15
+
+RATING_ORDER: Mapping[Rating, int] = {
+    "high": 4,
+    "medium": 3,
+    "unknown": 2,
+    "low": 1,
+    "very_low": 0,
+}
+"""Ratings from best (4) to worst (0). An unknown source is better than one known to be bad."""
+
+RELIABLE: frozenset[Rating] = frozenset({"high", "medium"})
+"""Ratings that count as reliable (Factible, table 5)."""
+
+_INSTITUTIONS: Mapping[str, SourceClass] = {
+    "gov": "government",
+    "gob": "government",
+    "gouv": "government",
+    "govt": "government",
+    "gub": "government",
+    "gv": "government",
+    "gc": "government",
+    "go": "government",
+    "mil": "government",
+    "nhs": "government",
+    "police": "government",
+    "int": "organisation",
+    "edu": "academic",
+    "ac": "academic",
+}
+"""Labels that registries reserve, as the whole suffix (.gov) or before a country's (.gov.uk)."""
+
+_COUNTRY = re.compile("[a-z]{2}")
+
+_LOOKALIKES = frozenset({"go.it"})
+"""Suffixes that only look reserved: go.it is the Italian province of Gorizia."""
+
+
+def institution_of(host: str) -> tuple[str, SourceClass] | None:
+    """Return the institutional suffix that a host lies under, with the kind of institution.
+
+    The suffix must be one of the Public Suffix List: under it a registry sells names, and under
+    these only to institutions. So `.go.jp` counts and `go.com` does not.
+    """
+    suffix = public_suffix(host)
+    label, _, country = suffix.partition(".")
+    generic = not country and label in {"gov", "edu", "int", "mil"}
+    national = _COUNTRY.fullmatch(country) and label in _INSTITUTIONS and label != "int"
+    if not (generic or national) or suffix in _LOOKALIKES:
+        return None
+    return suffix, _INSTITUTIONS[label]
+
+
+def listing_of(host: str, directory: RatingDirectory) -> tuple[str, Sequence[ListedRating]]:
+    """Return the nearest listed name among a host and its parents, and what is listed for it."""
+    for name in host_and_parents(host):
+        listed = directory.lookup(name)
+        if listed:
+            return name, listed
+    return "", ()
+
+
+def rate(
+    video_id: str, name: str, directory: RatingDirectory, age: DomainAge | None = None
+) -> ReliabilityRating:
+    """Rate a host name by the rule above. `age` is only looked at for an unlisted domain."""
+    listed_name, listed = listing_of(name, directory)
+    if listed:
+        return _listed_rating(video_id, name, listed_name, listed)
+    institution = institution_of(name)
+    if institution:
+        suffix, source_class = institution
+        return ReliabilityRating(
+            video_id=video_id,
+            domain=name,
+            rating="high",
+            score=INSTITUTIONAL_SCORE,
+            source_class=source_class,
+            reasons=(f"Names under .{suffix} are given to institutions only.",),
+        )
+    return _unlisted_rating(video_id, name, age)
+
+
+def _listed_rating(
+    video_id: str, name: str, listed_name: str, listed: Sequence[ListedRating]
+) -> ReliabilityRating:
+    first, *others = listed
+    reasons = [f"{first.dataset} lists {listed_name} as {_words(first.rating)}: {first.reason}"]
+    for other in others:
+        if other.rating == first.rating:
+            reasons.append(f"{other.dataset} agrees: {other.reason}")
+        else:
+            reasons.append(
+                f"{other.dataset} disagrees and says {_words(other.rating)}: {other.reason} "
+                f"{first.dataset} comes first and decides."
+            )
+    return ReliabilityRating(
+        video_id=video_id,
+        domain=name,
+        rating=first.rating,
+        score=LISTED_SCORES[first.rating],
+        source_class=first.source_class,
+        bias=next((each.bias for each in listed if each.bias is not None), None),
+        datasets=tuple(dict.fromkeys(each.dataset for each in listed)),
+        listed_as=listed_name if listed_name != name else None,
+        reasons=tuple(reasons),
+    )
+
+
+def _unlisted_rating(video_id: str, name: str, age: DomainAge | None) -> ReliabilityRating:
+    score, reasons = LISTED_SCORES["unknown"], ["No rating set lists the domain."]
+    years = age.years if age is not None and age.outcome == "ok" else None
+    if years is not None and years >= _OLD_YEARS:
+        score += _OLD_BONUS
+        reasons.append(f"It has been registered for {years:.0f} years.")
+    elif years is not None and years < _YOUNG_YEARS:
+        score -= _YOUNG_MALUS
+        reasons.append("It was registered less than a year ago.")
+    failed = age is not None and age.outcome == "outage"
+    if failed:
+        reasons.append(f"Its age is missing: {(age and age.reason) or 'the registry failed'}.")
+    return ReliabilityRating(
+        video_id=video_id,
+        domain=name,
+        rating="unknown",
+        score=min(score, UNLISTED_CAP),
+        source_class="video" if is_video_platform(name) else "unknown",
+        reasons=tuple(reasons),
+        domain_age_years=years,
+        status="infra_error" if failed else "ok",
+    )
+
+
+def _words(rating: Rating) -> str:
+    return rating.replace("_", " ")
+
+
+class RatingBook:
+    """The ratings of one video's sources. Each registered domain's age is asked for once.
+
+    `known` ratings are taken as they are and not made again.
+    """
+
+    def __init__(
+        self,
+        video_id: str,
+        directory: RatingDirectory,
+        ages: DomainAges,
+        known: Iterable[ReliabilityRating] = (),
+        *,
+        timed: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> None:
+        self._timed = timed
+        self._video_id = video_id
+        self._directory = directory
+        self._ages: Once[str, DomainAge] = Once(ages.age)
+        self._ratings = {rating.domain: rating for rating in known}
+
+    async def rate_hits(self, hits: Iterable[SearchHit]) -> None:
+        """Rate the domains of some hits, all at once.
+
+        A registrable domain gets a rating; so does a host below it that a rating set lists by
+        its own name, such as a newspaper's section of contributed pieces.
+        """
+        names = {name for hit in hits for name in self._names(hit)} - self._ratings.keys()
+        if not names:
+            return
+        with self._timed():
+            async with asyncio.TaskGroup() as group:
+                for name in sorted(names):
+                    group.create_task(self._rate(name))
+
+    def of(self, hit: SearchHit) -> ReliabilityRating:
+        """Return the rating of a hit that has been rated: its host's own, or its domain's.
+
+        A hit that is no web address has no domain and is unknown.
+        """
+        if not hit.domain:
+            return _unlisted_rating(self._video_id, "", None)
+        names = [name for name in _hosts(hit) if name in self._ratings]
+        return self._ratings[names[0] if names else hit.domain]
+
+    def ratings(self, hits: Iterable[SearchHit]) -> tuple[ReliabilityRating, ...]:
+        """Return the ratings that belong to some hits, by domain."""
+        names = {name for hit in hits for name in self._names(hit)}
+        return tuple(self._ratings[name] for name in sorted(names))
+
+    def _names(self, hit: SearchHit) -> set[str]:
+        if not hit.domain:
+            return set()
+        listed_name, _ = listing_of(_host(hit), self._directory)
+        own = {listed_name} if listed_name.endswith(f".{hit.domain}") else set()
+        return {hit.domain} | own
+
+    async def _rate(self, name: str) -> None:
+        needs_age = not listing_of(name, self._directory)[1] and not institution_of(name)
+        age = await self._ages.get(registrable_domain(name)) if needs_age else None
+        self._ratings[name] = rate(self._video_id, name, self._directory, age)
+
+
+async def rate_domains(
+    video_id: str, hits: Iterable[SearchHit], directory: RatingDirectory, ages: DomainAges
+) -> tuple[ReliabilityRating, ...]:
+    """Rate the domains of a video's hits, asking for each registered domain's age once."""
+    held = tuple(hits)
+    book = RatingBook(video_id, directory, ages)
+    await book.rate_hits(held)
+    return book.ratings(held)
+
+
+def _host(hit: SearchHit) -> str:
+    try:
+        return host_of(hit.url)
+    except UnusableUrlError:
+        return hit.domain
+
+
+def _hosts(hit: SearchHit) -> tuple[str, ...]:
+    return (*host_and_parents(_host(hit)), hit.domain)

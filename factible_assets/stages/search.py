@@ -1,0 +1,344 @@
+"""From queries to the pages that are worth reading.
+
+What belongs here: asking providers, the adaptive credibility filter, merging hits, and choosing the
+pages of a claim. What does not: rating domains (reliability.py), reading pages (evidence.py).
+
+Adaptive credibility filtering (Factible, section 1.3.4): twice the limit is asked for first; when
+more than half of that is rated below the minimum, the next page of results is asked for (never the
+same again); the best are taken, with a minimum guarantee where nothing is reliable.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+from typing import Protocol
+from urllib.parse import unquote, urlsplit
+
+from rapidfuzz import fuzz, utils
+
+from factible_assets.config import SearchConfig
+from factible_assets.records import (
+    Page,
+    Query,
+    Rating,
+    ReliabilityRating,
+    Search,
+    SearchHit,
+    Video,
+)
+from factible_assets.stages.ids import hit_id
+from factible_assets.stages.ports import FoundHit, SearchAnswer, Searcher
+from factible_assets.stages.reliability import RATING_ORDER, RatingBook
+from factible_assets.stages.transcript import storable
+from factible_assets.stages.urls import (
+    UnusableUrlError,
+    canonical_url,
+    host_of,
+    is_video_platform,
+    mentions_video_id,
+    registrable_domain,
+    video_reference,
+)
+
+HEADROOM = 2
+"""How many times the limit is asked for first (Factible, section 1.3.4)."""
+
+_SAME_TITLE = 90
+"""Token-sort similarity (0 to 100) from which two videos' titles are one."""
+
+_UNREADABLE = re.compile(
+    r"7z|aac|apk|avi|bin|bmp|csv|dmg|docx?|epub|exe|flac|flv|gif|gz|ico|iso|jpe?g|m4[av]|mkv|mobi"
+    r"|mov|mp[34]|mpe?g|od[pst]|og[gv]|png|pptx?|rar|rtf|svg|tar|tgz|tiff?|wav|web[mp]|wm[av]|xlsx?"
+    r"|zip"
+)
+"""File types that no text is read from. PDFs are read."""
+
+
+# --- Asking -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """What the searches of one query brought: how each ended, and the hits, merged by URL."""
+
+    searches: tuple[Search, ...]
+    hits: tuple[SearchHit, ...]
+
+
+async def gather_hits(
+    query: Query, searcher: Searcher, book: RatingBook, config: SearchConfig
+) -> Gathered:
+    """Ask a query's first page of results, and the second when the first is poor.
+
+    Every hit's domain is rated in `book`. Hits are merged by canonical URL over pages and
+    providers; a hit that several providers found has all their names and the best of its ranks.
+    Never raises for an outage: it is a Search row with status infra_error.
+    """
+    first = await _ask(query, searcher, config, page=1, before_it={})
+    hits = merge_hits(first.hits)
+    await book.rate_hits(hits)
+    if not _is_poor([book.of(hit) for hit in hits], config.minimum_rating):
+        return replace(first, hits=hits)
+    counts = {search.provider: search.hit_count for search in first.searches}
+    second = await _ask(query, searcher, config, page=2, before_it=counts)
+    hits = merge_hits([*first.hits, *second.hits])
+    await book.rate_hits(hits)
+    return Gathered((*first.searches, *second.searches), hits)
+
+
+def merge_hits(hits: Iterable[SearchHit]) -> tuple[SearchHit, ...]:
+    """Merge a query's hits by canonical URL, best rank first."""
+    merged: dict[str, SearchHit] = {}
+    for hit in sorted(hits, key=lambda hit: (hit.rank, hit.page)):
+        held = merged.get(hit.canonical_url)
+        merged[hit.canonical_url] = hit if held is None else _joined(held, hit)
+    return tuple(merged.values())
+
+
+def _joined(best: SearchHit, again: SearchHit) -> SearchHit:
+    providers = dict.fromkeys([*best.provider.split("+"), *again.provider.split("+")])
+    return best.model_copy(
+        update={
+            "provider": "+".join(providers),
+            "snippet": best.snippet or again.snippet,
+            "published_on": best.published_on or again.published_on,
+        }
+    )
+
+
+def _is_poor(ratings: Sequence[ReliabilityRating], minimum: Rating) -> bool:
+    poor = sum(not _reaches(rating.rating, minimum) for rating in ratings)
+    return 2 * poor > len(ratings)
+
+
+def _reaches(rating: Rating, minimum: Rating) -> bool:
+    return RATING_ORDER[rating] >= RATING_ORDER[minimum]
+
+
+async def _ask(
+    query: Query,
+    searcher: Searcher,
+    config: SearchConfig,
+    *,
+    page: int,
+    before_it: Mapping[str, int],
+) -> Gathered:
+    answers = await searcher.search(
+        query.text,
+        limit=HEADROOM * config.max_results,
+        page=page,
+        before=config.published_before,
+    )
+    return Gathered(
+        searches=tuple(_search_row(query, answer, page) for answer in answers),
+        hits=tuple(
+            _hit_row(query, answer.provider, page, before_it.get(answer.provider, 0) + place, found)
+            for answer in answers
+            if answer.outcome == "ok"
+            for place, found in enumerate(answer.hits, start=1)
+        ),
+    )
+
+
+def _search_row(query: Query, answer: SearchAnswer, page: int) -> Search:
+    failed = answer.outcome == "outage"
+    count = 0 if failed else len(answer.hits)
+    reason = answer.reason or (f"{answer.provider} did not say why" if failed else None)
+    return Search(
+        query_id=query.query_id,
+        claim_id=query.claim_id,
+        video_id=query.video_id,
+        provider=answer.provider,
+        page=page,
+        hit_count=count,
+        latency_seconds=answer.latency_seconds,
+        status="infra_error" if failed else ("ok" if count else "no_evidence"),
+        reason=reason,
+    )
+
+
+def _hit_row(query: Query, provider: str, page: int, rank: int, found: FoundHit) -> SearchHit:
+    url = storable(found.url)
+    try:
+        canonical, domain = canonical_url(url), registrable_domain(host_of(url))
+    except UnusableUrlError:  # kept, and left out by the choice of pages with its reason
+        canonical, domain = url, ""
+    return SearchHit(
+        hit_id=hit_id(query.query_id, canonical),
+        query_id=query.query_id,
+        claim_id=query.claim_id,
+        video_id=query.video_id,
+        provider=provider,
+        page=page,
+        rank=rank,
+        title=storable(found.title),
+        url=url,
+        canonical_url=canonical,
+        domain=domain,
+        snippet=storable(found.snippet),
+        published_on=found.published_on,
+    )
+
+
+# --- Choosing -----------------------------------------------------------------------------------
+
+
+class Ratings(Protocol):
+    """Where the rating of a hit is looked up."""
+
+    def of(self, hit: SearchHit) -> ReliabilityRating:
+        """Return the rating of a hit's source."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A page that was found for a claim, under the query that it is read for."""
+
+    query: Query
+    hit: SearchHit
+    rating: ReliabilityRating
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A page that is not read, and the rule that says so."""
+
+    candidate: Candidate
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The choice of pages for one claim. Every URL that was found stands in exactly one part."""
+
+    chosen: tuple[Candidate, ...]
+    skipped: tuple[Skipped, ...]
+
+
+def select_hits(
+    video: Video,
+    queries: Sequence[Query],
+    hits: Iterable[SearchHit],
+    ratings: Ratings,
+    config: SearchConfig,
+) -> Selection:
+    """Choose which of the pages found for one claim are read. Deterministic.
+
+    Query by query in order of rank, at most `max_results` pages each, a URL only once: for the
+    first query that takes it. Left out before the choice: what is no web address, the video
+    itself and re-uploads of it, files without text, and pages published on or after
+    `published_before` where the date is known.
+
+    Of the others those that reach the minimum rating come first, the best rating first, then in
+    the provider's order. Where fewer than max(1, max_results // 2) reach it, the best of the rest
+    fill up to that number (the minimum guarantee; Factible, section 1.3.4, phase 3). Inside one
+    rating the provider's order decides and not the score, because the score of an unlisted domain
+    depends on its age: a registry that does not answer must not change what is read.
+    """
+    found = list(hits)
+    chosen: dict[str, Candidate] = {}
+    skipped: dict[str, Skipped] = {}
+    for query in sorted(queries, key=lambda query: query.rank):
+        open_to_choice = []
+        for hit in sorted(
+            (hit for hit in found if hit.query_id == query.query_id),
+            key=lambda hit: (hit.rank, hit.canonical_url),
+        ):
+            candidate = Candidate(query, hit, ratings.of(hit))
+            reason = _exclusion(video, hit, config)
+            if reason is not None:
+                skipped.setdefault(hit.canonical_url, Skipped(candidate, reason))
+            elif hit.canonical_url not in chosen:
+                open_to_choice.append(candidate)
+        taken, left = _best_of(open_to_choice, config)
+        chosen.update((candidate.hit.canonical_url, candidate) for candidate in taken)
+        for each in left:
+            skipped.setdefault(each.candidate.hit.canonical_url, each)
+    return Selection(
+        chosen=tuple(chosen.values()),
+        skipped=tuple(each for url, each in skipped.items() if url not in chosen),
+    )
+
+
+def _best_of(
+    candidates: Sequence[Candidate], config: SearchConfig
+) -> tuple[list[Candidate], list[Skipped]]:
+    limit, minimum = config.max_results, config.minimum_rating
+    # The sort is stable, so that the provider's order stays inside one rating.
+    ordered = sorted(candidates, key=lambda each: -RATING_ORDER[each.rating.rating])
+    good = sum(_reaches(each.rating.rating, minimum) for each in ordered)
+    guaranteed = max(1, limit // 2)
+    count = min(limit, max(good, guaranteed))
+    left = [
+        Skipped(
+            each,
+            f"The query's limit of {limit} sources was filled with better ones."
+            if _reaches(each.rating.rating, minimum)
+            else f"Its rating is {each.rating.rating.replace('_', ' ')}, below the minimum "
+            f"{minimum.replace('_', ' ')}.",
+        )
+        for each in ordered[count:]
+    ]
+    return ordered[:count], left
+
+
+def _exclusion(video: Video, hit: SearchHit, config: SearchConfig) -> str | None:
+    if not hit.domain:
+        return "It is no web address."
+    if is_the_video(video, hit.url):
+        return "It is the video itself."
+    if _is_reupload(video, hit):
+        return "It is a video of the same title: a re-upload."
+    suffix = PurePosixPath(unquote(urlsplit(hit.canonical_url).path)).suffix.lower().lstrip(".")
+    if _UNREADABLE.fullmatch(suffix):
+        return f"A file of type {suffix} has no text to read."
+    before = config.published_before
+    if before is not None and hit.published_on is not None and hit.published_on >= before:
+        return f"It was published on {hit.published_on}, not before {before}."
+    return None
+
+
+def late_exclusion(video: Video, page: Page, config: SearchConfig) -> str | None:
+    """Say why a page is left out after all, now that its date and its last address are known."""
+    if page.final_url is not None and is_the_video(video, page.final_url):
+        return "It leads to the video itself."
+    before = config.published_before
+    if before is not None and page.published_on is not None and page.published_on >= before:
+        return f"It was published on {page.published_on}, not before {before}."
+    return None
+
+
+def is_the_video(video: Video, url: str) -> bool:
+    """Tell whether a URL shows the video that is checked, or a copy of its transcript.
+
+    By the platform's video id in the URL, by the video's own URL, or by a YouTube id that stands
+    in any other site's URL, as on sites that publish transcripts.
+    """
+    shown = video_reference(url)
+    own = video_reference(video.url) if video.url else None
+    if shown is not None and (shown == own or shown.video_id == video.video_id):
+        return True
+    if video.url is not None and _identity(video.url) == _identity(url):
+        return True
+    return mentions_video_id(url, video.video_id)
+
+
+def _identity(url: str) -> str:
+    try:
+        return canonical_url(url)
+    except UnusableUrlError:
+        return url
+
+
+def _is_reupload(video: Video, hit: SearchHit) -> bool:
+    if not is_video_platform(host_of(hit.url)) or not video.title.strip():
+        return False
+    title = hit.title
+    for ending in (" - YouTube", "| YouTube", " on Vimeo"):
+        title = title.removesuffix(ending)
+    score = fuzz.token_sort_ratio(title, video.title, processor=utils.default_process)
+    return score >= _SAME_TITLE

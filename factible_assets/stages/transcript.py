@@ -1,0 +1,186 @@
+"""Transcripts: the text that is stored, and which second each of its characters was said at.
+
+What belongs here: joining cues into one text, and mapping its offsets to time. What does not:
+reading caption files or asking YouTube (resources), finding claims in the text (localisation.py).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from factible_assets.records import Transcript, TranscriptKind, TranscriptSegment
+from factible_assets.stages.ids import content_hash
+
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+class Cue(Protocol):
+    """One caption as a provider gave it. Times are seconds from the start of the video."""
+
+    @property
+    def text(self) -> str:
+        """The words that are shown."""
+        ...
+
+    @property
+    def start_seconds(self) -> float:
+        """When they appear, in seconds from the start of the video."""
+        ...
+
+    @property
+    def duration_seconds(self) -> float:
+        """For how many seconds they are shown."""
+        ...
+
+
+class EmptyTranscriptError(ValueError):
+    """A transcript in which nothing is said."""
+
+    def __init__(self, video_id: str) -> None:
+        super().__init__(
+            f"The transcript of video {video_id!r} has no words. "
+            "Give a transcript file with text, or choose a video that has captions."
+        )
+        self.video_id = video_id
+
+
+class CueTimeError(ValueError):
+    """A cue whose time is no non-negative, finite number of seconds."""
+
+    def __init__(self, video_id: str, position: int, seconds: float) -> None:
+        super().__init__(
+            f"Cue {position + 1} of the transcript of video {video_id!r} has the time {seconds}, "
+            "which is no number of seconds from the start. Correct the transcript file."
+        )
+        self.video_id = video_id
+
+
+def from_cues(
+    video_id: str,
+    cues: Iterable[Cue],
+    *,
+    provider: str,
+    language: str | None = None,
+    kind: TranscriptKind = "unknown",
+) -> tuple[Transcript, tuple[TranscriptSegment, ...]]:
+    """Join cues by one space, in order of time, into the text that is stored.
+
+    White space inside a cue (line breaks, no-break spaces) becomes one space; cues without words
+    are left out. `text[segment.char_start:segment.char_end]` is the cue's text.
+
+    Raises EmptyTranscriptError if no cue has words, CueTimeError for an impossible time.
+    """
+    checked = [_checked(video_id, position, cue) for position, cue in enumerate(cues)]
+    words = [(cue, said) for cue in checked if (said := " ".join(storable(cue.text).split()))]
+    words.sort(key=lambda pair: pair[0].start_seconds)
+    segments = []
+    offset = 0
+    for position, (cue, said) in enumerate(words):
+        segments.append(
+            TranscriptSegment(
+                video_id=video_id,
+                position=position,
+                start_seconds=cue.start_seconds,
+                duration_seconds=cue.duration_seconds,
+                char_start=offset,
+                char_end=offset + len(said),
+            )
+        )
+        offset += len(said) + 1
+    text = " ".join(said for _, said in words)
+    return _transcript(video_id, text, provider, language, kind), tuple(segments)
+
+
+def from_text(
+    video_id: str,
+    text: str,
+    *,
+    provider: str,
+    language: str | None = None,
+    kind: TranscriptKind = "unknown",
+) -> Transcript:
+    """Take a text without times as it is. Raises EmptyTranscriptError if it has no words."""
+    return _transcript(video_id, storable(text), provider, language, kind)
+
+
+def storable(text: str) -> str:
+    """Replace the characters that no database stores: lone surrogates and NUL."""
+    return _UNSTORABLE.sub("\ufffd", text)
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """Answers at which second of the video a character of its transcript was said."""
+
+    segments: Sequence[TranscriptSegment]
+    _starts: Sequence[int]
+
+    @classmethod
+    def of(cls, segments: Iterable[TranscriptSegment]) -> Clock:
+        """Build a clock from the segments of one transcript, in any order."""
+        ordered = sorted(segments, key=lambda segment: segment.char_start)
+        return cls(ordered, [segment.char_start for segment in ordered])
+
+    def segment_at(self, position: int) -> TranscriptSegment | None:
+        """Return the segment that a raw offset lies in, None if the transcript is untimed.
+
+        The space between two segments belongs to the earlier one. Offsets before the first
+        segment and after the last one belong to these.
+        """
+        if not self.segments:
+            return None
+        return self.segments[max(0, bisect_right(self._starts, position) - 1)]
+
+    def start_at(self, position: int) -> float | None:
+        """Return the second at which the caption with this offset begins (Factible, 1.3.1).
+
+        Whoever jumps there hears the sentence from its beginning.
+        """
+        segment = self.segment_at(position)
+        return None if segment is None else segment.start_seconds
+
+    def second_at(self, position: int) -> float | None:
+        """Return the second of an offset, interpolated inside its caption by share of characters.
+
+        A caption that is still shown when the next begins counts until the next begins.
+        """
+        segment = self.segment_at(position)
+        if segment is None:
+            return None
+        length = segment.char_end - segment.char_start
+        share = min(1.0, max(0, position - segment.char_start) / length) if length else 1.0
+        return segment.start_seconds + share * (self._end(segment) - segment.start_seconds)
+
+    def _end(self, segment: TranscriptSegment) -> float:
+        end = segment.start_seconds + segment.duration_seconds
+        following = bisect_right(self._starts, segment.char_start)
+        if following < len(self.segments):
+            end = min(end, self.segments[following].start_seconds)
+        return max(end, segment.start_seconds)
+
+
+def _checked(video_id: str, position: int, cue: Cue) -> Cue:
+    for seconds in (cue.start_seconds, cue.duration_seconds):
+        if not math.isfinite(seconds) or seconds < 0:
+            raise CueTimeError(video_id, position, seconds)
+    return cue
+
+
+def _transcript(
+    video_id: str, text: str, provider: str, language: str | None, kind: TranscriptKind
+) -> Transcript:
+    if not text.strip():
+        raise EmptyTranscriptError(video_id)
+    return Transcript(
+        video_id=video_id,
+        text=text,
+        language=language,
+        kind=kind,
+        provider=provider,
+        content_hash=content_hash(text),
+    )

@@ -1,0 +1,373 @@
+"""URLs and host names: one canonical form, registrable domains, and which video a URL shows.
+
+What belongs here: everything that is decided from the characters of a URL alone. What does not:
+whether a URL may be fetched (resources), how reliable its domain is (reliability.py).
+
+The canonical form is an identity, not an address: two URLs with the same canonical form are held
+to be the same page. Pages are fetched by the URL that a search gave.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
+
+import idna
+from tldextract import TLDExtract
+
+_SHOWN_CHARACTERS = 200  # of a URL in an error, to fit a line of a log
+_WEB_SCHEMES = frozenset({"http", "https"})
+_DEFAULT_PORTS = frozenset({80, 443})
+
+_TRACKING_PREFIXES = ("utm_", "pk_", "mtm_", "hsa_", "oly_", "vero_", "__hs")
+_TRACKING_NAMES = frozenset(
+    {
+        "_ga",
+        "_gl",
+        "_hsenc",
+        "_hsmi",
+        "cmpid",
+        "dclid",
+        "fb_action_ids",
+        "fb_action_types",
+        "fb_source",
+        "fbclid",
+        "gbraid",
+        "gclid",
+        "gclsrc",
+        "igsh",
+        "igshid",
+        "mc_cid",
+        "mc_eid",
+        "mkt_tok",
+        "msclkid",
+        "ocid",
+        "s_cid",
+        "srsltid",
+        "ttclid",
+        "twclid",
+        "wbraid",
+        "yclid",
+    }
+)
+_AMP_QUERIES = frozenset({("amp", ""), ("amp", "1"), ("amp", "true"), ("outputtype", "amp")})
+
+_SAME_SITE_LABELS = frozenset({"www", "m", "mobile", "amp"})
+"""Leading labels under which sites serve the same pages again."""
+
+_WIKIMEDIA = frozenset(
+    {"wikipedia.org", "wikimedia.org", "wikinews.org", "wikisource.org", "wiktionary.org"}
+)
+
+_RESERVED_NAMES = frozenset({"example", "invalid", "localhost", "test"})
+_RESERVED = frozenset({"example.com", "example.net", "example.org"})
+
+_HOST = re.compile(r"[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*")
+_PERCENT = re.compile(r"%(?P<hex>[0-9A-Fa-f]{2})?")
+_UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+_PATH_SAFE = "/%!$&'()*+,;=:@-._~"
+_QUERY_SAFE = "%!$'()*+,;:@/?-._~"
+
+_YOUTUBE_ID = re.compile(r"[A-Za-z0-9_-]{11}")
+_DISTINCTIVE = re.compile(r"[A-Z0-9_]")
+
+
+class UnusableUrlError(ValueError):
+    """A text that is not the address of a web page."""
+
+    def __init__(self, url: str, why: str) -> None:
+        shown = url[:_SHOWN_CHARACTERS] + "…" * (len(url) > _SHOWN_CHARACTERS)
+        super().__init__(f"{shown!r} is no web address: {why}. Give an http or https URL.")
+        self.url = url
+
+
+@dataclass(frozen=True, slots=True)
+class VideoReference:
+    """A video on a platform, such as ("youtube", "dQw4w9WgXcQ")."""
+
+    platform: str
+    video_id: str
+
+
+# --- Canonical URLs -----------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=65_536)
+def canonical_url(url: str) -> str:
+    """Return the identity of a page; canonical URLs are their own canonical form.
+
+    RFC 3986, section 6.2.2 and 6.2.3 (case, percent-encoding, dot segments, default ports), and on
+    top of it what the web treats as one page: https for http, no credentials or fragment, no
+    tracking parameters, sorted query, no closing slash, no `www.`, `m.`, `mobile.` or `amp.` in
+    front of a registrable domain, no AMP suffix, internationalised names in Punycode (RFC 5891).
+
+    Raises UnusableUrlError for anything but http and https URLs with a valid host.
+    """
+    parts = _split(url)
+    host = _same_site_host(_ascii_host(url, parts.hostname or ""))
+    try:
+        port = parts.port
+    except ValueError as error:
+        raise UnusableUrlError(url, str(error)) from error
+    authority = host if port is None or port in _DEFAULT_PORTS else f"{host}:{port}"
+    query = _canonical_query(parts.query)
+    return f"https://{authority}{_canonical_path(parts.path)}{'?' if query else ''}{query}"
+
+
+def host_of(url: str) -> str:
+    """Return a URL's host name in ASCII lower case, with every label that it has."""
+    return _ascii_host(url, _split(url).hostname or "")
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    hostname: str | None
+    path: str
+    query: str
+    port: int | None
+
+
+def _split(url: str) -> _Parts:
+    stripped = url.strip()
+    try:
+        parts = urlsplit(stripped)
+        port = parts.port
+    except ValueError as error:
+        raise UnusableUrlError(url, str(error)) from error
+    if parts.scheme.lower() not in _WEB_SCHEMES:
+        raise UnusableUrlError(url, "its scheme is not http or https")
+    return _Parts(parts.hostname, parts.path, parts.query, port)
+
+
+def _ascii_host(url: str, host: str) -> str:
+    name = unquote(host).rstrip(".").lower()
+    if ":" in name:
+        try:
+            return f"[{ipaddress.IPv6Address(name)}]"
+        except ValueError as error:
+            raise UnusableUrlError(url, f"{name!r} is no host name") from error
+    if not name.isascii():
+        try:
+            name = idna.encode(name, uts46=True).decode("ascii").lower().rstrip(".")
+        except (idna.IDNAError, UnicodeError) as error:
+            raise UnusableUrlError(url, f"{name!r} is no host name") from error
+    if not _HOST.fullmatch(name):
+        raise UnusableUrlError(url, f"{name!r} is no host name" if name else "it names no host")
+    return name
+
+
+def _same_site_host(host: str) -> str:
+    domain = registrable_domain(host)
+    labels = host.removesuffix(domain).rstrip(".").split(".") if host != domain else []
+    while labels and labels[0] in _SAME_SITE_LABELS:
+        labels.pop(0)
+    if domain in _WIKIMEDIA and labels and labels[-1] == "m":
+        labels.pop()
+    return ".".join([*labels, domain])
+
+
+def _canonical_path(path: str) -> str:
+    segments: list[str] = []
+    for segment in _normalise_percent(path, _PATH_SAFE).split("/"):
+        if segment == "..":
+            segments = segments[:-1]
+        elif segment != ".":
+            segments.append(segment)
+    while segments and segments[-1] in {"", "amp"}:
+        if segments[-1] == "amp" and not any(segments[:-1]):
+            break  # a page of the name amp, not the AMP form of another
+        segments.pop()
+    joined = "/".join(segments).lstrip("/")
+    return f"/{joined}"
+
+
+def _canonical_query(query: str) -> str:
+    pairs = []
+    for part in query.split("&"):
+        name, equals, value = part.partition("=")
+        pair = (_normalise_percent(name, _QUERY_SAFE), _normalise_percent(value, _QUERY_SAFE))
+        if (part and not _is_tracking(pair[0])) and (
+            (pair[0].lower(), pair[1].lower()) not in _AMP_QUERIES
+        ):
+            pairs.append((*pair, equals))
+    return "&".join(f"{name}{equals}{value}" for name, value, equals in sorted(pairs))
+
+
+def _is_tracking(name: str) -> bool:
+    lowered = name.lower()
+    return lowered in _TRACKING_NAMES or lowered.startswith(_TRACKING_PREFIXES)
+
+
+def _normalise_percent(text: str, safe: str) -> str:
+    """Decode what needs no encoding, encode what does, write hexadecimal digits in upper case."""
+
+    def tidy(match: re.Match[str]) -> str:
+        digits = match["hex"]
+        if digits is None:
+            return "%25"
+        character = chr(int(digits, 16))
+        return character if character in _UNRESERVED else f"%{digits.upper()}"
+
+    return quote(_PERCENT.sub(tidy, text), safe=safe, errors="surrogatepass")
+
+
+# --- Domains ------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=1)
+def _suffixes() -> TLDExtract:
+    # The snapshot inside the package: nothing is downloaded, nothing is cached on disk.
+    return TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)
+
+
+@lru_cache(maxsize=1)
+def _public_suffixes() -> TLDExtract:
+    return TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=False)
+
+
+@lru_cache(maxsize=65_536)
+def registrable_domain(host: str) -> str:
+    """Return the part of a host name that someone registered.
+
+    By the Public Suffix List with its private part, so that two blogs of one platform are two
+    domains. A name under no listed suffix, such as the reserved `.example` and `.test` of RFC
+    2606, falls under the list's default rule: its last two labels. An IP address, a single label
+    and a public suffix itself stand for themselves.
+    """
+    return _registrable(host, _suffixes())
+
+
+@lru_cache(maxsize=65_536)
+def public_suffix(host: str) -> str:
+    """Return the suffix under which a registry sells names, such as `co.uk`; empty if unlisted."""
+    return _public_suffixes()(_trimmed(host)).suffix
+
+
+@lru_cache(maxsize=65_536)
+def host_and_parents(host: str) -> tuple[str, ...]:
+    """Return a host name and its parents, the most specific first, without a leading `www.`.
+
+    Ends at the domain that was bought from a registry: for a tenant of a platform
+    (`name.blogspot.com`) that is the platform (`blogspot.com`).
+    """
+    name = _trimmed(host)
+    last = _registrable(name, _public_suffixes())
+    names = []
+    while name != last:
+        names.append(name)
+        name = name.partition(".")[2]
+    names.append(last)
+    return tuple(names[1:] if len(names) > 1 and names[0].startswith("www.") else names)
+
+
+def is_fictional(url: str) -> bool:
+    """Tell whether a URL lies under a name that is reserved for examples and tests (RFC 2606)."""
+    try:
+        host = host_of(url)
+    except UnusableUrlError:
+        return False
+    return host.rpartition(".")[2] in _RESERVED_NAMES or registrable_domain(host) in _RESERVED
+
+
+def _registrable(host: str, suffixes: TLDExtract) -> str:
+    name = _trimmed(host)
+    if name.startswith("[") or _is_ip_address(name):
+        return name
+    found = suffixes(name)
+    if found.suffix:
+        return found.top_domain_under_public_suffix or name
+    return ".".join(name.split(".")[-2:])
+
+
+def _trimmed(host: str) -> str:
+    return host.strip().rstrip(".").lower()
+
+
+def _is_ip_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+# --- Videos -------------------------------------------------------------------------------------
+
+_VIDEO_PLATFORMS: dict[str, str] = {
+    "youtube.com": "youtube",
+    "youtu.be": "youtube",
+    "youtube-nocookie.com": "youtube",
+    "vimeo.com": "vimeo",
+    "dailymotion.com": "dailymotion",
+    "dai.ly": "dailymotion",
+    "rumble.com": "rumble",
+    "odysee.com": "odysee",
+    "bitchute.com": "bitchute",
+    "tiktok.com": "tiktok",
+    "twitch.tv": "twitch",
+    "bilibili.com": "bilibili",
+    "facebook.com": "facebook",
+    "instagram.com": "instagram",
+    "fb.watch": "facebook",
+}
+
+_YOUTUBE_PATHS = frozenset({"shorts", "live", "embed", "v", "e", "watch"})
+
+_ID_PATHS: dict[str, re.Pattern[str]] = {
+    "vimeo": re.compile(r"/(?:.*/)?(\d{6,})(?:/|$)"),
+    "dailymotion": re.compile(r"/(?:(?:embed/)?video/)?(x?[a-z0-9]{5,})(?:[_/]|$)"),
+    "rumble": re.compile(r"/(?:embed/)?(v[a-z0-9]{4,})(?:[-./]|$)"),
+    "bitchute": re.compile(r"/(?:video|embed)/([A-Za-z0-9_-]+)"),
+    "tiktok": re.compile(r"/@[^/]+/video/(\d+)"),
+    "twitch": re.compile(r"/videos/(\d+)"),
+    "bilibili": re.compile(r"/video/(BV[A-Za-z0-9]+|av\d+)"),
+}
+
+
+def is_video_platform(host: str) -> bool:
+    """Tell whether a host belongs to a site whose pages are videos."""
+    return registrable_domain(host) in _VIDEO_PLATFORMS
+
+
+def video_reference(url: str) -> VideoReference | None:
+    """Return the video that a platform's URL shows, None for any other URL."""
+    try:
+        parts = _split(url)
+        host = _ascii_host(url, parts.hostname or "")
+    except UnusableUrlError:
+        return None
+    platform = _VIDEO_PLATFORMS.get(registrable_domain(host))
+    if platform == "youtube":
+        found = _youtube_id(host, parts)
+    elif platform in _ID_PATHS:
+        match = _ID_PATHS[platform].match(parts.path)
+        found = match[1] if match else None
+    else:
+        found = None
+    return VideoReference(platform, found) if platform and found else None
+
+
+def _youtube_id(host: str, parts: _Parts) -> str | None:
+    segments = [segment for segment in unquote(parts.path).split("/") if segment]
+    if registrable_domain(host) == "youtu.be":
+        found = segments[0] if segments else ""
+    elif len(segments) > 1 and segments[0] in _YOUTUBE_PATHS:
+        found = segments[1]
+    else:
+        found = dict(parse_qsl(parts.query)).get("v", "")
+    return found if _YOUTUBE_ID.fullmatch(found) else None
+
+
+def mentions_video_id(url: str, video_id: str) -> bool:
+    """Tell whether a URL carries a YouTube id as a whole word, as transcript sites' URLs do.
+
+    Only ids that cannot be an English word are looked for: eleven characters of YouTube's
+    alphabet, among them a capital, a digit or an underscore.
+    """
+    if not (_YOUTUBE_ID.fullmatch(video_id) and _DISTINCTIVE.search(video_id)):
+        return False
+    whole = rf"(?<![A-Za-z0-9_-]){re.escape(video_id)}(?![A-Za-z0-9_-])"
+    return re.search(whole, unquote(url)) is not None

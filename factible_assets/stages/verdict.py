@@ -1,0 +1,450 @@
+"""From the evidence on one claim to its verdict.
+
+What belongs here: the bundle, its quality, the vote, and when a verdict is complete. What does not:
+reading pages (evidence.py), which sources tell one story (origins.py), wording the summary, which
+is the reasoner's judgement.
+
+**The vote decides.** In every mode the final stance is that of the reliability-weighted vote over
+the stances that were read; the reasoner's own verdict is kept beside it and disagreement is
+flagged. Measured on the published runs of Factible, the vote over a model's stances agreed with the
+annotation more often (.677) than the model's own verdict on the same claims (.582).
+
+**A verdict is complete only if nothing that is missing could change it.** Sources that could not be
+read because a service failed might have said anything: a verdict whose stance or confidence they
+could change is `incomplete` and has neither. See `is_settled`. If a search failed or the queries
+could not be written, it is unknown even which sources would have been read; such verdicts are
+always incomplete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from factible_assets.config import VerdictsConfig
+from factible_assets.records import (
+    Basis,
+    Claim,
+    Confidence,
+    Evidence,
+    Query,
+    Rating,
+    Search,
+    SearchHit,
+    Stance,
+    Verdict,
+)
+from factible_assets.stages.origins import StoryIndex, independent_weight
+from factible_assets.stages.ports import VerdictDraft, Vote
+from factible_assets.stages.reliability import RATING_ORDER, RELIABLE
+
+UNIT = 1_000_000
+"""Weights are counted in whole millionths, so that sums are exact in any order."""
+
+VOTE_WEIGHTS: Mapping[Rating, float] = {
+    "high": 1.0,
+    "medium": 0.7,
+    "unknown": 0.35,
+    "low": 0.1,
+    "very_low": 0.0,
+}
+"""What a source of each rating weighs in the vote.
+
+By rating, not by score: the score of an unlisted domain moves with its age, and a registry that
+does not answer must not change a verdict. This project's choice: the order and rough distance of
+Factible's scores (section 1.3.4), with the lower half cut down, as sources known to be unreliable
+are no half as good a witness.
+"""
+
+SATURATION = 3
+"""Sources after which more of the same add nothing (Factible, table 5)."""
+
+DEFINITE: frozenset[Stance] = frozenset({"supports", "refutes", "mixed"})
+"""Stances that say something ("actionable" in Factible, table 5)."""
+
+_STANCE_ORDER: tuple[Stance, ...] = ("supports", "refutes", "mixed", "unclear")
+
+_HIGH, _MEDIUM = 0.7, 0.4
+"""Confidence scores from which the words high and medium are used. This project's choice: with
+all sources agreeing, two full reliable origins are medium and three are high."""
+
+_EMBEDDED_CAP = 0.69
+"""The embedded engine's stance is a leaning: its verdicts stay below high (DESIGN)."""
+
+
+# --- The bundle ---------------------------------------------------------------------------------
+
+
+def bundle(evidence: Iterable[Evidence]) -> tuple[Evidence, ...]:
+    """Return the evidence that a verdict is reached from, in a fixed order.
+
+    Factible, section 1.3.5, step 1: read evidence only, one row per URL, grouped by stance
+    (supports, refutes, mixed, unclear), inside a group by rating, score and title. Section 1.3.4:
+    unclear rows are dropped when more than half of the rows have a definite stance.
+    """
+    distinct: dict[str, Evidence] = {}
+    for row in sorted((row for row in evidence if row.status == "ok"), key=_bundle_order):
+        distinct.setdefault(row.canonical_url, row)
+    rows = tuple(distinct.values())
+    definite = tuple(row for row in rows if row.stance in DEFINITE)
+    return definite if 2 * len(definite) > len(rows) else rows
+
+
+def by_stance(rows: Iterable[Evidence]) -> dict[Stance, tuple[Evidence, ...]]:
+    """Group a bundle by stance; every stance has an entry."""
+    held = tuple(rows)
+    return {stance: tuple(row for row in held if row.stance == stance) for stance in _STANCE_ORDER}
+
+
+def quality(rows: Sequence[Evidence]) -> float:
+    """Return the quality of a bundle, from 0 to 1 (Factible, section 1.3.5, table 5).
+
+    0.3 for any evidence + 0.3·min(1, definite/3) + 0.4·min(1, rated high or medium/3).
+    """
+    if not rows:
+        return 0.0
+    definite = sum(row.stance in DEFINITE for row in rows)
+    reliable = sum(row.rating in RELIABLE for row in rows)
+    score = 0.3 + 0.3 * min(1, definite / SATURATION) + 0.4 * min(1, reliable / SATURATION)
+    return round(score, 6)
+
+
+def _bundle_order(row: Evidence) -> tuple[int, int, float, str, str]:
+    stance = _STANCE_ORDER.index(row.stance or "unclear")
+    return stance, -RATING_ORDER[row.rating], -row.rating_score, row.title, row.canonical_url
+
+
+# --- The vote -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What stands on each side, in millionths, counted over independent origins.
+
+    `reliable_*` counts only sources rated high or medium.
+    """
+
+    supports: int = 0
+    refutes: int = 0
+    mixed: int = 0
+    reliable_supports: int = 0
+    reliable_refutes: int = 0
+
+    @property
+    def total(self) -> int:
+        """Return the weight of everything definite."""
+        return self.supports + self.refutes + self.mixed
+
+
+def weight(row: Evidence) -> int:
+    """Return what one source weighs, in millionths: by its rating, and how definite it was."""
+    return round(UNIT * VOTE_WEIGHTS[row.rating] * (row.stance_confidence or 0.0))
+
+
+def tally(evidence: Iterable[Evidence], stories: StoryIndex) -> Tally:
+    """Add up the weights of the independent origins on each side, each origin's strongest source.
+
+    An origin whose copies were read both ways counts once on each side, and so cancels out.
+    Unclear sources say nothing and weigh nothing.
+    """
+    sides = by_stance(row for row in evidence if row.status == "ok")
+
+    def weigh(stance: Stance, *, reliable: bool = False) -> int:
+        rows = [row for row in sides[stance] if not reliable or row.rating in RELIABLE]
+        return independent_weight(rows, weight, stories)
+
+    return Tally(
+        supports=weigh("supports"),
+        refutes=weigh("refutes"),
+        mixed=weigh("mixed"),
+        reliable_supports=weigh("supports", reliable=True),
+        reliable_refutes=weigh("refutes", reliable=True),
+    )
+
+
+def agreeing_origins(evidence: Iterable[Evidence], stories: StoryIndex) -> int:
+    """Return how many independent, reliable sources hold the same definite stance, at most."""
+    sides = by_stance(row for row in evidence if row.status == "ok" and row.rating in RELIABLE)
+    return max(independent_weight(sides[stance], lambda _: 1, stories) for stance in DEFINITE)
+
+
+def decide(counted: Tally, config: VerdictsConfig, basis: Basis) -> Vote:
+    """Return the vote over a tally.
+
+    With S, R and M the weights for, against and mixed, T their sum and the margin (S - R)/T:
+
+    - `supports` if S is at least `min_weight`, above M, and the margin at least `min_margin`;
+      `refutes` likewise;
+    - else `mixed` if T is at least `min_weight` and either reliable sources of at least that
+      weight stand on both sides, or M has it and outweighs both;
+    - else `unclear`: the vote abstains.
+
+    The confidence score is |margin|·min(1, weight of the winning side/3), for mixed
+    min(1, (min(S, R) + M)/3), and 0 for unclear; high from 0.7, medium from 0.4, and below high
+    for the embedded engine. Every condition moves one way only as a weight grows, which
+    `is_settled` relies on.
+    """
+    total = counted.total
+    margin = (counted.supports - counted.refutes) / total if total else 0.0
+    stance: Stance
+    if _wins(counted.supports, counted.mixed, margin, config):
+        stance, score = "supports", margin * _volume(counted.supports)
+    elif _wins(counted.refutes, counted.mixed, -margin, config):
+        stance, score = "refutes", -margin * _volume(counted.refutes)
+    elif _in_conflict(counted, config) or _mostly_mixed(counted, config):
+        stance = "mixed"
+        score = _volume(min(counted.supports, counted.refutes) + counted.mixed)
+    else:
+        stance, score = "unclear", 0.0
+    if basis == "embedded":
+        score = min(score, _EMBEDDED_CAP)
+    return Vote(stance, margin, total / UNIT, confidence_of(score), round(score, 6))
+
+
+def confidence_of(score: float) -> Confidence:
+    """Return the word for a confidence score."""
+    if score >= _HIGH:
+        return "high"
+    return "medium" if score >= _MEDIUM else "low"
+
+
+def _wins(side: int, mixed: int, margin: float, config: VerdictsConfig) -> bool:
+    return side >= _least(config) and side > mixed and margin > 0.0 and margin >= config.min_margin
+
+
+def _in_conflict(counted: Tally, config: VerdictsConfig) -> bool:
+    return min(counted.reliable_supports, counted.reliable_refutes) >= _least(config)
+
+
+def _mostly_mixed(counted: Tally, config: VerdictsConfig) -> bool:
+    return counted.mixed >= max(_least(config), counted.supports, counted.refutes)
+
+
+def _least(config: VerdictsConfig) -> int:
+    return max(1, round(UNIT * config.min_weight))
+
+
+def _volume(side: int) -> float:
+    return min(1.0, side / (SATURATION * UNIT))
+
+
+# --- Completeness -------------------------------------------------------------------------------
+
+
+def is_settled(
+    counted: Tally, missing: Iterable[Rating], config: VerdictsConfig, basis: Basis
+) -> bool:
+    """Tell whether no source that is missing could change the vote's stance or confidence.
+
+    A missing source of a known rating adds at most that rating's full weight to one side, and
+    takes nothing away from any (origins.py). Each condition of `decide` is monotone along each
+    weight and linear or linear-fractional in what the missing sources add, so its extremes over
+    everything that they could have said lie where all say the same: nothing, supports, refutes,
+    or mixed. Two conditions join sides and are looked at apart: a conflict needs something on
+    both, and "mixed" must hold for one and the same reason throughout.
+    """
+    ratings = tuple(missing)
+    everything = _weight_of(ratings)
+    reliable = _weight_of(rating for rating in ratings if rating in RELIABLE)
+    corners = (
+        counted,
+        _with_support(counted, everything, reliable),
+        _with_refutation(counted, everything, reliable),
+        replace(counted, mixed=counted.mixed + everything),
+    )
+    votes = [decide(corner, config, basis) for corner in corners]
+    if len({(vote.stance, vote.confidence) for vote in votes}) > 1:
+        return False
+    if votes[0].stance == "mixed":
+        return _in_conflict(counted, config) or all(
+            _mostly_mixed(corner, config) for corner in corners
+        )
+    if votes[0].stance == "unclear":
+        both = _with_refutation(corners[1], everything, reliable)
+        return not _in_conflict(both, config)
+    return True
+
+
+def _weight_of(ratings: Iterable[Rating]) -> int:
+    return sum(round(UNIT * VOTE_WEIGHTS[rating]) for rating in ratings)
+
+
+def _with_support(counted: Tally, everything: int, reliable: int) -> Tally:
+    return replace(
+        counted,
+        supports=counted.supports + everything,
+        reliable_supports=counted.reliable_supports + reliable,
+    )
+
+
+def _with_refutation(counted: Tally, everything: int, reliable: int) -> Tally:
+    return replace(
+        counted,
+        refutes=counted.refutes + everything,
+        reliable_refutes=counted.reliable_refutes + reliable,
+    )
+
+
+# --- The verdict --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class CaseFile:
+    """Everything that was gathered on one claim."""
+
+    claim: Claim
+    queries: Sequence[Query] = ()
+    searches: Sequence[Search] = ()
+    hits: Sequence[SearchHit] = ()
+    evidence: Sequence[Evidence] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """A case after the vote, before the reasoner is asked for its words."""
+
+    case: CaseFile
+    rows: tuple[Evidence, ...]
+    """The bundle."""
+    vote: Vote
+    origins: int
+    """How many sources of the bundle are independent of each other."""
+    doubt: str | None
+    """Why the verdict is incomplete, None if it is not."""
+
+
+def form_opinion(
+    case: CaseFile, stories: StoryIndex, config: VerdictsConfig, *, basis: Basis
+) -> Opinion:
+    """Count the vote on a case and tell whether what is missing could change it."""
+    rows = bundle(case.evidence)
+    counted = tally(rows, stories)
+    doubt = _gaps(case)
+    unread = [row for row in case.evidence if row.status == "infra_error"]
+    if not is_settled(counted, (row.rating for row in unread), config, basis):
+        doubt = [*doubt, f"{_sources(len(unread))} could not be read ({_reasons(unread)})"]
+    return Opinion(
+        case=case,
+        rows=rows,
+        vote=decide(counted, config, basis),
+        origins=independent_weight(rows, lambda _: 1, stories),
+        doubt=f"{'; '.join(doubt)}. Check the claim again." if doubt else None,
+    )
+
+
+def conclude(
+    opinion: Opinion, draft: VerdictDraft | None, *, basis: Basis, outage: str | None = None
+) -> Verdict:
+    """Return the verdict on a case.
+
+    `draft` is the reasoner's verdict, None if it was not asked: because nothing was read, or
+    because the verdict is incomplete anyway. `outage` says that the reasoner failed: the verdict is
+    incomplete then, for it lacks its words. Without evidence and without failures the verdict is
+    complete, unclear and of low confidence.
+
+    `rank` is the claim's until `ranked` sorts the verdicts of a video.
+    """
+    case, vote = opinion.case, opinion.vote
+    reason = opinion.doubt or (f"The verdict could not be worded ({outage})" if outage else None)
+    complete = reason is None
+    sides = by_stance(row for row in case.evidence if row.status == "ok")
+    return Verdict(
+        claim_id=case.claim.claim_id,
+        video_id=case.claim.video_id,
+        rank=case.claim.rank,
+        status="complete" if complete else "incomplete",
+        evidence_status=_evidence_status(opinion),
+        reason=reason,
+        stance=vote.stance if complete else None,
+        confidence=vote.confidence if complete else None,
+        confidence_score=vote.score if complete else None,
+        summary=_summary(opinion, draft, reason),
+        vote_stance=vote.stance,
+        vote_margin=vote.margin,
+        reasoner_stance=draft.stance if draft else None,
+        disagreement=draft is not None and draft.stance != vote.stance,
+        evidence_quality=quality(opinion.rows),
+        supporting=len(sides["supports"]),
+        refuting=len(sides["refutes"]),
+        mixed=len(sides["mixed"]),
+        unclear=len(sides["unclear"]),
+        independent_origins=opinion.origins,
+        missing=_missing(case),
+        basis=basis,
+    )
+
+
+def ranked(verdicts: Iterable[Verdict], claims: Sequence[Claim]) -> tuple[Verdict, ...]:
+    """Rank a video's verdicts by the quality of their evidence, best first (Factible, 1.3.5).
+
+    Equal quality is ordered as the claims are.
+    """
+    places = {claim.claim_id: claim.rank for claim in claims}
+    ordered = sorted(
+        verdicts, key=lambda each: (-each.evidence_quality, places[each.claim_id], each.claim_id)
+    )
+    return tuple(
+        verdict.model_copy(update={"rank": rank}) for rank, verdict in enumerate(ordered, start=1)
+    )
+
+
+def _gaps(case: CaseFile) -> list[str]:
+    """Say what leaves it unknown which sources would have been read at all."""
+    gaps = []
+    unwritten = [query for query in case.queries if query.status == "infra_error"]
+    if unwritten:
+        gaps.append(f"The queries could not be written ({_reasons(unwritten)})")
+    if not case.queries:
+        gaps.append("No query has been written for the claim")
+    failed = [search for search in case.searches if search.status == "infra_error"]
+    if failed:
+        names = ", ".join(sorted({search.provider for search in failed}))
+        gaps.append(f"{_searches(len(failed))} of {names} failed ({_reasons(failed)})")
+    asked = {search.query_id for search in case.searches}
+    unasked = [
+        query for query in case.queries if query.status == "ok" and query.query_id not in asked
+    ]
+    if unasked:
+        gaps.append(f"No search provider was asked for {len(unasked)} of the claim's queries")
+    judged = {row.canonical_url for row in case.evidence}
+    unopened = {hit.canonical_url for hit in case.hits} - judged
+    if unopened:
+        gaps.append(f"{_sources(len(unopened))} among the search results have not been looked at")
+    return gaps
+
+
+def _evidence_status(opinion: Opinion) -> Literal["ok", "no_evidence", "infra_error"]:
+    if opinion.doubt:
+        return "infra_error"
+    return "ok" if opinion.rows else "no_evidence"
+
+
+def _summary(opinion: Opinion, draft: VerdictDraft | None, reason: str | None) -> str:
+    if reason is not None:
+        return f"There is no verdict yet. {reason}"
+    if draft is not None and draft.summary.strip():
+        return draft.summary.strip()
+    if not opinion.rows:
+        return "No source that was found speaks of the claim."
+    return f"{_sources(len(opinion.rows))} of {opinion.origins} independent origins were read."
+
+
+def _missing(case: CaseFile) -> int:
+    rows: list[Query | Search | Evidence] = [*case.queries, *case.searches, *case.evidence]
+    return sum(row.status == "infra_error" for row in rows)
+
+
+def _reasons(rows: Sequence[Query | Search | Evidence]) -> str:
+    shown = 3
+    distinct = list(dict.fromkeys((row.reason or "no reason given").rstrip(".") for row in rows))
+    more = [f"and {len(distinct) - shown} more reasons"] if len(distinct) > shown else []
+    return "; ".join([*distinct[:shown], *more])
+
+
+def _sources(count: int) -> str:
+    return "1 source" if count == 1 else f"{count} sources"
+
+
+def _searches(count: int) -> str:
+    return "1 search" if count == 1 else f"{count} searches"

@@ -1,0 +1,83 @@
+"""From drafts to claims."""
+
+from __future__ import annotations
+
+from factible_assets.config import ClaimsConfig
+from factible_assets.records import Claim
+from factible_assets.stages.claims import build_claims
+from factible_assets.stages.ports import ClaimDraft, ClaimDrafts
+from factible_assets.stages.transcript import from_cues
+from tests.stages.test_transcript import Said
+
+TRANSCRIPT, SEGMENTS = from_cues(
+    "v",
+    [Said("Sugar makes children hyperactive.", 3, 4), Said("Bats are blind, I read.", 10, 5)],
+    provider="file",
+)
+
+
+def build(*drafts: ClaimDraft, **knobs: float) -> tuple[Claim, ...]:
+    config = ClaimsConfig.model_validate(knobs)
+    return build_claims(ClaimDrafts("A thesis", drafts), TRANSCRIPT, SEGMENTS, config, basis="llm")
+
+
+def test_claims_come_most_important_first_and_numbered() -> None:
+    claims = build(
+        ClaimDraft("One", 0.2, 0.5), ClaimDraft("Two", 0.9, 0.5), ClaimDraft("Three", 0.9, 0.6)
+    )
+    assert [(claim.rank, claim.text) for claim in claims] == [(1, "Three"), (2, "Two"), (3, "One")]
+
+
+def test_one_wording_is_one_claim_and_the_more_important_draft_stays() -> None:
+    claims = build(
+        ClaimDraft("Bats are blind.", 0.2, 0.5), ClaimDraft(" bats  are BLIND", 0.8, 0.5)
+    )
+    assert [(claim.text, claim.importance) for claim in claims] == [("bats are BLIND", 0.8)]
+
+
+def test_scores_out_of_range_are_clamped_and_empty_drafts_left_out() -> None:
+    claims = build(
+        ClaimDraft("One", 7, -1), ClaimDraft("  ", 1, 1), ClaimDraft("Two", float("nan"), 0.5)
+    )
+    assert [(claim.importance, claim.extraction_confidence) for claim in claims] == [
+        (1, 0),
+        (0, 0.5),
+    ]
+
+
+def test_number_and_importance_are_limited() -> None:
+    drafts = [ClaimDraft(f"Claim {number}", number / 10, 0.5) for number in range(10)]
+    assert len(build(*drafts, max_claims=3)) == 3
+    assert min(claim.importance for claim in build(*drafts, min_importance=0.55)) == 0.6
+
+
+def test_a_claim_is_placed_and_timed() -> None:
+    (claim,) = build(ClaimDraft("bats are blind, one reads", 0.5, 0.5))
+    assert claim.char_start is not None
+    said = TRANSCRIPT.text[claim.char_start : claim.char_end]
+    assert "Bats are blind" in said
+    assert claim.start_seconds == SEGMENTS[1].start_seconds
+    assert claim.end_seconds is not None
+    assert 10 < claim.end_seconds < 15
+
+
+def test_offsets_that_a_reasoner_knows_are_taken_and_impossible_ones_are_not() -> None:
+    start = TRANSCRIPT.text.index("Bats")
+    known, wrong = (
+        build(ClaimDraft("Bats are blind", 0.5, 0.5, char_start=start, char_end=end))[0]
+        for end in (start + 23, 9_999)
+    )
+    assert (known.char_start, known.char_end) == (start, start + 23)
+    assert known.match_score is not None
+    assert known.match_score < 1
+    assert (wrong.char_start, wrong.char_end, wrong.match_score) == (start, start + 14, 1.0)
+
+
+def test_a_claim_that_was_not_said_has_neither_place_nor_time() -> None:
+    (claim,) = build(ClaimDraft("Quarterly GDP rose 4.5 %", 0.5, 0.5))
+    assert (claim.char_start, claim.match_score, claim.start_seconds) == (None, None, None)
+
+
+def test_an_id_depends_on_the_wording_and_not_on_the_order() -> None:
+    one, two = ClaimDraft("One", 0.2, 0.5), ClaimDraft("Two", 0.9, 0.5)
+    assert {c.claim_id for c in build(one, two)} == {c.claim_id for c in build(two, one)}

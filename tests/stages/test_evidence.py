@@ -1,0 +1,175 @@
+"""What is kept of a page, and which of a reasoner's words are believed."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from factible_assets.records import Stance
+from factible_assets.stages.evidence import (
+    check_words,
+    find_quote,
+    keep_relevant,
+    store_page,
+)
+from factible_assets.stages.ids import content_hash
+from factible_assets.stages.ports import EvidenceDraft
+from tests.stages.test_reliability import a_hit
+from tests.stages.world import Fetched
+
+PAGE = (
+    "The agency said: \u201cSea level rose by 21\u00a0cm since 1900\u201d \u2014 a rate that\n"
+    "has doubled.  Others don\u2019t agree with the ﬁgure."
+)
+
+
+@pytest.mark.parametrize(
+    ("offered", "found"),
+    [
+        ("a rate that\nhas doubled", "a rate that\nhas doubled"),
+        ("a rate that has doubled.", "a rate that\nhas doubled."),
+        ('"Sea level rose by 21 cm since 1900"', "Sea level rose by 21\u00a0cm since 1900"),
+        ('said: "Sea level rose by 21 cm', "said: \u201cSea level rose by 21\u00a0cm"),
+        ('since 1900" - a rate', "since 1900\u201d \u2014 a rate"),
+        ("\u2026Others don't agree with\u2026", "Others don\u2019t agree with"),
+    ],
+)
+def test_a_verbatim_quote_is_found_and_stored_in_the_page_s_own_characters(
+    offered: str, found: str
+) -> None:
+    place = find_quote(PAGE, offered)
+    assert place is not None
+    assert PAGE[slice(*place)] == found
+
+
+@pytest.mark.parametrize(
+    "offered",
+    [
+        "Sea level fell by 21 cm since 1900",
+        "sea level rose by 21 cm since 1900",
+        "a rate that has doubled ... Others don't agree",
+        "",
+        "the",
+        "   \u2026  ",
+    ],
+)
+def test_a_quote_that_does_not_stand_in_the_page_is_not_found(offered: str) -> None:
+    assert find_quote(PAGE, offered) is None
+
+
+signs = st.sampled_from("abcdefgé \n\t\u00a0\u201c\u201d\"'\u2019-\u2014\u00ad\u200b🙂")
+texts = st.text(signs, max_size=80)
+
+
+@given(texts, texts.map(lambda text: f"some words {text} and more words"), texts)
+def test_any_stretch_of_a_page_is_found_in_it(before: str, quote: str, after: str) -> None:
+    text = before + quote + after
+    place = find_quote(text, quote)
+    assert place is not None
+    assert text[slice(*place)] == quote
+    spaced = find_quote(text, " ".join(quote.split()))
+    assert spaced is not None
+
+
+@given(texts, texts)
+def test_a_place_always_lies_in_the_text(text: str, quote: str) -> None:
+    place = find_quote(text, quote)
+    if place is not None:
+        assert 0 <= place[0] < place[1] <= len(text)
+        kept = [character for character in quote if character.isalnum()]
+        assert [character for character in text[slice(*place)] if character.isalnum()] == kept
+
+
+def draft(stance: Stance, *quotes: str, summary: str = "A summary.") -> EvidenceDraft:
+    return EvidenceDraft(stance, 0.9, 0.8, summary, quotes)
+
+
+def test_the_first_quote_that_stands_in_the_page_is_kept_and_the_others_are_counted() -> None:
+    words = check_words(draft("supports", "nowhere in the page", "a rate that has doubled"), PAGE)
+    assert (words.stance, words.rejected) == ("supports", 1)
+    assert words.quote is not None
+    assert PAGE[slice(*words.quote)] == "a rate that\nhas doubled"
+
+
+def test_a_definite_stance_that_no_quote_shows_becomes_unclear() -> None:
+    words = check_words(draft("refutes", "nowhere in the page"), PAGE)
+    assert (words.stance, words.stance_confidence, words.quote, words.rejected) == (
+        "unclear",
+        0.0,
+        None,
+        1,
+    )
+    assert words.reason is not None
+    assert "refutes" in words.reason
+
+
+def test_an_unclear_stance_needs_no_quote() -> None:
+    words = check_words(draft("unclear"), PAGE)
+    assert (words.stance, words.stance_confidence, words.rejected, words.reason) == (
+        "unclear",
+        0.9,
+        0,
+        None,
+    )
+
+
+def test_a_summary_that_quotes_what_the_page_does_not_say_is_dropped_and_counted() -> None:
+    said = 'It says "a rate that has doubled," as others "do".'
+    invented = "It says \u201csea level will never rise again\u201d."
+    assert check_words(draft("unclear", summary=said), PAGE).summary == said
+    words = check_words(draft("unclear", summary=invented), PAGE)
+    assert (words.summary, words.rejected) == (None, 1)
+
+
+# --- Pages --------------------------------------------------------------------------------------
+
+
+def test_a_readable_page_is_stored_with_its_text_and_its_own_hash() -> None:
+    stored = store_page(
+        a_hit("https://a.example/x"), Fetched("u", text=PAGE), limit=9_999, topics=[]
+    )
+    assert stored.text is not None
+    assert stored.text.text == PAGE
+    assert stored.page.content_hash == content_hash(PAGE) == stored.text.content_hash
+    assert (stored.page.status, stored.page.domain) == ("ok", "a.example")
+
+
+@pytest.mark.parametrize(
+    ("fetched", "status"),
+    [
+        (Fetched("u", "unavailable", reason="gone"), "no_evidence"),
+        (Fetched("u", text=" \n"), "no_evidence"),
+        (Fetched("u", "outage", reason="reset"), "infra_error"),
+        (Fetched("u", "outage", text="half a page", reason="cut off"), "infra_error"),
+    ],
+)
+def test_a_page_without_text_says_why_and_an_outage_is_not_the_same(
+    fetched: Fetched, status: str
+) -> None:
+    stored = store_page(a_hit("https://a.example/x"), fetched, limit=9_999, topics=[])
+    assert (stored.page.status, stored.text) == (status, None)
+    assert stored.page.reason
+
+
+def test_a_page_under_the_limit_is_kept_whole() -> None:
+    assert keep_relevant(PAGE, len(PAGE), ["anything"]) == PAGE
+
+
+def test_of_a_long_page_the_parts_that_speak_of_the_topics_are_kept() -> None:
+    menu = "Home About Contact Subscribe\n" * 300
+    passage = "Glaciers in the Alps lost half of their volume.\n"
+    kept = keep_relevant(menu + passage + menu, 4_000, ["Alpine glaciers lost volume"])
+    assert passage in kept
+    assert "[…]" in kept
+    assert len(kept) <= 4_000
+
+
+@given(st.text(max_size=6_000), st.integers(1_000, 3_000))
+def test_what_is_kept_never_exceeds_the_limit_and_is_all_from_the_page(
+    text: str, limit: int
+) -> None:
+    kept = keep_relevant(text, limit, ["some words of a topic"])
+    assert len(kept) <= limit or kept == text
+    if "[…]" not in text:
+        assert all(part in text for part in kept.split("\n[…]\n"))

@@ -1,0 +1,320 @@
+"""How claims stream through the stages: order, sharing, failures, parts, cancellation."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import replace
+from datetime import date
+
+import pytest
+
+from factible_assets.config import EvidenceConfig, FactCheckConfig, SearchConfig
+from factible_assets.records import Claim
+from factible_assets.stages.flow import FlowResult, Known, check_claims, extract_claims
+from factible_assets.stages.ports import QueryDraft
+from factible_assets.stages.progress import ALL_STAGES, Stage
+from factible_assets.stages.transcript import from_text
+from tests.stages.world import VIDEO, Hit, World, make_claim, own_words, says
+
+CONFIG = FactCheckConfig()
+
+
+def furnished_world(
+    claims: int = 2, queries: int = 3, results: int = 3
+) -> tuple[World, list[Claim]]:
+    """Return claims that each have queries with results of their own, and one shared page."""
+    world = World(listed={"shared.example": "high"})
+    shared = "https://shared.example/all"
+    world.texts[shared] = ""
+    made = []
+    for number in range(claims):
+        claim = make_claim(f"claim {number}", rank=number + 1)
+        made.append(claim)
+        world.texts[shared] += says(claim.text, "supports")
+        drafts = []
+        for place in range(queries):
+            text = f"query {number}.{place}"
+            drafts.append(QueryDraft(text, "direct", 1))
+            hits = [Hit(1, "Shared", shared)] if place == 0 else []
+            for rank in range(results - len(hits)):
+                domain = f"site{number}{place}{rank}.example"
+                url = f"https://{domain}/page"
+                hits.append(Hit(rank + 2, f"Site {domain}", url, "A snippet of a few plain words."))
+                world.texts[url] = says(claim.text, "supports", filler=own_words(domain))
+                world.listed[domain] = "high"
+            world.results[text] = [hits]
+        world.queries[claim.text] = drafts
+    return world, made
+
+
+async def check(
+    world: World,
+    claims: list[Claim],
+    config: FactCheckConfig = CONFIG,
+    stages: tuple[Stage, ...] = ALL_STAGES,
+    known: Known | None = None,
+) -> FlowResult:
+    return await check_claims(VIDEO, claims, world.services(), config, stages=stages, known=known)
+
+
+async def test_every_claim_gets_its_rows_of_every_stage() -> None:
+    world, claims = furnished_world()
+    result = await check(world, claims)
+    assert {query.claim_id for query in result.queries} == {claim.claim_id for claim in claims}
+    assert len(result.searches) == 6
+    assert len(result.hits) == 18
+    assert [verdict.stance for verdict in result.verdicts] == ["supports", "supports"]
+    assert {row.status for row in result.evidence} == {"ok"}
+    assert sorted(verdict.rank for verdict in result.verdicts) == [1, 2]
+    assert set(result.timings) == set(ALL_STAGES) - {"reliability_ratings"} | {
+        "reliability_ratings"
+    }
+
+
+async def test_every_quote_stands_in_a_stored_text() -> None:
+    world, claims = furnished_world()
+    result = await check(world, claims)
+    texts = {text.content_hash: text.text for text in result.page_texts}
+    for row in result.evidence:
+        assert row.content_hash is not None
+        assert texts[row.content_hash][row.quote_start : row.quote_end] == row.quote
+
+
+async def test_a_page_that_several_claims_want_is_fetched_once_and_read_for_each() -> None:
+    world, claims = furnished_world()
+    world.delays = {"fetch": 0.01}
+    result = await check(world, claims)
+    shared = "https://shared.example/all"
+    assert world.asked["fetch", shared] == 1
+    assert world.asked["read", shared] == 2
+    assert sum(row.canonical_url == shared for row in result.evidence) == 2
+    assert sum(page.canonical_url == shared for page in result.pages) == 1
+
+
+async def test_a_domain_is_asked_for_its_age_once_however_many_hits_it_has() -> None:
+    world, claims = furnished_world(claims=3)
+    del world.listed["shared.example"]
+    world.delays = {"age": 0.01}
+    result = await check(world, claims)
+    assert world.asked["age", "shared.example"] == 1
+    assert len({rating.domain for rating in result.ratings}) == len(result.ratings)
+
+
+async def test_a_claim_does_not_wait_for_the_slowest_page_of_another() -> None:
+    world, claims = furnished_world()
+    slow = "https://site122.example/page"
+    assert slow in world.texts
+    world.delays = {f"fetch {slow}": 0.05}
+    await check(world, claims)
+    assert [verdict.claim_id for verdict in world.verdicts] == [
+        claims[0].claim_id,
+        claims[1].claim_id,
+    ]
+    world.verdicts.clear()
+    world.delays = {"fetch https://site022.example/page": 0.05}
+    await check(world, claims)
+    assert world.verdicts[0].claim_id == claims[1].claim_id
+
+
+async def test_streaming_all_stages_equals_running_them_one_after_another() -> None:
+    world, claims = furnished_world()
+    world.broken = {("search", "query 0.1"), ("fetch", "https://site110.example/page")}
+    del world.texts["https://site111.example/page"]
+    together = await check(world, claims)
+    known = Known()
+    parts: dict[Stage, FlowResult] = {}
+    for stage in ALL_STAGES:
+        part = parts[stage] = await check(world, claims, stages=(stage,), known=known)
+        known = replace(
+            known,
+            queries=part.queries or known.queries,
+            searches=part.searches or known.searches,
+            hits=part.hits or known.hits,
+            ratings=part.ratings or known.ratings,
+            evidence=part.evidence or known.evidence,
+            page_texts=part.page_texts or known.page_texts,
+        )
+    assert parts["queries"].queries == together.queries
+    assert parts["search_hits"].searches == together.searches
+    assert parts["search_hits"].hits == together.hits
+    assert parts["reliability_ratings"].ratings == together.ratings
+    assert parts["evidence"].evidence == together.evidence
+    assert parts["evidence"].pages == together.pages
+    assert parts["evidence"].page_texts == together.page_texts
+    assert parts["verdicts"].verdicts == together.verdicts
+    calls = [call for part in parts.values() for call in part.llm_calls]
+    assert sorted(calls, key=repr) == sorted(together.llm_calls, key=repr)
+
+
+async def test_a_stage_that_is_not_selected_is_neither_done_nor_returned() -> None:
+    world, claims = furnished_world()
+    result = await check(world, claims, stages=("queries",))
+    assert result == FlowResult(
+        queries=result.queries, llm_calls=result.llm_calls, timings=result.timings
+    )
+    assert result.queries
+    assert {kind for kind, _ in world.asked} == {"queries"}
+
+
+async def test_two_runs_over_the_same_answers_have_the_same_rows() -> None:
+    world, claims = furnished_world()
+    first = await check(world, claims)
+    world.delays = {"fetch https://site010.example/page": 0.02, "search query 0.0": 0.01}
+    second = await check(world, claims)
+    assert replace(first, timings={}) == replace(second, timings={})
+
+
+async def test_a_reasoner_that_fails_for_one_claim_loses_no_other() -> None:
+    world, claims = furnished_world()
+    world.broken = {("queries", "claim 0")}
+    result = await check(world, claims)
+    failed, good = (
+        next(verdict for verdict in result.verdicts if verdict.claim_id == claim.claim_id)
+        for claim in claims
+    )
+    assert good.status == "complete"
+    assert failed.status == "incomplete"
+    assert failed.stance is None
+    assert failed.reason is not None
+    assert "the model is overloaded" in failed.reason
+    assert [query.status for query in result.queries if query.claim_id == failed.claim_id] == [
+        "infra_error"
+    ]
+    assert any(call.claim_id == failed.claim_id for call in result.llm_calls)
+
+
+async def test_a_verdict_that_could_not_be_worded_is_incomplete_and_its_evidence_kept() -> None:
+    world, claims = furnished_world(claims=1)
+    world.broken = {("judge", "claim 0")}
+    result = await check(world, claims)
+    assert result.verdicts[0].status == "incomplete"
+    assert result.verdicts[0].evidence_status == "ok"
+    assert result.verdicts[0].vote_stance == "supports"
+    assert {row.status for row in result.evidence} == {"ok"}
+
+
+async def test_a_failed_search_makes_the_verdict_incomplete_and_names_the_provider() -> None:
+    world, claims = furnished_world(claims=1)
+    world.broken = {("search", "query 0.2")}
+    verdict = (await check(world, claims)).verdicts[0]
+    assert verdict.status == "incomplete"
+    assert verdict.reason is not None
+    assert "engine" in verdict.reason
+    assert "over quota" in verdict.reason
+
+
+async def test_a_reading_that_fails_is_missing_and_not_an_unclear_stance() -> None:
+    world, claims = furnished_world(claims=1)
+    world.broken = {("read", "https://shared.example/all")}
+    result = await check(world, claims)
+    row = next(row for row in result.evidence if row.domain == "shared.example")
+    assert row.status == "infra_error"
+    assert row.stance is None
+    assert row.page_id is not None
+
+
+async def test_a_page_that_is_gone_is_read_by_its_snippet_but_an_outage_is_not() -> None:
+    world, claims = furnished_world(claims=1)
+    gone, down = "https://site001.example/page", "https://site010.example/page"
+    del world.texts[gone]
+    world.broken = {("fetch", down)}
+    snippet = f"A snippet that speaks: {says('claim 0', 'refutes')}"
+    for pages in world.results.values():
+        pages[0] = [replace(hit, snippet=snippet) for hit in pages[0]]
+    result = await check(world, claims)
+    rows = {row.canonical_url: row for row in result.evidence}
+    assert (rows[gone].status, rows[gone].via, rows[gone].stance) == ("ok", "snippet", "refutes")
+    assert "claim 0=refutes" in (rows[gone].quote or "")
+    assert (rows[down].status, rows[down].via) == ("infra_error", None)
+    assert snippet in {text.text for text in result.page_texts}
+
+
+async def test_a_page_that_proves_too_young_or_the_video_itself_once_fetched_is_not_read() -> None:
+    world, claims = furnished_world(claims=1)
+    young, video = "https://site001.example/page", "https://site010.example/page"
+    world.dates[young] = date(2024, 5, 1)
+    world.redirects[video] = "https://www.youtube.com/watch?v=dQw4w9WgXcQ"
+    config = FactCheckConfig(search=SearchConfig(published_before=date(2024, 5, 1)))
+    rows = {row.canonical_url: row for row in (await check(world, claims, config)).evidence}
+    assert rows[young].status == rows[video].status == "skipped"
+    assert not world.asked["read", young]
+    assert not world.asked["read", video]
+
+
+async def test_a_claim_that_nothing_was_found_for_is_complete_and_unclear() -> None:
+    world = World()
+    result = await check(world, [make_claim("an unheard-of claim")])
+    verdict = result.verdicts[0]
+    assert (verdict.status, verdict.stance, verdict.confidence) == ("complete", "unclear", "low")
+    assert verdict.evidence_status == "no_evidence"
+    assert [query.text for query in result.queries] == ["an unheard-of claim"]
+
+
+async def test_enough_agreeing_origins_leave_the_stragglers_unread() -> None:
+    world, claims = furnished_world(claims=1)
+    world.delays = {"fetch https://site022.example/page": 5.0}
+    config = FactCheckConfig(evidence=EvidenceConfig(enough_origins=3))
+    started = time.perf_counter()
+    result = await check(world, claims, config)
+    assert time.perf_counter() - started < 2
+    left = [row for row in result.evidence if row.status == "skipped"]
+    assert "https://site022.example/page" in {row.canonical_url for row in left}
+    assert all(row.reason is not None and "already agreed" in row.reason for row in left)
+    assert result.verdicts[0].status == "complete"
+
+
+async def test_no_more_pages_are_fetched_at_once_than_configured() -> None:
+    world, claims = furnished_world(claims=2)
+    world.delays = {"fetch": 0.01}
+    one_by_one = FactCheckConfig(evidence=EvidenceConfig(concurrency=1))
+    started = time.perf_counter()
+    result = await check(world, claims, one_by_one)
+    assert time.perf_counter() - started >= 0.01 * len(result.pages)
+
+
+async def test_cancelling_a_run_leaves_no_task_behind() -> None:
+    world, claims = furnished_world()
+    world.delays = {"fetch": 5.0, "age": 5.0}
+    before = asyncio.all_tasks()
+    running = asyncio.create_task(check(world, claims))
+    await asyncio.sleep(0.05)
+    assert asyncio.all_tasks() - before - {running}
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert asyncio.all_tasks() == before
+
+
+async def test_progress_is_told_for_every_piece_of_work() -> None:
+    world, claims = furnished_world(claims=1)
+    await check(world, claims)
+    assert world.steps.count(("queries", "claim 0")) == 1
+    assert world.steps.count(("search_hits", "claim 0")) == 3
+    assert world.steps.count(("evidence", "claim 0")) == 9
+
+
+async def test_five_claims_take_a_small_part_of_the_time_of_one_step_after_another() -> None:
+    world, claims = furnished_world(claims=5)
+    delays = {
+        "queries": 0.02,
+        "search": 0.01,
+        "age": 0.005,
+        "fetch": 0.02,
+        "read": 0.02,
+        "judge": 0.02,
+    }
+    world.delays = delays
+    started = time.perf_counter()
+    await check(world, claims, FactCheckConfig(search=SearchConfig(max_results=3)))
+    taken = time.perf_counter() - started
+    in_sequence = sum(delays[kind] * count for (kind, _), count in world.asked.items())
+    assert taken < in_sequence / 5
+
+
+async def test_claims_are_extracted_placed_and_ranked() -> None:
+    world = World()
+    transcript = from_text(VIDEO.video_id, "Cats purr. Dogs bark.", provider="file")
+    found = await extract_claims(VIDEO, transcript, (), world.services(), CONFIG)
+    assert [claim.text for claim in found.claims] == ["Cats purr", "Dogs bark"]
+    assert [(claim.char_start, claim.char_end) for claim in found.claims] == [(0, 9), (11, 20)]

@@ -1,0 +1,62 @@
+"""Work that several ask for and that is done once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+
+import pytest
+
+from factible_assets.stages.once import Once
+
+
+async def test_work_is_done_once_for_all_who_ask_at_once_and_later() -> None:
+    done: Counter[str] = Counter()
+
+    async def work(key: str) -> str:
+        done[key] += 1
+        await asyncio.sleep(0.01)
+        return key.upper()
+
+    once = Once(work)
+    assert await asyncio.gather(*(once.get(key) for key in "aab")) == ["A", "A", "B"]
+    assert await once.get("a") == "A"
+    assert done == {"a": 1, "b": 1}
+
+
+async def test_work_goes_on_while_anyone_waits_and_stops_with_the_last() -> None:
+    ended: list[str] = []
+
+    async def work(key: str) -> str:
+        try:
+            await asyncio.sleep(0.05)
+        except asyncio.CancelledError:
+            ended.append("cancelled")
+            raise
+        ended.append("finished")
+        return key
+
+    once = Once(work)
+    first, second = (asyncio.create_task(once.get("a")) for _ in range(2))
+    await asyncio.sleep(0.01)
+    first.cancel()
+    assert await second == "a"
+    assert ended == ["finished"]
+
+    alone = asyncio.create_task(once.get("b"))
+    await asyncio.sleep(0.01)
+    alone.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await alone
+    assert ended == ["finished", "cancelled"]
+    assert await once.get("b") == "b"
+
+
+async def test_a_failure_reaches_everyone_who_waits() -> None:
+    async def work(key: str) -> str:
+        await asyncio.sleep(0)
+        raise LookupError(key)
+
+    once = Once(work)
+    results = await asyncio.gather(once.get("a"), once.get("a"), return_exceptions=True)
+    assert [type(result) for result in results] == [LookupError, LookupError]

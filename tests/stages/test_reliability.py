@@ -1,0 +1,198 @@
+"""How a domain's rating comes about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from factible_assets.records import Rating, SearchHit
+from factible_assets.stages.reliability import (
+    LISTED_SCORES,
+    RATING_ORDER,
+    RatingBook,
+    institution_of,
+    rate,
+    rate_domains,
+)
+from factible_assets.stages.urls import canonical_url, host_of, registrable_domain
+from tests.stages.world import Age, Listed, Registry, World
+
+
+@dataclass(frozen=True)
+class Sets:
+    """Rating sets in order of precedence: (set, domain, rating)."""
+
+    entries: tuple[tuple[str, str, Rating], ...]
+
+    def lookup(self, domain: str) -> Sequence[Listed]:
+        return [
+            Listed(name, listed, rating)
+            for name, listed, rating in self.entries
+            if listed == domain
+        ]
+
+
+NOTHING = Sets(())
+
+
+def a_hit(url: str) -> SearchHit:
+    return SearchHit(
+        hit_id=url,
+        query_id="q",
+        claim_id="c",
+        video_id="v",
+        provider="engine",
+        page=1,
+        rank=1,
+        title="",
+        url=url,
+        canonical_url=canonical_url(url),
+        domain=registrable_domain(host_of(url)),
+        snippet="",
+    )
+
+
+@pytest.mark.parametrize(
+    ("rating", "score"), [("high", 0.85), ("medium", 0.60), ("low", 0.30), ("very_low", 0.15)]
+)
+def test_a_listed_domain_has_its_listed_score(rating: Rating, score: float) -> None:
+    row = rate("v", "news.example", Sets((("set", "news.example", rating),)), Age("ok", 50))
+    assert (row.rating, row.score, row.datasets, row.listed_as) == (rating, score, ("set",), None)
+
+
+def test_the_host_s_own_listing_comes_before_its_parent_s() -> None:
+    sets = Sets((("set", "news.example", "high"), ("set", "blogs.news.example", "low")))
+    assert rate("v", "blogs.news.example", sets).rating == "low"
+    parent = rate("v", "sport.news.example", sets)
+    assert (parent.rating, parent.listed_as) == ("high", "news.example")
+
+
+def test_a_platform_s_listing_holds_for_its_tenants() -> None:
+    row = rate("v", "name.blogspot.com", Sets((("set", "blogspot.com", "low"),)))
+    assert (row.rating, row.listed_as) == ("low", "blogspot.com")
+
+
+def test_the_first_set_decides_and_conflict_is_recorded() -> None:
+    sets = Sets(
+        (
+            ("first", "a.example", "high"),
+            ("second", "a.example", "low"),
+            ("third", "a.example", "high"),
+        )
+    )
+    row = rate("v", "a.example", sets)
+    assert (row.rating, row.datasets) == ("high", ("first", "second", "third"))
+    assert "second disagrees and says low" in row.reasons[1]
+    assert "third agrees" in row.reasons[2]
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "nasa.gov",
+        "climate.nasa.gov",
+        "mit.edu",
+        "who.int",
+        "army.mil",
+        "health.gov.uk",
+        "www.gov.uk",
+        "ox.ac.uk",
+        "england.nhs.uk",
+        "mscbs.gob.es",
+        "sante.gouv.fr",
+        "anu.edu.au",
+        "mhlw.go.jp",
+        "stats.govt.nz",
+        "bmi.gv.at",
+        "canada.gc.ca",
+        "presidencia.gub.uy",
+        "tsinghua.edu.cn",
+    ],
+)
+def test_institutional_names_are_held_to_be_highly_reliable(host: str) -> None:
+    row = rate("v", host, NOTHING, Age("ok", 0.1))
+    assert (row.rating, row.score) == ("high", 0.90)
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "go.com",
+        "gov.example",
+        "mygov.com",
+        "edu.com",
+        "comune.go.it",
+        "gov.uk.com",
+        "int.ru",
+    ],
+)
+def test_names_that_only_look_institutional_are_not(host: str) -> None:
+    assert institution_of(host) is None
+
+
+def test_a_listing_comes_before_the_institutional_suffix() -> None:
+    assert rate("v", "odd.gov", Sets((("set", "odd.gov", "low"),))).rating == "low"
+
+
+@pytest.mark.parametrize(
+    ("years", "score"), [(30, 0.55), (10, 0.55), (9.9, 0.5), (1, 0.5), (0.5, 0.35), (None, 0.5)]
+)
+def test_age_moves_an_unlisted_domain_s_score(years: float | None, score: float) -> None:
+    age = Age("ok", years) if years is not None else Age()
+    assert rate("v", "a.example", NOTHING, age).score == pytest.approx(score)
+
+
+@given(st.floats(0, 200))
+def test_age_alone_never_makes_a_domain_better_than_unknown(years: float) -> None:
+    row = rate("v", "a.example", NOTHING, Age("ok", years))
+    assert row.rating == "unknown"
+    assert LISTED_SCORES["low"] < row.score < LISTED_SCORES["medium"]
+
+
+def test_a_registry_that_fails_is_recorded_and_changes_no_rating() -> None:
+    row = rate("v", "a.example", NOTHING, Age("outage", reason="timed out"))
+    assert (row.status, row.rating, row.score) == ("infra_error", "unknown", 0.5)
+    assert any("timed out" in reason for reason in row.reasons)
+
+
+def test_ratings_from_best_to_worst_are_in_the_order_of_their_scores() -> None:
+    by_order = sorted(RATING_ORDER, key=lambda rating: RATING_ORDER[rating])
+    assert by_order == sorted(LISTED_SCORES, key=lambda rating: LISTED_SCORES[rating])
+
+
+async def test_each_registered_domain_is_asked_for_its_age_once() -> None:
+    world = World(delays={"age": 0.005})
+    hits = [a_hit(f"https://{host}.example/{path}") for host in ("a", "x.a", "b") for path in "12"]
+    rows = await rate_domains("v", hits, NOTHING, Registry(world))
+    assert [row.domain for row in rows] == ["a.example", "b.example"]
+    assert set(world.asked.values()) == {1}
+
+
+async def test_listed_and_institutional_domains_are_not_asked_for_their_age() -> None:
+    world = World()
+    hits = [a_hit("https://news.example/"), a_hit("https://nasa.gov/")]
+    await rate_domains("v", hits, Sets((("set", "news.example", "high"),)), Registry(world))
+    assert not world.asked
+
+
+async def test_a_hit_has_its_host_s_rating_if_that_is_listed_by_itself() -> None:
+    sets = Sets((("set", "news.example", "high"), ("set", "blogs.news.example", "low")))
+    book = RatingBook("v", sets, Registry(World()))
+    blog, news = a_hit("https://www.blogs.news.example/a"), a_hit("https://news.example/b")
+    await book.rate_hits([blog, news])
+    assert (book.of(blog).rating, book.of(news).rating) == ("low", "high")
+    assert [row.domain for row in book.ratings([blog])] == ["blogs.news.example", "news.example"]
+
+
+async def test_known_ratings_are_not_made_again() -> None:
+    world = World(years={"a.example": 20})
+    hit = a_hit("https://a.example/")
+    first = await rate_domains("v", [hit], NOTHING, Registry(world))
+    book = RatingBook("v", NOTHING, Registry(world), first)
+    await book.rate_hits([hit])
+    assert book.of(hit) == first[0]
+    assert sum(world.asked.values()) == 1

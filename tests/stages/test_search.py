@@ -1,0 +1,287 @@
+"""Asking providers, and choosing what is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from factible_assets.config import QueriesConfig, SearchConfig
+from factible_assets.records import Query, Rating, ReliabilityRating, SearchHit, Video
+from factible_assets.stages.ports import QueryDraft
+from factible_assets.stages.queries import build_queries
+from factible_assets.stages.reliability import LISTED_SCORES, RATING_ORDER, RatingBook
+from factible_assets.stages.search import Gathered, Selection, gather_hits, select_hits
+from tests.stages.world import VIDEO, Answer, Directory, Hit, Registry, World, make_claim
+
+CLAIM = make_claim("a claim")
+QUERIES = build_queries(
+    CLAIM,
+    [QueryDraft(f"q{number}", "direct", 1) for number in range(3)],
+    QueriesConfig(),
+    basis="llm",
+)
+
+
+def hits_of(*names: str) -> list[Hit]:
+    return [Hit(rank, name, f"https://{name}.example/") for rank, name in enumerate(names, 1)]
+
+
+async def gather(world: World, **knobs: object) -> Gathered:
+    services = world.services()
+    book = RatingBook(VIDEO.video_id, Directory(world), Registry(world))
+    return await gather_hits(
+        QUERIES[0], services.searcher, book, SearchConfig.model_validate(knobs)
+    )
+
+
+async def test_twice_the_limit_is_asked_for_and_one_page_is_enough_if_it_is_good() -> None:
+    world = World(results={"q0": [hits_of(*"abcdefgh"), hits_of("z")]})
+    found = await gather(world, max_results=3)
+    assert [hit.title for hit in found.hits] == list("abcdef")
+    assert [(search.page, search.hit_count, search.status) for search in found.searches] == [
+        (1, 6, "ok")
+    ]
+
+
+async def test_the_next_page_is_asked_for_when_more_than_half_is_poor() -> None:
+    world = World(results={"q0": [hits_of(*"abcd"), hits_of(*"ef")]})
+    world.listed = {f"{name}.example": "low" for name in "abc"}
+    found = await gather(world, max_results=2)
+    assert [(hit.title, hit.page, hit.rank) for hit in found.hits] == [
+        ("a", 1, 1),
+        ("b", 1, 2),
+        ("c", 1, 3),
+        ("d", 1, 4),
+        ("e", 2, 5),
+        ("f", 2, 6),
+    ]
+    assert world.asked["search", "q0"] == 1
+    assert world.asked["search", "q0 #2"] == 1
+
+
+async def test_exactly_half_being_poor_is_good_enough() -> None:
+    world = World(results={"q0": [hits_of(*"abcd"), hits_of("e")]})
+    world.listed = {f"{name}.example": "low" for name in "ab"}
+    assert len((await gather(world, max_results=2)).searches) == 1
+
+
+async def test_a_stricter_minimum_makes_unknown_sources_poor() -> None:
+    world = World(results={"q0": [hits_of(*"ab"), hits_of("c")]})
+    assert len((await gather(world, max_results=2, minimum_rating="medium")).searches) == 2
+
+
+async def test_a_failed_search_is_a_row_and_no_answer_is_another() -> None:
+    failed = await gather(World(broken={("search", "q0")}))
+    assert [(row.status, row.reason) for row in failed.searches] == [
+        ("infra_error", "the engine is over quota")
+    ]
+    empty = await gather(World())
+    assert [(row.status, row.hit_count) for row in empty.searches] == [("no_evidence", 0)]
+
+
+async def test_the_date_limit_is_passed_on() -> None:
+    world = World()
+    await gather(world, published_before=date(2020, 1, 1))
+    assert world.before == [date(2020, 1, 1)]
+
+
+@dataclass(frozen=True)
+class TwoEngines:
+    async def search(
+        self, query: str, *, limit: int, page: int = 1, before: date | None = None
+    ) -> Sequence[Answer]:
+        return [
+            Answer(
+                "one", hits=[Hit(1, "A", "https://a.example/x"), Hit(2, "B", "https://b.example")]
+            ),
+            Answer("two", hits=[Hit(1, "B!", "http://www.b.example/?utm_source=two", "Of B.")]),
+            Answer("three", "outage", "wrong key"),
+        ]
+
+
+async def test_hits_of_several_providers_are_merged_and_say_where_they_came_from() -> None:
+    book = RatingBook("v", Directory(World()), Registry(World()))
+    found = await gather_hits(QUERIES[0], TwoEngines(), book, SearchConfig())
+    assert [(hit.canonical_url, hit.provider, hit.rank) for hit in found.hits] == [
+        ("https://a.example/x", "one", 1),
+        ("https://b.example/", "two+one", 1),
+    ]
+    assert found.hits[1].snippet == "Of B."
+    assert [(row.provider, row.status) for row in found.searches] == [
+        ("one", "ok"),
+        ("two", "ok"),
+        ("three", "infra_error"),
+    ]
+
+
+async def test_a_result_that_is_no_web_address_is_kept_and_not_read() -> None:
+    world = World(results={"q0": [[Hit(1, "Odd", "javascript:alert(1)"), *hits_of("a")]]})
+    found = await gather(world)
+    assert {hit.title for hit in found.hits} == {"Odd", "a"}
+    assert not world.asked["age", ""]
+    book = RatingBook("v", Directory(world), Registry(world))
+    await book.rate_hits(found.hits)
+    choice = select_hits(VIDEO, QUERIES, found.hits, book, SearchConfig())
+    assert [(each.candidate.hit.title, each.reason) for each in choice.skipped] == [
+        ("Odd", "It is no web address.")
+    ]
+
+
+# --- Choosing -----------------------------------------------------------------------------------
+
+
+class Rated:
+    """Ratings by the first letters of a host: high-1.example, low-2.example."""
+
+    def of(self, hit: SearchHit) -> ReliabilityRating:
+        named = [each for each in RATING_ORDER if hit.domain.startswith(each)]
+        rating: Rating = named[0] if named else "unknown"
+        return ReliabilityRating(
+            video_id="v",
+            domain=hit.domain,
+            rating=rating,
+            score=LISTED_SCORES[rating],
+            source_class="unknown",
+            reasons=(),
+        )
+
+
+def row_of(query: Query, rank: int, host: str, path: str = "", **changes: object) -> SearchHit:
+    hit = SearchHit(
+        hit_id=f"{query.query_id}-{host}-{path}",
+        query_id=query.query_id,
+        claim_id=CLAIM.claim_id,
+        video_id=VIDEO.video_id,
+        provider="engine",
+        page=1,
+        rank=rank,
+        title=host,
+        url=f"https://{host}/{path}",
+        canonical_url=f"https://{host}/{path}",
+        domain=host,
+        snippet="",
+    )
+    return hit.model_copy(update=changes)
+
+
+def choose(*hits: SearchHit, video: Video = VIDEO, **knobs: object) -> Selection:
+    return select_hits(video, QUERIES, hits, Rated(), SearchConfig.model_validate(knobs))
+
+
+def chosen(selection: Selection) -> list[str]:
+    return [each.hit.domain.removesuffix(".example") for each in selection.chosen]
+
+
+def test_the_best_rated_are_read_first_and_then_in_the_provider_s_order() -> None:
+    hosts = ["unknown-1", "low-1", "medium-1", "high-1", "high-2", "unknown-2"]
+    hits = [row_of(QUERIES[0], rank, f"{host}.example") for rank, host in enumerate(hosts, 1)]
+    assert chosen(choose(*hits, max_results=4)) == ["high-1", "high-2", "medium-1", "unknown-1"]
+
+
+def test_sources_below_the_minimum_are_read_only_to_meet_the_guarantee() -> None:
+    hits = [row_of(QUERIES[0], rank, f"low-{rank}.example") for rank in range(1, 7)]
+    assert chosen(choose(*hits, max_results=4)) == ["low-1", "low-2"]
+    assert chosen(choose(*hits, max_results=1)) == ["low-1"]
+    good = row_of(QUERIES[0], 9, "high-1.example")
+    assert chosen(choose(*hits, good, max_results=4)) == ["high-1", "low-1"]
+    assert chosen(choose(*hits, good, max_results=3)) == ["high-1"]
+
+
+def test_a_url_is_read_once_per_claim_and_leaves_room_for_another() -> None:
+    shared = [row_of(query, 1, "high-1.example") for query in QUERIES]
+    others = [row_of(query, 2, f"high-{place}.example") for place, query in enumerate(QUERIES, 2)]
+    selection = choose(*shared, *others, max_results=1)
+    assert chosen(selection) == ["high-1", "high-3", "high-4"]
+    assert selection.chosen[0].query == QUERIES[0]
+    assert [each.candidate.hit.domain for each in selection.skipped] == ["high-2.example"]
+
+
+@pytest.mark.parametrize(
+    ("hit", "reason"),
+    [
+        (row_of(QUERIES[0], 1, "youtube.com", "watch?v=dQw4w9WgXcQ"), "the video itself"),
+        (row_of(QUERIES[0], 1, "youtu.be", "dQw4w9WgXcQ?t=3"), "the video itself"),
+        (row_of(QUERIES[0], 1, "scripts.example", "t/dQw4w9WgXcQ"), "the video itself"),
+        (
+            row_of(QUERIES[0], 1, "vimeo.com", "123456789", title="TEN BELIEFS - YouTube"),
+            "a re-upload",
+        ),
+        (row_of(QUERIES[0], 1, "a.example", "files/table.XLSX"), "type xlsx"),
+        (row_of(QUERIES[0], 1, "a.example", "clip.mp4"), "type mp4"),
+        (row_of(QUERIES[0], 1, "a.example", published_on=date(2021, 1, 1)), "published on"),
+    ],
+)
+def test_what_is_no_evidence_is_left_out_and_says_why(hit: SearchHit, reason: str) -> None:
+    selection = choose(hit, published_before=date(2021, 1, 1))
+    assert not selection.chosen
+    assert reason in selection.skipped[0].reason
+
+
+@pytest.mark.parametrize(
+    "hit",
+    [
+        row_of(QUERIES[0], 1, "youtube.com", "watch?v=aaaaaaaaaaa", title="Another talk"),
+        row_of(QUERIES[0], 1, "news.example", title="Ten beliefs"),
+        row_of(QUERIES[0], 1, "a.example", "paper.pdf"),
+        row_of(QUERIES[0], 1, "a.example", published_on=date(2020, 12, 31)),
+        row_of(QUERIES[0], 1, "a.example", published_on=None),
+    ],
+)
+def test_what_only_looks_like_it_is_read(hit: SearchHit) -> None:
+    assert choose(hit, published_before=date(2021, 1, 1)).chosen
+
+
+def test_the_video_s_own_url_on_any_site_is_the_video_itself() -> None:
+    video = Video(video_id="talk", title="", url="http://www.talks.example/v/7/")
+    assert not choose(row_of(QUERIES[0], 1, "talks.example", "v/7"), video=video).chosen
+
+
+hit_lists = st.lists(
+    st.tuples(
+        st.integers(0, 2),
+        st.integers(1, 9),
+        st.sampled_from(["high", "medium", "unknown", "low", "very_low"]),
+        st.integers(0, 5),
+    ),
+    max_size=25,
+)
+minimums: st.SearchStrategy[Rating] = st.sampled_from(["medium", "unknown", "low"])
+
+
+@given(hit_lists, st.integers(1, 4), minimums)
+def test_every_url_found_is_either_read_or_skipped(
+    drawn: list[tuple[int, int, str, int]], limit: int, minimum: Rating
+) -> None:
+    unique = {
+        (query, host): row_of(QUERIES[query], rank, f"{rating}-{host}.example")
+        for query, rank, rating, host in drawn
+    }
+    hits = list(unique.values())
+    selection = choose(*hits, max_results=limit, minimum_rating=minimum)
+    read = {each.hit.canonical_url for each in selection.chosen}
+    skipped = {each.candidate.hit.canonical_url for each in selection.skipped}
+    assert read | skipped == {hit.canonical_url for hit in hits}
+    assert not read & skipped
+    assert len(read) == len(selection.chosen) <= limit * len(QUERIES)
+
+
+@given(hit_lists, st.integers(1, 4), minimums, st.integers(0, 2))
+def test_a_query_that_brings_nothing_takes_no_page_from_the_others(
+    drawn: list[tuple[int, int, str, int]], limit: int, minimum: Rating, failed: int
+) -> None:
+    hits = [
+        row_of(QUERIES[query], rank, f"{rating}-{host}.example")
+        for query, rank, rating, host in drawn
+    ]
+    left = [hit for hit in hits if hit.query_id != QUERIES[failed].query_id]
+    knobs: dict[str, Any] = {"max_results": limit, "minimum_rating": minimum}
+    whole, part = (
+        {each.hit.canonical_url for each in choose(*rows, **knobs).chosen} for rows in (hits, left)
+    )
+    assert part <= whole

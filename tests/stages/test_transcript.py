@@ -1,0 +1,112 @@
+"""Transcripts: one stored text, raw offsets, and seconds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from factible_assets.stages.transcript import (
+    Clock,
+    CueTimeError,
+    EmptyTranscriptError,
+    from_cues,
+    from_text,
+    storable,
+)
+
+
+@dataclass(frozen=True)
+class Said:
+    text: str
+    start_seconds: float = 0.0
+    duration_seconds: float = 1.0
+
+
+def test_cues_are_joined_by_one_space_with_their_inner_white_space_collapsed() -> None:
+    transcript, segments = from_cues(
+        "v", [Said("The\u00a0\nfirst "), Said(" second\tone", 2)], provider="file"
+    )
+    assert transcript.text == "The first second one"
+    assert [(segment.char_start, segment.char_end) for segment in segments] == [(0, 9), (10, 20)]
+
+
+cues = st.lists(
+    st.builds(
+        Said,
+        st.text(max_size=12),
+        st.floats(0, 1e4, allow_nan=False),
+        st.floats(0, 10, allow_nan=False),
+    ),
+    max_size=12,
+)
+
+
+@given(cues)
+def test_every_segment_s_offsets_give_its_own_words(said: list[Said]) -> None:
+    try:
+        transcript, segments = from_cues("v", said, provider="file")
+    except EmptyTranscriptError:
+        assert not any(cue.text.split() for cue in said)
+        return
+    spoken = sorted((cue for cue in said if cue.text.split()), key=lambda cue: cue.start_seconds)
+    assert len(segments) == len(spoken)
+    for segment, cue in zip(segments, spoken, strict=True):
+        own = transcript.text[segment.char_start : segment.char_end]
+        assert own == " ".join(storable(cue.text).split())
+        assert segment.start_seconds == cue.start_seconds
+
+
+def test_a_transcript_without_words_is_refused_with_a_sentence() -> None:
+    with pytest.raises(EmptyTranscriptError, match="'v' has no words"):
+        from_cues("v", [Said(" \n")], provider="file")
+    with pytest.raises(EmptyTranscriptError):
+        from_text("v", " ", provider="file")
+
+
+@pytest.mark.parametrize("start", [-1.0, float("nan"), float("inf")])
+def test_an_impossible_time_is_refused_and_its_cue_named(start: float) -> None:
+    with pytest.raises(CueTimeError, match="Cue 2"):
+        from_cues("v", [Said("a"), Said("b", start)], provider="file")
+
+
+def test_a_plain_text_is_stored_as_it_is_but_for_what_no_database_stores() -> None:
+    assert from_text("v", "A  b\n\x00\ud800é", provider="file").text == "A  b\n\ufffd\ufffdé"
+
+
+def test_a_character_s_second_is_found_by_its_caption() -> None:
+    _, segments = from_cues(
+        "v", [Said("0123456789", 10, 5), Said("0123456789", 20, 4)], provider="file"
+    )
+    clock = Clock.of(segments[::-1])
+    assert [clock.start_at(position) for position in (0, 9, 10, 11, 99)] == [10, 10, 10, 20, 20]
+    assert clock.second_at(0) == 10
+    assert clock.second_at(5) == 12.5
+    assert clock.second_at(10) == 15
+    assert clock.second_at(11 + 5) == 22
+    assert clock.second_at(99) == 24
+
+
+def test_a_caption_that_overlaps_the_next_counts_until_the_next_begins() -> None:
+    _, segments = from_cues("v", [Said("0123456789", 0, 9), Said("x", 4)], provider="file")
+    assert Clock.of(segments).second_at(10) == 4
+
+
+def test_an_untimed_transcript_has_no_seconds() -> None:
+    assert Clock.of(()).start_at(3) is None
+    assert Clock.of(()).second_at(3) is None
+
+
+@given(cues, st.integers(0, 200), st.integers(0, 200))
+def test_later_characters_are_never_said_earlier(said: list[Said], one: int, other: int) -> None:
+    try:
+        _, segments = from_cues("v", said, provider="file")
+    except EmptyTranscriptError:
+        return
+    clock = Clock.of(segments)
+    first, second = clock.second_at(min(one, other)), clock.second_at(max(one, other))
+    assert first is not None
+    assert second is not None
+    assert first <= second + 1e-9

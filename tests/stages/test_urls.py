@@ -1,0 +1,192 @@
+"""Canonical URLs, registrable domains and video references."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from factible_assets.stages.urls import (
+    UnusableUrlError,
+    VideoReference,
+    canonical_url,
+    host_and_parents,
+    host_of,
+    is_fictional,
+    is_video_platform,
+    mentions_video_id,
+    public_suffix,
+    registrable_domain,
+    video_reference,
+)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("http://news.example/a", "https://news.example/a"),
+        ("https://News.EXAMPLE/a", "https://news.example/a"),
+        ("https://www.news.example/a", "https://news.example/a"),
+        ("https://news.example:443/a", "https://news.example/a"),
+        ("http://news.example:80/a", "https://news.example/a"),
+        ("https://news.example/a/", "https://news.example/a"),
+        ("https://news.example", "https://news.example/"),
+        ("https://news.example/a#part", "https://news.example/a"),
+        ("https://news.example./a", "https://news.example/a"),
+        ("https://me:secret@news.example/a", "https://news.example/a"),
+        ("https://news.example/a?utm_source=x&fbclid=y&gclid=z", "https://news.example/a"),
+        ("https://news.example/a?b=2&a=1", "https://news.example/a?a=1&b=2"),
+        ("https://news.example/%7Ea", "https://news.example/~a"),
+        ("https://news.example/%c3%a4", "https://news.example/ä"),
+        ("https://news.example/b/../a", "https://news.example/a"),
+        ("https://m.news.example/a", "https://news.example/a"),
+        ("https://amp.news.example/a/amp/", "https://news.example/a"),
+        ("https://news.example/a?amp=1", "https://news.example/a"),
+        ("https://en.m.wikipedia.org/wiki/Cat", "https://en.wikipedia.org/wiki/Cat"),
+        ("https://bücher.example/a", "https://xn--bcher-kva.example/a"),
+        (" https://news.example/a\n", "https://news.example/a"),
+    ],
+)
+def test_two_addresses_of_one_page_have_one_canonical_url(one: str, other: str) -> None:
+    assert canonical_url(one) == canonical_url(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("https://news.example/a", "https://news.example/A"),
+        ("https://news.example/a?id=1", "https://news.example/a?id=2"),
+        ("https://de.wikipedia.org/wiki/A", "https://en.wikipedia.org/wiki/A"),
+        ("https://news.example:8080/a", "https://news.example/a"),
+        ("https://m.example/a", "https://example/a"),
+        ("https://news.example/amp", "https://news.example/"),
+        ("https://news.example/a%2Fb", "https://news.example/a/b"),
+        ("https://one.github.io/a", "https://two.github.io/a"),
+    ],
+)
+def test_different_pages_keep_different_canonical_urls(one: str, other: str) -> None:
+    assert canonical_url(one) != canonical_url(other)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "no address",
+        "ftp://news.example/a",
+        "javascript:alert(1)",
+        "file:///etc/hosts",
+        "https://",
+        "https:///a",
+        "https://a b.example/",
+        "https://news.example:port/",
+        "https://[::1/",
+        "https://exa<mple.example/",
+        "https://a..example/",
+    ],
+)
+def test_what_is_no_web_address_is_refused_by_name(url: str) -> None:
+    with pytest.raises(UnusableUrlError, match="no web address"):
+        canonical_url(url)
+
+
+hosts = st.sampled_from(
+    ["news.example", "WWW.news.example", "m.amp.www.news.co.uk", "bücher.example", "127.0.0.1"]
+)
+pieces = st.text(st.sampled_from("aB/.%2~?&=+ä \\#:@;'\"[]🙂\u0301ampwm"), max_size=24)
+
+
+@settings(max_examples=400, deadline=None)
+@given(hosts, pieces, pieces)
+def test_a_canonical_url_is_its_own_canonical_url(host: str, path: str, query: str) -> None:
+    once = canonical_url(f"http://{host}/{path}?{query}")
+    assert canonical_url(once) == once
+    assert once.isascii()
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(max_size=40))
+def test_any_text_is_either_canonicalised_stably_or_refused(text: str) -> None:
+    try:
+        once = canonical_url(text)
+    except UnusableUrlError:
+        return
+    assert canonical_url(once) == once
+
+
+@pytest.mark.parametrize(
+    ("host", "domain"),
+    [
+        ("www.agency.example", "agency.example"),
+        ("agency.example", "agency.example"),
+        ("deep.below.site.test", "site.test"),
+        ("localhost", "localhost"),
+        ("news.bbc.co.uk", "bbc.co.uk"),
+        ("name.blogspot.com", "name.blogspot.com"),
+        ("www.gov.uk", "www.gov.uk"),
+        ("gov.uk", "gov.uk"),
+        ("127.0.0.1", "127.0.0.1"),
+        ("[::1]", "[::1]"),
+        ("WWW.News.COM.", "news.com"),
+    ],
+)
+def test_the_registrable_domain_follows_the_public_suffix_list(host: str, domain: str) -> None:
+    assert registrable_domain(host) == domain
+
+
+def test_parents_run_from_the_host_to_the_domain_that_a_registry_sold() -> None:
+    assert host_and_parents("www.blogs.news.co.uk") == ("blogs.news.co.uk", "news.co.uk")
+    assert host_and_parents("www.news.co.uk") == ("news.co.uk",)
+    assert host_and_parents("name.blogspot.com") == ("name.blogspot.com", "blogspot.com")
+    assert host_and_parents("localhost") == ("localhost",)
+
+
+def test_public_suffixes_and_hosts_are_read_from_urls() -> None:
+    assert public_suffix("a.go.jp") == "go.jp"
+    assert host_of("https://WWW.News.example:8080/a") == "www.news.example"
+
+
+@pytest.mark.parametrize(
+    ("url", "reference"),
+    [
+        ("https://www.youtube.com/watch?v=-LDjqcvSbP4&t=10", ("youtube", "-LDjqcvSbP4")),
+        ("https://m.youtube.com/watch?list=x&v=-LDjqcvSbP4", ("youtube", "-LDjqcvSbP4")),
+        ("https://music.youtube.com/watch?v=-LDjqcvSbP4", ("youtube", "-LDjqcvSbP4")),
+        ("https://youtu.be/-LDjqcvSbP4?si=abc", ("youtube", "-LDjqcvSbP4")),
+        ("https://www.youtube.com/shorts/-LDjqcvSbP4", ("youtube", "-LDjqcvSbP4")),
+        ("https://www.youtube.com/live/-LDjqcvSbP4", ("youtube", "-LDjqcvSbP4")),
+        ("https://www.youtube-nocookie.com/embed/-LDjqcvSbP4", ("youtube", "-LDjqcvSbP4")),
+        ("https://vimeo.com/channels/staff/76979871", ("vimeo", "76979871")),
+        ("https://www.dailymotion.com/video/x8abcde", ("dailymotion", "x8abcde")),
+        ("https://rumble.com/v4abcd-a-title.html", ("rumble", "v4abcd")),
+        (
+            "https://www.tiktok.com/@name/video/7212345678901234567",
+            ("tiktok", "7212345678901234567"),
+        ),
+    ],
+)
+def test_the_video_that_a_url_shows_is_recognised(url: str, reference: tuple[str, str]) -> None:
+    assert video_reference(url) == VideoReference(*reference)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["https://www.youtube.com/@channel", "https://news.example/watch?v=-LDjqcvSbP4", "nonsense"],
+)
+def test_other_urls_show_no_video(url: str) -> None:
+    assert video_reference(url) is None
+
+
+def test_a_video_id_is_found_in_other_sites_urls_only_as_a_whole_distinctive_word() -> None:
+    assert mentions_video_id("https://scripts.example/t/-LDjqcvSbP4/en", "-LDjqcvSbP4")
+    assert not mentions_video_id("https://scripts.example/t/x-LDjqcvSbP4", "-LDjqcvSbP4")
+    assert not mentions_video_id("https://news.example/documentary", "documentary")
+
+
+def test_platforms_and_reserved_names_are_known() -> None:
+    assert is_video_platform("m.youtube.com")
+    assert not is_video_platform("news.example")
+    assert is_fictional("https://agency.example/a")
+    assert is_fictional("http://www.example.org/")
+    assert not is_fictional("https://news.com/example")
+    assert not is_fictional("nonsense")

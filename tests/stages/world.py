@@ -1,0 +1,320 @@
+"""A small world in memory for the domain's tests: searches, pages, ratings and a reasoner.
+
+Pages say what they say about a claim in plain markers, `[claim-text=stance@confidence]`, which the
+reasoner here reads. Any part can be told to fail, to be slow, or to count who asked for what.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from typing import Literal
+
+from factible_assets.records import (
+    Basis,
+    Claim,
+    Evidence,
+    LlmCall,
+    Query,
+    Rating,
+    RetrievedVia,
+    SourceClass,
+    Stance,
+    Transcript,
+    TranscriptSegment,
+    Verdict,
+    Video,
+)
+from factible_assets.stages.ids import claim_id
+from factible_assets.stages.ports import (
+    ClaimDraft,
+    ClaimDrafts,
+    EvidenceDraft,
+    Judged,
+    PageExcerpt,
+    QueryDraft,
+    ReasonerOutageError,
+    Services,
+    SilentObserver,
+    VerdictDraft,
+    Vote,
+)
+
+VIDEO = Video(
+    video_id="dQw4w9WgXcQ", title="Ten beliefs", url="https://youtu.be/dQw4w9WgXcQ", channel="Talks"
+)
+
+
+def make_claim(text: str, rank: int = 1) -> Claim:
+    return Claim(
+        claim_id=claim_id(VIDEO.video_id, text),
+        video_id=VIDEO.video_id,
+        rank=rank,
+        text=text,
+        importance=0.9,
+        extraction_confidence=0.9,
+        basis="llm",
+    )
+
+
+@dataclass(frozen=True)
+class Hit:
+    rank: int
+    title: str
+    url: str
+    snippet: str = ""
+    published_on: date | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    provider: str
+    outcome: Literal["ok", "outage"] = "ok"
+    reason: str | None = None
+    hits: Sequence[Hit] = ()
+    latency_seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Fetched:
+    url: str
+    outcome: Literal["ok", "unavailable", "outage"] = "ok"
+    text: str = ""
+    reason: str | None = None
+    title: str | None = None
+    final_url: str | None = None
+    http_status: int | None = None
+    via: RetrievedVia | None = "scraped"
+    author: str | None = None
+    published_on: date | None = None
+    byte_count: int | None = None
+    retrieved_at: datetime = datetime(2026, 1, 2, tzinfo=UTC)
+    latency_seconds: float = 0.0
+    etag: str | None = None
+    last_modified: str | None = None
+
+
+@dataclass(frozen=True)
+class Listed:
+    dataset: str
+    domain: str
+    rating: Rating
+    bias: str | None = None
+    source_class: SourceClass = "news"
+    reason: str = "Stated by the set."
+
+
+@dataclass(frozen=True)
+class Age:
+    outcome: Literal["ok", "unknown", "outage"] = "unknown"
+    years: float | None = None
+    reason: str | None = None
+
+
+@dataclass
+class World:
+    """Everything that services answer from. `broken` names what fails, `delays` what is slow."""
+
+    results: dict[str, list[list[Hit]]] = field(default_factory=dict)
+    """Query text to pages of results."""
+    texts: dict[str, str] = field(default_factory=dict)
+    """URL to page text; a URL without one is unavailable."""
+    redirects: dict[str, str] = field(default_factory=dict)
+    dates: dict[str, date] = field(default_factory=dict)
+    queries: dict[str, list[QueryDraft]] = field(default_factory=dict)
+    """Claim text to drafts."""
+    listed: dict[str, Rating] = field(default_factory=dict)
+    years: dict[str, float] = field(default_factory=dict)
+    broken: set[tuple[str, str]] = field(default_factory=set)
+    """Such as ("search", query), ("fetch", url), ("age", domain), ("read", url), ("judge", claim)
+    or ("queries", claim)."""
+    delays: dict[str, float] = field(default_factory=dict)
+    """Seconds per kind of work."""
+    basis: Basis = "llm"
+    asked: Counter[tuple[str, str]] = field(default_factory=Counter)
+    verdicts: list[Verdict] = field(default_factory=list)
+    steps: list[tuple[str, str]] = field(default_factory=list)
+    before: list[date | None] = field(default_factory=list)
+
+    def services(self) -> Services:
+        return Services(
+            reasoner=Mind(self),
+            searcher=Engine(self),
+            fetcher=Web(self),
+            ratings=Directory(self),
+            ages=Registry(self),
+            observer=Witness(self),
+        )
+
+    async def work(self, kind: str, key: str) -> bool:
+        """Take the time that this kind of work takes; return whether it fails."""
+        self.asked[kind, key] += 1
+        await asyncio.sleep(self.delays.get(f"{kind} {key}", self.delays.get(kind, 0)))
+        return (kind, key) in self.broken
+
+
+@dataclass(frozen=True)
+class Witness(SilentObserver):
+    world: World
+
+    def stage_progressed(self, stage: str, claim: Claim, done: int, total: int) -> None:
+        self.world.steps.append((stage, claim.text))
+
+    def verdict_reached(self, claim: Claim, verdict: Verdict) -> None:
+        self.world.verdicts.append(verdict)
+
+
+@dataclass(frozen=True)
+class Engine:
+    world: World
+
+    async def search(
+        self, query: str, *, limit: int, page: int = 1, before: date | None = None
+    ) -> Sequence[Answer]:
+        self.world.before.append(before)
+        if await self.world.work("search", query if page == 1 else f"{query} #{page}"):
+            return [Answer("engine", "outage", "the engine is over quota")]
+        pages = self.world.results.get(query, [])
+        hits = pages[page - 1][:limit] if page <= len(pages) else []
+        return [Answer("engine", hits=hits)]
+
+
+@dataclass(frozen=True)
+class Web:
+    world: World
+
+    async def fetch(self, url: str) -> Fetched:
+        if await self.world.work("fetch", url):
+            return Fetched(url, "outage", reason="the connection was reset", via=None)
+        if url not in self.world.texts:
+            return Fetched(url, "unavailable", reason="the page is gone", via=None)
+        return Fetched(
+            url,
+            text=self.world.texts[url],
+            final_url=self.world.redirects.get(url),
+            published_on=self.world.dates.get(url),
+        )
+
+
+@dataclass(frozen=True)
+class Directory:
+    world: World
+
+    def lookup(self, domain: str) -> Sequence[Listed]:
+        rating = self.world.listed.get(domain)
+        return [Listed("set", domain, rating)] if rating else []
+
+
+@dataclass(frozen=True)
+class Registry:
+    world: World
+
+    async def age(self, domain: str) -> Age:
+        if await self.world.work("age", domain):
+            return Age("outage", reason="the registry timed out")
+        years = self.world.years.get(domain)
+        return Age("ok", years) if years is not None else Age()
+
+
+_MARKER = re.compile(r"\[([^\[\]=]+)=(supports|refutes|mixed|unclear)@([\d.]+)\]")
+_STANCES: dict[str, Stance] = {
+    "supports": "supports",
+    "refutes": "refutes",
+    "mixed": "mixed",
+    "unclear": "unclear",
+}
+
+
+@dataclass(frozen=True)
+class Mind:
+    world: World
+
+    @property
+    def basis(self) -> Basis:
+        return self.world.basis
+
+    async def extract_claims(
+        self,
+        video: Video,
+        transcript: Transcript,
+        segments: Sequence[TranscriptSegment],
+        *,
+        max_claims: int,
+    ) -> Judged[ClaimDrafts]:
+        sentences = [part.strip() for part in transcript.text.split(".") if part.strip()]
+        return Judged(ClaimDrafts("A thesis", tuple(ClaimDraft(s, 0.5, 0.5) for s in sentences)))
+
+    async def write_queries(
+        self, video: Video, claim: Claim, *, max_queries: int
+    ) -> Judged[tuple[QueryDraft, ...]]:
+        await self._may_fail("queries", claim.text, "queries", claim)
+        return Judged(tuple(self.world.queries.get(claim.text, ())), (_call("queries", claim),))
+
+    async def read_evidence(
+        self, claim: Claim, query: Query, page: PageExcerpt
+    ) -> Judged[EvidenceDraft | None]:
+        await self._may_fail("read", page.canonical_url, "evidence", claim)
+        for match in _MARKER.finditer(page.text):
+            if match[1] == claim.text:
+                return Judged(
+                    EvidenceDraft(
+                        _STANCES[match[2]], float(match[3]), 0.8, "Says so.", (match[0],)
+                    ),
+                    (_call("evidence", claim, page.canonical_url),),
+                )
+        return Judged(None, (_call("evidence", claim, page.canonical_url),))
+
+    async def judge(
+        self, claim: Claim, evidence: Sequence[Evidence], vote: Vote
+    ) -> Judged[VerdictDraft]:
+        await self._may_fail("judge", claim.text, "verdicts", claim)
+        votes = Counter(row.stance for row in evidence if row.stance is not None)
+        return Judged(
+            VerdictDraft(votes.most_common(1)[0][0], "high", f"{len(evidence)} sources."),
+            (_call("verdicts", claim),),
+        )
+
+    async def _may_fail(
+        self,
+        kind: str,
+        key: str,
+        stage: Literal["queries", "evidence", "verdicts"],
+        claim: Claim,
+    ) -> None:
+        if await self.world.work(kind, key):
+            raise ReasonerOutageError("the model is overloaded", (_call(stage, claim),))
+
+
+def _call(
+    stage: Literal["queries", "evidence", "verdicts"], claim: Claim, url: str | None = None
+) -> LlmCall:
+    return LlmCall(
+        call_id=f"{stage} {claim.claim_id} {url}",
+        video_id=claim.video_id,
+        stage=stage,
+        claim_id=claim.claim_id,
+        canonical_url=url,
+        provider="memory",
+        model="markers",
+        prompt_version="1",
+        attempt=1,
+        input_tokens=1,
+        output_tokens=1,
+        cost_usd=0.0,
+        latency_seconds=0.0,
+        outcome="ok",
+    )
+
+
+def says(claim: str, stance: Stance, confidence: float = 0.9, filler: str = "") -> str:
+    """Return a page text that says one thing about one claim."""
+    return f"{filler} An account of the matter. [{claim}={stance}@{confidence}] The end. {filler}"
+
+
+def own_words(seed: str) -> str:
+    """Return words that no other seed has, so that texts with them tell different stories."""
+    return " ".join(f"{seed}-{number}" for number in range(20))
