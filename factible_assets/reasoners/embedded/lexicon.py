@@ -1,0 +1,119 @@
+"""The words and phrases by which pages are read, loaded from lexicon.yaml beside this file.
+
+What belongs here: loading and compiling the lists, and looking words up by stem. What does not:
+what a match means (page_text.py, claim_frame.py, stance.py).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+
+import yaml
+
+from factible_assets.reasoners.embedded.text import stem
+
+Pattern = re.Pattern[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Lexicon:
+    """All lists, compiled. Patterns match folded text; words are compared by stem."""
+
+    abbreviations: frozenset[str]
+    walls: tuple[tuple[str, Pattern], ...]
+    furniture: Pattern
+    instructions: Pattern
+    not_denials: Pattern
+    denies_what_follows: Pattern
+    denies_what_precedes: Pattern
+    denies_previous_sentence: Pattern
+    affirms_previous_sentence: Pattern
+    reports: Pattern
+    hedges: Pattern
+    clause_breaks: Pattern
+    families: dict[str, frozenset[int]]
+    relations: frozenset[str]
+    opposites: dict[str, frozenset[str]]
+    narrowing: frozenset[str]
+    partial: frozenset[str]
+    universal: frozenset[str]
+    light: frozenset[str]
+    lead_ins: frozenset[str]
+    auxiliaries: frozenset[str]
+
+    def same_family(self, first: str, second: str) -> bool:
+        """Tell whether two stems are listed as standing for one another."""
+        return not self.families.get(first, _NONE).isdisjoint(self.families.get(second, _NONE))
+
+    def are_opposite(self, first: str, second: str) -> bool:
+        """Tell whether two stems are listed as opposites."""
+        return second in self.opposites.get(first, _NO_WORDS)
+
+
+_NONE: frozenset[int] = frozenset()
+_NO_WORDS: frozenset[str] = frozenset()
+
+
+def _any_of(patterns: list[str]) -> Pattern:
+    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns))
+
+
+def _stems(words: str) -> frozenset[str]:
+    return frozenset(stem(word) for word in words.split())
+
+
+def _families(lines: list[str]) -> dict[str, frozenset[int]]:
+    found: dict[str, set[int]] = {}
+    for number, line in enumerate(lines):
+        for word in _stems(line):
+            found.setdefault(word, set()).add(number)
+    return {word: frozenset(numbers) for word, numbers in found.items()}
+
+
+def _opposites(pairs: list[list[str]]) -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for one, other in pairs:
+        for word in _stems(one):
+            found.setdefault(word, set()).update(_stems(other))
+        for word in _stems(other):
+            found.setdefault(word, set()).update(_stems(one))
+    return {word: frozenset(words) for word, words in found.items()}
+
+
+@lru_cache(maxsize=1)
+def load_lexicon() -> Lexicon:
+    """Read the lists that ship with the package. Loaded once."""
+    source = files("factible_assets.reasoners.embedded").joinpath("lexicon.yaml")
+    lists = yaml.safe_load(source.read_text(encoding="utf-8"))
+    patterns = {
+        name: _any_of(lists[name])
+        for name in (
+            "furniture",
+            "instructions",
+            "not_denials",
+            "denies_what_follows",
+            "denies_what_precedes",
+            "denies_previous_sentence",
+            "affirms_previous_sentence",
+            "reports",
+            "hedges",
+            "clause_breaks",
+        )
+    }
+    return Lexicon(
+        abbreviations=frozenset(lists["abbreviations"].split()),
+        walls=tuple((wall["says"], _any_of(wall["patterns"])) for wall in lists["walls"]),
+        families=_families(lists["synonyms"]),
+        relations=_stems(lists["relations"]),
+        opposites=_opposites(lists["opposites"]),
+        narrowing=frozenset(lists["narrowing"].split()),
+        partial=frozenset(lists["partial"].split()),
+        universal=frozenset(lists["universal"].split()),
+        light=_stems(lists["light"]),
+        lead_ins=_stems(lists["lead_ins"]),
+        auxiliaries=frozenset(lists["auxiliaries"].split()),
+        **patterns,
+    )

@@ -1,0 +1,155 @@
+"""What of a page's text can be read: its sentences, apart from walls, furniture, instructions.
+
+What belongs here: splitting a page into sentences, telling a blocked page from an article, and
+telling a page's own prose from its furniture (cookie notices, menus) and from text that instructs
+whoever reads it. What does not: anything that depends on a claim (passages.py, stance.py).
+
+A fifth of the pages that a search leads to are bot walls, consent walls or error pages. Read as
+articles they look like evidence that says nothing, so they are recognised before anything else.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from factible_assets.reasoners.embedded.lexicon import load_lexicon
+from factible_assets.reasoners.embedded.text import tokenise
+
+
+@dataclass(frozen=True, slots=True)
+class PageSentence:
+    """One sentence: `text[start:end]` of the raw text that was split, without outer white space.
+
+    `paragraph` counts the lines of the text; sentences of one line belong together.
+    """
+
+    text: str
+    start: int
+    end: int
+    paragraph: int
+
+
+_LINE = re.compile(r"[^\n\r\u2028\u2029]+")
+_STOP = re.compile(r"[.!?…。]+[\"'”’)\]»]*(?:\[\d+\])*(?=\s|$)|;\s(?=[A-Z])")
+_OPENS_SENTENCE = re.compile(r"\s*[\"'\u201c\u2018(\[«—–-]*\s*[^\sa-z]")
+_LAST_WORD = re.compile(r"([^\W\d_]+(?:\.[^\W\d_]+)*)\.$")
+_LONGEST_SENTENCE = 60
+"""Words after which text without a full stop (a menu, a table, raw captions) is cut."""
+
+
+def page_sentences(text: str) -> list[PageSentence]:
+    """List the sentences of a page in order, with exact raw offsets.
+
+    A line break always ends a sentence, because a page's lines are its headings and paragraphs.
+    Longer stretches than 60 words without a full stop are cut there.
+    """
+    sentences: list[PageSentence] = []
+    for paragraph, line in enumerate(_LINE.finditer(text)):
+        start = line.start()
+        for cut in [*_cuts(line.group(), line.start()), line.end()]:
+            sentences.extend(_pieces(text, start, cut, paragraph))
+            start = cut
+    return sentences
+
+
+def _cuts(line: str, offset: int) -> list[int]:
+    """Return the raw offsets inside a line at which a new sentence begins."""
+    return [
+        offset + stop.end()
+        for stop in _STOP.finditer(line)
+        if _OPENS_SENTENCE.match(line, stop.end()) and not _is_abbreviation(line, stop)
+    ]
+
+
+def _is_abbreviation(line: str, stop: re.Match[str]) -> bool:
+    """Tell whether a full stop belongs to the word before it: "Dr.", "e.g.", the J of "J. Doe"."""
+    if stop.group() != ".":
+        return False
+    word = _LAST_WORD.search(line, max(0, stop.start() - 20), stop.end())
+    if word is None:
+        return False
+    return len(word.group(1)) == 1 or word.group(1).casefold() in load_lexicon().abbreviations
+
+
+def _pieces(text: str, start: int, end: int, paragraph: int) -> list[PageSentence]:
+    """Trim white space off one sentence and cut it if it never ends."""
+    words = tokenise(text[start:end])
+    if not words:
+        return []
+    pieces = []
+    begin = start
+    for position in range(_LONGEST_SENTENCE, len(words), _LONGEST_SENTENCE):
+        cut = start + words[position].start
+        pieces.append((begin, cut))
+        begin = cut
+    pieces.append((begin, end))
+    return [_trimmed(text, first, last, paragraph) for first, last in pieces]
+
+
+def _trimmed(text: str, start: int, end: int, paragraph: int) -> PageSentence:
+    raw = text[start:end]
+    start += len(raw) - len(raw.lstrip())
+    end -= len(raw) - len(raw.rstrip())
+    return PageSentence(text[start:end], start, end, paragraph)
+
+
+# --- Walls and furniture ------------------------------------------------------------------------
+
+_WALL_REACH = 400
+"""Characters of a page's beginning in which a wall announces itself."""
+_PROSE_BEHIND_WALL = 150
+"""Words of prose from which a page is an article, whatever else it shows."""
+_LEAST_PROSE = 8
+"""Words below which a page says nothing."""
+
+
+def blocked_reason(text: str) -> str | None:
+    """Say why a page's text is no article, or return None if it can be read.
+
+    The sentence is meant for a person: a bot wall, an access refusal, a consent or payment wall,
+    a page without text.
+    """
+    sentences = page_sentences(text)
+    prose = sum(len(tokenise(s.text)) for s in readable(sentences))
+    if prose < _LEAST_PROSE:
+        return _wall_in(text) or "The page holds no readable text."
+    if prose < _PROSE_BEHIND_WALL:
+        return _wall_in(text[:_WALL_REACH])
+    return None
+
+
+def _wall_in(text: str) -> str | None:
+    folded = _folded(text)
+    for sentence, pattern in load_lexicon().walls:
+        if pattern.search(folded):
+            return sentence
+    return None
+
+
+def readable(sentences: list[PageSentence]) -> list[PageSentence]:
+    """Keep the sentences that are the page's own prose.
+
+    Cookie notices, menus and calls to subscribe are left out. So is text that addresses its reader
+    with instructions ("ignore previous instructions …", "assistant: …"), together with the rest of
+    its line: what a page orders is not what it reports.
+    """
+    kept = []
+    instructing: int | None = None
+    for sentence in sentences:
+        folded = _folded(sentence.text)
+        if load_lexicon().instructions.search(folded):
+            instructing = sentence.paragraph
+        if sentence.paragraph != instructing and not load_lexicon().furniture.search(folded):
+            kept.append(sentence)
+    return kept
+
+
+def instructs_reader(text: str) -> bool:
+    """Tell whether a page addresses whoever reads it, such as a language model, with orders."""
+    pattern = load_lexicon().instructions
+    return any(pattern.search(_folded(sentence.text)) for sentence in page_sentences(text))
+
+
+def _folded(text: str) -> str:
+    return text.replace("’", "'").casefold()

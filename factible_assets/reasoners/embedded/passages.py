@@ -1,0 +1,186 @@
+"""The passages of a page that may speak of a claim, and how relevant the page is.
+
+What belongs here: cutting a page into windows, ranking them, the relevance score and the choice of
+sentences to quote. What does not: whether a passage is for or against the claim (stance.py).
+
+Recipe: windows of 25 to 60 words on sentence boundaries, the best
+eight by BM25 (Robertson and Zaragoza, 2009, with k1 = 1.5 and b = 0.75), of these the best four by
+BM25 and embedding together, plus the search result's snippet. It follows the two-stage retrieval
+of Chen et al. (2023), who rank spans of a page by BM25 before a model reads them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from factible_assets.reasoners.embedded.embedder import Embedder
+from factible_assets.reasoners.embedded.lexicon import load_lexicon
+from factible_assets.reasoners.embedded.page_text import (
+    PageSentence,
+    page_sentences,
+    readable,
+)
+from factible_assets.reasoners.embedded.text import content_stems, tokenise
+
+SHORTEST_WINDOW = 25
+LONGEST_WINDOW = 60
+"""Words of a window: long enough for a sentence and its context, short enough for one thought."""
+
+_BM25_KEPT = 8
+_KEPT = 4
+_K1, _B = 1.5, 0.75
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """Consecutive sentences of a page, `page[start:end]`, or the snippet of a search hit.
+
+    `before` is the sentence that precedes the passage on the page. `in_page` is False for a
+    snippet, whose offsets index the snippet itself and which is never quoted.
+    """
+
+    sentences: tuple[PageSentence, ...]
+    before: PageSentence | None = None
+    in_page: bool = True
+
+    @property
+    def start(self) -> int:
+        """Return the raw offset at which the passage begins."""
+        return self.sentences[0].start
+
+    @property
+    def end(self) -> int:
+        """Return the raw offset at which the passage ends."""
+        return self.sentences[-1].end
+
+    @property
+    def text(self) -> str:
+        """Return the passage's sentences as one text for reading."""
+        return " ".join(sentence.text for sentence in self.sentences)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The passages of one page that may speak of a claim, best first, and the page's relevance."""
+
+    passages: tuple[Passage, ...]
+    relevance: float
+
+
+def windows(sentences: Sequence[PageSentence]) -> list[Passage]:
+    """Group consecutive sentences into windows of 25 to 60 words.
+
+    A window is shorter only at the end of a text, and longer only if one sentence is (by at most
+    the length at which page_sentences cuts).
+    """
+    found: list[Passage] = []
+    group: list[PageSentence] = []
+    words = 0
+    before: PageSentence | None = None
+    for sentence in sentences:
+        length = len(tokenise(sentence.text))
+        if group and (words >= SHORTEST_WINDOW or words + length > LONGEST_WINDOW):
+            found.append(Passage(tuple(group), before))
+            before, group, words = group[-1], [], 0
+        group.append(sentence)
+        words += length
+    if group:
+        found.append(Passage(tuple(group), before))
+    return found
+
+
+def bm25_scores(query: Sequence[str], documents: Sequence[Sequence[str]]) -> list[float]:
+    """Score documents against a query by BM25, with the documents themselves as the collection.
+
+    Terms are compared as given. The inverse document frequency is ln(1 + (N - n + .5) / (n + .5)),
+    which is never negative.
+    """
+    if not documents:
+        return []
+    wanted = set(query)
+    counts = [Counter(term for term in document if term in wanted) for document in documents]
+    holding = Counter(term for count in counts for term in count)
+    mean_length = sum(map(len, documents)) / len(documents) or 1.0
+    rarity = {
+        term: math.log(1 + (len(documents) - n + 0.5) / (n + 0.5)) for term, n in holding.items()
+    }
+    return [
+        sum(
+            rarity[term]
+            * times
+            * (_K1 + 1)
+            / (times + _K1 * (1 - _B + _B * len(document) / mean_length))
+            for term, times in count.items()
+        )
+        for count, document in zip(counts, documents, strict=True)
+    ]
+
+
+def select_passages(claim: str, text: str, snippet: str, embedder: Embedder) -> Selection:
+    """Choose the passages of a page, and its snippet, that may speak of a claim.
+
+    The relevance in [0, 1] is 0 for a page that shares no content word with the claim. Sentences
+    that are furniture or instructions are never chosen.
+
+    Raises:
+        EmbedderUnavailableError: The embedder's model cannot be loaded.
+    """
+    candidates = windows(readable(page_sentences(text)))
+    stems = [content_stems(candidate.text) for candidate in candidates]
+    query = content_stems(claim)
+    scores = bm25_scores(query, stems)
+    first = sorted(range(len(scores)), key=lambda index: (-scores[index], index))[:_BM25_KEPT]
+    first = [index for index in first if scores[index] > 0]
+    similar = _similarities(claim, [candidates[index].text for index in first], embedder)
+    highest = max((scores[index] for index in first), default=1.0)
+    mixed = {
+        index: scores[index] / highest + max(0.0, cosine)
+        for index, cosine in zip(first, similar, strict=True)
+    }
+    best = sorted(first, key=lambda index: (-mixed[index], index))[:_KEPT]
+    passages = [candidates[index] for index in best]
+    return Selection(
+        passages=(*passages, *_snippet_passages(snippet)),
+        relevance=_relevance(query, [stems[index] for index in best], max(similar, default=0.0)),
+    )
+
+
+def _similarities(claim: str, texts: list[str], embedder: Embedder) -> list[float]:
+    if not texts:
+        return []
+    vectors = embedder.embed([claim, *texts])
+    return [float(value) for value in np.asarray(vectors[1:] @ vectors[0])]
+
+
+def _snippet_passages(snippet: str) -> list[Passage]:
+    return [Passage((sentence,), in_page=False) for sentence in readable(page_sentences(snippet))]
+
+
+_WORDS, _NEAREST = 0.75, 0.25
+"""Shares of shared words and of the nearest passage's embedding in the relevance."""
+
+
+def _relevance(query: Sequence[str], chosen: Sequence[Sequence[str]], nearest: float) -> float:
+    """Mix how much of the claim the best passage, the mean one and all together cover."""
+    weights = {term: term_weight(term) for term in query}
+    total = sum(weights.values())
+    if not chosen or total == 0:
+        return 0.0
+    shares = [
+        sum(weight for term, weight in weights.items() if term in words) / total
+        for words in map(frozenset, chosen)
+    ]
+    together = frozenset(term for words in chosen for term in words)
+    covered = sum(weight for term, weight in weights.items() if term in together) / total
+    shared = (max(shares) + sum(shares) / len(shares) + covered) / 3
+    return min(1.0, _WORDS * shared + _NEAREST * max(0.0, nearest))
+
+
+def term_weight(term: str) -> float:
+    """Weigh a stem when texts are compared: words of little topic count half."""
+    return 0.5 if term in load_lexicon().light else 1.0

@@ -1,0 +1,215 @@
+"""Numbers with their units, and whether a page's agree with a claim's.
+
+What belongs here: units that measure the same, tolerance, "more than" and "about". What does not:
+reading numbers out of text (text.py), what an agreement means for a stance (stance.py).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from factible_assets.reasoners.embedded.text import Number, find_numbers, stem
+
+Agreement = Literal["none", "silent", "agrees", "conflicts"]
+"""`none`: the claim states no number. `silent`: the page states none that can be compared, or one
+that is neither close nor far. `agrees`: all of the claim's are met. `conflicts`: one is missed."""
+
+_SAME_UNIT = {
+    "metre": ("m metre metres meter meters", 1.0),
+    "kilometre": ("km kilometre kilometres kilometer kilometers", 1e3),
+    "centimetre": ("cm centimetre centimetres centimeter centimeters", 1e-2),
+    "millimetre": ("mm millimetre millimetres millimeter millimeters", 1e-3),
+    "mile": ("mi mile miles", 1609.344),
+    "foot": ("ft foot feet", 0.3048),
+    "inch": ("inch inches", 0.0254),
+}
+_MASSES = {
+    "kilogram": ("kg kilogram kilograms kilo kilos", 1.0),
+    "gram": ("g gram grams", 1e-3),
+    "tonne": ("t tonne tonnes", 1e3),
+    "pound": ("lb lbs", 0.45359237),
+}
+_TIMES = {
+    "second": ("s sec second seconds", 1.0),
+    "minute": ("min minute minutes", 60.0),
+    "hour": ("h hr hrs hour hours", 3600.0),
+    "day": ("day days", 86_400.0),
+    "week": ("week weeks", 604_800.0),
+    "month": ("month months", 2_629_800.0),
+    "year": ("yr yrs year years", 31_557_600.0),
+    "decade": ("decade decades", 315_576_000.0),
+    "century": ("century centuries", 3_155_760_000.0),
+}
+_SCALES: dict[str, tuple[str, float]] = {
+    stem(word): (dimension, factor)
+    for dimension, table in (("length", _SAME_UNIT), ("mass", _MASSES), ("time", _TIMES))
+    for words, factor in table.values()
+    for word in words.split()
+}
+"""The dimension of a unit and its size in metres, kilograms or seconds."""
+
+_AT_LEAST = re.compile(
+    r"\b(more than|over|at least|above|exceed\w*|greater than|upwards? of|no (less|fewer) than|"
+    r"minimum of)\s*(\w+\s){0,2}$"
+)
+_AT_MOST = re.compile(
+    r"\b(less than|under|at most|below|up to|fewer than|no more than|maximum of|only)\s*"
+    r"(\w+\s){0,2}$"
+)
+_ABOUT = re.compile(
+    r"(\b(about|around|roughly|nearly|almost|approximately|some|estimated|close to|circa)|~)\s*"
+    r"(\w+\s){0,2}$"
+)
+
+_CLOSE, _CLOSE_ABOUT = 0.05, 0.15
+"""Relative difference up to which numbers agree, and the same after "about"."""
+_FAR, _FAR_ABOUT = 0.3, 0.5
+"""Relative difference beyond which they conflict; between, nothing is concluded."""
+_FEW = 2
+_REACH = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A number in comparable form. `dimension` is a measure, a kind, or the stem it counts."""
+
+    value: float
+    dimension: str
+    bound: Literal["exact", "about", "at_least", "at_most"]
+    half_step: float
+    start: int
+    end: int
+
+
+def find_quantities(text: str) -> list[Quantity]:
+    """List the quantities of a text (folded text is fine), in order."""
+    return [_quantity(text, number) for number in find_numbers(text)]
+
+
+def _quantity(text: str, number: Number) -> Quantity:
+    raw = text[number.start : number.end]
+    value, unit = number.value, number.unit
+    if raw.endswith(" m") and number.kind == "plain":
+        # After a space, a lone "m" is metres; millions are written together ("5m") or in full.
+        value, unit = value / 1e6, "m"
+    dimension, factor = _dimension(number, unit)
+    return Quantity(
+        value=value * factor,
+        dimension=dimension,
+        bound=_bound(text[max(0, number.start - _REACH) : number.start]),
+        half_step=_half_step(raw) * factor * (value / (_written(raw) or value or 1.0)),
+        start=number.start,
+        end=number.end,
+    )
+
+
+def _dimension(number: Number, unit: str | None) -> tuple[str, float]:
+    if number.kind != "plain":
+        return number.kind, 1.0
+    if unit in _SCALES:
+        return _SCALES[unit]
+    return f"count:{unit or ''}", 1.0
+
+
+def _bound(before: str) -> Literal["exact", "about", "at_least", "at_most"]:
+    if _AT_LEAST.search(before):
+        return "at_least"
+    if _AT_MOST.search(before):
+        return "at_most"
+    return "about" if _ABOUT.search(before) else "exact"
+
+
+_DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
+
+
+def _written(raw: str) -> float:
+    """Return the figure as written, without its scale; 0 for a number in words."""
+    match = _DIGITS.search(raw)
+    return float(match.group().replace(",", "")) if match else 0.0
+
+
+def _half_step(raw: str) -> float:
+    """Return half a unit of the last written decimal: 8.8 stands for 8.75 to 8.85."""
+    match = _DIGITS.search(raw)
+    if match is None:
+        return 0.0
+    decimals = len(match.group().partition(".")[2])
+    return 0.5 * math.pow(10, -decimals)
+
+
+def compare_quantities(claim: Sequence[Quantity], page: Sequence[Quantity]) -> Agreement:
+    """Tell whether the numbers near a statement meet those of a claim.
+
+    Each of the claim's quantities is compared with those of the same dimension. A conflict is
+    concluded only where the page's sentence has a single candidate, so that a table of years or
+    countries contradicts nothing.
+    """
+    if not claim:
+        return "none"
+    outcomes = [_compare_one(wanted, page) for wanted in claim]
+    if "silent" in outcomes or outcomes.count("conflicts") > 1:
+        return "silent"
+    if "conflicts" in outcomes:
+        wanted = {quantity.value for quantity in claim if quantity.dimension == "year"}
+        years = {quantity.value for quantity in page if quantity.dimension == "year"}
+        is_year = claim[outcomes.index("conflicts")].dimension == "year"
+        # Another year's figure is no conflict.
+        return "conflicts" if is_year or years <= wanted else "silent"
+    return "agrees"
+
+
+def _compare_one(wanted: Quantity, page: Sequence[Quantity]) -> Agreement:
+    candidates = [q for q in page if _comparable(wanted, q)]
+    close = [q for q in candidates if _close(wanted, q)]
+    if close:
+        # Among several figures of a kind, only the very same one is surely the one meant.
+        exact = any(abs(q.value - wanted.value) <= q.half_step + wanted.half_step for q in close)
+        return "agrees" if exact or len(candidates) <= _FEW else "silent"
+    if len(candidates) == 1 and _far(wanted, candidates[0]):
+        return "conflicts"
+    return "silent"
+
+
+def _comparable(first: Quantity, second: Quantity) -> bool:
+    if first.dimension == second.dimension:
+        return True
+    counts = [q.dimension for q in (first, second) if q.dimension.startswith("count:")]
+    # A bare number, or one whose unit was not recognised, may count the same thing.
+    return len(counts) == len((first, second)) and "count:" in counts
+
+
+def _close(wanted: Quantity, found: Quantity) -> bool:
+    if wanted.dimension == "year":
+        return wanted.value == found.value
+    difference = abs(wanted.value - found.value)
+    if difference <= max(wanted.half_step, found.half_step):
+        return True
+    if wanted.bound == "at_least" and found.bound != "at_most":
+        return found.value >= wanted.value * (1 - _CLOSE)
+    if wanted.bound == "at_most" and found.bound != "at_least":
+        return found.value <= wanted.value * (1 + _CLOSE)
+    tolerance = _CLOSE_ABOUT if "about" in {wanted.bound, found.bound} else _CLOSE
+    return difference <= tolerance * max(abs(wanted.value), abs(found.value))
+
+
+def _far(wanted: Quantity, found: Quantity) -> bool:
+    if wanted.dimension == "year":
+        return wanted.value != found.value
+    if wanted.dimension == "ordinal":
+        return False
+    if wanted.bound != "at_least" and found.bound == "at_least" and found.value < wanted.value:
+        return False
+    if wanted.bound != "at_most" and found.bound == "at_most" and found.value > wanted.value:
+        return False
+    difference = abs(wanted.value - found.value)
+    far = _FAR_ABOUT if "about" in {wanted.bound, found.bound} else _FAR
+    return difference > far * max(abs(wanted.value), abs(found.value))
+
+
+def is_measure(word: str) -> bool:
+    """Tell whether a stem is a unit of length, mass or time."""
+    return word in _SCALES

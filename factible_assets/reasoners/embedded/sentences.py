@@ -1,0 +1,282 @@
+"""Sentences of a raw transcript, with exact offsets into it.
+
+What belongs here: where sentences begin and end, by punctuation where there is any and by the
+boundary model (boundaries.py) where there is none; markers such as [Music] that are not speech.
+What does not: which sentences matter (claims.py).
+
+Nothing is removed from the raw text: a sentence is a span of it. Its `text` is for reading, with
+markers left out and white space collapsed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
+
+from factible_assets.reasoners.embedded.boundaries import Gap, cut_points
+from factible_assets.reasoners.embedded.text import fold, word_set
+from factible_assets.records import TranscriptSegment
+
+# Sounds and speakers in brackets, notes around song, arrows at a change of speaker.
+_MARKER = re.compile(
+    r"""
+      \[[^\[\]\n]{1,60}\]:?
+    | \((?:applause|cheering|crying|gasps?|laughs?|laughter|music|sighs?|silence)[^()\n]{0,30}\)
+    | [♪♫]+
+    | >>+
+    | (?<![\w.])(?-i:[A-Z][A-Z.]*(?:[ ][A-Z][A-Z.]*){0,3}):(?=\s)
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_SPEAKER = re.compile(r"(?:>>+|.*:)\Z", re.DOTALL)
+_TOKEN = re.compile(r"\S+")
+_TERMINAL = re.compile(r"""(?P<stop>[.!?\u2026]+)["'\u201d\u2019)\]]*\Z""")
+_OPENING_MARKS = "\"'\u201c\u2018([-\u2013\u2014\u2022*"
+_PARAGRAPH = re.compile(r"\n[ \t]*\n")
+
+# Never the end of a sentence: a name or a number follows.
+_TITLES = word_set(
+    """
+    mr. mrs. ms. mx. dr. prof. st. mt. gen. sen. rep. gov. capt. lt. col. sgt. hon. rev. pres. vs.
+    e.g. i.e. cf. fig. figs. eq. vol. pp. approx. ca. est. messrs. supt. viz.
+    """
+)
+
+# The end of a sentence only if the next word opens one beyond doubt.
+_ABBREVIATIONS = word_set(
+    """
+    u.s. u.k. u.n. e.u. u.s.a. d.c. a.m. p.m. ph.d. m.d. b.a. m.a. inc. ltd. co. corp. jr. sr. etc.
+    no. nos. al. dept. univ. assn. bros. ave. blvd. jan. feb. mar. apr. jun. jul. aug. sep. sept.
+    oct. nov. dec. mon. tue. tues. wed. thu. thurs. fri. sat. sun. b.c. a.d. c.e. b.c.e. l.a. n.y.
+    """
+)
+_CLEAR_OPENERS = word_set(
+    """
+    the a an this that these those there here it it's i i'm we we're you he she they they're and but
+    so now in on at for from by with if when while what who why how where because since after
+    before as no not yes one some many most all our my your his her its their however instead
+    meanwhile then also yet still today even
+    """
+)
+_INITIAL = re.compile(r"[A-Z]\.\Z")
+
+_PUNCTUATED_RATE = 0.02  # stops per word; English prose has about 0.06
+_LONGEST_PUNCTUATED = 60
+_LONGEST_RAW = 14
+_OVERLAP = 0.1  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """One sentence: `raw[start:end]`, and the same for reading."""
+
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    """A run of characters without white space or markers, and what lies before the next one."""
+
+    start: int
+    end: int
+    norm: str
+    ends_sentence: bool = False
+
+
+def split_sentences(text: str, segments: Sequence[TranscriptSegment] = ()) -> list[Sentence]:
+    """Split a transcript into sentences.
+
+    Args:
+        text: The raw transcript.
+        segments: Its timed captions, if known: their line ends and pauses help where there is no
+            punctuation. Offsets outside the text are ignored.
+
+    Returns:
+        Sentences in order, without overlap, that together hold every word outside markers.
+    """
+    markers = list(_MARKER.finditer(text))
+    tokens = _mark_stops(text, _read_tokens(text, markers), markers)
+    if not tokens:
+        return []
+    stops = sum(token.ends_sentence for token in tokens)
+    punctuated = stops >= _PUNCTUATED_RATE * len(tokens)
+    limit = _LONGEST_PUNCTUATED if punctuated else _LONGEST_RAW
+    gaps = _read_gaps(tokens, markers, segments)
+    sentences = []
+    for first, last in _runs(tokens):
+        for begin, end in _cut(tokens, gaps, first, last, limit):
+            sentences.append(_sentence(text, tokens[begin : end + 1]))
+    return sentences
+
+
+def reading_text(raw: str) -> str:
+    """Return a raw span as it reads: without markers, white space collapsed."""
+    return " ".join(_MARKER.sub(" ", raw).split())
+
+
+def _sentence(text: str, tokens: Sequence[_Token]) -> Sentence:
+    start, end = tokens[0].start, tokens[-1].end
+    return Sentence(
+        text=" ".join(text[token.start : token.end] for token in tokens), start=start, end=end
+    )
+
+
+# --- Tokens and stops ---------------------------------------------------------------------------
+
+
+def _read_tokens(text: str, markers: Sequence[re.Match[str]]) -> list[_Token]:
+    """List the tokens outside markers, with their raw offsets."""
+    masked = text
+    if markers:
+        parts, position = [], 0
+        for marker in markers:
+            parts += [text[position : marker.start()], " " * (marker.end() - marker.start())]
+            position = marker.end()
+        masked = "".join([*parts, text[position:]])
+    return [
+        _Token(match.start(), match.end(), _bare(match.group()))
+        for match in _TOKEN.finditer(masked)
+    ]
+
+
+def _bare(token: str) -> str:
+    """Fold a token and strip the marks around it."""
+    return fold(token).strip("\"'\u201c\u201d\u2018\u2019()[]{}.,;:!?\u2026-\u2013\u2014*")
+
+
+def _mark_stops(text: str, tokens: list[_Token], markers: Sequence[re.Match[str]]) -> list[_Token]:
+    """Mark the tokens after which a sentence ends: at stops, paragraphs, changes of speaker."""
+    speakers = [marker.start() for marker in markers if _SPEAKER.match(marker.group())]
+    marked = []
+    position = 0
+    for token, following in pairwise(tokens):
+        while position < len(speakers) and speakers[position] < token.end:
+            position += 1
+        changes = position < len(speakers) and speakers[position] < following.start
+        ends = (
+            changes
+            or _PARAGRAPH.search(text, token.end, following.start) is not None
+            or _is_stop(text[token.start : token.end], text[following.start : following.end])
+        )
+        marked.append(_Token(token.start, token.end, token.norm, ends_sentence=ends))
+    return marked + tokens[-1:]
+
+
+def _is_stop(token: str, following: str) -> bool:
+    """Tell whether a sentence ends between two tokens, by their punctuation."""
+    terminal = _TERMINAL.search(token)
+    if terminal is None:
+        return False
+    opening = following.lstrip(_OPENING_MARKS)
+    if not opening:
+        return True
+    if opening[0].islower():
+        return False
+    stop = terminal["stop"]
+    if stop == ".":
+        return _is_full_stop(token, opening)
+    return True
+
+
+def _is_full_stop(token: str, opening: str) -> bool:
+    """Tell a full stop from the dot of an abbreviation or an initial."""
+    word = token.lstrip(_OPENING_MARKS).rstrip("\"'\u201d\u2019)]")
+    folded = fold(word)
+    if folded in _TITLES:
+        return False
+    if folded in _ABBREVIATIONS:
+        return _bare(opening) in _CLEAR_OPENERS and opening[0].isupper()
+    return not (_INITIAL.match(word) and word != "I.")
+
+
+# --- Runs without punctuation -------------------------------------------------------------------
+
+
+def _runs(tokens: Sequence[_Token]) -> Iterator[tuple[int, int]]:
+    """Yield the first and last index of each run of tokens between stops."""
+    first = 0
+    for index, token in enumerate(tokens):
+        if token.ends_sentence or index == len(tokens) - 1:
+            yield first, index
+            first = index + 1
+
+
+def _cut(
+    tokens: Sequence[_Token], gaps: Sequence[Gap], first: int, last: int, limit: int
+) -> Iterator[tuple[int, int]]:
+    """Yield the sentences of a run: itself, or the model's cuts if it is too long to be one."""
+    begin = first
+    if last - first + 1 > limit:
+        norms = [token.norm for token in tokens[first : last + 1]]
+        for cut in cut_points(norms, gaps[first:last]):
+            yield begin, first + cut
+            begin = first + cut + 1
+    yield begin, last
+
+
+def _read_gaps(
+    tokens: Sequence[_Token],
+    markers: Sequence[re.Match[str]],
+    segments: Sequence[TranscriptSegment],
+) -> list[Gap]:
+    """Describe the gap after every token but the last."""
+    pauses = _pauses_by_line_end(tokens, segments)
+    broken_by_sense = bool(pauses) and not _is_rolling(segments)
+    starts = [marker.start() for marker in markers]
+    gaps, position = [], 0
+    for index, (token, following) in enumerate(pairwise(tokens)):
+        while position < len(starts) and starts[position] < token.end:
+            position += 1
+        marked = position < len(starts) and starts[position] < following.start
+        line_end = (index in pauses) if broken_by_sense else None
+        gaps.append(Gap(line_end=line_end, pause=pauses.get(index, 0.0), marker=marked))
+    return gaps
+
+
+def _is_rolling(segments: Sequence[TranscriptSegment]) -> bool:
+    """Tell a speech recogniser's captions: most are still shown when the next one begins.
+
+    Their lines are broken by width; a person breaks lines by sense, often where a sentence ends.
+    """
+    overlaps = [
+        line.start_seconds + line.duration_seconds > later.start_seconds + _OVERLAP
+        for line, later in pairwise(segments)
+    ]
+    return 2 * sum(overlaps) > len(overlaps)
+
+
+def _pauses_by_line_end(
+    tokens: Sequence[_Token], segments: Sequence[TranscriptSegment]
+) -> dict[int, float]:
+    """Map each token that closes a caption to the pause after it, in seconds.
+
+    Captions of a speech recogniser overlap in time, so a pause is also read from the time to the
+    next caption's start, less what its words take at the video's median pace.
+    """
+    lines: list[tuple[int, int, TranscriptSegment]] = []
+    index = 0
+    for segment in sorted(segments, key=lambda each: each.char_start):
+        first = index
+        while index < len(tokens) and tokens[index].start < segment.char_end:
+            index += 1
+        if index > first:
+            lines.append((index - 1, tokens[index - 1].end - tokens[first].start, segment))
+    paces = [
+        (later.start_seconds - line.start_seconds) / length
+        for (_, length, line), (_, _, later) in pairwise(lines)
+        if later.start_seconds > line.start_seconds
+    ]
+    if not paces:
+        return {end: 0.0 for end, _, _ in lines}
+    pace = median(paces)
+    pauses = {lines[-1][0]: 0.0}
+    for (end, length, line), (_, _, later) in pairwise(lines):
+        spoken_for = later.start_seconds - line.start_seconds
+        silent = spoken_for - line.duration_seconds
+        pauses[end] = max(0.0, silent, spoken_for - length * pace)
+    return pauses

@@ -1,0 +1,375 @@
+"""Words of a text with their raw offsets, and what is commonly asked of them.
+
+What belongs here: tokenising without losing offsets, stop words, a light stemmer, and numbers in
+figures or in words. What does not: sentences (sentences.py), scores, vectors (embedder.py).
+
+Every offset is a code point index into the text that was given, half-open. Nothing here changes
+the length of a text: folding happens per word.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+# An abbreviation with inner dots, a number (with currency, separators, decimals, percent or an
+# ordinal ending), or a word with inner apostrophes and hyphens.
+_WORD = re.compile(
+    r"""
+      (?:[A-Za-z]\.){2,}                                   # U.S.  e.g.  a.m.
+    | [$€£]?\d+(?:[.,:]\d+)*(?:%|(?:st|nd|rd|th|s|k|m|bn)\b)?   # $3.99  1,000  45%  1960s  10:30
+    | [^\W\d_]\w*(?:['\u2019\-][^\W_]\w*)*                    # don't  long-term  COVID-19
+    | \w+
+    """,
+    re.VERBOSE,
+)
+
+
+def word_set(words: str) -> frozenset[str]:
+    """Read a word list written as lines of words."""
+    return frozenset(words.split())
+
+
+STOP_WORDS = word_set(
+    """
+    a about above across after again against all almost along already also although always am among
+    an and another any anyone anything are around as at away back be became because become becomes
+    been before behind being below between both but by came can cannot come comes could did do does
+    doing done down during each either else even ever every everyone everything few for from
+    further get gets getting give given gives go goes going gone gonna got had has have having he
+    her here hers herself him himself his how however i if in into is it its itself just kind know
+    let like lot made make makes making many may maybe me might mine more most much must my myself
+    neither nor now of off often oh ok okay on once one only onto or other others our ours ourselves
+    out over own per perhaps quite rather really said same say says see seem seems she should since
+    so some someone something sometimes somewhat sort still such take taken takes than that the
+    their theirs them themselves then there therefore these they thing things this those though
+    through thus to together too took toward towards under until up upon us use used uses using very
+    via want was way we well went were what whatever when where whether which while who whom whose
+    why will with within without would yeah yes yet you your yours yourself yourselves
+    aren't can't couldn't didn't doesn't don't hadn't hasn't haven't he'd he'll he's here's i'd i'll
+    i'm i've isn't it'd it'll it's let's shouldn't she'd she'll she's that'll that's there's they'd
+    they'll they're they've wasn't we'd we'll we're we've weren't what's where's who's won't
+    wouldn't you'd you'll you're you've
+    """
+)
+"""English function words and conversational fillers. Negations count as function words too:
+whoever compares meanings looks for them on their own (NEGATIONS)."""
+
+NEGATIONS = word_set(
+    """
+    no not never none nobody nothing neither nor cannot without hardly barely scarcely
+    aren't can't couldn't didn't doesn't don't hadn't hasn't haven't isn't shouldn't wasn't weren't
+    won't wouldn't ain't
+    """
+)
+"""Words that deny what they govern."""
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One word. `text[start:end]` is the raw word; `norm` is its folded form for comparing."""
+
+    norm: str
+    start: int
+    end: int
+
+
+def fold(word: str) -> str:
+    """Fold case and typographic apostrophes of a word. May change its length."""
+    return word.replace("\u2019", "'").casefold()
+
+
+def tokenise(text: str) -> list[Word]:
+    """List the words of a text in order, with raw offsets.
+
+    "U.S.", "3.5%", "$1,000", "10:30", "don't" and "long-term" are one word each.
+    """
+    return [Word(fold(m.group()), m.start(), m.end()) for m in _WORD.finditer(text)]
+
+
+def is_stop_word(word: str) -> bool:
+    """Tell whether a folded word carries no topic of its own (a single letter does not either)."""
+    return word in STOP_WORDS or (len(word) == 1 and not word.isdigit())
+
+
+# Suffixes in the order in which they are tried, each with its replacement and the letters that
+# must remain. Light on purpose: plurals, -ed, -ing, -ly and a few nominal endings.
+_SUFFIXES = (
+    ("ization", "iz", 3),
+    ("isation", "iz", 3),
+    ("ational", "at", 3),
+    ("ements", "", 4),
+    ("ement", "", 4),
+    ("ations", "at", 3),
+    ("ation", "at", 3),
+    ("ities", "", 4),
+    ("tions", "t", 3),
+    ("sions", "s", 3),
+    ("ness", "", 4),
+    ("ally", "", 4),
+    ("ity", "", 4),
+    ("ies", "i", 3),
+    ("ing", "", 3),
+    ("tion", "t", 3),
+    ("sion", "s", 3),
+    ("ied", "i", 3),
+    ("ers", "", 4),
+    ("ive", "", 4),
+    ("sses", "ss", 2),
+    ("ed", "", 3),
+    ("er", "", 4),
+    ("ly", "", 4),
+    ("al", "", 4),
+    ("es", "", 3),
+)
+
+
+_SHORTEST_INFLECTED = 4
+_SHORTEST_ROOT = 3
+
+
+@lru_cache(maxsize=65_536)
+def stem(word: str) -> str:
+    """Reduce a folded word to a stem shared by its common inflections.
+
+    Stems are for comparing, not for reading: "vaccines", "vaccine" → "vaccin"; "warming",
+    "warmed" → "warm". Numbers and words with inner marks other than "'s" stay whole.
+    """
+    word = word.removesuffix("'s")
+    if not word.isalpha() or len(word) < _SHORTEST_INFLECTED:
+        return word
+    for suffix, replacement, remaining in _SUFFIXES:
+        if word.endswith(suffix) and len(word) - len(suffix) >= remaining:
+            return _tidy(word[: len(word) - len(suffix)] + replacement)
+    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-1]
+    return _tidy(word)
+
+
+def _tidy(root: str) -> str:
+    """Drop what inflection leaves behind: a doubled consonant, a final e, y for i."""
+    if len(root) > _SHORTEST_ROOT and root[-1] == root[-2] and root[-1] not in "aeiouls":
+        root = root[:-1]
+    if len(root) > _SHORTEST_ROOT and root[-1] == "e":
+        root = root[:-1]
+    if len(root) >= _SHORTEST_ROOT and root[-1] == "y":
+        root = root[:-1] + "i"
+    return root
+
+
+def content_stems(text: str) -> list[str]:
+    """List the stems of a text's content words, in order and with repetitions."""
+    return [stem(word.norm) for word in tokenise(text) if not is_stop_word(word.norm)]
+
+
+# --- Numbers ------------------------------------------------------------------------------------
+
+NumberKind = Literal["plain", "percent", "money", "year", "ordinal"]
+"""What a number is: of something, per cent, money, a calendar year, or a place in an order."""
+
+
+def _counted(words: str, *, start: int = 0, step: int = 1) -> dict[str, int]:
+    """Number a list of words: start, start + step, and so on."""
+    return {word: start + step * position for position, word in enumerate(words.split())}
+
+
+_UNITS = _counted(
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
+    "fifteen sixteen seventeen eighteen nineteen"
+)
+_TENS = _counted("twenty thirty forty fifty sixty seventy eighty ninety", start=20, step=10)
+_SCALES = {
+    "hundred": 1e2,
+    "thousand": 1e3,
+    "k": 1e3,
+    "million": 1e6,
+    "mn": 1e6,
+    "m": 1e6,
+    "billion": 1e9,
+    "bn": 1e9,
+    "trillion": 1e12,
+}
+_SPOKEN_SCALES = {word: scale for word, scale in _SCALES.items() if len(word) > len("bn")}
+_HUNDRED = 100
+_DIGITS = "0123456789"
+_ORDINAL_ENDINGS = frozenset({"st", "nd", "rd", "th"})
+_PERCENT_WORDS = frozenset({"percent", "percentage"})
+_PERCENT_SIGN = re.compile(r"\s?%")
+_MONEY_WORDS = frozenset(
+    {"dollar", "dollars", "euro", "euros", "pound", "pounds", "cent", "cents", "bucks", "usd"}
+)
+_FIGURE = re.compile(
+    r"(?P<currency>[$€£])?(?P<digits>\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)"
+    r"(?P<ending>%|st|nd|rd|th|s|k|m|bn)?"
+)
+_FIRST_YEAR, _LAST_YEAR = 1500, 2100
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number that a text states.
+
+    `value` is in plain units (2.5 million is 2,500,000; 45 % is 45), `unit` the stem of the
+    content word that follows, if one does ("70 countries" → "countr"), `start` and `end` the raw
+    span of the number with its scale and per cent sign, without the unit. A decade ("1960s") is the
+    year that it begins with.
+    """
+
+    value: float
+    kind: NumberKind
+    unit: str | None
+    start: int
+    end: int
+
+
+def find_numbers(text: str) -> list[Number]:
+    """List the numbers of a text, in figures or in words, in order.
+
+    "one" alone is a pronoun more often than a number and is left out unless a scale or a unit of
+    per cent follows.
+    """
+    words = tokenise(text)
+    numbers: list[Number] = []
+    position = 0
+    while position < len(words):
+        read = _read_value(words, position)
+        if read is None:
+            position += 1
+            continue
+        numbers.append(_finish(text, words, position, read))
+        position += read[2]
+    return numbers
+
+
+def _read_value(words: list[Word], position: int) -> tuple[float, NumberKind, int] | None:
+    """Read a number at a position: value, kind, words taken; None if there is none."""
+    figure = _FIGURE.fullmatch(words[position].norm)
+    if figure is not None:
+        return _read_figure(figure, words, position)
+    value, taken = _read_words(words, position)
+    if taken == 0 or (
+        taken == 1 and words[position].norm == "one" and not _is_percent(words, position + 1)
+    ):
+        return None
+    return value, "plain", taken
+
+
+def _read_figure(
+    figure: re.Match[str], words: list[Word], position: int
+) -> tuple[float, NumberKind, int]:
+    digits, ending = figure["digits"], figure["ending"]
+    value = float(digits.replace(",", ""))
+    kind: NumberKind = "plain"
+    if figure["currency"]:
+        kind = "money"
+    elif ending == "%":
+        kind = "percent"
+    elif ending in _ORDINAL_ENDINGS:
+        kind = "ordinal"
+    elif digits.isdigit() and _FIRST_YEAR <= value <= _LAST_YEAR:
+        kind = "year"
+    value *= _SCALES.get(ending or "", 1.0)
+    taken = 1
+    while position + taken < len(words) and words[position + taken].norm in _SCALES:
+        value *= _SCALES[words[position + taken].norm]
+        kind = "plain" if kind == "year" else kind
+        taken += 1
+    return value, kind, taken
+
+
+def _read_words(words: list[Word], position: int) -> tuple[float, int]:
+    """Read a number in words: "two hundred and fifty thousand" is 250,000."""
+    total = current = 0.0
+    taken = used = 0
+    while position + taken < len(words):
+        word = words[position + taken].norm
+        step, scale = _word_value(word), _SPOKEN_SCALES.get(word)
+        if step is not None and _fits_after(current, step):
+            current += step
+        elif scale is not None and used:
+            current = max(current, 1.0) * scale
+            if scale > _HUNDRED:
+                total, current = total + current, 0.0
+        elif word != "and" or current < _HUNDRED:
+            break
+        taken += 1
+        if word != "and":
+            used = taken
+    return _read_decimals(words, position, total + current, used)
+
+
+def _fits_after(current: float, step: float) -> bool:
+    """Tell whether a number word continues the number so far: "forty two" does, "two three" not."""
+    below_hundred = current % _HUNDRED
+    return below_hundred == 0 or (below_hundred in _TENS.values() and 0 < step < len(_DIGITS))
+
+
+def _read_decimals(words: list[Word], position: int, value: float, taken: int) -> tuple[float, int]:
+    """Add spoken decimals: "seven point five" is 7.5."""
+    place = position + taken
+    if not taken or place + 1 >= len(words) or words[place].norm != "point":
+        return value, taken
+    digits = ""
+    for word in words[place + 1 :]:
+        digit = _UNITS.get(word.norm, _HUNDRED)
+        if digit >= len(_DIGITS):
+            break
+        digits += _DIGITS[digit]
+    return (float(f"{value:.0f}.{digits}"), taken + 1 + len(digits)) if digits else (value, taken)
+
+
+def _word_value(word: str) -> float | None:
+    """Return the value of a number word below a hundred ("thirty-five" is 35)."""
+    if word in _UNITS:
+        return float(_UNITS[word])
+    if word in _TENS:
+        return float(_TENS[word])
+    tens, hyphen, units = word.partition("-")
+    if hyphen and tens in _TENS and units in _UNITS:
+        return float(_TENS[tens] + _UNITS[units])
+    return None
+
+
+def _is_percent(words: list[Word], position: int) -> bool:
+    if position >= len(words):
+        return False
+    if words[position].norm == "per" and position + 1 < len(words):
+        return words[position + 1].norm == "cent"
+    return words[position].norm in _PERCENT_WORDS
+
+
+def _finish(
+    text: str, words: list[Word], position: int, read: tuple[float, NumberKind, int]
+) -> Number:
+    """Attach what follows a number: a per cent sign, a currency, or a unit."""
+    value, kind, taken = read
+    last = position + taken
+    end = words[last - 1].end
+    if _PERCENT_SIGN.match(text, end):
+        kind, end = "percent", text.index("%", end) + 1
+    elif _is_percent(words, last):
+        kind = "percent"
+        last += 2 if words[last].norm == "per" else 1
+        end = words[last - 1].end
+    elif last < len(words) and words[last].norm in _MONEY_WORDS:
+        kind = "money"
+    return Number(
+        value=value,
+        kind=kind,
+        unit=_unit(text, words, last),
+        start=words[position].start,
+        end=end,
+    )
+
+
+def _unit(text: str, words: list[Word], position: int) -> str | None:
+    """Return the stem of the word that a number counts, or None if a clause ends first."""
+    if not 0 < position < len(words):
+        return None
+    word = words[position]
+    gap = text[words[position - 1].end : word.start]
+    if is_stop_word(word.norm) or word.norm[0].isdigit() or set(gap) & set(".,;:!?"):
+        return None
+    return stem(word.norm)

@@ -1,0 +1,152 @@
+"""From a sentence as it was said to a claim as it can be read.
+
+What belongs here: lead-ins that say nothing, limits of length, how a claim is written. What does
+not: which sentences are claims (checkworthiness.py, claims.py). Everything works on spans of the
+raw transcript; a claim's text is what its span says, tidied at its two ends only.
+"""
+
+from __future__ import annotations
+
+import re
+
+from factible_assets.reasoners.embedded.sentences import Sentence, reading_text
+from factible_assets.reasoners.embedded.text import tokenise
+
+MAX_CLAIM_WORDS = 40
+"""Words that a claim has at most (Factible, section 1.3.2)."""
+
+MAX_THESIS_WORDS = 25
+"""Words that a thesis has at most (Factible, section 1.3.2)."""
+
+_LEAD_IN = re.compile(
+    r"""
+    (?:
+        (?:and|but|so|or|now|well|okay|ok|yes|yeah|yep|no|right|again|oh|um|uh|like|look|see|listen
+           |also|plus|then|first|second|secondly|third|thirdly|firstly|finally|basically|actually
+           |obviously|clearly|honestly|frankly|anyway|really|remember|alright|hey|guys|folks
+           |unfortunately|fortunately|interestingly|surprisingly|sadly|luckily|however|therefore
+           |meanwhile|moreover|furthermore|additionally|indeed|instead|besides|of[ ]course|in[ ]fact
+           |as[ ]a[ ]matter[ ]of[ ]fact|for[ ]example|for[ ]instance|in[ ]other[ ]words|that[ ]said
+           |by[ ]the[ ]way|after[ ]all|at[ ]the[ ]end[ ]of[ ]the[ ]day|on[ ]top[ ]of[ ]that
+           |you[ ]know|you[ ]see|i[ ]mean|in[ ]my[ ]opinion|to[ ]be[ ]honest|believe[ ]it[ ]or[ ]not
+           |as[ ](?:i|we|you)(?:'ve)?[ ](?:said|say|mentioned|know|can[ ]see|saw))
+        (?:,|(?=\s))
+      |
+        (?:i|we|you)[ ](?:really[ ]|also[ ]|all[ ]|now[ ]|just[ ])*
+           (?:think|believe|know|guess|suppose|feel|say|understand|found[ ]out|can[ ]see|see)
+           [ ]that\b
+      | (?:it(?:'s|[ ]is)|what(?:'s|[ ]is))[ ](?:also[ ])?
+           (?:true|clear|known|well[ ]known|important[ ]to[ ](?:note|remember|know)
+             |worth[ ]noting|a[ ]fact)[ ]that\b
+      | it[ ]turns[ ]out(?:[ ]that\b)?
+      | (?:the|one)[ ](?:fact|truth|reality|point|thing|problem|good[ ]news|bad[ ]news)
+           (?:[ ]of[ ]the[ ]matter)?[ ]is(?:[ ]that\b|,)
+      | (?:the[ ])?(?:fact|truth)[ ]is,?
+      | (?:did|do)[ ]you[ ]know[ ]that\b
+      | let[ ]me[ ](?:tell[ ]you|say)(?:[ ]that\b)?
+    )
+    \s*
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_KEEPS_ITS_OPENING = re.compile(
+    r"(?:so|as|now|then)\s+(?:that|far|many|much|long|called)\b"
+    r"|(?:no|first|second|third|like|right|plus|instead|well)\s+(?!,)"
+    r"|see\s+(?!,)|look\s+(?!,)|again\s+and|or\s+not",
+    re.IGNORECASE,
+)
+_OUTER_MARKS = " \t\r\n\"'\u201c\u201d\u2018\u2019([{<-\u2013\u2014\u2022*,;:.\u2026"
+_TRAILING_MARKS = ' \t\r\n"\u201c\u201d\u2018([{<-\u2013\u2014*,;:.\u2026'
+_CLAUSE_END = re.compile(
+    r"[,;:\u2014\u2013](?=\s)|\s(?=(?:and|but|so|which|because|while|although|where)\s)"
+)
+_CONNECTIVE = re.compile(
+    r"(?:and|but|or|so|because|which|while|whereas|although|instead|rather|meanwhile|however"
+    r"|therefore|thus|hence|otherwise|then|also|in fact|in other words|that is|for example"
+    r"|as a result|in turn|by contrast|on the other hand)\b",
+    re.IGNORECASE,
+)
+_FEWEST_LEFT = 4
+
+
+def strip_lead_ins(raw: str, sentence: Sentence) -> Sentence:
+    """Move a sentence's start past what only introduces it ("so, you know, it turns out that …").
+
+    At least four words are left; otherwise the sentence stays as it is.
+    """
+    start = _skip_marks(raw, sentence.start, sentence.end)
+    while True:
+        found = _LEAD_IN.match(_straight(raw[start : sentence.end]))
+        if found is None or _KEEPS_ITS_OPENING.match(raw, start, sentence.end):
+            break
+        following = _skip_marks(raw, start + found.end(), sentence.end)
+        if len(tokenise(raw[following : sentence.end])) < _FEWEST_LEFT:
+            break
+        start = following
+    return _spanning(raw, start, sentence.end)
+
+
+def shorten(raw: str, sentence: Sentence, most_words: int) -> Sentence:
+    """Cut a sentence to a number of words, at the last end of a clause that fits, else hard."""
+    words = tokenise(raw[sentence.start : sentence.end])
+    if len(sentence.text.split()) <= most_words and len(words) <= most_words:
+        return sentence
+    limit = sentence.start + words[min(most_words, len(words)) - 1].end
+    ends = [
+        match.start()
+        for match in _CLAUSE_END.finditer(raw, sentence.start, min(limit + 2, sentence.end))
+    ]
+    usable = [
+        end
+        for end in ends
+        if end <= limit and len(tokenise(raw[sentence.start : end])) >= most_words // 3
+    ]
+    return _spanning(raw, sentence.start, usable[-1] if usable else limit)
+
+
+def write_claim(raw: str, sentence: Sentence) -> str:
+    """Write a span as a claim: a capital first, one full stop last, nothing else changed."""
+    text = reading_text(raw[sentence.start : sentence.end]).rstrip(_TRAILING_MARKS)
+    text = text.lstrip(_OUTER_MARKS)
+    if text.endswith("U.S") or re.search(r"\b[A-Z]\.[A-Z]\Z", text):
+        text += "."
+    if not text:
+        return text
+    text = text[0].upper() + text[1:]
+    return text if text[-1] in "?!." else text + "."
+
+
+def _skip_marks(raw: str, start: int, end: int) -> int:
+    while start < end and raw[start] in _OUTER_MARKS:
+        start += 1
+    return start
+
+
+def _straight(text: str) -> str:
+    return text.replace("\u2019", "'")
+
+
+def _spanning(raw: str, start: int, end: int) -> Sentence:
+    while end > start and raw[end - 1].isspace():
+        end -= 1
+    return Sentence(text=reading_text(raw[start:end]), start=start, end=end)
+
+
+def join(raw: str, first: Sentence, second: Sentence) -> Sentence:
+    """Span two neighbouring sentences."""
+    return _spanning(raw, first.start, second.end)
+
+
+def leans_back(text: str) -> bool:
+    """Tell whether a sentence opens with a connective that takes up the one before."""
+    return _CONNECTIVE.match(_straight(text).lstrip(_OUTER_MARKS)) is not None
+
+
+def ends_with_stop(raw: str, sentence: Sentence) -> bool:
+    """Tell whether a sentence ends by its own punctuation."""
+    return raw[sentence.start : sentence.end].rstrip("\"'\u201d\u2019)]")[-1:] in {
+        ".",
+        "!",
+        "?",
+        "\u2026",
+    }

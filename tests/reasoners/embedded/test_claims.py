@@ -1,0 +1,167 @@
+"""Which sentences become claims."""
+
+from __future__ import annotations
+
+import time
+from itertools import pairwise
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from factible_assets.reasoners.embedded.checkworthiness import rate_wording, read_signs
+from factible_assets.reasoners.embedded.claims import extract_claims
+from factible_assets.reasoners.embedded.sentences import Sentence, split_sentences
+from factible_assets.reasoners.embedded.wording import (
+    MAX_CLAIM_WORDS,
+    MAX_THESIS_WORDS,
+    shorten,
+    strip_lead_ins,
+    write_claim,
+)
+from factible_assets.records import Transcript, Video
+from factible_assets.stages.ports import ClaimDrafts
+
+TALK = (
+    "Hello everyone and welcome back to the channel! Today I want to talk about coffee. "
+    "I really love the smell of it in the morning. So, you know, coffee contains more than one "
+    "thousand chemical compounds. Caffeine blocks the adenosine receptors of the brain and so "
+    "reduces tiredness. Isn't that amazing? A cup of coffee contains about 95 milligrams of "
+    "caffeine. The average cup of coffee holds roughly 95 milligrams of caffeine. People in "
+    "Finland drink 12 kilograms of coffee per person every year, which is more than in any other "
+    "country. Please subscribe and hit the bell. Coffee was first exported from the port of Mocha "
+    "in Yemen in the 15th century. Drinking coffee late in the day causes poor sleep in most "
+    "adults. It is dangerous. What do you think? See you next time!"
+)
+
+
+def _extract(text: str, limit: int = 5, title: str = "What coffee does to us") -> ClaimDrafts:
+    return extract_claims(
+        Video(video_id="v", title=title),
+        Transcript(video_id="v", text=text, provider="file", content_hash="0"),
+        (),
+        max_claims=limit,
+    )
+
+
+def test_statements_of_fact_are_taken_and_talk_is_left() -> None:
+    texts = " ".join(claim.text for claim in _extract(TALK).claims)
+    assert "Finland" in texts
+    for talk in ("subscribe", "Hello", "love the smell", "What do you think", "amazing"):
+        assert talk not in texts
+
+
+def test_claims_stand_in_the_raw_text_at_their_offsets() -> None:
+    for claim in _extract(TALK).claims:
+        assert claim.char_start is not None
+        assert claim.char_end is not None
+        said = TALK[claim.char_start : claim.char_end]
+        assert claim.text.rstrip(".").casefold() == said.rstrip(".").casefold()
+
+
+def test_claims_come_in_order_of_importance_within_range() -> None:
+    importances = [claim.importance for claim in _extract(TALK).claims]
+    assert importances == sorted(importances, reverse=True)
+    assert all(0 <= importance <= 1 for importance in importances)
+
+
+def test_no_more_claims_are_given_than_asked_for() -> None:
+    assert len(_extract(TALK, limit=2).claims) == 2
+
+
+def test_the_same_fact_in_other_words_is_given_once() -> None:
+    assert sum("95 milligrams" in claim.text for claim in _extract(TALK, limit=10).claims) == 1
+
+
+def test_claims_do_not_overlap() -> None:
+    spans = sorted((c.char_start or 0, c.char_end or 0) for c in _extract(TALK, limit=10).claims)
+    assert spans
+    assert all(left[1] <= right[0] for left, right in pairwise(spans))
+
+
+def test_the_thesis_is_one_statement_of_at_most_25_words() -> None:
+    thesis = _extract(TALK).thesis
+    assert thesis is not None
+    assert len(thesis.split()) <= MAX_THESIS_WORDS
+    assert not thesis.endswith("?")
+
+
+def test_a_transcript_without_words_has_neither_thesis_nor_claims() -> None:
+    assert _extract("[Music] [Applause]") == ClaimDrafts(thesis=None, claims=())
+
+
+def test_the_same_transcript_gives_the_same_claims() -> None:
+    assert _extract(TALK) == _extract(TALK)
+
+
+def test_signs_of_fact_raise_the_score_and_signs_of_talk_lower_it() -> None:
+    def rate(text: str) -> float:
+        return rate_wording(read_signs(text))
+
+    fact = rate("Smoking causes about 85 percent of lung cancer deaths in Europe.")
+    assert fact > rate("Smoking comes with lung trouble for people in Europe.")
+    assert fact > rate("I think smoking causes about 85 percent of lung cancer deaths in Europe.")
+    assert fact > rate("Does smoking cause about 85 percent of lung cancer deaths in Europe?")
+    assert rate("It did that to them.") < rate("Smoking did that to smokers.")
+
+
+def _whole(text: str) -> Sentence:
+    (sentence,) = split_sentences(text)
+    return sentence
+
+
+def test_lead_ins_are_stripped_one_after_another() -> None:
+    raw = "So, you know, it turns out that garlic kills some bacteria."
+    sentence = strip_lead_ins(raw, _whole(raw))
+    assert write_claim(raw, sentence) == "Garlic kills some bacteria."
+    assert raw[sentence.start : sentence.end] == "garlic kills some bacteria."
+
+
+def test_words_that_only_look_like_lead_ins_stay() -> None:
+    for raw in (
+        "No vaccine contains microchips of any kind.",
+        "First graders read 20 books a year.",
+    ):
+        assert strip_lead_ins(raw, _whole(raw)).start == 0
+
+
+def test_a_claim_keeps_its_abbreviation_and_its_last_number_whole() -> None:
+    raw = "most of the plants are built in the U.S."
+    assert write_claim(raw, _whole(raw)).endswith("in the U.S.")
+    raw = "the price rose to $3.99"
+    assert write_claim(raw, _whole(raw)) == "The price rose to $3.99."
+
+
+def test_a_long_sentence_is_cut_at_the_end_of_a_clause() -> None:
+    raw = (
+        "The river carries more water in spring than in any other season of the year, and the town "
+        "that lies below the dam has been flooded " + "again and again " * 8
+    ).strip()
+    cut = shorten(raw, Sentence(text=raw, start=0, end=len(raw)), MAX_CLAIM_WORDS)
+    assert len(cut.text.split()) <= MAX_CLAIM_WORDS
+    assert raw.startswith(cut.text)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(max_size=400), st.integers(1, 8))
+def test_any_text_gives_claims_within_limits_or_none(text: str, limit: int) -> None:
+    drafts = _extract(text or " ", limit=limit, title=text[:40])
+    assert len(drafts.claims) <= limit
+    for claim in drafts.claims:
+        assert claim.text
+        assert claim.char_start is not None
+        assert claim.char_end is not None
+        assert 0 <= claim.char_start < claim.char_end <= len(text)
+
+
+def test_a_three_hour_transcript_takes_seconds() -> None:
+    nouns = ["coffee", "river", "vaccine", "budget", "glacier", "engine", "harvest", "senate"]
+    verbs = ["raises", "lowers", "follows", "covers", "causes", "needs", "reaches"]
+    words = " ".join(
+        f"the {nouns[i % 8]} of region {i % 97} {verbs[i % 7]} the {nouns[(i // 8) % 8]} in year"
+        f" {i}"
+        for i in range(2500)
+    )
+    assert len(words.split()) >= 27_000
+    began = time.perf_counter()
+    assert len(_extract(words, limit=15).claims) == 15
+    assert time.perf_counter() - began < 30

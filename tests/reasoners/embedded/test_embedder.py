@@ -1,0 +1,108 @@
+"""Texts as vectors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from factible_assets.reasoners.embedded import embedder
+from factible_assets.reasoners.embedded.embedder import (
+    BlendedEmbedder,
+    Embedder,
+    EmbedderUnavailableError,
+    ModelFiles,
+    OnnxEmbedder,
+    TfidfEmbedder,
+    minilm_is_available,
+)
+
+TEXTS = [
+    "Garlic prevents cancer.",
+    "Eating garlic stops the growth of tumours.",
+    "The central bank raised its interest rate.",
+]
+
+needs_minilm = pytest.mark.skipif(
+    not minilm_is_available(), reason="the extra `embeddings` is not installed"
+)
+
+
+def _assert_unit_rows(which: Embedder) -> None:
+    vectors = which.embed([*TEXTS, "of the"])
+    lengths = np.linalg.norm(vectors, axis=1)
+    assert vectors.dtype == np.float32
+    assert lengths[:3] == pytest.approx([1, 1, 1], abs=1e-5)
+    similarity = vectors @ vectors.T
+    assert similarity[0, 1] > similarity[0, 2]
+
+
+def test_tfidf_vectors_have_unit_length_and_shared_words_make_texts_alike() -> None:
+    _assert_unit_rows(TfidfEmbedder())
+    assert not TfidfEmbedder().embed(["of the", "garlic"])[0].any()
+
+
+def test_tfidf_gives_rare_words_more_weight() -> None:
+    vectors = TfidfEmbedder().embed(
+        ["garlic water", "garlic fire", "garlic", "water", "garlic bread", "garlic soup"]
+    )
+    assert vectors[0] @ vectors[3] > vectors[0] @ vectors[2]
+
+
+def test_tfidf_bounds_its_width_whatever_the_vocabulary() -> None:
+    texts = [" ".join(f"term{i}x{j}" for j in range(50)) for i in range(200)]
+    vectors = TfidfEmbedder().embed(texts)
+    assert vectors.shape == (200, 4096)
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(200), abs=1e-5)
+
+
+def test_no_texts_give_no_rows() -> None:
+    assert TfidfEmbedder().embed([]).shape[0] == 0
+
+
+@needs_minilm
+def test_minilm_finds_meaning_that_shares_no_word() -> None:
+    model = OnnxEmbedder()
+    _assert_unit_rows(model)
+    vectors = model.embed(
+        ["Physicians treat patients.", "Doctors care for the sick.", "Rates rose."]
+    )
+    assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2] + 0.3
+
+
+@needs_minilm
+def test_minilm_keeps_the_order_of_texts_whatever_their_lengths() -> None:
+    model = OnnxEmbedder()
+    texts = [("word " * (40 - i)) + f"number {i}" for i in range(40)]
+    together = model.embed(texts)
+    alone = np.concatenate([model.embed([text]) for text in texts[::13]])
+    assert np.einsum("ij,ij->i", together[::13], alone) == pytest.approx(np.ones(4), abs=1e-3)
+
+
+@needs_minilm
+def test_a_blend_of_both_still_has_unit_length() -> None:
+    _assert_unit_rows(BlendedEmbedder(OnnxEmbedder()))
+
+
+def test_a_missing_file_is_named_with_the_remedy(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    files = ModelFiles(weights=tmp_path / "model.onnx", tokenizer=tmp_path / "tokenizer.json")
+    with pytest.raises(EmbedderUnavailableError, match=r"model\.onnx.*embeddings"):
+        OnnxEmbedder(files).embed(TEXTS)
+
+
+def test_a_file_that_is_no_model_is_refused_with_a_sentence(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    files = ModelFiles(weights=tmp_path / "model.onnx", tokenizer=tmp_path / "tokenizer.json")
+    files.weights.write_bytes(b"not a model")
+    files.tokenizer.write_text("{}")
+    with pytest.raises(EmbedderUnavailableError, match="cannot be read"):
+        OnnxEmbedder(files).embed(TEXTS)
+
+
+def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedder, "find_spec", lambda _: None)
+    assert not minilm_is_available()
+    with pytest.raises(EmbedderUnavailableError, match=r"factible-assets\[embeddings\]"):
+        OnnxEmbedder().embed(TEXTS)

@@ -1,0 +1,104 @@
+"""Searches for a claim."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from factible_assets.reasoners.embedded.queries import ask, write_queries
+from factible_assets.records import Claim, Video
+from factible_assets.stages.ports import QueryDraft
+
+GARLIC = "Garlic compounds killed 90% of cancer cells in a 2016 study in the U.S."
+
+
+def _write(text: str, limit: int = 8, context: str | None = None) -> tuple[QueryDraft, ...]:
+    claim = Claim(
+        claim_id="c",
+        video_id="v",
+        rank=1,
+        text=text,
+        importance=0.5,
+        extraction_confidence=0.5,
+        context=context,
+        basis="embedded",
+    )
+    video = Video(video_id="v", title="Garlic and your health")
+    return write_queries(claim, video=video, max_queries=limit)
+
+
+def test_all_four_types_are_written() -> None:
+    assert {query.query_type for query in _write(GARLIC)} == {
+        "direct",
+        "alternative",
+        "source",
+        "context",
+    }
+
+
+def test_the_direct_query_keeps_numbers_years_and_abbreviations_whole() -> None:
+    words = _write(GARLIC)[0].text.split()
+    assert {"90%", "2016", "U.S.", "Garlic", "cancer"} <= set(words)
+
+
+@pytest.mark.parametrize("limit", [2, 3, 5, 8])
+def test_the_second_query_seeks_the_opposite(limit: int) -> None:
+    assert [query.seeks_opposite for query in _write(GARLIC, limit)[:2]] == [False, True]
+
+
+def test_no_more_queries_are_written_than_asked_for() -> None:
+    assert len(_write(GARLIC, 1)) == 1
+    assert len(_write(GARLIC, 3)) == 3
+
+
+def test_priorities_ascend_from_1_to_5() -> None:
+    priorities = [query.priority for query in _write(GARLIC)]
+    assert priorities == sorted(priorities)
+    assert priorities[0] == 1
+    assert set(priorities) <= {1, 2, 3, 4, 5}
+
+
+@pytest.mark.parametrize(
+    ("claim", "authority"),
+    [
+        ("A new virus infected four million patients.", "WHO"),
+        ("Sea ice in the Arctic shrinks as the climate warms.", "NASA"),
+        ("Unemployment fell while wages and prices rose.", "BLS"),
+        ("Thousands of ballots in the election were fraud.", "court"),
+    ],
+)
+def test_the_source_query_names_an_authority_of_the_topic(claim: str, authority: str) -> None:
+    (source,) = [query for query in _write(claim) if query.query_type == "source"]
+    assert authority in source.text.split()
+
+
+def test_a_year_of_the_context_is_added_where_the_claim_has_none() -> None:
+    assert "2021" in _write("Four million Texans lost power.", context="The storm of 2021.")[0].text
+
+
+def test_negations_are_not_lost() -> None:
+    assert all(
+        word in _write("Vaccines do not cause autism.")[0].text.split() for word in ("not", "cause")
+    )
+
+
+@pytest.mark.parametrize(
+    ("statement", "question"),
+    [
+        ("Heat waves are rarer than in 1900.", "Are heat waves rarer than in 1900?"),
+        ("The moon landing was filmed in Nevada.", "Was the moon landing filmed in Nevada?"),
+        ("Garlic cures colds.", "Is it true that Garlic cures colds?"),
+    ],
+)
+def test_statements_become_questions(statement: str, question: str) -> None:
+    assert ask(statement).casefold() == question.casefold()
+
+
+@given(st.text(min_size=1, max_size=200).filter(str.strip), st.integers(1, 10))
+def test_any_claim_gets_distinct_queries_that_are_not_empty(text: str, limit: int) -> None:
+    queries = _write(text, limit)
+    assert 1 <= len(queries) <= limit
+    assert all(query.text.strip() for query in queries)
+    assert len({query.text for query in queries}) == len(queries)
+    assert limit == 1 or any(query.seeks_opposite for query in queries)

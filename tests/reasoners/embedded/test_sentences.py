@@ -1,0 +1,161 @@
+"""Sentences of punctuated and of raw transcripts."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from factible_assets.reasoners.embedded.boundaries import LONGEST
+from factible_assets.reasoners.embedded.sentences import split_sentences
+from factible_assets.records import TranscriptSegment
+
+
+def _texts(text: str) -> list[str]:
+    return [sentence.text for sentence in split_sentences(text)]
+
+
+def test_sentences_end_at_stops() -> None:
+    assert _texts("The ice melts. Does it matter? Yes!") == [
+        "The ice melts.",
+        "Does it matter?",
+        "Yes!",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The U.S. economy grew by 3.5 percent.",
+        "Dr. Smith of St. Louis met J. R. Tolkien.",
+        "It rose at 9 a.m. on Jan. 6 last year.",
+        "He paid $3.99 for it, i.e. Too much.",
+        "“What now?” she asked them all.",
+        "We waited… and then it came.",
+    ],
+)
+def test_dots_inside_a_sentence_do_not_end_it(text: str) -> None:
+    assert _texts(text) == [text]
+
+
+def test_an_abbreviation_ends_a_sentence_if_the_next_word_opens_one() -> None:
+    assert len(_texts("They moved to the U.S. The family stayed there.")) == 2
+
+
+def test_closing_quotes_belong_to_their_sentence() -> None:
+    assert _texts("He said “it is over.” Nobody spoke.") == [
+        "He said “it is over.”",
+        "Nobody spoke.",
+    ]
+
+
+def test_markers_are_skipped_and_stay_in_the_raw_text() -> None:
+    raw = "[Music] The dam broke. >> Who says so? [HOST]: The mayor did. (applause)"
+    sentences = split_sentences(raw)
+    assert [each.text for each in sentences] == ["The dam broke.", "Who says so?", "The mayor did."]
+    assert [raw[each.start : each.end] for each in sentences] == [each.text for each in sentences]
+
+
+def test_a_marker_inside_a_sentence_is_left_out_of_its_reading_only() -> None:
+    raw = "The dam [Music] broke at night."
+    (sentence,) = split_sentences(raw)
+    assert sentence.text == "The dam broke at night."
+    assert raw[sentence.start : sentence.end] == raw
+
+
+def test_a_change_of_speaker_ends_a_sentence_without_a_stop() -> None:
+    assert _texts("that is what he said >> no it is not what he said") == [
+        "that is what he said",
+        "no it is not what he said",
+    ]
+
+
+RAW = (
+    "the ocean covers most of the planet so it stores a great deal of heat but nobody measures "
+    "the deep water every year scientists send new floats into the southern seas there's still a "
+    "lot that we do not know about the currents now let's look at what the data says about this"
+)
+
+
+def test_raw_captions_are_cut_before_words_that_open_sentences() -> None:
+    starts = {text.split()[0] for text in _texts(RAW)}
+    assert {"so", "but", "there's", "now"} <= starts
+
+
+def test_raw_captions_are_never_cut_after_a_word_that_cannot_close_a_sentence() -> None:
+    assert not {text.split()[-1] for text in _texts(RAW * 5)} & {"the", "of", "a", "into", "every"}
+
+
+def test_a_pause_ends_a_sentence_where_words_alone_would_not() -> None:
+    words = "the mill stood by the river for years water drove its wheels day and night then"
+    cut = words.index("water")
+
+    def split_with_pause(seconds: float) -> set[int]:
+        segments = [
+            _segment(0, 0.0, 4.0, 0, cut - 1),
+            _segment(1, 4.0 + seconds, 4.0, cut, len(words)),
+        ]
+        return {sentence.start for sentence in split_sentences(words, segments)}
+
+    assert cut in split_with_pause(3.0)
+
+
+def _segment(
+    position: int, start: float, length: float, first: int, last: int
+) -> TranscriptSegment:
+    return TranscriptSegment(
+        video_id="v",
+        position=position,
+        start_seconds=start,
+        duration_seconds=length,
+        char_start=first,
+        char_end=last,
+    )
+
+
+def test_a_long_run_without_any_sign_is_cut_to_the_longest_length() -> None:
+    assert all(len(text.split()) <= LONGEST for text in _texts("water " * 500))
+
+
+def test_an_empty_transcript_has_no_sentences() -> None:
+    assert split_sentences("") == []
+    assert split_sentences(" [Music] \n") == []
+
+
+_PIECES = st.sampled_from(
+    [
+        "The",
+        "ice",
+        "U.S.",
+        "3.5",
+        "melts.",
+        "so",
+        "why?",
+        "[Music]",
+        ">>",
+        "\n\n",
+        "\u00a0",
+        "it's",
+        "…",
+    ]
+)
+
+
+@given(st.lists(_PIECES, max_size=120).map(" ".join) | st.text(max_size=300))
+def test_sentences_lie_in_order_without_overlap_and_lose_no_word(text: str) -> None:
+    sentences = split_sentences(text)
+    assert all(0 <= each.start < each.end <= len(text) for each in sentences)
+    assert all(left.end <= right.start for left, right in pairwise(sentences))
+    for each in sentences:
+        assert text[each.start : each.end].startswith(each.text.split(maxsplit=1)[0])
+    covered = "".join(text[each.start : each.end] for each in sentences)
+    if (
+        "[" not in text
+        and ">" not in text
+        and "♪" not in text
+        and ":" not in text
+        and "(" not in text
+    ):
+        assert "".join(covered.split()) == "".join(text.split())
