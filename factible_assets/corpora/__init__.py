@@ -1,0 +1,40 @@
+"""Corpora: which videos there are, and what is known of them. Data lives in `corpora/*.yaml`."""
+
+from factible_assets.corpora.format import (
+    ClaimEntry,
+    CorpusError,
+    CorpusFile,
+    VideoEntry,
+    corpus_json_schema,
+)
+from factible_assets.corpora.published import PublishedImport, import_published
+from factible_assets.corpora.reading import (
+    CorporaReading,
+    Corpus,
+    CorpusProblem,
+    CorpusVideo,
+    GroundTruth,
+    load_corpora,
+    load_corpus,
+    load_ground_truth,
+)
+from factible_assets.corpora.writing import add_video
+
+__all__ = [
+    "ClaimEntry",
+    "CorporaReading",
+    "Corpus",
+    "CorpusError",
+    "CorpusFile",
+    "CorpusProblem",
+    "CorpusVideo",
+    "GroundTruth",
+    "PublishedImport",
+    "VideoEntry",
+    "add_video",
+    "corpus_json_schema",
+    "import_published",
+    "load_corpora",
+    "load_corpus",
+    "load_ground_truth",
+]

@@ -1,0 +1,168 @@
+"""YAML with the line of every value.
+
+What belongs here: turning YAML text into plain values and places. What does not: what the values
+mean (format.py).
+
+YAML is only parsed into events, and nothing is constructed: no tag is followed, and every plain
+value stays the text that was written (the id `1e10` is no number, the title `No` no truth value);
+models give values their types. Events instead of PyYAML's own trees, for two reasons: its C parser
+is forty times faster than the other, and building trees of deeply nested input with it overflows
+the stack, which ends the process. Here the depth is limited, and aliases are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import yaml
+
+Place: TypeAlias = tuple[str | int, ...]
+"""The keys and positions that lead to a value."""
+
+_NULLS: Final = frozenset({"", "~", "null", "Null", "NULL"})
+_MAX_DEPTH: Final = 40
+_Loader: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_MAX_BYTES: Final = 16 * 1024 * 1024
+
+
+class PlacedError(Exception):
+    """A file that is no readable YAML. `line` counts from 1, None if the whole file is meant."""
+
+    def __init__(self, line: int | None, sentence: str) -> None:
+        super().__init__(sentence)
+        self.line = line
+        self.sentence = sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """The values of a file: mappings, lists, texts and nulls, and where each stands."""
+
+    data: Any
+    lines: dict[Place, int]
+    duplicates: tuple[tuple[Place, str, int], ...]
+    """Keys that are written twice: the place of their mapping, the key, and the second line."""
+
+    def line(self, place: Place) -> int:
+        """Return the line of a value, or of the nearest value around it. Counts from 1."""
+        for length in range(len(place), 0, -1):
+            if place[:length] in self.lines:
+                return self.lines[place[:length]]
+        return self.lines.get((), 1)
+
+    def at(self, place: Place) -> Any:
+        """Return the value at a place."""
+        value = self.data
+        for step in place:
+            value = value[step]
+        return value
+
+
+def read_document(path: Path) -> Document:
+    """Read a YAML file.
+
+    Raises:
+        PlacedError: if it is missing, too large, not UTF-8, or not YAML.
+    """
+    try:
+        if path.stat().st_size > _MAX_BYTES:
+            raise PlacedError(None, "The file is larger than 16 MB. Split it.")
+        text = path.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError as error:
+        raise PlacedError(None, "There is no such file. Check the path.") from error
+    except OSError as error:
+        raise PlacedError(
+            None, f"The file cannot be read ({error.strerror}). Check its rights."
+        ) from error
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise PlacedError(line, "The file is not UTF-8 here. Save it as UTF-8.") from error
+    return parse_document(text)
+
+
+def parse_document(text: str) -> Document:
+    """Parse YAML text. Raises PlacedError if it is not YAML."""
+    reader = _Reader(yaml.parse(text, Loader=_Loader))
+    try:
+        data = reader.document()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        reason = error.problem or error.context or "this is not YAML"
+        raise PlacedError(
+            mark.line + 1 if mark else None, f"This is not valid YAML: {reason}. Correct it."
+        ) from error
+    except yaml.reader.ReaderError as error:
+        line = text[: error.position].count("\n") + 1
+        raise PlacedError(
+            line, "There is a character here that YAML does not allow. Remove it."
+        ) from error
+    return Document(data, reader.lines, tuple(reader.duplicates))
+
+
+@dataclass
+class _Reader:
+    """Builds values from events."""
+
+    events: Iterator[yaml.Event]
+    lines: dict[Place, int] = field(default_factory=dict)
+    duplicates: list[tuple[Place, str, int]] = field(default_factory=list)
+
+    def document(self) -> Any:
+        data = None
+        read = False
+        for event in self.events:
+            if isinstance(event, yaml.DocumentStartEvent) and read:
+                raise PlacedError(
+                    _line(event), "A second document begins here. Put it into a file of its own."
+                )
+            if isinstance(event, yaml.NodeEvent):
+                data = self._value(event, ())
+                read = True
+        return data
+
+    def _value(self, event: yaml.Event, place: Place) -> Any:
+        self.lines.setdefault(place, _line(event))
+        if len(place) > _MAX_DEPTH:
+            raise PlacedError(_line(event), "The file is nested too deeply here. Flatten it.")
+        if isinstance(event, yaml.MappingStartEvent):
+            return self._mapping(place)
+        if isinstance(event, yaml.SequenceStartEvent):
+            return self._sequence(place)
+        if isinstance(event, yaml.ScalarEvent):
+            is_plain = event.implicit[0]
+            return None if is_plain and event.value in _NULLS else event.value
+        raise PlacedError(
+            _line(event), "Aliases (*name) are not read in these files. Write the value out."
+        )
+
+    def _sequence(self, place: Place) -> list[Any]:
+        values: list[Any] = []
+        for event in self.events:
+            if isinstance(event, yaml.SequenceEndEvent):
+                break
+            values.append(self._value(event, (*place, len(values))))
+        return values
+
+    def _mapping(self, place: Place) -> dict[str, Any]:
+        mapping: dict[str, Any] = {}
+        for event in self.events:
+            if isinstance(event, yaml.MappingEndEvent):
+                break
+            if not isinstance(event, yaml.ScalarEvent):
+                raise PlacedError(_line(event), "A key here is not a word. Write key: value.")
+            key = str(event.value)
+            if key in mapping:
+                self.duplicates.append((place, key, _line(event)))
+                self._value(next(self.events), (*place, f"second {key}"))
+                continue
+            self.lines[(*place, key)] = _line(event)
+            mapping[key] = self._value(next(self.events), (*place, key))
+        return mapping
+
+
+def _line(event: yaml.Event) -> int:
+    mark = event.start_mark
+    return mark.line + 1 if mark is not None else 1

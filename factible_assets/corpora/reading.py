@@ -1,0 +1,511 @@
+"""Reads corpus files, and says of everything that cannot be used where it stands and why.
+
+What belongs here: files, folders, entries that refer to other files, and rules over several
+entries. What does not: rules of one entry (format.py), writing (writing.py).
+
+A file that cannot be read is a problem with a place, never an empty corpus: who watches the
+folders must look at `CorporaReading.problems` before concluding that a video is gone. Within a
+file, an entry with a problem is withheld and the other entries stay; a problem of the file as a
+whole withholds the file.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final, TypeVar
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from factible_assets.corpora.format import ClaimEntry, CorpusFile, Entry, VideoEntry
+from factible_assets.corpora.lines import Document, Place, PlacedError, read_document
+from factible_assets.records import Video
+from factible_assets.stages.ids import normalise_text
+from resources.transcripts.youtube_ids import is_video_id, watch_url
+
+SUFFIXES: Final = (".yaml", ".yml")
+
+_Model = TypeVar("_Model", bound=Entry)
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusProblem:
+    """What is wrong where. `line` counts from 1; None if the whole file is meant."""
+
+    file: Path
+    line: int | None
+    sentence: str
+
+    def __str__(self) -> str:
+        """Render as compilers do, so that editors jump to the place."""
+        return (
+            f"{self.file}:{self.line}: {self.sentence}"
+            if self.line
+            else (f"{self.file}: {self.sentence}")
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusVideo:
+    """One usable entry, with its paths resolved."""
+
+    video: Video
+    web: str
+    transcript: Path | None
+    claims: tuple[ClaimEntry, ...] | None
+    """The annotated claims; None if the video is not annotated, empty if it makes none."""
+    file: Path
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """The usable entries of one file."""
+
+    name: str
+    description: str | None
+    web: str
+    file: Path
+    videos: tuple[CorpusVideo, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CorporaReading:
+    """Everything that was read, and everything that could not be."""
+
+    corpora: tuple[Corpus, ...] = ()
+    problems: tuple[CorpusProblem, ...] = ()
+    ignored: tuple[Path, ...] = ()
+    """YAML files in the folders that are no corpora, such as rating sets."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether a video that is not listed here really is not listed anywhere."""
+        return not self.problems
+
+    def videos(self) -> Iterator[CorpusVideo]:
+        """Yield every usable entry of every corpus."""
+        for corpus in self.corpora:
+            yield from corpus.videos
+
+    def find(self, video_id: str) -> CorpusVideo | None:
+        """Return the entry of one video."""
+        return next((entry for entry in self.videos() if entry.video.video_id == video_id), None)
+
+
+@dataclass(frozen=True, slots=True)
+class GroundTruth:
+    """Annotated claims that stand in a file of their own."""
+
+    claims: tuple[ClaimEntry, ...]
+    video_id: str | None
+    video_title: str | None
+    duration_seconds: float | None
+    line: int
+    """Where the file names its video."""
+    problems: tuple[CorpusProblem, ...]
+
+
+# --- Folders and files --------------------------------------------------------------------------
+
+
+def load_corpora(folders: Iterable[Path]) -> CorporaReading:
+    """Read every corpus file in some folders. Never raises: what fails is a problem.
+
+    Files are read in the order of the folders and of their names; of two entries for one video
+    the first counts and the second is a problem. A folder that is not there holds no files.
+    """
+    corpora: list[Corpus] = []
+    problems: list[CorpusProblem] = []
+    ignored: list[Path] = []
+    seen: dict[str, CorpusVideo] = {}
+    for folder in folders:
+        try:
+            files = _corpus_files(folder)
+        except OSError as error:
+            problems.append(
+                CorpusProblem(
+                    folder, None, f"The folder cannot be read ({error.strerror}). Check its rights."
+                )
+            )
+            continue
+        for file in files:
+            reading = load_corpus(file)
+            problems.extend(reading.problems)
+            ignored.extend(reading.ignored)
+            for corpus in reading.corpora:
+                kept, repeated = _without_known(corpus, seen)
+                corpora.append(kept)
+                problems.extend(repeated)
+    return CorporaReading(tuple(corpora), tuple(problems), tuple(ignored))
+
+
+def load_corpus(file: Path) -> CorporaReading:
+    """Read one corpus file. Never raises: what fails is a problem."""
+    try:
+        document = read_document(file)
+    except PlacedError as error:
+        return CorporaReading(problems=(CorpusProblem(file, error.line, error.sentence),))
+    if _is_something_else(document):
+        return CorporaReading(ignored=(file,))
+    reader = _Reader(file, document)
+    corpus = reader.corpus()
+    return CorporaReading((corpus,) if corpus else (), tuple(reader.problems))
+
+
+def _corpus_files(folder: Path) -> list[Path]:
+    if not folder.exists():
+        return []
+    return sorted(
+        path
+        for path in folder.iterdir()
+        if path.suffix in SUFFIXES and path.is_file() and not path.name.startswith(".")
+    )
+
+
+def _without_known(
+    corpus: Corpus, seen: dict[str, CorpusVideo]
+) -> tuple[Corpus, list[CorpusProblem]]:
+    kept = []
+    problems = []
+    for entry in corpus.videos:
+        first = seen.setdefault(entry.video.video_id, entry)
+        if first is entry:
+            kept.append(entry)
+        else:
+            problems.append(_repeated(entry, first))
+    return replace(corpus, videos=tuple(kept)), problems
+
+
+def _repeated(entry: CorpusVideo, first: CorpusVideo) -> CorpusProblem:
+    return CorpusProblem(
+        entry.file,
+        entry.line,
+        f"The video {entry.video.video_id!r} is listed before, in {first.file}, line "
+        f"{first.line}. Remove one of the two entries.",
+    )
+
+
+def _is_something_else(document: Document) -> bool:
+    """Tell YAML of another kind, such as a rating set, from a corpus with a misspelt key."""
+    if not isinstance(document.data, dict) or not document.data:
+        return False
+    return not any(
+        difflib.get_close_matches(key, ("corpus", "videos"), cutoff=0.7) for key in document.data
+    )
+
+
+# --- One file -----------------------------------------------------------------------------------
+
+
+@dataclass
+class _Reader:
+    """Turns one document into a corpus, and collects every problem on the way."""
+
+    file: Path
+    document: Document
+    problems: list[CorpusProblem] = field(default_factory=list)
+
+    def corpus(self) -> Corpus | None:
+        data = self.document.data
+        if not isinstance(data, dict):
+            what = "empty" if data is None else "not a mapping"
+            self._report((), f"The file is {what}. Begin with videos: and a list of them.")
+            return None
+        listed = data.get("videos")
+        self._report_duplicate_keys(lambda place: len(place) < len(("videos", 0)))
+        if listed is not None and not isinstance(listed, list):
+            self._report(("videos",), "videos is not a list. Begin each video with a dash.")
+        head = self._validated(CorpusFile, {**data, "videos": ()}, ())
+        is_whole = head is not None and not self.problems
+        head = head or CorpusFile()
+        name = head.corpus or self.file.stem
+        # The entries of a withheld file are read too, so that all problems are told at once.
+        videos = self._videos(len(listed) if isinstance(listed, list) else 0, name, head.web)
+        return Corpus(name, head.description, head.web, self.file, videos) if is_whole else None
+
+    def _videos(self, count: int, corpus: str, web: str) -> tuple[CorpusVideo, ...]:
+        videos: dict[str, CorpusVideo] = {}
+        for index in range(count):
+            entry = self._video(("videos", index), corpus, web)
+            if entry is None:
+                continue
+            first = videos.setdefault(entry.video.video_id, entry)
+            if first is not entry:
+                self.problems.append(_repeated(entry, first))
+        return tuple(videos.values())
+
+    def _video(self, place: Place, corpus: str, web: str) -> CorpusVideo | None:
+        before = len(self.problems)
+        self._report_duplicate_keys(lambda where: where[: len(place)] == place)
+        entry = self._validated(VideoEntry, self.document.at(place), place)
+        if entry is None:
+            return None
+        transcript = self._existing(entry.transcript, (*place, "transcript"))
+        if entry.transcript is None and not _is_on_youtube(entry):
+            self._report(
+                place,
+                f"The video {entry.video_id!r} has no transcript and is not on YouTube. "
+                "Name a transcript file.",
+            )
+        claims = self._claims(entry, place)
+        if len(self.problems) > before:
+            return None
+        return CorpusVideo(
+            video=_record(entry, corpus),
+            web=entry.web or web,
+            transcript=transcript,
+            claims=claims,
+            file=self.file,
+            line=self.document.line(place),
+        )
+
+    def _claims(self, entry: VideoEntry, place: Place) -> tuple[ClaimEntry, ...] | None:
+        if entry.claims is not None:
+            lines = [
+                self.document.line((*place, "claims", index)) for index in range(len(entry.claims))
+            ]
+            self.problems.extend(_repeated_claims(self.file, entry.claims, lines))
+            return entry.claims
+        path = self._existing(entry.ground_truth, (*place, "ground_truth"))
+        if path is None:
+            return None
+        truth = load_ground_truth(path)
+        self.problems.extend(truth.problems)
+        if truth.video_id is not None and truth.video_id != entry.video_id:
+            self.problems.append(
+                CorpusProblem(path, truth.line, self._wrong_owner(truth.video_id, entry.video_id))
+            )
+        return truth.claims
+
+    def _wrong_owner(self, owner: str, user: str) -> str:
+        listed = any(
+            isinstance(item, dict) and item.get("id") == owner
+            for item in self.document.data["videos"]
+        )
+        where = "another entry" if listed else "no entry"
+        return (
+            f"This ground truth is for the video {owner!r}, which is {where} of {self.file}, and "
+            f"the entry of {user!r} refers to it. Correct one of the two."
+        )
+
+    def _existing(self, name: str | None, place: Place) -> Path | None:
+        if name is None:
+            return None
+        path = self.file.parent / name
+        if path.is_file():
+            return path
+        self._report(
+            place, f"There is no file {name!r} beside this one (looked for as {path}). Correct it."
+        )
+        return None
+
+    def _validated(self, model: type[_Model], data: object, place: Place) -> _Model | None:
+        found, problems = _validate(
+            model, data, lambda where: self.document.line((*place, *where)), self.file
+        )
+        self.problems.extend(problems)
+        return found
+
+    def _report_duplicate_keys(self, concerns: Callable[[Place], bool]) -> None:
+        self.problems.extend(
+            CorpusProblem(self.file, line, _written_twice(key))
+            for place, key, line in self.document.duplicates
+            if concerns(place)
+        )
+
+    def _report(self, place: Place, sentence: str) -> None:
+        self.problems.append(CorpusProblem(self.file, self.document.line(place), sentence))
+
+
+def _is_on_youtube(entry: VideoEntry) -> bool:
+    return is_video_id(entry.video_id)
+
+
+def _record(entry: VideoEntry, corpus: str) -> Video:
+    url = entry.url
+    if url is None and entry.transcript is None:
+        url = watch_url(entry.video_id)
+    return Video(
+        video_id=entry.video_id,
+        title=entry.title or entry.video_id,
+        url=url,
+        channel=entry.channel,
+        duration_seconds=entry.duration_seconds,
+        published_on=entry.published_on,
+        language=entry.language,
+        category=entry.category,
+        tags=entry.tags,
+        notes=entry.notes,
+        corpus=corpus,
+    )
+
+
+# --- Ground truth in a file of its own ----------------------------------------------------------
+
+_PUBLISHED_PLACES: Final[Mapping[str, Place]] = {
+    "text": ("claim_text",),
+    "checkable": ("is_checkable",),
+    "importance": ("importance",),
+    "stance": ("verdict", "overall_stance"),
+    "reasoning": ("verdict", "reasoning"),
+}
+"""Where the published layout (claim_text, is_checkable, verdict) keeps what a claim needs."""
+
+
+def load_ground_truth(file: Path) -> GroundTruth:
+    """Read annotated claims, in a corpus file's form or in the published one.
+
+    Never raises: what fails is a problem, and the claims are then not to be used.
+    """
+    try:
+        document = read_document(file)
+    except PlacedError as error:
+        problem = CorpusProblem(file, error.line, error.sentence)
+        return GroundTruth((), None, None, None, 1, (problem,))
+    data = document.data if isinstance(document.data, dict) else {}
+    listed = data.get("claims")
+    problems = [
+        CorpusProblem(file, line, _written_twice(key)) for _, key, line in document.duplicates
+    ]
+    if not isinstance(listed, list):
+        listed = []
+        problems.append(
+            CorpusProblem(file, document.line(("claims",)), "There is no list of claims. Add one.")
+        )
+    claims = []
+    lines = []
+    for index, item in enumerate(listed):
+        claim, found = _ground_truth_claim(document, index, item, file)
+        problems.extend(found)
+        if claim is not None:
+            claims.append(claim)
+            lines.append(document.line(("claims", index)))
+    problems.extend(_repeated_claims(file, claims, lines))
+    return GroundTruth(
+        claims=tuple(claims),
+        video_id=_text(data.get("video_id")),
+        video_title=_text(data.get("video_title")),
+        duration_seconds=_seconds(data.get("video_duration_seconds")),
+        line=document.line(("video_id",)),
+        problems=tuple(problems),
+    )
+
+
+def _ground_truth_claim(
+    document: Document, index: int, item: object, file: Path
+) -> tuple[ClaimEntry | None, list[CorpusProblem]]:
+    place: Place = ("claims", index)
+    if not isinstance(item, dict) or "claim_text" not in item:
+        return _validate(ClaimEntry, item, lambda where: document.line((*place, *where)), file)
+    verdict = item.get("verdict")
+    inner = verdict if isinstance(verdict, dict) else {}
+    known = {"claim_text", "is_checkable", "importance", "verdict"}
+    values = {
+        "text": item["claim_text"],
+        "checkable": item.get("is_checkable", "true"),
+        "importance": item.get("importance"),
+        "stance": inner.get("overall_stance"),
+        "reasoning": inner.get("reasoning"),
+        **{key: value for key, value in item.items() if key not in known},
+    }
+
+    def line_of(where: Place) -> int:
+        return document.line((*place, *_PUBLISHED_PLACES.get(str(where[0]), where[:1])))
+
+    return _validate(ClaimEntry, values, lambda where: line_of(where or ("text",)), file)
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value.strip() else None
+
+
+def _seconds(value: object) -> float | None:
+    try:
+        seconds = float(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+    return seconds if seconds is not None and 0 <= seconds < float("inf") else None
+
+
+# --- Sentences ----------------------------------------------------------------------------------
+
+_MAX_SHOWN = 60
+
+
+def _validate(
+    model: type[_Model], data: object, line_of: Callable[[Place], int], file: Path
+) -> tuple[_Model | None, list[CorpusProblem]]:
+    try:
+        return model.model_validate(data), []
+    except ValidationError as error:
+        return None, [
+            CorpusProblem(file, line_of(detail["loc"]), _sentence(model, detail))
+            for detail in error.errors()
+        ]
+
+
+def _sentence(model: type[Entry], detail: ErrorDetails) -> str:
+    place = detail["loc"]
+    inner: type[Entry] = ClaimEntry if "claims" in place and len(place) > 1 else model
+    what = _NAMES[inner]
+    key = str(place[-1]) if place else ""
+    match detail["type"]:
+        case "extra_forbidden":
+            return f"{key!r} is not a key of {what}. {_suggestion(key, inner)}"
+        case "missing":
+            return f"{what.capitalize()} needs the key {key!r}. Add it."
+        case "model_type":
+            return f"{what.capitalize()} is written as key: value lines. Correct this one."
+        case "value_error":
+            return _as_sentence(detail["msg"].removeprefix("Value error, "))
+        case "literal_error":
+            expected = detail.get("ctx", {}).get("expected", "another value")
+            return f"{key} is {_shown(detail['input'])}; it must be {expected}."
+        case _:
+            return f"{key} is {_shown(detail['input'])}: {_as_sentence(detail['msg'])}"
+
+
+_NAMES: Final[Mapping[type[Entry], str]] = {
+    CorpusFile: "a corpus file",
+    VideoEntry: "a video",
+    ClaimEntry: "a claim",
+}
+
+
+def _suggestion(key: str, model: type[Entry]) -> str:
+    known = list(model.model_fields)
+    near = difflib.get_close_matches(key.lower(), known, n=1, cutoff=0.6)
+    return f"Did you mean {near[0]!r}?" if near else f"Known keys: {', '.join(known)}."
+
+
+def _repeated_claims(
+    file: Path, claims: Sequence[ClaimEntry], lines: Sequence[int]
+) -> list[CorpusProblem]:
+    first: dict[str, int] = {}
+    problems = []
+    for position, (claim, line) in enumerate(zip(claims, lines, strict=True)):
+        earlier = first.setdefault(normalise_text(claim.text), position)
+        if earlier != position:
+            sentence = (
+                f"The claim {_shown(claim.text)} stands before, on line {lines[earlier]}. "
+                "Remove one of the two."
+            )
+            problems.append(CorpusProblem(file, line, sentence))
+    return problems
+
+
+def _written_twice(key: str) -> str:
+    return f"The key {key!r} is written twice here. Remove one of the two."
+
+
+def _as_sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '?')) else '.'}"
+
+
+def _shown(value: object) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= _MAX_SHOWN else f"{shown[:_MAX_SHOWN]}…"

@@ -1,0 +1,210 @@
+"""Adds a video to a corpus file without touching anything else in it.
+
+What belongs here: the place and the form of a new entry, and replacing files atomically. What does
+not: reading (reading.py), transcripts (resources).
+
+The entry is inserted as text, so that comments, order and style of the rest stay. What comes out
+is read again before it replaces the file: it must say what the file said before, and the entry.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+import textwrap
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from factible_assets.corpora.format import CorpusError, VideoEntry
+from factible_assets.corpora.lines import Document, PlacedError, parse_document
+from factible_assets.corpora.reading import load_corpora, load_corpus
+
+_ATTEMPTS: Final = 5
+_WIDTH: Final = 92
+
+
+def add_video(file: Path, entry: VideoEntry) -> str:
+    """Append a video to a corpus file, which is created if it is not there; return the id.
+
+    Paths in the entry are relative to the file. Another process that writes the file at the same
+    moment is noticed up to the replacement itself, and the addition is then made again on top.
+
+    Raises:
+        CorpusError: if the video is listed already in this file or beside it, if the file or the
+            entry has a problem, or if it cannot be written. The file is then as it was.
+    """
+    target = file.resolve()
+    _refuse_duplicate(target, entry.video_id)
+    for _ in range(_ATTEMPTS):
+        before = _bytes_of(target)
+        after = _with_entry(target, before, entry)
+        _check_result(target, after, entry.video_id)
+        if _bytes_of(target) == before:
+            write_atomically(target, after)
+            return entry.video_id
+    raise CorpusError(f"{file}: other programs keep changing the file. Try again.")
+
+
+def write_atomically(target: Path, content: bytes) -> None:
+    """Write beside the file and put the result in its place, so that no reader sees half of it.
+
+    Raises:
+        CorpusError: if the place cannot be written; the file is then as it was.
+    """
+    temporary = None
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(
+            dir=target.parent, prefix=f".{target.name[:40]}-", suffix=".new", delete=False
+        ) as beside:
+            temporary = Path(beside.name)
+            beside.write(content)
+            beside.flush()
+            os.fsync(beside.fileno())
+        if target.exists():
+            shutil.copymode(target, temporary)
+        else:
+            temporary.chmod(0o666 & ~_umask())
+        temporary.replace(target)
+    except OSError as error:
+        if temporary is not None:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+        raise CorpusError(
+            f"{target}: the file cannot be written ({error.strerror}). Choose a folder that can."
+        ) from error
+
+
+def render_entry(entry: VideoEntry) -> str:
+    """Return an entry as an item of a YAML list, keys in the order of the format."""
+    values = entry.model_dump(mode="json", exclude_defaults=True)
+    plain = {key: _plain(value) for key, value in values.items()}
+    return yaml.safe_dump(
+        [plain], sort_keys=False, allow_unicode=True, width=_WIDTH, default_flow_style=False
+    )
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value
+
+
+def _umask() -> int:
+    # The only way to learn the mask is to set it.
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
+
+
+def _refuse_duplicate(target: Path, video_id: str) -> None:
+    listed = load_corpora([target.parent]).find(video_id)
+    if listed is not None:
+        raise CorpusError(
+            f"The video {video_id!r} is listed already, in {listed.file}, line {listed.line}. "
+            "Edit that entry instead."
+        )
+
+
+def _bytes_of(target: Path) -> bytes | None:
+    try:
+        return target.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise CorpusError(
+            f"{target}: the file cannot be read ({error.strerror}). Check its rights."
+        ) from error
+
+
+def _with_entry(target: Path, before: bytes | None, entry: VideoEntry) -> bytes:
+    item = render_entry(entry)
+    if before is None or not before.strip():
+        return f"videos:\n{textwrap.indent(item, '  ')}".encode()
+    problems = load_corpus(target).problems
+    if problems:
+        raise CorpusError(f"{problems[0]} Nothing was added to this file.")
+    text = before.decode("utf-8-sig")
+    newline = "\r\n" if "\r\n" in text else "\n"
+    inserted = _inserted(target, text.replace("\r\n", "\n"), item)
+    mark = b"\xef\xbb\xbf" if before.startswith(b"\xef\xbb\xbf") else b""
+    return mark + inserted.replace("\n", newline).encode()
+
+
+def _inserted(target: Path, text: str, item: str) -> str:
+    """Return the text of the file with one more item in its list of videos."""
+    # The text was parsed before, so its depth is known to be small.
+    root = yaml.compose(text, Loader=yaml.SafeLoader)
+    if not isinstance(root, yaml.MappingNode):
+        raise CorpusError(f"{target}: the file is not a mapping. Begin with videos: and a list.")
+    lines = text.rstrip("\n").split("\n")
+    keys = list(root.value)
+    for position, (key, value) in enumerate(keys):
+        if key.value == "videos":
+            following = keys[position + 1][0] if position + 1 < len(keys) else None
+            return _into_list(target, text, lines, key, value, following, item)
+    return "\n".join([*lines, "videos:", textwrap.indent(item, "  ")])
+
+
+def _into_list(
+    target: Path,
+    text: str,
+    lines: list[str],
+    key: yaml.Node,
+    videos: yaml.Node,
+    following: yaml.Node | None,
+    item: str,
+) -> str:
+    if isinstance(videos, yaml.SequenceNode) and videos.flow_style:
+        if videos.value:
+            raise CorpusError(
+                f"{target}, line {videos.start_mark.line + 1}: videos stands in brackets. Write "
+                "each video on lines of its own, beginning with a dash, to let this add one."
+            )
+        emptied = text[: videos.start_mark.index].rstrip(" ") + text[videos.end_mark.index :]
+        return _inserted(target, emptied, item)
+    indent = 2
+    if isinstance(videos, yaml.SequenceNode) and videos.value:
+        indent = videos.start_mark.column
+    end = len(lines) if following is None else _before(lines, following.start_mark.line, indent)
+    new = textwrap.indent(item.rstrip("\n"), " " * indent).split("\n")
+    return "\n".join([*lines[:end], *new, *lines[end:]]) + "\n"
+
+
+def _before(lines: list[str], following: int, indent: int) -> int:
+    """Step back from the next key over the comments and blank lines that belong to it."""
+    end = following
+    while end > 0:
+        line = lines[end - 1]
+        is_comment = line.lstrip().startswith("#") and len(line) - len(line.lstrip()) <= indent
+        if line.strip() and not is_comment:
+            break
+        end -= 1
+    return end
+
+
+def _check_result(target: Path, after: bytes, video_id: str) -> None:
+    """Refuse what does not say what the file said before, and one video more."""
+    result = _parsed(target, after.decode("utf-8-sig")).data
+    earlier = _bytes_of(target)
+    previous = _parsed(target, earlier.decode("utf-8-sig")).data if earlier else None
+    before = dict(previous or {})
+    videos = list(before.pop("videos", None) or [])
+    rest = dict(result)
+    added = list(rest.pop("videos", None) or [])
+    if rest != before or added[:-1] != videos or len(added) != len(videos) + 1:
+        raise CorpusError(
+            f"{target}: the video {video_id!r} cannot be added without changing other entries. "
+            "Add it by hand."
+        )
+
+
+def _parsed(target: Path, text: str) -> Document:
+    try:
+        return parse_document(text)
+    except PlacedError as error:
+        raise CorpusError(f"{target}:{error.line or 1}: {error.sentence}") from error

@@ -1,0 +1,553 @@
+from __future__ import annotations
+
+import contextlib
+import json
+import stat
+import textwrap
+from datetime import date
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from factible_assets.corpora import (
+    ClaimEntry,
+    CorporaReading,
+    CorpusError,
+    VideoEntry,
+    add_video,
+    corpus_json_schema,
+    import_published,
+    load_corpora,
+    load_corpus,
+    load_ground_truth,
+)
+from factible_assets.corpora.format import is_usable_id
+from factible_assets.corpora.lines import PlacedError, parse_document
+from resources.transcripts.file import read_transcript
+from tests.shared_data import shared_data
+
+GOOD = """\
+# The first corpus.
+corpus: beliefs
+description: Talks on beliefs.
+web: miniature
+videos:
+  - id: a-talk
+    title: No
+    channel: Somebody
+    language: en
+    category: health
+    tags: [demo, short]
+    published_on: 2026-01-15
+    duration_seconds: 300
+    transcript: talk.txt
+    claims:
+      - text: Sugar makes children hyperactive.
+        checkable: true
+        importance: 0.9
+        stance: refutes
+        reasoning: Trials found nothing.
+      - text: I like sugar.
+        checkable: no
+  - url: https://youtu.be/-LDjqcvSbP4?t=3
+    web: archive:mine
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "talk.txt").write_text("Sugar makes children hyperactive.")
+    return tmp_path
+
+
+def corpus(folder: Path, text: str, name: str = "beliefs.yaml") -> Path:
+    path = folder / name
+    path.write_text(textwrap.dedent(text))
+    return path
+
+
+def problems(reading: CorporaReading) -> list[tuple[int | None, str]]:
+    return [(problem.line, problem.sentence) for problem in reading.problems]
+
+
+# --- Reading ------------------------------------------------------------------------------------
+
+
+def test_a_corpus_is_read_with_everything_that_it_says(folder: Path) -> None:
+    reading = load_corpus(corpus(folder, GOOD))
+    assert reading.is_complete
+    (read,) = reading.corpora
+    assert (read.name, read.web) == ("beliefs", "miniature")
+    talk, linked = read.videos
+    assert talk.video.video_id == "a-talk"
+    assert talk.video.title == "No"
+    assert talk.video.tags == ("demo", "short")
+    assert talk.video.published_on == date(2026, 1, 15)
+    assert talk.video.duration_seconds == 300
+    assert talk.video.corpus == "beliefs"
+    assert (talk.web, talk.transcript, talk.line) == ("miniature", folder / "talk.txt", 6)
+    assert talk.claims is not None
+    assert [claim.stance for claim in talk.claims] == ["refutes", None]
+    assert [claim.checkable for claim in talk.claims] == [True, False]
+    assert linked.video.video_id == "-LDjqcvSbP4"
+    assert (linked.web, linked.transcript, linked.claims) == ("archive:mine", None, None)
+
+
+def test_values_that_look_like_other_things_stay_what_was_written(folder: Path) -> None:
+    text = """\
+    videos:
+      - {id: 1e10, title: 2026-01-15, channel: null, transcript: talk.txt}
+      - {id: 007, title: yes, transcript: talk.txt}
+    """
+    first, second = load_corpus(corpus(folder, text)).videos()
+    assert (first.video.video_id, first.video.title, first.video.channel) == (
+        "1e10",
+        "2026-01-15",
+        None,
+    )
+    assert (second.video.video_id, second.video.title) == ("007", "yes")
+
+
+def test_the_name_of_a_corpus_is_by_default_that_of_its_file(folder: Path) -> None:
+    reading = load_corpus(corpus(folder, "videos: []", "climate talks.yml"))
+    assert [each.name for each in reading.corpora] == ["climate talks"]
+
+
+def test_ids_that_differ_by_case_are_two_videos(folder: Path) -> None:
+    text = "videos:\n  - {id: abc, transcript: talk.txt}\n  - {id: ABC, transcript: talk.txt}\n"
+    assert [each.video.video_id for each in load_corpus(corpus(folder, text)).videos()] == [
+        "abc",
+        "ABC",
+    ]
+
+
+@pytest.mark.parametrize("video_id", ["-LDjqcvSbP4", "_x", "a.b-c_d", "7"])
+def test_an_id_may_be_anything_that_keys_and_file_names_allow(video_id: str) -> None:
+    assert is_usable_id(video_id)
+
+
+@pytest.mark.parametrize("video_id", ["", "a b", "a/b", "..", "a..b", "a\n", "a:b", "é", "x" * 129])
+def test_an_id_may_not_be_what_breaks_keys_or_paths(video_id: str) -> None:
+    assert not is_usable_id(video_id)
+
+
+# --- Problems -----------------------------------------------------------------------------------
+
+ENTRY = "videos:\n  - id: v\n    transcript: talk.txt\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "sentence"),
+    [
+        (ENTRY + "    titel: x\n", 4, "'titel' is not a key of a video. Did you mean 'title'?"),
+        (ENTRY + "    qqq: x\n", 4, "Known keys: id, url"),
+        ("corpus: c\nvideo: []\n", 2, "Did you mean 'videos'?"),
+        (ENTRY + "    claims:\n      - text: a\n        stanse: x\n", 6, "Did you mean 'stance'?"),
+        (
+            ENTRY + "    claims:\n      - text: a\n        importance: 1.2\n",
+            6,
+            "importance is '1.2'",
+        ),
+        (ENTRY + "    claims:\n      - text: a\n        importance: high\n", 6, "'high'"),
+        (
+            ENTRY + "    claims:\n      - text: a\n        stance: false\n",
+            6,
+            "'supports', 'refutes'",
+        ),
+        (ENTRY + "    claims:\n      - importance: 1\n", 5, "A claim needs the key 'text'"),
+        (ENTRY + "    claims:\n      - just words\n", 5, "A claim is written as key: value lines"),
+        (
+            ENTRY + "    claims:\n      - text: Ice melts.\n      - text: ice  melts\n",
+            6,
+            "stands before, on line 5",
+        ),
+        (ENTRY + "    published_on: soon\n", 4, "published_on is 'soon'"),
+        (ENTRY + "    duration_seconds: -1\n", 4, "duration_seconds is '-1'"),
+        (ENTRY + "    web: moon\n", 4, "miniature"),
+        (ENTRY + "    claims: []\n    ground_truth: x.yaml\n", 2, "not in both"),
+        (ENTRY + "    title: a\n    title: b\n", 5, "The key 'title' is written twice"),
+        (ENTRY + ENTRY.removeprefix("videos:\n"), 4, "listed before"),
+        ("videos:\n  - id: v\n    transcript: none.vtt\n", 3, "There is no file 'none.vtt'"),
+        ("videos:\n  - id: a b\n    transcript: talk.txt\n", 2, "'a b' is not usable"),
+        ("videos:\n  - title: x\n", 2, "A video needs an id"),
+        ("videos:\n  - id: my-talk\n", 2, "has no transcript and is not on YouTube"),
+        ("videos:\n  - url: https://vimeo.com/1\n", 2, "is not a YouTube link"),
+        (
+            "videos:\n  - id: v\n    url: https://youtu.be/AAAAAAAAAAA\n",
+            2,
+            "is that of 'AAAAAAAAAAA'",
+        ),
+        ("videos:\n  - just words\n", 2, "A video is written as key: value lines"),
+        ("corpus: x\nvideos: many\n", 2, "videos is not a list"),
+        ("corpus: x\nweb: moon\n", 2, "miniature"),
+        ("", 1, "The file is empty"),
+        ("- id: v\n", 1, "not a mapping"),
+        ("videos:\n  - id: 'v\n    title: x\n", 4, "This is not valid YAML"),
+        ("videos:\n\t- id: v\n", 2, "This is not valid YAML"),
+        ("a: &x [1]\nvideos: *x\n", 2, "Aliases"),
+        ("videos: []\n---\nvideos: []\n", 2, "second document"),
+        ("videos: " + "[" * 5000, 1, "nested too deeply"),
+        ("corpus: a\x01b\n", 1, "a character here that YAML does not allow"),
+        ("? [a]\n: b\n", 1, "is not a word"),
+        ("videos: !!python/object:os.system [x]\n", 1, "A video is written"),
+    ],
+)
+def test_a_problem_is_told_with_its_line_and_a_remedy(
+    folder: Path, text: str, line: int, sentence: str
+) -> None:
+    reading = load_corpus(corpus(folder, text))
+    assert len(reading.problems) == 1
+    assert not reading.is_complete
+    assert reading.problems[0].line == line
+    assert sentence in reading.problems[0].sentence
+    assert str(reading.problems[0]).startswith(f"{folder / 'beliefs.yaml'}:{line}: ")
+
+
+def test_a_wrong_key_on_line_7_is_told_as_line_7(folder: Path) -> None:
+    text = GOOD.replace("    title: No\n", "    titel: No\n")
+    assert problems(load_corpus(corpus(folder, text))) == [
+        (7, "'titel' is not a key of a video. Did you mean 'title'?")
+    ]
+
+
+def test_all_problems_of_a_file_are_told_at_once(folder: Path) -> None:
+    text = """\
+    descripton: x
+    videos:
+      - id: one
+        transcript: gone.vtt
+        claims:
+          - {text: a, importance: 2, stance: maybe}
+      - {id: two, colour: red, transcript: talk.txt}
+      - {id: three}
+    """
+    found = problems(load_corpus(corpus(folder, text)))
+    assert sorted(line or 0 for line, _ in found) == [1, 6, 6, 7, 8]
+
+
+def test_an_entry_with_a_problem_is_withheld_and_the_others_stay(folder: Path) -> None:
+    reading = load_corpus(corpus(folder, ENTRY + "  - id: w\n    colour: red\n"))
+    assert [each.video.video_id for each in reading.videos()] == ["v"]
+    assert not reading.is_complete
+
+
+def test_a_broken_file_makes_no_other_files_videos_vanish(folder: Path) -> None:
+    corpus(folder, ENTRY, "a.yaml")
+    corpus(folder, "videos: [", "b.yaml")
+    corpus(folder, ENTRY.replace("id: v", "id: w"), "c.yaml")
+    (folder / "d.yaml").write_bytes(b"corpus: d\nvideos: \xff\n")
+    reading = load_corpora([folder, folder / "none"])
+    assert [each.video.video_id for each in reading.videos()] == ["v", "w"]
+    assert [(each.file.name, each.line) for each in reading.problems] == [
+        ("b.yaml", 2),
+        ("d.yaml", 2),
+    ]
+    assert reading.find("v") is not None
+    assert reading.find("V") is None
+
+
+def test_a_video_in_two_files_counts_once_and_is_told(folder: Path) -> None:
+    corpus(folder, ENTRY, "a.yaml")
+    corpus(folder, ENTRY, "b.yaml")
+    reading = load_corpora([folder])
+    assert [each.file.name for each in reading.videos()] == ["a.yaml"]
+    ((line, sentence),) = problems(reading)
+    assert line == 2
+    assert "a.yaml, line 2" in sentence
+
+
+def test_yaml_of_another_kind_is_ignored_and_not_a_problem(folder: Path) -> None:
+    corpus(folder, "dataset: ratings\ndomains: []\n", "ratings.yaml")
+    reading = load_corpora([folder])
+    assert reading.is_complete
+    assert reading.ignored == (folder / "ratings.yaml",)
+
+
+@given(st.text(alphabet="videos:corpus \n-[]{}'\"#&*!|>%@`?,ab0~\t", max_size=80))
+def test_no_text_whatever_breaks_the_reader(text: str) -> None:
+    with contextlib.suppress(PlacedError):
+        assert parse_document(text).line(("videos", 0)) >= 1
+
+
+def test_the_projects_own_corpora_have_no_problems() -> None:
+    reading = load_corpora([Path(__file__).resolve().parents[1] / "corpora"])
+    assert [str(problem) for problem in reading.problems] == []
+
+
+# --- Ground truth -------------------------------------------------------------------------------
+
+PUBLISHED = """\
+video_id: {}
+video_title: A title
+video_duration_seconds: 235
+claims:
+- claim_text: Ice melts
+  is_checkable: true
+  importance: {}
+  verdict:
+    overall_stance: {}
+    reasoning: Physics.
+"""
+
+
+def test_ground_truth_of_the_published_layout_reads_as_the_projects_own(folder: Path) -> None:
+    (folder / "truth.yaml.txt").write_text(PUBLISHED.format("v", 0.7, "SUPPORTS"))
+    text = ENTRY + "    ground_truth: truth.yaml.txt\n"
+    (entry,) = load_corpus(corpus(folder, text)).videos()
+    assert entry.claims == (
+        ClaimEntry(
+            text="Ice melts",
+            checkable=True,
+            importance=0.7,
+            stance="supports",
+            reasoning="Physics.",
+        ),
+    )
+
+
+def test_problems_of_ground_truth_name_its_own_file_and_line(folder: Path) -> None:
+    truth = folder / "truth.txt"
+    truth.write_text(PUBLISHED.format("v", 1.7, "PERHAPS"))
+    found = load_ground_truth(truth).problems
+    assert [problem.line for problem in found] == [7, 9]
+    assert all(problem.file == truth for problem in found)
+
+
+@pytest.mark.parametrize(("owner", "where"), [("w", "another entry"), ("x", "no entry")])
+def test_ground_truth_for_another_video_is_told(folder: Path, owner: str, where: str) -> None:
+    (folder / "truth.txt").write_text(PUBLISHED.format(owner, 0.5, "MIXED"))
+    text = ENTRY + "    ground_truth: truth.txt\n  - id: w\n    transcript: talk.txt\n"
+    reading = load_corpus(corpus(folder, text))
+    ((line, sentence),) = problems(reading)
+    assert line == 1
+    assert f"which is {where} of" in sentence
+    assert reading.problems[0].file == folder / "truth.txt"
+
+
+# --- Schema -------------------------------------------------------------------------------------
+
+
+def test_the_json_schema_describes_every_key() -> None:
+    schema = corpus_json_schema()
+    assert set(schema["properties"]) == {"corpus", "description", "web", "videos"}
+    assert "transcript" in schema["$defs"]["VideoEntry"]["properties"]
+    assert schema["additionalProperties"] is False
+    json.dumps(schema)
+
+
+# --- Writing ------------------------------------------------------------------------------------
+
+NEW = VideoEntry(
+    id="-LDjqcvSbP5",
+    title='A "quoted": title',
+    transcript="talk.txt",
+    tags=("x",),
+    duration_seconds=9,
+)
+
+
+def test_a_new_entry_leaves_comments_and_style_of_the_rest_as_they_are(folder: Path) -> None:
+    before = GOOD + "  # the last remark\n"
+    file = corpus(folder, before)
+    assert add_video(file, NEW) == "-LDjqcvSbP5"
+    after = file.read_text()
+    assert after.startswith(before)
+    added = load_corpus(file).find("-LDjqcvSbP5")
+    assert added is not None
+    assert added.video.title == 'A "quoted": title'
+    assert added.video.duration_seconds == 9
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "videos:\n",
+        "videos: []\n",
+        "videos: []  # none yet\ncorpus: beliefs\n",
+        "corpus: beliefs\n",
+        "corpus: beliefs",
+        ENTRY.rstrip("\n"),
+        "videos:\n- id: v\n  transcript: talk.txt\n",
+        ENTRY + "\n# About the name:\ncorpus: beliefs\n",
+        ENTRY + "    notes: |\n      a\n      # no comment\n\ncorpus: beliefs\n",
+        ENTRY.replace("\n", "\r\n"),
+        "\ufeff" + ENTRY,
+    ],
+)
+def test_an_entry_finds_its_place_in_every_form_of_a_file(folder: Path, before: str) -> None:
+    file = folder / "beliefs.yaml"
+    file.write_bytes(before.encode())
+    listed = [each.video.video_id for each in load_corpus(file).videos()]
+    add_video(file, NEW)
+    reading = load_corpus(file)
+    assert reading.is_complete
+    assert [each.video.video_id for each in reading.videos()] == [*listed, "-LDjqcvSbP5"]
+    after = file.read_bytes()
+    for line in before.replace("\r\n", "\n").split("\n"):
+        assert line.replace(" []", "").encode() in after
+    assert after.count(b"\r\n") in {0, after.count(b"\n")}
+
+
+def test_a_file_that_is_not_there_is_made(folder: Path) -> None:
+    file = folder / "deep" / "mine.yaml"
+    file.parent.mkdir()
+    (file.parent / "talk.txt").write_text("words")
+    add_video(file, NEW)
+    assert load_corpus(file).find("-LDjqcvSbP5") is not None
+
+
+def test_a_video_that_is_listed_here_or_beside_is_refused(folder: Path) -> None:
+    file = corpus(folder, GOOD)
+    for target in (file, folder / "other.yaml"):
+        with pytest.raises(CorpusError, match="listed already"):
+            add_video(target, VideoEntry(id="a-talk", transcript="talk.txt"))
+    assert file.read_text() == GOOD
+    assert not (folder / "other.yaml").exists()
+
+
+@pytest.mark.parametrize(
+    ("before", "sentence"),
+    [
+        ("videos: [{id: v, transcript: talk.txt}]\n", "in brackets"),
+        (ENTRY + "    colour: red\n", "'colour' is not a key"),
+        ("videos: [\n", "not valid YAML"),
+        ("- a\n", "not a mapping"),
+    ],
+)
+def test_a_file_that_cannot_be_extended_is_left_as_it_was(
+    folder: Path, before: str, sentence: str
+) -> None:
+    file = corpus(folder, before)
+    with pytest.raises(CorpusError, match=sentence):
+        add_video(file, NEW)
+    assert file.read_text() == before
+    assert {path.name for path in folder.iterdir()} == {"beliefs.yaml", "talk.txt"}
+
+
+def test_replacing_a_file_keeps_its_rights_and_follows_its_link(folder: Path) -> None:
+    real = folder / "real.yaml.d" / "corpus.yaml"
+    real.parent.mkdir()
+    (real.parent / "talk.txt").write_text("words")
+    real.write_text(ENTRY)
+    real.chmod(0o640)
+    link = folder / "link.yaml"
+    link.symlink_to(real)
+    add_video(link, NEW)
+    assert link.is_symlink()
+    assert stat.S_IMODE(real.stat().st_mode) == 0o640
+    assert "LDjqcvSbP5" in real.read_text()
+
+
+def test_a_place_that_cannot_be_written_is_named(folder: Path) -> None:
+    blocked = folder / "talk.txt" / "corpus.yaml"
+    with pytest.raises(CorpusError, match=r"corpus\.yaml"):
+        add_video(blocked, NEW)
+
+
+WORDS = st.text(
+    alphabet=st.characters(categories=("L", "N", "P", "S", "Zs"), include_characters="\n\t"),
+    min_size=1,
+    max_size=120,
+)
+
+
+@given(title=WORDS, notes=WORDS, claim=WORDS)
+def test_whatever_an_entry_says_is_read_back(
+    tmp_path_factory: pytest.TempPathFactory, title: str, notes: str, claim: str
+) -> None:
+    folder = tmp_path_factory.mktemp("written")
+    (folder / "talk.txt").write_text("words")
+    file = folder / "c.yaml"
+    file.write_text(ENTRY + "# end\n")
+    entry = VideoEntry(
+        id="x", title=title, notes=notes, transcript="talk.txt", claims=(ClaimEntry(text=claim),)
+    )
+    add_video(file, entry)
+    read = load_corpus(file).find("x")
+    assert read is not None
+    assert (read.video.title, read.video.notes) == (title, notes)
+    assert read.claims == entry.claims
+
+
+# --- The published layout -----------------------------------------------------------------------
+
+
+def published(folder: Path) -> Path:
+    source = folder / "evaluation"
+    run = source / "runs" / "k1" / "20250101_000000_-LDjqcvSbP4"
+    failed = source / "runs" / "k0" / "20250101_000000_-LDjqcvSbP4"
+    (source / "ground_truth").mkdir(parents=True)
+    run.mkdir(parents=True)
+    failed.mkdir(parents=True)
+    (source / "videos.csv").write_text(
+        "video_id,slug,category,kind\n-LDjqcvSbP4,juice,health,factual\nAAAAAAAAAAA,none,x,y\n"
+    )
+    (source / "ground_truth" / "-LDjqcvSbP4.yaml").write_text(
+        PUBLISHED.format("-LDjqcvSbP4", 0.7, "MIXED")
+    )
+    (source / "ground_truth" / "BBBBBBBBBBB.yaml").write_text("claims: []\n")
+    segments = [{"text": "Juice\nis sweet.", "start": 1.5, "duration": 2}]
+    output = {"final_output": {"transcript_data": {"segments": segments}}}
+    (run / "outputs.json").write_text(json.dumps(output))
+    (failed / "outputs.json").write_text('{"extracted_claims": {}}')
+    return source
+
+
+def test_a_published_folder_becomes_a_corpus_with_transcripts_and_ground_truth(
+    tmp_path: Path,
+) -> None:
+    destination = tmp_path / "home" / "corpora"
+    done = import_published(published(tmp_path), destination)
+    assert (done.videos, done.claims, done.transcripts) == (1, 1, 1)
+    assert len(done.left_out) == 2
+    assert "AAAAAAAAAAA" in " ".join(done.left_out)
+    assert "BBBBBBBBBBB" in " ".join(done.left_out)
+    reading = load_corpora([destination])
+    assert reading.is_complete
+    (entry,) = reading.videos()
+    assert entry.video.url == "https://www.youtube.com/watch?v=-LDjqcvSbP4"
+    assert (entry.video.title, entry.video.category) == ("A title", "health")
+    assert (entry.video.tags, entry.web) == (("factual",), "archive")
+    assert entry.claims is not None
+    assert entry.claims[0].stance == "mixed"
+    assert entry.transcript is not None
+    assert read_transcript(entry.transcript).cues[0].text == "Juice is sweet."
+
+
+def test_importing_again_changes_nothing_and_another_corpus_is_not_overwritten(
+    tmp_path: Path,
+) -> None:
+    source = published(tmp_path)
+    file = import_published(source, tmp_path / "home").file
+    content = file.read_bytes()
+    import_published(source, tmp_path / "home")
+    assert file.read_bytes() == content
+    file.write_text("videos: []\n")
+    with pytest.raises(CorpusError, match="different corpus of this name"):
+        import_published(source, tmp_path / "home")
+    import_published(source, tmp_path / "home", replace=True)
+    assert file.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    "index", [None, "", "video_id\n", "video_id\na/b\n", "video_id\na\na\n", "other\nx\n"]
+)
+def test_a_folder_of_another_layout_is_refused(tmp_path: Path, index: str | None) -> None:
+    source = tmp_path / "evaluation"
+    source.mkdir()
+    if index is not None:
+        (source / "videos.csv").write_text(index)
+    with pytest.raises(CorpusError, match=r"videos\.csv"):
+        import_published(source, tmp_path / "home")
+    assert not (tmp_path / "home").exists()
+
+
+def test_the_real_published_folder_is_imported_whole(tmp_path: Path) -> None:
+    done = import_published(shared_data("factible"), tmp_path)
+    assert (done.videos, done.left_out) == (18, ())
+    reading = load_corpora([tmp_path])
+    assert reading.is_complete
+    assert sum(len(entry.claims or ()) for entry in reading.videos()) == done.claims == 304
+    assert not list(tmp_path.glob(".*"))
