@@ -1,0 +1,274 @@
+"""`factible corpus`: the files that list videos.
+
+What belongs here: arguments, tables. What does not: the format of corpora and their errors
+(corpora/).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from factible_assets.cli.errors import EXIT_CODES, CliError, ExitCode
+from factible_assets.cli.output import AsJson, note, plain, print_json, stdout
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from factible_assets.corpora import (
+        CorporaReading,
+        Corpus,
+        CorpusProblem,
+        CorpusVideo,
+        VideoEntry,
+    )
+
+app = typer.Typer(
+    name="corpus",
+    no_args_is_help=True,
+    help="The files that list videos, their transcripts and annotated claims.",
+    epilog=EXIT_CODES,
+)
+
+
+@app.command("add", epilog=EXIT_CODES)
+def add(
+    video: Annotated[
+        str, typer.Argument(help="A YouTube URL or id, or an id of your own for the video.")
+    ],
+    *,
+    transcript: Annotated[
+        Path | None,
+        typer.Option("--transcript", help="Its captions; copied beside the corpus file."),
+    ] = None,
+    title: Annotated[str | None, typer.Option("--title", help="The title.")] = None,
+    channel: Annotated[str | None, typer.Option("--channel", help="Who published it.")] = None,
+    language: Annotated[
+        str | None, typer.Option("--language", help="The language spoken, such as en.")
+    ] = None,
+    published_on: Annotated[
+        str | None, typer.Option("--published-on", metavar="YYYY-MM-DD", help="The day.")
+    ] = None,
+    web: Annotated[
+        str | None, typer.Option("--web", help="Where its evidence is looked for.")
+    ] = None,
+    corpus: Annotated[
+        Path | None,
+        typer.Option("--corpus", help="The corpus file; else local.yaml in the data folder."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List a video in a corpus file; the rest of the file stays as it is.
+
+    Example: factible corpus add my-talk --transcript talk.vtt --title "What everybody knows"
+
+    An id that begins with a dash comes last: factible corpus add --title T -- -LDjqcvSbP4
+    """
+    from factible_assets.cli.files import write_whole
+    from factible_assets.cli.targets import LOCAL_CORPUS, bare_id, copied_name, read_corpora
+    from factible_assets.corpora import add_video
+    from factible_assets.settings import load_settings
+    from resources.transcripts.file import read_transcript
+    from resources.transcripts.youtube_ids import is_video_id, watch_url
+
+    settings = load_settings()
+    file = corpus or settings.home_corpora / LOCAL_CORPUS
+    video_id = bare_id(video)
+    listed = read_corpora(settings).find(video_id)
+    if listed is not None:
+        raise CliError(
+            f"The video {video_id} is listed already, in {listed.file}, line {listed.line}.",
+            "Edit that entry instead.",
+        )
+    if transcript is None and not is_video_id(video_id):
+        raise CliError(
+            f"The video {plain(video_id)} is not on YouTube and has no transcript.",
+            "Give its captions with --transcript.",
+        )
+    language = language or (read_transcript(transcript).language if transcript else None)
+    entry = _entry(
+        id=video_id,
+        url=watch_url(video_id) if is_video_id(video_id) else None,
+        title=title,
+        channel=channel,
+        language=language,
+        published_on=published_on,
+        web=web,
+        transcript=copied_name(video_id, transcript) if transcript else None,
+    )
+    if corpus is None:
+        settings.ensure_home()
+    if transcript is not None:
+        write_whole(file.parent / str(entry.transcript), transcript.read_bytes())
+    add_video(file, entry)
+    if as_json:
+        print_json({"video_id": video_id, "corpus": str(file)})
+    else:
+        typer.echo(f"{video_id} is listed in {file}")
+
+
+@app.command("list", epilog=EXIT_CODES)
+def list_(as_json: AsJson = False) -> None:
+    """List the videos of all corpora, the project's and your own.
+
+    Example: factible corpus list --json
+    """
+    from factible_assets.cli.targets import read_corpora
+    from factible_assets.settings import load_settings
+
+    reading = read_corpora(load_settings())
+    videos = list(reading.videos())
+    if as_json:
+        print_json([_as_document(listed) for listed in videos])
+    else:
+        _print_videos(videos)
+    _note_problems(reading.problems)
+
+
+@app.command("validate", epilog=EXIT_CODES)
+def validate(
+    files: Annotated[
+        list[Path] | None, typer.Argument(help="Corpus files; without any, all of them.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check corpus files; each problem is printed as file:line: what is wrong and what to do.
+
+    Example: factible corpus validate corpora/everyday_beliefs.yaml
+    """
+    from factible_assets.cli.targets import read_corpora
+    from factible_assets.settings import load_settings
+
+    reading = _read_files(files) if files else read_corpora(load_settings())
+    if as_json:
+        print_json(
+            [
+                {"file": str(problem.file), "line": problem.line, "problem": problem.sentence}
+                for problem in reading.problems
+            ]
+        )
+    for problem in () if as_json else reading.problems:
+        typer.echo(str(problem))
+    if reading.problems:
+        raise typer.Exit(ExitCode.BAD_INPUT)
+    note(f"{len(list(reading.videos()))} videos in {len(reading.corpora)} corpora, no problems")
+
+
+@app.command("import", epilog=EXIT_CODES)
+def import_(
+    folder: Annotated[
+        Path, typer.Argument(help="A folder with videos.csv, runs/ and ground_truth/.")
+    ],
+    *,
+    to: Annotated[
+        Path | None, typer.Option("--to", help="The folder of corpora; else the data folder's.")
+    ] = None,
+    web: Annotated[str, typer.Option("--web", help="Where their evidence is looked for.")] = (
+        "archive"
+    ),
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Overwrite a different corpus of the same name.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Import a published evaluation folder, transcripts and ground truth included, as a corpus.
+
+    Example: factible corpus import published/ --web archive:recorded
+    """
+    from factible_assets.corpora import import_published
+    from factible_assets.settings import load_settings
+
+    settings = load_settings()
+    if not folder.is_dir():
+        raise CliError(f"There is no folder {folder}.", "Check the path.")
+    if to is None:
+        settings.ensure_home()
+    done = import_published(folder, to or settings.home_corpora, web=web, replace=replace)
+    for sentence in done.left_out:
+        note(f"  left out: {plain(sentence)}")
+    if as_json:
+        print_json(
+            {
+                "corpus": str(done.file),
+                "videos": done.videos,
+                "claims": done.claims,
+                "transcripts": done.transcripts,
+                "left_out": list(done.left_out),
+            }
+        )
+    else:
+        typer.echo(f"{done.videos} videos with {done.claims} annotated claims → {done.file}")
+
+
+def _entry(**values: str | None) -> VideoEntry:
+    """Make an entry of what was given.
+
+    Raises:
+        CliError: If a value cannot be used; the sentence names it.
+    """
+    from pydantic import ValidationError
+
+    from factible_assets.corpora import VideoEntry
+
+    try:
+        return VideoEntry.model_validate({k: v for k, v in values.items() if v is not None})
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        name = f"--{str(first['loc'][0]).replace('_', '-')}: " if first["loc"] else ""
+        words = first["msg"].removeprefix("Value error, ")
+        raise CliError(
+            f"{name}{words}.", "See: factible corpus add --help", ExitCode.USAGE
+        ) from error
+
+
+def _read_files(files: list[Path]) -> CorporaReading:
+    from factible_assets.corpora import CorporaReading, CorpusProblem, load_corpus
+
+    corpora: list[Corpus] = []
+    problems: list[CorpusProblem] = []
+    for file in files:
+        reading = load_corpus(file)
+        corpora += reading.corpora
+        problems += reading.problems
+        problems += [
+            CorpusProblem(ignored, None, "This is no corpus. Begin it with videos: and a list.")
+            for ignored in reading.ignored
+        ]
+    return CorporaReading(tuple(corpora), tuple(problems))
+
+
+def _as_document(listed: CorpusVideo) -> dict[str, object]:
+    return {
+        **listed.video.model_dump(mode="json"),
+        "web": listed.web,
+        "transcript": str(listed.transcript) if listed.transcript else None,
+        "annotated_claims": None if listed.claims is None else len(listed.claims),
+        "file": str(listed.file),
+        "line": listed.line,
+    }
+
+
+def _print_videos(videos: list[CorpusVideo]) -> None:
+    from rich.table import Table
+
+    table = Table()
+    for heading in ("id", "title", "corpus", "web", "transcript"):
+        table.add_column(heading, overflow="fold")
+    table.add_column("annotated claims", justify="right")
+    for listed in videos:
+        table.add_row(
+            plain(listed.video.video_id),
+            plain(listed.video.title),
+            plain(listed.video.corpus or "–"),
+            listed.web,
+            "file" if listed.transcript else "YouTube",
+            "–" if listed.claims is None else str(len(listed.claims)),
+        )
+    stdout().print(table)
+
+
+def _note_problems(problems: Iterable[CorpusProblem]) -> None:
+    for problem in problems:
+        note(f"problem: {problem}")

@@ -1,0 +1,137 @@
+"""The one place where an error becomes a sentence and an exit code.
+
+What belongs here: exit codes, the error of the command line itself, the boundary around every
+command. What does not: wording; the errors bring their own sentence.
+
+Errors of other rooms are known by name, not by import: a command that needs no warehouse must not
+load one in order to catch its errors.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from enum import IntEnum
+from types import TracebackType
+from typing import Self
+
+import typer
+
+
+class ExitCode(IntEnum):
+    """What the exit code of every command means."""
+
+    DONE = 0
+    FAILED = 1
+    USAGE = 2
+    INCOMPLETE = 3
+    BAD_INPUT = 4
+    ENVIRONMENT = 5
+    INTERRUPTED = 130
+
+
+EXIT_CODES = (
+    "Exit codes: 0 done; 1 failed; 2 wrong usage; 3 done, but some verdicts are incomplete because "
+    "services failed; 4 bad input (a file, an id or a query that cannot be used); 5 the data "
+    "folder, the warehouse or a setting cannot be used; 130 interrupted."
+)
+"""The exit codes as every help text explains them."""
+
+
+class CliError(Exception):
+    """A command that cannot go on: a sentence that names the input, and the remedy."""
+
+    def __init__(
+        self, sentence: str, remedy: str = "", code: ExitCode = ExitCode.BAD_INPUT
+    ) -> None:
+        super().__init__(f"{sentence} {remedy}".strip())
+        self.code = code
+
+
+KNOWN: dict[str, ExitCode] = {
+    "factible_assets.settings.SettingsError": ExitCode.ENVIRONMENT,
+    "factible_assets.corpora.CorpusError": ExitCode.BAD_INPUT,
+    "factible_assets.launch.CheckError": ExitCode.FAILED,
+    "warehouse.errors.WarehouseError": ExitCode.ENVIRONMENT,
+    "warehouse.errors.NotMaterializedError": ExitCode.BAD_INPUT,
+    "resources.archive.errors.ArchiveError": ExitCode.ENVIRONMENT,
+    "resources.archive.errors.ArchiveImportError": ExitCode.BAD_INPUT,
+    "resources.transcripts.errors.TranscriptError": ExitCode.BAD_INPUT,
+    "resources.transcripts.youtube_ids.NotAVideoLinkError": ExitCode.BAD_INPUT,
+    "builtins.KeyboardInterrupt": ExitCode.INTERRUPTED,
+    "dagster._core.errors.DagsterExecutionInterruptedError": ExitCode.INTERRUPTED,
+    "builtins.OSError": ExitCode.ENVIRONMENT,
+}
+"""Errors that bring a sentence of their own; the nearest class of an error decides."""
+
+
+def exit_code(error: BaseException) -> ExitCode | None:
+    """Return the exit code of an error that has a sentence for a person, else None."""
+    if isinstance(error, CliError):
+        return error.code
+    for kind in type(error).__mro__:
+        code = KNOWN.get(f"{kind.__module__}.{kind.__qualname__}")
+        if code is not None:
+            return code
+    return None
+
+
+def sentence(error: BaseException) -> str:
+    """Say an error in one line."""
+    if exit_code(error) is ExitCode.INTERRUPTED:
+        return "Interrupted. What was complete is stored; run the same command to go on."
+    if isinstance(error, OSError) and error.filename is not None:
+        return (
+            f"{error.filename} cannot be used: {error.strerror}. "
+            "Check the path and its permissions."
+        )
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def unexpected(error: BaseException) -> str:
+    """Say an error that nobody foresaw."""
+    words = " ".join(str(error).split())
+    return (
+        f"An unexpected {type(error).__name__} stopped the command: {words} "
+        "Run it again as `factible --debug …` and report the traceback."
+    )
+
+
+class Boundary:
+    """Turns a known error inside a `with` block into its sentence on stderr and its exit code."""
+
+    def __init__(self, *, debug: bool) -> None:
+        self._debug = debug
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Raise typer.Exit for a known error; let every other one pass."""
+        if error is None or isinstance(error, BrokenPipeError):
+            return
+        code = exit_code(error)
+        if code is None:
+            return
+        if self._debug:
+            traceback.print_exception(kind, error, trace)
+        typer.echo(f"factible: {sentence(error)}", err=True)
+        raise typer.Exit(code) from error
+
+
+def report_unexpected(
+    kind: type[BaseException], error: BaseException, trace: TracebackType | None
+) -> None:
+    """Serve as `sys.excepthook`: one sentence, and no traceback unless asked for."""
+    del kind, trace
+    typer.echo(f"factible: {unexpected(error)}", err=True)
+
+
+def install_hook(*, debug: bool) -> None:
+    """Say unexpected errors in a sentence, with `debug` in a traceback."""
+    sys.excepthook = sys.__excepthook__ if debug else report_unexpected

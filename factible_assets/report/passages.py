@@ -1,0 +1,149 @@
+"""Stretches of stored text with the places that matter marked in them.
+
+What belongs here: cutting raw text at raw offsets, for a quote in its page and for claims in their
+transcript. What does not: markup; the template decides how a marked stretch looks.
+
+Offsets count code points of the text as stored; nothing here normalises, strips or rewraps, so the
+pieces of a passage always join to the very text that they were cut from.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from factible_assets.records import Claim, Evidence, TranscriptSegment
+
+_CONTEXT_CHARACTERS = 220
+_WORD_SEARCH_CHARACTERS = 40
+_BLOCK_SECONDS = 30.0
+_BLOCK_CHARACTERS = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A quote in its surroundings.
+
+    `located` is whether the stored text holds the quote at its offsets, character by character;
+    where it does not, `before` and `after` are empty and the report says so.
+    """
+
+    before: str
+    quote: str
+    after: str
+    starts_mid_text: bool
+    ends_mid_text: bool
+    located: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A stretch of transcript in which the same claims are being made, often none."""
+
+    text: str
+    claim_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A paragraph of the transcript; `start_seconds` is unknown in untimed transcripts."""
+
+    start_seconds: float | None
+    runs: tuple[Run, ...]
+
+
+def quote_passage(evidence: Evidence, page_text: str | None) -> Passage | None:
+    """Cut the quote out of its page with up to 220 characters around it, at word ends."""
+    if evidence.quote is None or evidence.quote_start is None or evidence.quote_end is None:
+        return None
+    start, end = evidence.quote_start, evidence.quote_end
+    if page_text is None or page_text[start:end] != evidence.quote:
+        return Passage("", evidence.quote, "", False, False, located=False)
+    first = _word_start(page_text, max(0, start - _CONTEXT_CHARACTERS), start)
+    last = _word_end(page_text, min(len(page_text), end + _CONTEXT_CHARACTERS), end)
+    return Passage(
+        before=page_text[first:start],
+        quote=evidence.quote,
+        after=page_text[end:last],
+        starts_mid_text=first > 0,
+        ends_mid_text=last < len(page_text),
+        located=True,
+    )
+
+
+def _word_start(text: str, position: int, limit: int) -> int:
+    """Return the first word start at or after `position`; `position` if none is near."""
+    if position == 0 or text[position - 1].isspace():
+        return position
+    stop = min(limit, position + _WORD_SEARCH_CHARACTERS)
+    return next((at + 1 for at in range(position, stop) if text[at].isspace()), position)
+
+
+def _word_end(text: str, position: int, limit: int) -> int:
+    """Return the last word end at or before `position`; `position` if none is near."""
+    if position == len(text) or text[position].isspace():
+        return position
+    stop = max(limit, position - _WORD_SEARCH_CHARACTERS)
+    return next((at for at in range(position - 1, stop - 1, -1) if text[at].isspace()), position)
+
+
+def transcript_blocks(
+    text: str, segments: Sequence[TranscriptSegment], claims: Iterable[Claim]
+) -> tuple[Block, ...]:
+    """Cut a transcript into paragraphs of about half a minute, with the claims marked in them.
+
+    Untimed transcripts are cut at line breaks. The runs of all blocks join to `text`.
+    """
+    spans = [
+        (claim.char_start, min(claim.char_end, len(text)), claim.claim_id)
+        for claim in claims
+        if claim.char_start is not None and claim.char_end is not None
+    ]
+    starts = _timed_starts(text, segments) if segments else _untimed_starts(text)
+    ends = [start for start, _ in starts[1:]] + [len(text)]
+    return tuple(
+        Block(seconds, _runs(text, start, end, spans))
+        for (start, seconds), end in zip(starts, ends, strict=True)
+        if start < end
+    )
+
+
+def _timed_starts(
+    text: str, segments: Sequence[TranscriptSegment]
+) -> list[tuple[int, float | None]]:
+    ordered = sorted(segments, key=lambda segment: segment.position)
+    starts: list[tuple[int, float | None]] = [(0, ordered[0].start_seconds)]
+    opened_at = ordered[0].start_seconds
+    for segment in ordered:
+        is_due = segment.start_seconds - opened_at >= _BLOCK_SECONDS
+        if is_due and starts[-1][0] < segment.char_start < len(text):
+            starts.append((segment.char_start, segment.start_seconds))
+            opened_at = segment.start_seconds
+    return starts
+
+
+def _untimed_starts(text: str) -> list[tuple[int, float | None]]:
+    starts: list[tuple[int, float | None]] = [(0, None)]
+    position = 0
+    for line in text.splitlines(keepends=True):
+        position += len(line)
+        if position - starts[-1][0] >= _BLOCK_CHARACTERS and position < len(text):
+            starts.append((position, None))
+    return starts
+
+
+def _runs(
+    text: str, start: int, end: int, spans: Sequence[tuple[int, int, str]]
+) -> tuple[Run, ...]:
+    cuts = {start, end}
+    for first, last, _ in spans:
+        cuts.update(cut for cut in (first, last) if start < cut < end)
+    edges = sorted(cuts)
+    return tuple(
+        Run(
+            text[left:right],
+            tuple(claim for first, last, claim in spans if first <= left and right <= last),
+        )
+        for left, right in itertools.pairwise(edges)
+    )

@@ -1,0 +1,176 @@
+"""Where things are kept and which services have a key: what belongs to a machine, not to a run.
+
+What belongs here: paths, keys and machine-wide defaults, read from the environment and from
+`.env`. What does not: the knobs of one run (config.py), what is in the files that are named here.
+
+Later sources win: defaults, `.env` beside workspace.yaml, `.env` in the working directory,
+environment variables, arguments. Every variable is described in `.env.example`.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import (
+    BaseSettings,
+    DotEnvSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
+
+import factible_assets
+from factible_assets.config import SearchConfig
+
+_WORKSPACE_FILE = "workspace.yaml"
+_PACKAGE_PARENT = Path(factible_assets.__file__).resolve().parent.parent
+
+
+class SettingsError(Exception):
+    """A setting that cannot be used. The message names it and the remedy."""
+
+
+def project_root(start: Path | None = None) -> Path | None:
+    """Return the nearest folder at or above `start` that holds a workspace.yaml."""
+    here = (start or Path.cwd()).resolve()
+    return next((d for d in (here, *here.parents) if (d / _WORKSPACE_FILE).is_file()), None)
+
+
+def default_home() -> Path:
+    """Return the data folder of a user who names none: beside workspace.yaml, else here."""
+    return (project_root() or Path.cwd()) / "data"
+
+
+class Settings(BaseSettings):
+    """The settings of one machine: a data folder, a default web, optional keys."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="FACTIBLE_",
+        env_file_encoding="utf-8",
+        env_ignore_empty=True,
+        extra="ignore",
+        frozen=True,
+        populate_by_name=True,
+    )
+
+    home: Path = Field(
+        default_factory=default_home,
+        description="The data folder: warehouse, archive, Dagster's runs, reports, own corpora.",
+    )
+    web: str = Field(
+        default="auto",
+        pattern=SearchConfig.model_json_schema()["properties"]["web"]["pattern"],
+        description="Where evidence is looked for when a run does not say.",
+    )
+    serper_api_key: SecretStr | None = Field(default=None, validation_alias="SERPER_API_KEY")
+    openai_api_key: SecretStr | None = Field(default=None, validation_alias="OPENAI_API_KEY")
+
+    @field_validator("home")
+    @classmethod
+    def _home_is_absolute(cls, value: Path) -> Path:
+        return Path.cwd() / value.expanduser()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Read `.env` beside workspace.yaml too, so that every subfolder has the same settings."""
+        files = [folder / ".env" for folder in (project_root(), Path.cwd()) if folder is not None]
+        dotenv = DotEnvSettingsSource(settings_cls, env_file=files)
+        return init_settings, env_settings, dotenv
+
+    @property
+    def warehouse(self) -> Path:
+        """The live warehouse, which one process writes at a time."""
+        return self.home / "warehouse.duckdb"
+
+    @property
+    def published(self) -> Path:
+        """The copy of the warehouse that readers open."""
+        return self.home / "published.duckdb"
+
+    @property
+    def archive(self) -> Path:
+        """The stored pages and hits that the archive provider searches."""
+        return self.home / "archive.sqlite"
+
+    @property
+    def dagster_home(self) -> Path:
+        """The folder of the persistent Dagster instance."""
+        return self.home / "dagster"
+
+    @property
+    def reports(self) -> Path:
+        """The folder of the HTML reports."""
+        return self.home / "reports"
+
+    @property
+    def project_corpora(self) -> Path:
+        """The corpora that come with the project."""
+        return _PACKAGE_PARENT / "corpora"
+
+    @property
+    def home_corpora(self) -> Path:
+        """The user's own corpora, which the command line writes to."""
+        return self.home / "corpora"
+
+    @property
+    def corpus_folders(self) -> tuple[Path, ...]:
+        """Every folder whose *.yaml files may list videos, the project's first."""
+        return (self.project_corpora, self.home_corpora)
+
+    @property
+    def rating_sets(self) -> tuple[Path, ...]:
+        """The rating set files in order of precedence: the project's, then those in the home."""
+        own = self.home / "ratings"
+        found = sorted(p for p in own.iterdir() if p.is_file()) if own.is_dir() else []
+        return (
+            self.project_corpora / "domain_ratings.yaml",
+            self.project_corpora / "miniature_ratings.yaml",
+            *found,
+        )
+
+    def ensure_home(self) -> Path:
+        """Create the data folder if need be and return it.
+
+        Raises:
+            SettingsError: If the folder cannot be created or written.
+        """
+        try:
+            self.home.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=self.home):
+                pass
+        except OSError as error:
+            raise SettingsError(
+                f"The data folder {self.home} cannot be written ({error.strerror}). "
+                "Set FACTIBLE_HOME to a folder that you may write to, or change its permissions."
+            ) from error
+        return self.home
+
+
+def load_settings() -> Settings:
+    """Read the settings of this machine.
+
+    Raises:
+        SettingsError: If a variable has a value that cannot be used; its value is not repeated.
+    """
+    try:
+        return Settings()
+    except ValidationError as error:
+        raise SettingsError(_sentence(error)) from error
+
+
+def _sentence(error: ValidationError) -> str:
+    first = error.errors(include_url=False, include_input=False)[0]
+    field = str(first["loc"][0]) if first["loc"] else "settings"
+    variable = field if field.isupper() else f"FACTIBLE_{field.upper()}"
+    return (
+        f"The setting {variable} cannot be used: {first['msg']}. "
+        "Correct it in the environment or in .env; .env.example describes every variable."
+    )

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from factible_assets.cli.archive import page_collection
+from tests.cli.conftest import Run
+
+PAGE = {"url": "https://www.nasa.gov/moon", "title": "Moon", "text": "The wall is not visible."}
+
+
+def jsonl(path: Path, *lines: object) -> Path:
+    """Write lines of JSON."""
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def test_pages_are_imported_and_counted(factible: Run, tmp_path: Path) -> None:
+    source = jsonl(tmp_path / "pages.jsonl", PAGE)
+    first = factible("archive", "import", source, "--collection", "mine")
+    assert first.exit_code == 0, first.stderr
+    assert "1 page added" in first.stdout
+    info = json.loads(factible("archive", "info", "--json").stdout)
+    assert info["collections"] == {"mine": 1}
+    assert "mine" in factible("archive", "info").stdout
+
+
+def test_importing_again_changes_nothing(factible: Run, tmp_path: Path) -> None:
+    source = jsonl(tmp_path / "pages.jsonl", PAGE)
+    factible("archive", "import", source)
+    again = json.loads(factible("archive", "import", source, "--json").stdout)
+    assert again[str(source)]["unchanged"] == 1
+    assert again[str(source)]["added"] == 0
+
+
+def test_a_malformed_line_is_named_and_nothing_is_imported(factible: Run, tmp_path: Path) -> None:
+    source = tmp_path / "pages.jsonl"
+    source.write_text(f"{json.dumps(PAGE)}\n{{broken\n", encoding="utf-8")
+    result = factible("archive", "import", source)
+    assert result.exit_code == 4
+    assert f"{source}, line 2" in result.stderr
+    assert json.loads(factible("archive", "info", "--json").stdout)["collections"] == {}
+
+
+def test_a_source_that_is_not_there_is_a_sentence(factible: Run) -> None:
+    result = factible("archive", "import", "nowhere.jsonl")
+    assert result.exit_code == 4
+    assert "nowhere.jsonl" in result.stderr
+
+
+def test_a_folder_of_pages_is_imported(factible: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "pages"
+    folder.mkdir()
+    (folder / "honey.txt").write_text("Honey keeps for years.", encoding="utf-8")
+    result = factible("archive", "import", folder, "--collection", "mine")
+    assert "1 page added" in result.stdout
+
+
+def test_a_changed_folder_is_another_collection(tmp_path: Path) -> None:
+    folder = tmp_path / "My Pages!"
+    folder.mkdir()
+    page = folder / "a.txt"
+    page.write_text("one", encoding="utf-8")
+    first = page_collection(folder, [page])
+    assert page_collection(folder, [page]) == first
+    page.write_text("another", encoding="utf-8")
+    assert page_collection(folder, [page]) != first
+    assert first.startswith("pages-my-pages-")

@@ -1,0 +1,203 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from factible_assets.cli.checking import as_document, stored_result
+from factible_assets.cli.errors import CliError, ExitCode
+from factible_assets.cli.files import file_stem, slug, write_whole
+from factible_assets.cli.output import as_text
+from factible_assets.cli.targets import bare_id, enlist, import_pages, read_corpora, resolve
+from factible_assets.settings import Settings
+from tests.cli.conftest import Run
+from tests.cli.stored import VIDEO_ID, store_failed_recheck, store_sample
+from tests.cli.test_corpus import VTT, talk
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ("nothing-here", "No corpus lists a video nothing-here"),
+        ("everyday-belief-talk", "Did you mean everyday-beliefs-talk?"),
+        ("missing.vtt", "There is no file missing.vtt"),
+        ("folder/missing", "There is no file folder/missing"),
+        (VIDEO_ID, "no YouTube client is configured"),
+        (f"https://www.youtube.com/watch?v={VIDEO_ID}", f"The video {VIDEO_ID} is in no corpus"),
+        ("https://a.example/film", "is not a YouTube link"),
+        ("https://www.youtube.com/@someone", "names a channel"),
+        ("\x1b[31mred", "[31mred"),
+    ],
+)
+def test_a_target_that_cannot_be_checked_is_a_sentence(
+    factible: Run, home: Path, target: str, words: str
+) -> None:
+    result = factible("check", "--", target)
+    assert result.exit_code == 4
+    assert words in result.stderr
+    assert result.stdout == ""
+    assert "\x1b" not in result.stderr
+    assert not home.exists()
+
+
+def test_an_id_that_begins_with_a_dash_reaches_the_check(factible: Run) -> None:
+    result = factible("check", "--", "-LDjqcvSbP4")
+    assert result.exit_code == 4
+    assert "The video -LDjqcvSbP4 is in no corpus" in result.stderr
+
+
+@pytest.mark.parametrize("content", ["", "WEBVTT\n", "\x00\x01\x02binary"])
+def test_a_file_that_is_no_transcript_is_a_sentence_and_leaves_nothing(
+    factible: Run, home: Path, tmp_path: Path, content: str
+) -> None:
+    file = tmp_path / "talk.vtt"
+    file.write_text(content, encoding="utf-8")
+    result = factible("check", file)
+    assert result.exit_code == 4
+    assert str(file) in result.stderr
+    assert not home.exists()
+
+
+def test_a_title_belongs_to_a_transcript_file(factible: Run) -> None:
+    result = factible("check", "everyday-beliefs-talk", "--title", "Mine")
+    assert result.exit_code == 2
+    assert "--title" in result.stderr
+
+
+def test_pages_and_web_exclude_each_other(factible: Run) -> None:
+    assert factible("check", "x", "--pages", "p", "--web", "live").exit_code == 2
+
+
+def test_a_folder_of_pages_that_is_not_there_is_a_sentence(factible: Run, tmp_path: Path) -> None:
+    result = factible("check", talk(tmp_path), "--pages", "nowhere")
+    assert result.exit_code == 4
+    assert "There is no folder nowhere" in result.stderr
+
+
+def test_links_and_ids_name_the_same_video() -> None:
+    for link in (
+        VIDEO_ID,
+        f"https://youtu.be/{VIDEO_ID}?t=3",
+        f"youtube.com/watch?v={VIDEO_ID}",
+        f"https://m.youtube.com/shorts/{VIDEO_ID}",
+    ):
+        assert bare_id(link) == VIDEO_ID
+    assert bare_id("my-talk") == "my-talk"
+
+
+def test_a_transcript_file_becomes_a_listed_video_with_its_words_copied(tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path / "home")
+    file = talk(tmp_path)
+    target = resolve(str(file), None, settings)
+    assert not settings.home.exists()
+    video_id = enlist(target, settings, "archive:mine")
+    listed = read_corpora(settings).find(video_id)
+    assert listed is not None
+    assert listed.video.title == "talk"
+    assert listed.web == "archive:mine"
+    assert listed.transcript is not None
+    assert listed.transcript.read_text(encoding="utf-8") == VTT
+    assert listed.transcript.is_relative_to(settings.home)
+
+
+def test_the_same_file_is_the_same_video_and_is_listed_once(tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path / "home")
+    file = talk(tmp_path)
+    first = enlist(resolve(str(file), "A talk", settings), settings, None)
+    again = resolve(str(file), None, settings)
+    assert again.video_id == first
+    assert enlist(again, settings, None) == first
+    assert len([v for v in read_corpora(settings).videos() if v.video.video_id == first]) == 1
+    with pytest.raises(CliError, match="is listed with the title 'A talk'"):
+        resolve(str(file), "Another title", settings)
+
+
+def test_another_content_is_another_video(tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path / "home")
+    file = talk(tmp_path)
+    first = resolve(str(file), None, settings).video_id
+    file.write_text(VTT.replace("years", "weeks"), encoding="utf-8")
+    assert resolve(str(file), None, settings).video_id != first
+    assert len(first) > 11
+
+
+def test_pages_are_imported_once_while_they_stay_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = Settings(home=tmp_path / "home")
+    folder = tmp_path / "pages"
+    folder.mkdir()
+    (folder / "honey.txt").write_text("Honey keeps for years.", encoding="utf-8")
+    name = import_pages(folder, settings)
+    assert "1 page added" in capsys.readouterr().err
+    assert import_pages(folder, settings) == name
+    assert capsys.readouterr().err == ""
+
+
+def test_a_stored_check_is_a_json_document_in_order_of_time(home: Path) -> None:
+    store_sample(home)
+    checked = stored_result(VIDEO_ID, settings=Settings(home=home))
+    assert checked is not None
+    document = json.loads(json.dumps(as_document(checked), default=as_text))
+    assert [claim["start_seconds"] for claim in document["claims"]] == [0, 10, 20, 30, 40]
+    assert document["claims"][1]["verdict"]["stance"] == "refutes"
+    assert document["claims"][4]["verdict"]["stance"] is None
+    assert document["checked_at"] == "2026-01-02T03:04:00+00:00"
+    assert document["exit_code"] == ExitCode.INCOMPLETE
+    assert Path(document["report"]).is_file()
+
+
+def test_a_finished_check_is_told_from_an_unfinished_one(home: Path) -> None:
+    settings = Settings(home=home)
+    store_sample(home)
+    unfinished = stored_result(VIDEO_ID, settings=settings)
+    store_sample(home, ("supports", "refutes"))
+    finished = stored_result(VIDEO_ID, settings=settings)
+    assert unfinished is not None
+    assert not unfinished.is_finished
+    assert finished is not None
+    assert finished.is_finished
+    assert finished.code is ExitCode.DONE
+
+
+def test_a_failed_recheck_beside_a_good_verdict_leaves_the_check_incomplete(home: Path) -> None:
+    store_failed_recheck(store_sample(home, ("supports", "refutes")))
+    checked = stored_result(VIDEO_ID, settings=Settings(home=home))
+    assert checked is not None
+    assert checked.verdicts[checked.claims[0].claim_id].stance == "supports"
+    assert not checked.is_finished
+    assert checked.code is ExitCode.INCOMPLETE
+
+
+def test_what_was_completely_checked_is_shown_again_without_a_run(
+    factible: Run, home: Path, tmp_path: Path
+) -> None:
+    store_sample(home, ("supports", "refutes"))
+    factible("corpus", "add", VIDEO_ID, "--transcript", talk(tmp_path))
+    result = factible("check", VIDEO_ID, "--json")
+    assert result.exit_code == 0, result.stderr
+    assert json.loads(result.stdout)["video_id"] == VIDEO_ID
+    assert "Checked before, on 2026-01-02 03:04 UTC" in result.stderr
+    table = factible("check", VIDEO_ID)
+    assert "leaning refuted" in table.stdout
+    assert "report: " in table.stdout
+
+
+def test_names_made_of_hostile_ids_stay_in_their_folder() -> None:
+    assert file_stem("-LDjqcvSbP4") == "-LDjqcvSbP4"
+    assert "/" not in file_stem("../../etc/passwd")
+    assert file_stem("a/b") != file_stem("a:b")
+    assert slug("Ünïcode & Co.") == "n-code-co"
+    assert slug("???") == "untitled"
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    target = tmp_path / "deep" / "file.txt"
+    assert write_whole(target, b"one").read_bytes() == b"one"
+    blocked = tmp_path / "folder"
+    blocked.mkdir()
+    (blocked / "inside").touch()
+    with pytest.raises(OSError, match="folder"):
+        write_whole(blocked, b"two")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["deep", "folder"]

@@ -1,0 +1,212 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import factible_assets
+from factible_assets.cli.errors import KNOWN, Boundary, CliError, ExitCode, exit_code, sentence
+from tests.cli.conftest import Run
+
+COMMANDS = (
+    ("demo",),
+    ("check",),
+    ("corpus", "add"),
+    ("corpus", "list"),
+    ("corpus", "validate"),
+    ("corpus", "import"),
+    ("archive", "import"),
+    ("archive", "info"),
+    ("report",),
+    ("sql",),
+    ("dev",),
+)
+HEAVY = (
+    "rich",
+    "dagster",
+    "duckdb",
+    "polars",
+    "pyarrow",
+    "trafilatura",
+    "numpy",
+    "pydantic",
+    "yaml",
+    "jinja2",
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_every_command_explains_itself_with_an_example(
+    factible: Run, command: tuple[str, ...]
+) -> None:
+    result = factible(*command, "--help")
+    assert result.exit_code == 0
+    assert f"Example: factible {' '.join(command)}" in result.stdout
+
+
+def test_help_says_what_exit_codes_mean(factible: Run) -> None:
+    words = " ".join(factible("--help").stdout.split())
+    for code in ("0 done", "1 failed", "2 wrong usage", "3 done, but some", "4 bad input", "130"):
+        assert code in words
+
+
+def test_help_says_how_to_give_an_id_that_begins_with_a_dash(factible: Run) -> None:
+    words = " ".join(factible("check", "--help").stdout.split())
+    assert "factible check --json -- -LDjqcvSbP4" in words
+
+
+def test_help_needs_nothing_heavy() -> None:
+    program = (
+        "import sys\n"
+        "from factible_assets.cli import main\n"
+        "sys.argv = ['factible', '--help']\n"
+        "try: main.main()\n"
+        f"finally: print([name for name in {HEAVY!r} if name in sys.modules])"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert "Usage: factible" in result.stdout
+    assert result.stdout.splitlines()[-1] == "[]"
+
+
+def test_the_installed_program_answers_with_its_version(home: Path) -> None:
+    program = Path(sys.executable).with_name("factible")
+    if not program.exists():
+        pytest.skip("the project is not installed in this environment: pip install -e .")
+    result = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)
+    assert result.stdout == f"factible {factible_assets.__version__}\n"
+    assert not home.exists()
+
+
+def test_without_a_command_help_is_shown(factible: Run) -> None:
+    result = factible()
+    assert result.exit_code == 2
+    assert "Commands" in result.stdout + result.stderr
+
+
+def test_a_wrong_option_is_wrong_usage(factible: Run) -> None:
+    assert factible("check", "x", "--wrong").exit_code == 2
+    assert factible("wrong").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("--max-claims", "0"),
+        ("--max-claims", "51"),
+        ("--max-queries", "11"),
+        ("--web", "moon"),
+        ("--reasoner", "oracle"),
+        ("--published-before", "yesterday"),
+        ("--minimum-rating", "splendid"),
+    ],
+)
+def test_a_knob_out_of_its_range_is_wrong_usage_and_writes_nothing(
+    factible: Run, home: Path, option: str, value: str
+) -> None:
+    result = factible("check", "x", option, value)
+    assert result.exit_code == 2
+    assert option in result.stderr
+    assert value in result.stderr
+    assert not home.exists()
+
+
+def test_a_data_folder_that_cannot_be_used_is_a_sentence(
+    factible: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    blocked = tmp_path / "a-file"
+    blocked.touch()
+    monkeypatch.setenv("FACTIBLE_HOME", str(blocked / "home"))
+    result = factible("demo")
+    assert result.exit_code == 5
+    assert f"{blocked / 'home'} cannot be written" in result.stderr
+    assert "FACTIBLE_HOME" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_debug_adds_the_traceback(factible: Run) -> None:
+    plain = factible("sql", "select 1")
+    detailed = factible("--debug", "sql", "select 1")
+    assert plain.exit_code == detailed.exit_code == 4
+    assert "Traceback" not in plain.stderr
+    assert "Traceback" in detailed.stderr
+    assert "There is no warehouse" in plain.stderr
+    assert "There is no warehouse" in detailed.stderr
+
+
+RAISING = """
+import sys
+from factible_assets.cli import main
+
+def stop():
+    raise {error}
+
+main.app.command("stop")(stop)
+sys.argv = ["factible", *{arguments!r}]
+main.main()
+"""
+
+
+def run_raising(error: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a command that raises an error, as a program of its own."""
+    program = RAISING.format(error=error, arguments=(*arguments, "stop"))
+    return subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+
+
+def test_an_interruption_ends_with_its_own_code() -> None:
+    result = run_raising("KeyboardInterrupt")
+    assert result.returncode == 130
+    assert "Interrupted" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_an_unforeseen_error_is_a_sentence_that_asks_for_the_traceback() -> None:
+    result = run_raising("ZeroDivisionError('by zero')")
+    assert result.returncode == 1
+    assert "unexpected ZeroDivisionError" in result.stderr
+    assert "factible --debug" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_an_unforeseen_error_shows_its_traceback_when_asked() -> None:
+    result = run_raising("ZeroDivisionError('by zero')", "--debug")
+    assert result.returncode == 1
+    assert "Traceback" in result.stderr
+
+
+def test_errors_of_other_rooms_are_known_by_their_true_names() -> None:
+    for name in KNOWN:
+        module, _, kind = name.rpartition(".")
+        error = getattr(import_module(module), kind)
+        assert issubclass(error, BaseException)
+        assert f"{error.__module__}.{error.__qualname__}" == name
+
+
+def test_the_nearest_kind_decides_the_exit_code() -> None:
+    assert exit_code(CliError("x", code=ExitCode.USAGE)) is ExitCode.USAGE
+    assert exit_code(FileNotFoundError(2, "gone", "f")) is ExitCode.ENVIRONMENT
+    assert exit_code(KeyboardInterrupt()) is ExitCode.INTERRUPTED
+    assert exit_code(ZeroDivisionError()) is None
+
+
+def test_an_operating_system_error_names_its_file() -> None:
+    assert sentence(PermissionError(13, "Permission denied", "a/b")) == (
+        "a/b cannot be used: Permission denied. Check the path and its permissions."
+    )
+
+
+def test_a_boundary_lets_pass_what_it_does_not_know() -> None:
+    with pytest.raises(ZeroDivisionError), Boundary(debug=False):
+        raise ZeroDivisionError
+
+
+def test_json_on_stdout_is_json_alone(factible: Run) -> None:
+    result = factible("archive", "info", "--json")
+    assert json.loads(result.stdout)["collections"] == {}

@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.cli.conftest import Run
+from tests.cli.stored import VIDEO_ID, store_sample
+
+STANCES = "select stance, count(*) as claims from current_verdicts group by all order by stance"
+
+
+@pytest.fixture(autouse=True)
+def _checked(home: Path) -> None:
+    store_sample(home)
+
+
+def test_an_answer_is_drawn_as_a_table(factible: Run) -> None:
+    result = factible("sql", STANCES)
+    assert result.exit_code == 0
+    words = result.stdout.split()
+    assert words[:2] == ["stance", "claims"]
+    assert "supports" in words
+
+
+def test_an_answer_can_be_csv_and_json(factible: Run) -> None:
+    rows = list(csv.DictReader(io.StringIO(factible("sql", STANCES, "-f", "csv").stdout)))
+    documents = json.loads(factible("sql", STANCES, "-f", "json").stdout)
+    assert {row["stance"]: int(row["claims"]) for row in rows if row["stance"]} == {
+        row["stance"]: row["claims"] for row in documents if row["stance"]
+    }
+    assert len(rows) == 5
+
+
+def test_lists_are_json_inside_csv(factible: Run) -> None:
+    result = factible("sql", "select reasons from current_reliability_ratings", "-f", "csv")
+    (row,) = csv.DictReader(io.StringIO(result.stdout))
+    assert json.loads(row["reasons"]) == ["written and reviewed by named editors"]
+
+
+def test_an_answer_can_be_written_to_a_parquet_file(factible: Run, tmp_path: Path) -> None:
+    target = tmp_path / "out" / "stances.parquet"
+    result = factible("sql", STANCES, "--format", "parquet", "--output", target)
+    assert result.exit_code == 0
+    assert result.stdout == ""
+    assert pl.read_parquet(target).height == 5
+
+
+def test_parameters_are_values_and_never_sql(factible: Run) -> None:
+    query = "select count(*) as n from current_claims where video_id = $video and rank >= $low"
+    found = factible("sql", query, "-p", f"video={VIDEO_ID}", "-p", "low=1", "-f", "json")
+    assert json.loads(found.stdout) == [{"n": 5}]
+    hostile = factible("sql", query, "-p", "video=' or 1=1 --", "-p", "low=1", "-f", "json")
+    assert json.loads(hostile.stdout) == [{"n": 0}]
+
+
+@pytest.mark.parametrize("pair", ["video", "=x", "a b=1"])
+def test_a_parameter_without_a_name_is_wrong_usage(factible: Run, pair: str) -> None:
+    result = factible("sql", "select 1", "-p", pair)
+    assert result.exit_code == 2
+    assert "NAME=VALUE" in result.stderr
+
+
+def test_the_query_can_come_from_stdin(factible: Run) -> None:
+    assert json.loads(factible("sql", "-f", "json", stdin="select 7 as n").stdout) == [{"n": 7}]
+
+
+def test_without_a_query_the_views_are_listed_with_their_comments(factible: Run) -> None:
+    result = factible("sql", stdin="")
+    assert result.exit_code == 0
+    assert "current_verdicts" in result.stdout
+    assert "The newest transcript of each video." in result.stdout
+
+
+def test_a_wrong_query_is_a_sentence_with_a_hint_and_no_traceback(factible: Run) -> None:
+    result = factible("sql", "select stanse from current_verdicts")
+    assert result.exit_code == 4
+    assert "stanse" in result.stderr
+    assert "stance" in result.stderr
+    assert "Traceback" not in result.stderr
+    assert result.stdout == ""
+
+
+def test_nothing_can_be_changed(factible: Run) -> None:
+    result = factible("sql", "delete from verdicts")
+    assert result.exit_code == 4
+    assert "reading only" in result.stderr
+    assert json.loads(
+        factible("sql", "select count(*) as n from verdicts", "-f", "json").stdout
+    ) == [{"n": 5}]
+
+
+def test_the_published_copy_answers_unless_the_live_one_is_asked(factible: Run, home: Path) -> None:
+    store_sample(home).publish(home / "published.duckdb")
+    store_sample(home, ("supports",))
+    query = ("sql", "select count(*) as n from current_verdicts", "-f", "json")
+    assert json.loads(factible(*query).stdout) == [{"n": 5}]
+    assert json.loads(factible(*query, "--live").stdout) == [{"n": 1}]
+
+
+def test_control_characters_of_stored_text_never_reach_the_terminal(factible: Run) -> None:
+    result = factible("sql", "select 'a' || chr(27) || '[31m' || chr(10) || 'b' as t")
+    assert "\x1b" not in result.stdout
+    assert "a [31m b" in result.stdout

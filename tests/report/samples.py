@@ -1,0 +1,243 @@
+"""Records of a small checked video: one claim of every outcome, one source of every status."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from typing import Any
+
+from factible_assets.records import (
+    Claim,
+    Evidence,
+    Query,
+    ReliabilityRating,
+    Search,
+    Transcript,
+    TranscriptSegment,
+    Verdict,
+    Video,
+)
+from factible_assets.report.data import ReportData
+from factible_assets.stages import ids
+
+VIDEO_ID = "dQw4w9WgXcQ"
+SENTENCES = (
+    "Honey keeps for years in a closed jar.",
+    "The Great Wall can be seen from the Moon with the naked eye.",
+    "Cold weather itself gives you a cold.",
+    "Tea was first drunk to cure a cough.",
+    "Goldfish forget everything after three seconds.",
+    "Bread turns stale more slowly in the freezer.",
+)
+OUTCOMES = ("supports", "refutes", "mixed", "unclear", "incomplete", "unjudged")
+TEXT = " ".join(SENTENCES)
+PAGE = (
+    "Kitchen notes. Menu and contacts.\n\nWhat keeps and what does not: "
+    "a closed jar of honey stays good for years, because it holds so little water that "
+    "nothing grows in it. Opened jars crystallise."
+)
+QUOTE = "a closed jar of honey stays good for years"
+
+
+def video(**changes: Any) -> Video:
+    """Return the sample video."""
+    fields: dict[str, Any] = {
+        "video_id": VIDEO_ID,
+        "title": "Six things people believe",
+        "url": f"https://www.youtube.com/watch?v={VIDEO_ID}",
+        "channel": "Kitchen Table",
+        "duration_seconds": 61.0,
+        "published_on": date(2025, 3, 4),
+    }
+    return Video(**(fields | changes))
+
+
+def segments() -> tuple[TranscriptSegment, ...]:
+    """Return one caption per sentence, ten seconds each."""
+    made = []
+    start = 0
+    for position, sentence in enumerate(SENTENCES):
+        made.append(
+            TranscriptSegment(
+                video_id=VIDEO_ID,
+                position=position,
+                start_seconds=10.0 * position,
+                duration_seconds=10.0,
+                char_start=start,
+                char_end=start + len(sentence),
+            )
+        )
+        start += len(sentence) + 1
+    return tuple(made)
+
+
+def claim(number: int, **changes: Any) -> Claim:
+    """Return the claim that the sentence of that number (from 0) makes."""
+    text = SENTENCES[number]
+    start = TEXT.index(text)
+    fields: dict[str, Any] = {
+        "claim_id": ids.claim_id(VIDEO_ID, text),
+        "video_id": VIDEO_ID,
+        "rank": len(SENTENCES) - number,
+        "text": text,
+        "importance": 0.5,
+        "extraction_confidence": 0.8,
+        "char_start": start,
+        "char_end": start + len(text),
+        "match_score": 1.0,
+        "start_seconds": 10.0 * number,
+        "end_seconds": 10.0 * number + 10,
+        "basis": "embedded",
+    }
+    return Claim(**(fields | changes))
+
+
+def verdict(number: int, outcome: str, **changes: Any) -> Verdict:
+    """Return a verdict of one outcome on the claim of that number."""
+    is_complete = outcome != "incomplete"
+    fields: dict[str, Any] = {
+        "claim_id": claim(number).claim_id,
+        "video_id": VIDEO_ID,
+        "rank": number + 1,
+        "status": "complete" if is_complete else "incomplete",
+        "evidence_status": "ok" if is_complete else "infra_error",
+        "reason": None if is_complete else "The search service did not answer in 10 s.",
+        "stance": outcome if is_complete else None,
+        "confidence": "medium" if is_complete else None,
+        "confidence_score": 0.54 if is_complete else None,
+        "summary": f"The sources leave this {outcome}.",
+        "vote_stance": outcome if is_complete else None,
+        "vote_margin": 0.4 if is_complete else None,
+        "evidence_quality": 0.7,
+        "supporting": 2,
+        "refuting": 1,
+        "mixed": 0,
+        "unclear": 0,
+        "independent_origins": 2,
+        "missing": 0 if is_complete else 3,
+        "basis": "embedded",
+    }
+    return Verdict(**(fields | changes))
+
+
+def evidence(number: int, host: str, **changes: Any) -> Evidence:
+    """Return evidence of one host on the claim of that number; by default a located quote."""
+    url = f"https://{host}/page"
+    start = PAGE.index(QUOTE)
+    fields: dict[str, Any] = {
+        "evidence_id": ids.evidence_id(claim(number).claim_id, url),
+        "claim_id": claim(number).claim_id,
+        "video_id": VIDEO_ID,
+        "hit_id": "h1",
+        "query_id": "q1",
+        "canonical_url": url,
+        "domain": host,
+        "title": f"Notes of {host}",
+        "status": "ok",
+        "stance": "supports",
+        "stance_confidence": 0.6,
+        "relevance": 0.9,
+        "quote": QUOTE,
+        "quote_start": start,
+        "quote_end": start + len(QUOTE),
+        "summary": "Says that closed jars keep.",
+        "content_hash": ids.content_hash(PAGE),
+        "via": "scraped",
+        "published_on": date(2024, 1, 2),
+        "rating": "high",
+        "rating_score": 0.85,
+        "bias": "least biased",
+        "source_class": "encyclopedia",
+        "basis": "embedded",
+    }
+    return Evidence(**(fields | changes))
+
+
+def unread(number: int, host: str, status: str, reason: str) -> Evidence:
+    """Return a source that was not read, for a reason."""
+    blank = ("stance", "stance_confidence", "relevance", "quote", "quote_start", "quote_end")
+    nothing = dict.fromkeys((*blank, "summary", "content_hash", "via"))
+    return evidence(number, host, status=status, reason=reason, **nothing)
+
+
+def query(number: int, **changes: Any) -> Query:
+    """Return a query on the claim of that number."""
+    fields: dict[str, Any] = {
+        "query_id": f"q{number}",
+        "claim_id": claim(number).claim_id,
+        "video_id": VIDEO_ID,
+        "rank": 1,
+        "text": f"question {number}",
+        "query_type": "direct",
+        "priority": 1,
+        "basis": "embedded",
+    }
+    return Query(**(fields | changes))
+
+
+def search(number: int, **changes: Any) -> Search:
+    """Return the search of the query of that number."""
+    fields: dict[str, Any] = {
+        "query_id": f"q{number}",
+        "claim_id": claim(number).claim_id,
+        "video_id": VIDEO_ID,
+        "provider": "archive",
+        "page": 1,
+        "hit_count": 3,
+        "latency_seconds": 0.1,
+        "status": "ok",
+    }
+    return Search(**(fields | changes))
+
+
+def rating(host: str, **changes: Any) -> ReliabilityRating:
+    """Return the rating of a host."""
+    fields: dict[str, Any] = {
+        "video_id": VIDEO_ID,
+        "domain": host,
+        "rating": "high",
+        "score": 0.85,
+        "source_class": "encyclopedia",
+        "datasets": ("sample",),
+        "reasons": ("written and reviewed by named editors",),
+    }
+    return ReliabilityRating(**(fields | changes))
+
+
+def report_data(**changes: Any) -> ReportData:
+    """Return a checked video with every outcome and every status in it."""
+    fields: dict[str, Any] = {
+        "video": video(),
+        "transcript": Transcript(
+            video_id=VIDEO_ID,
+            text=TEXT,
+            language="en",
+            kind="manual",
+            provider="file",
+            content_hash=ids.content_hash(TEXT),
+        ),
+        "segments": segments(),
+        "claims": tuple(claim(number) for number in reversed(range(len(SENTENCES)))),
+        "queries": (query(0), query(4)),
+        "searches": (
+            search(0),
+            search(4, status="infra_error", reason="no answer in 10 s", hit_count=0),
+        ),
+        "ratings": (rating("a.example"),),
+        "evidence": (
+            evidence(0, "b.example", rating="low", rating_score=0.3, origin="wire"),
+            evidence(0, "a.example", origin="wire"),
+            evidence(0, "c.example", stance="refutes", rating="unknown", rating_score=0.4),
+            unread(0, "down.example", "infra_error", "the connection was reset"),
+            unread(0, "empty.example", "no_evidence", "the page does not speak of it"),
+            unread(0, "late.example", "skipped", "enough independent sources agreed"),
+        ),
+        "verdicts": tuple(
+            verdict(number, outcome)
+            for number, outcome in enumerate(OUTCOMES)
+            if outcome != "unjudged"
+        ),
+        "page_texts": {ids.content_hash(PAGE): PAGE},
+        "run_id": "0d9c7b1e-run",
+        "checked_at": datetime(2026, 1, 2, 3, 4, tzinfo=UTC),
+    }
+    return ReportData(**(fields | changes))

@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import itertools
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from factible_assets.records import Claim, TranscriptSegment
+from factible_assets.report.passages import quote_passage, transcript_blocks
+from tests.report.samples import PAGE, QUOTE, SENTENCES, TEXT, claim, evidence, segments, unread
+
+ODD_TEXT = st.text(st.sampled_from("ab \n\té😀\u0301\u202e<&>\"'"), min_size=1, max_size=300)
+
+
+def test_a_quote_stands_in_the_text_around_it() -> None:
+    passage = quote_passage(evidence(0, "a.example"), PAGE)
+    assert passage is not None
+    assert passage.located
+    assert passage.before + passage.quote + passage.after == PAGE
+    assert not passage.starts_mid_text
+    assert not passage.ends_mid_text
+
+
+def test_a_quote_in_a_long_page_shows_only_what_surrounds_it_and_whole_words() -> None:
+    filler = "surroundings " * 100
+    page = filler + QUOTE + " " + filler
+    start = len(filler)
+    passage = quote_passage(
+        evidence(0, "a.example", quote_start=start, quote_end=start + len(QUOTE)), page
+    )
+    assert passage is not None
+    assert passage.starts_mid_text
+    assert passage.ends_mid_text
+    assert 100 < len(passage.before) <= 220
+    assert set(passage.before.split()) | set(passage.after.split()) == {"surroundings"}
+
+
+def test_a_quote_that_is_not_at_its_offsets_is_said_to_be_unlocated() -> None:
+    shifted = quote_passage(evidence(0, "a.example"), "x" + PAGE)
+    missing = quote_passage(evidence(0, "a.example"), None)
+    for passage in (shifted, missing):
+        assert passage is not None
+        assert not passage.located
+        assert (passage.before, passage.quote, passage.after) == ("", QUOTE, "")
+
+
+def test_evidence_without_a_quote_has_no_passage() -> None:
+    assert quote_passage(unread(0, "a.example", "skipped", "a rule"), PAGE) is None
+
+
+@given(ODD_TEXT, st.data())
+def test_the_pieces_of_a_passage_join_to_a_stretch_of_the_stored_text(
+    text: str, data: st.DataObject
+) -> None:
+    start = data.draw(st.integers(0, len(text) - 1))
+    end = data.draw(st.integers(start + 1, len(text)))
+    row = evidence(0, "a.example", quote=text[start:end], quote_start=start, quote_end=end)
+    passage = quote_passage(row, text)
+    assert passage is not None
+    assert passage.located
+    first = start - len(passage.before)
+    assert text[first : end + len(passage.after)] == (
+        passage.before + passage.quote + passage.after
+    )
+
+
+def test_every_claim_is_marked_at_its_own_words() -> None:
+    claims = [claim(number) for number in range(len(SENTENCES))]
+    blocks = transcript_blocks(TEXT, segments(), claims)
+    marked = {run.claim_ids[0]: run.text for block in blocks for run in block.runs if run.claim_ids}
+    assert marked == {row.claim_id: row.text for row in claims}
+
+
+def test_blocks_open_at_captions_about_half_a_minute_apart() -> None:
+    blocks = transcript_blocks(TEXT, segments(), ())
+    assert [block.start_seconds for block in blocks] == [0.0, 30.0]
+    assert blocks[1].runs[0].text.startswith(SENTENCES[3])
+
+
+def test_an_untimed_transcript_has_blocks_without_times() -> None:
+    text = "A line of words that goes on.\n" * 60
+    blocks = transcript_blocks(text, (), ())
+    assert len(blocks) > 1
+    assert {block.start_seconds for block in blocks} == {None}
+
+
+def test_overlapping_claims_share_the_stretch_that_both_make() -> None:
+    first = claim(0, char_start=0, char_end=20)
+    second = claim(1, char_start=10, char_end=30)
+    runs = transcript_blocks(TEXT, (), [first, second])[0].runs
+    assert [len(run.claim_ids) for run in runs] == [1, 2, 1, 0]
+    assert runs[1].text == TEXT[10:20]
+
+
+@st.composite
+def timed_texts(
+    draw: st.DrawFn,
+) -> tuple[str, tuple[TranscriptSegment, ...], tuple[Claim, ...]]:
+    text = draw(ODD_TEXT)
+    cuts = sorted(draw(st.sets(st.integers(0, len(text)), max_size=12)))
+    captions = tuple(
+        TranscriptSegment(
+            video_id="v",
+            position=position,
+            start_seconds=draw(st.floats(0, 500)),
+            duration_seconds=1.0,
+            char_start=left,
+            char_end=right,
+        )
+        for position, (left, right) in enumerate(itertools.pairwise(cuts))
+    )
+    claims = []
+    for number in range(draw(st.integers(0, 4))):
+        start = draw(st.integers(0, len(text) - 1))
+        end = draw(st.integers(start + 1, len(text) + 5))
+        claims.append(claim(0, claim_id=f"c{number}", char_start=start, char_end=end))
+    return text, captions, tuple(claims)
+
+
+@given(timed_texts())
+def test_the_blocks_join_to_the_transcript_and_marks_to_the_claims(
+    case: tuple[str, tuple[TranscriptSegment, ...], tuple[Claim, ...]],
+) -> None:
+    text, captions, claims = case
+    blocks = transcript_blocks(text, captions, claims)
+    runs = [run for block in blocks for run in block.runs]
+    assert "".join(run.text for run in runs) == text
+    for row in claims:
+        marked = "".join(run.text for run in runs if row.claim_id in run.claim_ids)
+        assert marked == text[row.char_start : row.char_end]

@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from factible_assets.settings import Settings, SettingsError, load_settings
+
+EXAMPLE = Path(__file__).resolve().parent.parent / ".env.example"
+
+
+@pytest.fixture(autouse=True)
+def _a_machine_without_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("FACTIBLE_HOME", "FACTIBLE_WEB", "SERPER_API_KEY", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+
+
+def test_without_settings_the_data_folder_lies_in_the_working_directory(tmp_path: Path) -> None:
+    assert load_settings().home == tmp_path / "data"
+
+
+def test_the_data_folder_lies_beside_the_nearest_workspace(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    deep = tmp_path / "project" / "a" / "b"
+    deep.mkdir(parents=True)
+    (tmp_path / "project" / "workspace.yaml").touch()
+    monkeypatch.chdir(deep)
+    assert load_settings().home == tmp_path / "project" / "data"
+
+
+def test_the_data_folder_can_be_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("FACTIBLE_HOME", "elsewhere")
+    settings = load_settings()
+    assert settings.home == tmp_path / "elsewhere"
+    assert settings.warehouse == tmp_path / "elsewhere" / "warehouse.duckdb"
+    assert settings.home_corpora in settings.corpus_folders
+
+
+def test_a_dotenv_beside_the_workspace_counts_and_a_nearer_one_wins(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "workspace.yaml").touch()
+    (tmp_path / ".env").write_text("FACTIBLE_WEB=archive\nSERPER_API_KEY=far\n")
+    deep = tmp_path / "a"
+    deep.mkdir()
+    (deep / ".env").write_text("FACTIBLE_WEB=live\n")
+    monkeypatch.chdir(deep)
+    settings = load_settings()
+    assert settings.web == "live"
+    assert settings.serper_api_key is not None
+    assert settings.serper_api_key.get_secret_value() == "far"
+
+
+def test_the_environment_wins_over_dotenv(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("FACTIBLE_WEB=archive\n")
+    monkeypatch.setenv("FACTIBLE_WEB", "archive:mine")
+    assert load_settings().web == "archive:mine"
+
+
+def test_an_empty_variable_is_no_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SERPER_API_KEY", "")
+    assert load_settings().serper_api_key is None
+
+
+def test_a_key_is_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "canary-key")
+    settings = load_settings()
+    assert "canary-key" not in f"{settings!r} {settings} {settings.model_dump()}"
+
+
+def test_a_wrong_value_is_a_sentence_that_names_the_variable(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("FACTIBLE_WEB", "moon")
+    with pytest.raises(SettingsError, match=r"FACTIBLE_WEB cannot be used.*\.env\.example"):
+        load_settings()
+
+
+def test_a_data_folder_that_cannot_be_written_is_a_sentence_with_the_remedy(
+    tmp_path: Path,
+) -> None:
+    blocked = tmp_path / "a-file"
+    blocked.touch()
+    with pytest.raises(SettingsError, match=r"a-file/data cannot be written.*FACTIBLE_HOME"):
+        Settings(home=blocked / "data").ensure_home()
+
+
+def test_the_data_folder_is_made_when_it_is_needed(tmp_path: Path) -> None:
+    home = Settings(home=tmp_path / "a" / "b").ensure_home()
+    assert home.is_dir()
+    assert list(home.iterdir()) == []
+
+
+def test_the_rating_sets_of_the_home_follow_those_of_the_project(tmp_path: Path) -> None:
+    (tmp_path / "ratings").mkdir()
+    for name in ("b.csv", "a.yaml"):
+        (tmp_path / "ratings" / name).touch()
+    names = [path.name for path in Settings(home=tmp_path).rating_sets]
+    assert names == ["domain_ratings.yaml", "miniature_ratings.yaml", "a.yaml", "b.csv"]
+
+
+def test_every_variable_is_described_in_the_example() -> None:
+    described = set(re.findall(r"^#([A-Z_]+)=", EXAMPLE.read_text(encoding="utf-8"), re.MULTILINE))
+    known = {
+        str(field.validation_alias) if field.validation_alias else f"FACTIBLE_{name.upper()}"
+        for name, field in Settings.model_fields.items()
+    }
+    assert described == known
