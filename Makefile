@@ -16,6 +16,8 @@ UV     := $(shell command -v uv 2>/dev/null)
 RUNTIME_STAMP := $(VENV)/.runtime-installed
 DEV_STAMP     := $(VENV)/.dev-installed
 
+BENCHMARKS := localisation sentences claims evidence pages pipeline
+
 .DEFAULT_GOAL := help
 .PHONY: help demo dev test lint format bench lock clean hooks
 
@@ -82,8 +84,8 @@ format: $(DEV_STAMP)
 	@$(BIN)/ruff check --fix .
 
 bench: $(DEV_STAMP)
-	@for script in benchmarks/bench_*.py; do \
-	  echo "==> $$script"; $(BIN)/python $$script || exit 1; done
+	@for name in $(BENCHMARKS); do \
+	  echo "==> benchmarks/$$name.py"; $(BIN)/python -m benchmarks.$$name || exit 1; done
 
 hooks: $(DEV_STAMP)
 	@$(BIN)/pre-commit install

@@ -1,0 +1,86 @@
+"""The asset `claims`: the check-worthy statements of a video, localised to the second.
+
+What belongs here: reading the transcript, calling the stage, metadata. What does not: how claims
+are found (reasoners/) or localised (stages/).
+"""
+
+import dagster as dg
+
+from factible_assets.assets.common import (
+    KINDS,
+    OWNERS,
+    RETRIES,
+    definition_metadata,
+    usage_metadata,
+)
+from factible_assets.config import ClaimsConfig, FactCheckConfig
+from factible_assets.partitions import videos
+from factible_assets.presentation import cell, claims_table
+from factible_assets.records import Transcript, TranscriptSegment, Video
+from factible_assets.run_config import ClaimsRunConfig, settled
+from factible_assets.services import FactCheckServices
+from factible_assets.stages.flow import ClaimsResult, extract_claims
+from factible_assets.stages.ports import Observer, ReasonerOutageError
+from factible_assets.watching import LogObserver, Watchers
+from warehouse.rows import data_version
+from warehouse.sets import AssetRows
+from warehouse.store import CurrentRecords
+
+CODE_VERSION = "1"
+
+
+@dg.asset(
+    name="claims",
+    partitions_def=videos,
+    group_name="claims",
+    code_version=CODE_VERSION,
+    owners=OWNERS,
+    kinds=KINDS,
+    retry_policy=RETRIES,
+    metadata=definition_metadata("claims"),
+    description=(
+        "The check-worthy factual statements that the video makes, each with its importance for "
+        "the video's thesis, its place in the transcript and its second in the video."
+    ),
+)
+async def claims(
+    context: dg.AssetExecutionContext,
+    config: ClaimsRunConfig,  # type: ignore[valid-type]
+    services: FactCheckServices,
+    observer: dg.ResourceParam[Observer],
+    transcripts: CurrentRecords,
+) -> dg.Output[AssetRows]:
+    """Extract the claims of one video from its transcript."""
+    (video,) = transcripts.of(Video)
+    (transcript,) = transcripts.of(Transcript)
+    knobs = FactCheckConfig(claims=settled(ClaimsConfig, config))
+    async with services.open(observer=Watchers(LogObserver(context.log), observer)) as opened:
+        try:
+            found = await extract_claims(
+                video, transcript, transcripts.of(TranscriptSegment), opened, knobs
+            )
+        except ReasonerOutageError as outage:
+            raise dg.Failure(f"No claims could be extracted: {outage.reason}") from outage
+    rows = AssetRows(
+        rows=[*found.claims, *found.llm_calls],
+        code_version=CODE_VERSION,
+        duration_seconds=found.seconds,
+    )
+    return dg.Output(
+        rows,
+        data_version=dg.DataVersion(data_version(rows.rows)),
+        metadata=_metadata(video, found),
+    )
+
+
+def _metadata(video: Video, found: ClaimsResult) -> dict[str, dg.MetadataValue]:
+    thesis = next((claim.thesis for claim in found.claims if claim.thesis), None)
+    located = sum(claim.char_start is not None for claim in found.claims)
+    return {
+        "claims": dg.MetadataValue.md(claims_table(video, found.claims)),
+        "count": dg.MetadataValue.int(len(found.claims)),
+        "located in the transcript": dg.MetadataValue.int(located),
+        "thesis": dg.MetadataValue.md(f"> {cell(thesis)}" if thesis else "–"),
+        "seconds": dg.MetadataValue.float(round(found.seconds, 3)),
+        **usage_metadata(found.llm_calls),
+    }

@@ -1,0 +1,92 @@
+"""What every asset shares: retry policy, owners, failures, metadata that follows from the records.
+
+What belongs here: the pieces that make assets look alike in the UI. What does not: anything about
+one stage.
+"""
+
+import types
+from collections.abc import Iterable, Sequence
+from typing import Any, Union, get_args, get_origin
+
+import dagster as dg
+
+from factible_assets.records import ASSET_RECORDS, LlmCall, Record
+
+OWNERS = ["team:fact-checking"]
+
+KINDS = {"python", "duckdb"}
+
+RETRIES = dg.RetryPolicy(
+    max_retries=2, delay=5, backoff=dg.Backoff.EXPONENTIAL, jitter=dg.Jitter.FULL
+)
+"""Two more tries for what another try may cure; bad input is a final failure."""
+
+MAIN_RECORD: dict[str, int] = {"transcripts": 1, "search_hits": 1, "evidence": 2}
+"""Position, in ASSET_RECORDS, of the table that stands for an asset; the first where not listed."""
+
+
+def final_failure(sentence: str) -> dg.Failure:
+    """Fail without another try: the input is wrong, and the sentence says what to do."""
+    return dg.Failure(sentence, allow_retries=False)
+
+
+def column_schema(record: type[Record]) -> dg.TableSchema:
+    """Describe a record's table to Dagster, descriptions included."""
+    return dg.TableSchema(
+        columns=[
+            dg.TableColumn(
+                name=name,
+                type=_type_words(field.annotation),
+                description=field.description,
+                constraints=dg.TableColumnConstraints(nullable=_nullable(field.annotation)),
+            )
+            for name, field in record.model_fields.items()
+        ]
+    )
+
+
+def definition_metadata(asset: str) -> dict[str, Any]:
+    """Return the metadata of an asset that does not change from run to run."""
+    record = ASSET_RECORDS[asset][MAIN_RECORD.get(asset, 0)]
+    return {
+        "dagster/column_schema": column_schema(record),
+        "dagster/table_name": record.table,
+        "tables": ", ".join(each.table for each in ASSET_RECORDS[asset]),
+    }
+
+
+def usage_metadata(calls: Iterable[LlmCall]) -> dict[str, Any]:
+    """Return what the model calls of a stage took: tokens as reported, cost in US dollars."""
+    made = list(calls)
+    return {
+        "model calls": len(made),
+        "tokens in": sum(call.input_tokens for call in made),
+        "tokens out": sum(call.output_tokens for call in made),
+        "cost (USD)": round(sum(call.cost_usd for call in made), 6),
+    }
+
+
+def counts_by(values: Sequence[str | None]) -> str:
+    """Say how often each value occurs, the most frequent first."""
+    counted: dict[str, int] = {}
+    for value in values:
+        counted[value or "none"] = counted.get(value or "none", 0) + 1
+    ordered = sorted(counted.items(), key=lambda pair: (-pair[1], pair[0]))
+    return ", ".join(f"{count} {value.replace('_', ' ')}" for value, count in ordered) or "none"
+
+
+def _nullable(annotation: Any) -> bool:
+    return type(None) in get_args(annotation)
+
+
+def _type_words(annotation: Any) -> str:
+    if get_origin(annotation) in (Union, types.UnionType):
+        options = [each for each in get_args(annotation) if each is not type(None)]
+        return " or ".join(_type_words(each) for each in options)
+    if get_origin(annotation) is tuple:
+        return f"list of {_type_words(get_args(annotation)[0])}"
+    if get_args(annotation) and all(isinstance(each, str) for each in get_args(annotation)):
+        return "text"
+    names = {"str": "text", "int": "integer", "float": "number", "bool": "yes or no"}
+    plain = getattr(annotation, "__name__", str(annotation))
+    return names.get(plain, plain)

@@ -1,0 +1,79 @@
+"""What happens without anybody's click: new videos become partitions, results are published.
+
+What belongs here: sensors, and the pure functions that decide what they do. What does not: the
+work itself.
+
+Sensors are thin: they return the answers of functions that are tested without Dagster.
+"""
+
+from collections.abc import Collection, Iterable
+
+import dagster as dg
+
+from factible_assets.corpora import CorporaReading
+from factible_assets.listing import CorporaResource
+from factible_assets.partitions import videos
+from factible_assets.services import FactCheckServices
+from warehouse.store import Warehouse
+
+PARTITIONS_PER_TICK = 1_000
+"""Added at once; the rest follow at the next ticks, as one request of many keys is slow."""
+
+
+def partitions_to_add(reading: CorporaReading, existing: Iterable[str]) -> list[str]:
+    """Return the listed videos that have no partition yet, in the order of the corpora.
+
+    A video that is in no file any more keeps its partition: its history is data, and a file that
+    cannot be read must not look like a file that lists nothing.
+    """
+    known = set(existing)
+    listed = (entry.video.video_id for entry in reading.videos())
+    return [video_id for video_id in listed if video_id not in known]
+
+
+def skip_words(reading: CorporaReading, added: Collection[str]) -> str | None:
+    """Say why a tick did nothing, problems of the files first; None if it did something."""
+    if added:
+        return None
+    if reading.problems:
+        shown = "; ".join(str(problem) for problem in reading.problems[:5])
+        return f"Nothing new could be read; the partitions stay as they are. {shown}"
+    return "Every listed video has a partition."
+
+
+@dg.sensor(
+    name="corpus_sensor",
+    minimum_interval_seconds=30,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    description=(
+        "Adds a partition for every video that a file in corpora/ lists. It never removes one."
+    ),
+)
+def corpus_sensor(
+    context: dg.SensorEvaluationContext, corpora: CorporaResource
+) -> dg.SensorResult | dg.SkipReason:
+    """Add partitions for newly listed videos."""
+    reading = corpora.read()
+    for problem in reading.problems:
+        context.log.warning(str(problem))
+    existing = context.instance.get_dynamic_partitions(str(videos.name))
+    added = partitions_to_add(reading, existing)[:PARTITIONS_PER_TICK]
+    words = skip_words(reading, added)
+    if words is not None:
+        return dg.SkipReason(words)
+    return dg.SensorResult(dynamic_partitions_requests=[videos.build_add_request(added)])
+
+
+@dg.run_status_sensor(
+    name="publish_sensor",
+    run_status=dg.DagsterRunStatus.SUCCESS,
+    minimum_interval_seconds=15,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    description="After a run, swaps in a fresh copy of the warehouse for those who only read.",
+)
+def publish_sensor(context: dg.RunStatusSensorContext, services: FactCheckServices) -> None:
+    """Publish the warehouse after a successful run."""
+    settings = services.settings()
+    if settings.warehouse.exists():
+        Warehouse(settings.warehouse).publish(settings.published)
+        context.log.info("Published %s", settings.published)

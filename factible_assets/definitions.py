@@ -1,0 +1,66 @@
+"""The one place where everything meets: assets, resources, jobs and automation.
+
+What belongs here: assembly. What does not: any behaviour. Tests and special environments replace
+resources through `build_defs(resource_overrides=…)`.
+"""
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import dagster as dg
+
+from factible_assets.assets.claim_checks import claim_checks
+from factible_assets.assets.claims import claims
+from factible_assets.assets.transcripts import transcripts
+from factible_assets.automation import corpus_sensor, publish_sensor
+from factible_assets.listing import CorporaResource
+from factible_assets.services import FactCheckServices
+from factible_assets.settings import Settings, load_settings
+from factible_assets.stages.ports import SilentObserver
+from warehouse.io_manager import WarehouseIOManager
+from warehouse.resource import WarehouseResource
+
+# Data versions are in beta in Dagster 1.13; saying so at every materialization helps nobody.
+warnings.filterwarnings("ignore", category=dg.BetaWarning, module=r"factible_assets\.")
+
+FACT_CHECK_JOB = "fact_check"
+
+
+def build_defs(
+    settings: Settings | None = None, *, resource_overrides: Mapping[str, Any] | None = None
+) -> dg.Definitions:
+    """Assemble the pipeline over one data folder.
+
+    Args:
+        settings: The data folder and the services; read from the environment if not given.
+        resource_overrides: Resources by key (warehouse, io_manager, services, corpora, observer)
+            that take the place of the standard ones.
+    """
+    settings = settings or load_settings()
+    warehouse = WarehouseResource(database=str(settings.warehouse))
+    resources: dict[str, Any] = {
+        "warehouse": warehouse,
+        "io_manager": WarehouseIOManager(warehouse=warehouse),
+        "services": FactCheckServices(home=str(settings.home)),
+        "corpora": CorporaResource(folders=[str(each) for each in settings.corpus_folders]),
+        "observer": SilentObserver(),
+        **(resource_overrides or {}),
+    }
+    return dg.Definitions(
+        assets=[transcripts, claims, claim_checks],
+        jobs=[
+            dg.define_asset_job(
+                FACT_CHECK_JOB,
+                selection=dg.AssetSelection.all(),
+                description="Fact-check a video: all seven assets, from transcript to verdicts.",
+            )
+        ],
+        sensors=[corpus_sensor, publish_sensor],
+        resources=resources,
+        # Concurrency lives inside the async assets; a process per step would cost seconds each.
+        executor=dg.in_process_executor,
+    )
+
+
+defs = build_defs()

@@ -1,0 +1,176 @@
+"""Words and tables for people: what materializations show in the Dagster UI.
+
+What belongs here: Markdown made from records, and links to the second of a video. What does not:
+the HTML report (report/), terminal output (cli/), Dagster's own types.
+
+Claims, titles and summaries are hostile text: every cell is escaped, so that a title can neither
+break a table nor smuggle in a link or markup.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable, Sequence
+
+from factible_assets.records import Claim, Evidence, Query, ReliabilityRating, Verdict, Video
+
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~<>])")
+_YOUTUBE_ID = re.compile(r"[A-Za-z0-9_-]{11}")
+
+STANCE_WORDS = {
+    "supports": "supported",
+    "refutes": "refuted",
+    "mixed": "mixed",
+    "unclear": "unclear",
+}
+"""How a verdict's stance is said of its claim."""
+
+
+def clock(seconds: float | None) -> str:
+    """Say a position in a video as m:ss or h:mm:ss; a dash where it is unknown."""
+    if seconds is None:
+        return "–"
+    whole = int(seconds)
+    hours, rest = divmod(whole, 3600)
+    minutes, remaining = divmod(rest, 60)
+    return f"{hours}:{minutes:02}:{remaining:02}" if hours else f"{minutes}:{remaining:02}"
+
+
+def moment_url(video: Video, seconds: float | None) -> str | None:
+    """Return the link to a second of the video, None where it cannot be linked.
+
+    Only YouTube has a known form for it: an eleven-character id, or a URL on youtube.com.
+    """
+    is_youtube = bool(_YOUTUBE_ID.fullmatch(video.video_id)) or "youtube.com/" in (video.url or "")
+    if seconds is None or not is_youtube or not _YOUTUBE_ID.fullmatch(video.video_id):
+        return None
+    return f"https://www.youtube.com/watch?v={video.video_id}&t={int(seconds)}s"
+
+
+def cell(text: str, limit: int = 300) -> str:
+    """Escape hostile text for one cell of a Markdown table, shortened to `limit` characters."""
+    flat = re.sub(r"\s+", " ", text).strip()
+    short = flat if len(flat) <= limit else f"{flat[: limit - 1].rstrip()}…"
+    return _MARKDOWN.sub(r"\\\1", html.escape(short, quote=False)).replace("\\&", "&")
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Lay out cells, already escaped, as a Markdown table."""
+    lines = [f"| {' | '.join(headings)} |", f"|{'---|' * len(headings)}"]
+    lines += [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join(lines)
+
+
+def moment(video: Video, claim: Claim) -> str:
+    """Return the claim's time as a Markdown link where the video can be linked."""
+    url = moment_url(video, claim.start_seconds)
+    words = clock(claim.start_seconds)
+    return f"[{words}]({url})" if url else words
+
+
+def claims_table(video: Video, claims: Sequence[Claim]) -> str:
+    """Return a video's claims in order of importance."""
+    return table(
+        ("#", "at", "claim", "importance", "category"),
+        (
+            (
+                str(claim.rank),
+                moment(video, claim),
+                cell(claim.text),
+                f"{claim.importance:.2f}",
+                cell(claim.category or "–"),
+            )
+            for claim in claims
+        ),
+    )
+
+
+def queries_table(claims: Sequence[Claim], queries: Sequence[Query]) -> str:
+    """Return the queries of each claim in the order in which they are asked."""
+    ranks = {claim.claim_id: claim.rank for claim in claims}
+    ordered = sorted(queries, key=lambda query: (ranks.get(query.claim_id, 0), query.rank))
+    return table(
+        ("claim", "query", "type", "priority", "outcome"),
+        (
+            (
+                str(ranks.get(query.claim_id, "–")),
+                cell(query.text or "–"),
+                query.query_type + (" (opposite)" if query.seeks_opposite else ""),
+                str(query.priority),
+                cell(query.reason or query.status),
+            )
+            for query in ordered
+        ),
+    )
+
+
+def ratings_table(ratings: Sequence[ReliabilityRating]) -> str:
+    """Return the rated domains, most reliable first."""
+    ordered = sorted(ratings, key=lambda rating: (-rating.score, rating.domain))
+    return table(
+        ("domain", "rating", "score", "class", "why"),
+        (
+            (
+                cell(rating.domain),
+                rating.rating.replace("_", " "),
+                f"{rating.score:.2f}",
+                rating.source_class.replace("_", "-"),
+                cell("; ".join(rating.reasons)),
+            )
+            for rating in ordered
+        ),
+    )
+
+
+def verdict_words(verdict: Verdict) -> str:
+    """Say a verdict in two or three words."""
+    if verdict.stance is None:
+        return "incomplete"
+    words = STANCE_WORDS[verdict.stance]
+    return f"leaning {words}" if verdict.basis == "embedded" else words
+
+
+def verdicts_table(video: Video, claims: Sequence[Claim], verdicts: Sequence[Verdict]) -> str:
+    """Return the verdicts in the order in which the video makes its claims."""
+    by_claim = {verdict.claim_id: verdict for verdict in verdicts}
+    in_time = sorted(claims, key=lambda claim: (claim.start_seconds or 0.0, claim.rank))
+    return table(
+        ("at", "claim", "verdict", "confidence", "for : against", "why"),
+        (
+            (
+                moment(video, claim),
+                cell(claim.text),
+                f"**{verdict_words(verdict)}**",
+                verdict.confidence or "–",
+                f"{verdict.supporting} : {verdict.refuting}",
+                cell(verdict.reason or verdict.summary),
+            )
+            for claim in in_time
+            if (verdict := by_claim.get(claim.claim_id))
+        ),
+    )
+
+
+def evidence_table(claims: Sequence[Claim], evidence: Sequence[Evidence]) -> str:
+    """Return what was read for each claim, with links to the sources."""
+    ranks = {claim.claim_id: claim.rank for claim in claims}
+    ordered = sorted(evidence, key=lambda each: (ranks.get(each.claim_id, 0), -each.rating_score))
+    return table(
+        ("claim", "stance", "source", "rating", "quote"),
+        (
+            (
+                str(ranks.get(each.claim_id, "–")),
+                each.stance or "–",
+                f"[{cell(each.title or each.domain, 80)}](<{_link(each.canonical_url)}>)",
+                each.rating.replace("_", " "),
+                cell(each.quote or "–", 200),
+            )
+            for each in ordered
+        ),
+    )
+
+
+def _link(url: str) -> str:
+    """Keep a URL inside the brackets of a Markdown link."""
+    return url.replace("<", "%3C").replace(">", "%3E").replace("|", "%7C").replace("\n", "")

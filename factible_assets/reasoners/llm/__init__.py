@@ -1,0 +1,1 @@
+"""The reasoner that asks language models: prompts, fences, answers, and what is believed of them."""

@@ -1,0 +1,56 @@
+"""A pipeline over a fresh data folder, run as Dagster runs it, on the demo's video and web."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+
+from factible_assets.config import ClaimsConfig, FactCheckConfig, QueriesConfig
+from factible_assets.definitions import build_defs
+from factible_assets.records import ASSET_RECORDS
+from factible_assets.run_config import run_config_for
+from factible_assets.settings import Settings
+from warehouse.store import Warehouse
+
+DEMO_VIDEO = "everyday-beliefs-talk"
+FEW_CLAIMS = FactCheckConfig(
+    claims=ClaimsConfig(max_claims=3), queries=QueriesConfig(max_queries=2), reasoner="embedded"
+)
+
+
+@dataclass
+class Pipeline:
+    """One data folder with its own Dagster instance."""
+
+    settings: Settings
+    instance: dg.DagsterInstance
+
+    @property
+    def store(self) -> Warehouse:
+        return Warehouse(self.settings.warehouse)
+
+    def materialize(
+        self,
+        video_id: str = DEMO_VIDEO,
+        assets: Sequence[str] = tuple(ASSET_RECORDS),
+        knobs: FactCheckConfig = FEW_CLAIMS,
+        overrides: dict[str, Any] | None = None,
+    ) -> dg.ExecuteInProcessResult:
+        self.instance.add_dynamic_partitions("videos", [video_id])
+        job = build_defs(self.settings, resource_overrides=overrides).resolve_job_def("fact_check")
+        return job.execute_in_process(
+            partition_key=video_id,
+            instance=self.instance,
+            asset_selection=[dg.AssetKey(name) for name in assets],
+            run_config=run_config_for(knobs, assets),
+            raise_on_error=False,
+        )
+
+
+@pytest.fixture
+def pipeline(tmp_path: Path) -> Iterator[Pipeline]:
+    with dg.DagsterInstance.ephemeral(tempdir=str(tmp_path)) as instance:
+        yield Pipeline(Settings(home=tmp_path / "home"), instance)

@@ -1,0 +1,83 @@
+"""The arrows between the rooms of the house, and the words that each module owes its reader."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+ROOMS = ("factible_assets", "resources", "warehouse")
+
+FORBIDDEN = {
+    "factible_assets/stages": ("dagster", "duckdb", "httpx", "resources", "warehouse"),
+    "factible_assets/reasoners": ("dagster", "duckdb", "httpx", "warehouse"),
+    "factible_assets/report": ("dagster", "duckdb", "httpx", "resources"),
+    "factible_assets/records.py": ("dagster", "duckdb", "httpx", "resources", "warehouse"),
+    "factible_assets/config.py": ("dagster", "duckdb", "httpx", "resources", "warehouse"),
+    "resources": ("dagster", "duckdb", "factible_assets", "warehouse"),
+    "warehouse": ("httpx", "resources", "factible_assets.stages", "factible_assets.assets"),
+}
+DAGSTER_IN_THE_WAREHOUSE = {"warehouse/io_manager.py", "warehouse/resource.py"}
+
+
+def modules(*places: str) -> list[Path]:
+    found: list[Path] = []
+    for place in places:
+        path = ROOT / place
+        found += [path] if path.is_file() else sorted(path.rglob("*.py"))
+    return found
+
+
+def imports_of(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+
+
+@pytest.mark.parametrize("room", FORBIDDEN)
+def test_no_room_imports_what_it_must_not_know(room: str) -> None:
+    broken = [
+        f"{path.relative_to(ROOT)} imports {name}"
+        for path in modules(room)
+        for name in imports_of(path)
+        for banned in FORBIDDEN[room]
+        if name == banned or name.startswith(f"{banned}.")
+    ]
+    assert broken == []
+
+
+def test_only_two_modules_of_the_warehouse_know_dagster() -> None:
+    knowing = {
+        str(path.relative_to(ROOT))
+        for path in modules("warehouse")
+        if any(name.split(".")[0] in {"dagster", "dagster_duckdb"} for name in imports_of(path))
+    }
+    assert knowing == DAGSTER_IN_THE_WAREHOUSE
+
+
+@pytest.mark.parametrize("path", modules(*ROOMS), ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_module_opens_by_saying_what_belongs_in_it(path: Path) -> None:
+    said = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+    assert said
+    assert len(said) >= 30
+
+
+def test_help_of_the_command_line_imports_nothing_heavy() -> None:
+    heavy = "dagster", "duckdb", "polars", "trafilatura", "numpy", "httpx", "jinja2"
+    probe = (
+        "import sys\n"
+        "from typer.testing import CliRunner\n"
+        "from factible_assets.cli.main import app\n"
+        "result = CliRunner().invoke(app, ['--help'])\n"
+        "assert result.exit_code == 0, result.output\n"
+        f"print([name for name in {heavy!r} if name in sys.modules])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", probe], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert done.stdout.strip() == "[]"
