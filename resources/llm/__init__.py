@@ -1,1 +1,1 @@
-"""Language model clients."""
+"""Language model clients: typed requests in, typed answers with real usage out."""

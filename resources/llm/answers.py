@@ -1,0 +1,102 @@
+"""From what a model wrote to a value of the type that was asked for, or to a correction.
+
+What belongs here: finding the JSON in an answer, validating it, and wording what was wrong with
+it for the model. What does not: asking again (structured.py).
+
+Models without enforced output wrap JSON in prose, in code fences, or in the thoughts before it.
+An answer that holds several different valid values is not valid: nobody could say which is meant.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+from pydantic import ValidationError
+
+from resources.llm.base import Answer
+
+_THOUGHTS = re.compile(r"<think>.*?</think>|<thinking>.*?</thinking>", re.DOTALL | re.IGNORECASE)
+_MOST_ERRORS = 8
+_MOST_CHARACTERS = 200
+_MOST_CANDIDATES = 200
+
+
+class UnreadableAnswerError(ValueError):
+    """An answer of the wrong shape. The text says what is wrong, for the model and for people."""
+
+
+def read_answer(text: str | None, output_type: type[Answer]) -> Answer:
+    """Read the value in an answer.
+
+    Raises:
+        UnreadableAnswerError: There is no JSON object in it, none of the right shape, or several.
+    """
+    if not text or not text.strip():
+        raise UnreadableAnswerError("The answer was empty.")
+    try:
+        return output_type.model_validate_json(text)
+    except ValidationError as error:
+        if error.errors()[0]["type"] != "json_invalid":
+            raise UnreadableAnswerError(_worded(error)) from error
+    return _only(list(_candidates(_THOUGHTS.sub("", text))), output_type)
+
+
+def _only(candidates: list[str], output_type: type[Answer]) -> Answer:
+    valid: list[Answer] = []
+    first_error: ValidationError | None = None
+    for candidate in candidates:
+        try:
+            value = output_type.model_validate_json(candidate)
+        except ValidationError as error:
+            first_error = first_error or error
+        else:
+            if value not in valid:
+                valid.append(value)
+    if len(valid) == 1:
+        return valid[0]
+    if valid:
+        raise UnreadableAnswerError("The answer held more than one JSON object; give one only.")
+    if first_error is not None:
+        raise UnreadableAnswerError(_worded(first_error)) from first_error
+    raise UnreadableAnswerError("The answer held no complete JSON object.")
+
+
+def _candidates(text: str) -> Iterator[str]:
+    """Yield every outermost JSON object in a text, at most a few hundred tries of it."""
+    decoder = json.JSONDecoder()
+    position, tries = text.find("{"), 0
+    while position >= 0 and tries < _MOST_CANDIDATES:
+        tries += 1
+        try:
+            _, end = decoder.raw_decode(text, position)
+        except (json.JSONDecodeError, RecursionError):
+            end = position + 1
+        else:
+            yield text[position:end]
+        position = text.find("{", end)
+
+
+def _worded(error: ValidationError) -> str:
+    problems = error.errors(include_url=False, include_context=False, include_input=False)
+    lines = [
+        f"{'.'.join(str(step) for step in problem['loc']) or 'the answer'}: "
+        f"{problem['msg'][:_MOST_CHARACTERS]}"
+        for problem in problems[:_MOST_ERRORS]
+    ]
+    more = len(problems) - len(lines)
+    return "; ".join(lines) + (f"; and {more} more problems" if more else "")
+
+
+def shape_instruction(schema: object) -> str:
+    """Word what a server that enforces nothing has to be told in the prompt."""
+    return (
+        "Answer with one JSON object and nothing else: no prose, no code fence. "
+        f"It must conform to this JSON Schema:\n{json.dumps(schema, ensure_ascii=False)}"
+    )
+
+
+def correction(problem: str, schema: object) -> str:
+    """Word what is wrong with an answer, for the model that gave it."""
+    return f"Your answer cannot be used: {problem}.\nCorrect it. {shape_instruction(schema)}"

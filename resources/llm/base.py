@@ -1,0 +1,206 @@
+"""What a language model is asked and what it answers: requests, answers, calls, and errors.
+
+What belongs here: the shapes that cross the door between a caller and a model client, and the
+protocol of that door. What does not: any provider's wire format (openai.py, ollama.py), how an
+answer is got (structured.py), prices (registry.py), ceilings (budget.py).
+
+Every HTTP request that was sent to a server is one `ModelCall`, the failed ones included. An
+answer carries its calls, and so does every error: what was paid for is never lost.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar
+
+from pydantic import BaseModel
+
+if TYPE_CHECKING:
+    from resources.llm.budget import Budget
+
+Answer = TypeVar("Answer", bound=BaseModel)
+
+CallOutcome = Literal["ok", "invalid", "truncated", "refused", "infra_error"]
+AnswerMode = Literal["json_schema", "json_object", "text"]
+"""How the shape was asked for: enforced by the server, JSON only, or by words alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of a prompt. A trimmable piece may lose its end when the window is too small."""
+
+    text: str
+    trimmable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest(Generic[Answer]):
+    """One question, and the type that its answer must have.
+
+    `user` is a text, or parts of which the trimmable ones (a page, say) give way to the context
+    window. `max_tokens` bounds the answer. `temperature` is 0 to 2.
+    """
+
+    system: str
+    user: str | tuple[Part, ...]
+    output_type: type[Answer]
+    max_tokens: int
+    temperature: float = 0.0
+    seed: int | None = None
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The user's part of the prompt as parts, whichever way it was given."""
+        return (Part(self.user),) if isinstance(self.user, str) else self.user
+
+    @property
+    def fingerprint(self) -> str:
+        """The SHA-256, in hexadecimal, of everything in the request that changes its answer.
+
+        It does not name the model: see `LanguageModel.identity`.
+        """
+        content = [
+            self.system,
+            [[part.text, part.trimmable] for part in self.parts],
+            self.output_type.model_json_schema(),
+            self.max_tokens,
+            self.temperature,
+            self.seed,
+        ]
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCall:
+    """One request to a model's server, and what came of it.
+
+    Tokens are those that the server reported. Where it reported none, `usage_reported` is False:
+    the tokens of an answer are then estimated, those of a failed request are 0. Where the model's
+    price is not known, `price_known` is False and `cost_usd` is 0 for want of a figure. Latency is
+    in seconds, without the waiting for a slot, a rate limit or a retry.
+    """
+
+    provider: str
+    model: str
+    attempt: int
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float
+    latency_seconds: float
+    outcome: CallOutcome
+    reason: str | None = None
+    cached_tokens: int | None = None
+    usage_reported: bool = True
+    price_known: bool = True
+    cache_hit: bool = False
+    mode: AnswerMode = "json_schema"
+    trimmed_characters: int = 0
+    """How much of the trimmable parts was left out of this request."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAnswer(Generic[Answer]):
+    """A valid answer, and all the calls that it took, the last of which is the good one."""
+
+    value: Answer
+    calls: tuple[ModelCall, ...] = field(default=())
+
+    def as_cache_hit(self) -> ModelAnswer[Answer]:
+        """Return the answer as one that was kept: nothing was asked, paid or waited for."""
+        calls = tuple(
+            replace(call, cache_hit=True, cost_usd=0.0, latency_seconds=0.0)
+            for call in self.calls
+            if call.outcome == "ok"
+        )
+        return replace(self, calls=calls)
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """Whether a model can be used right now, in a sentence for a person."""
+
+    ok: bool
+    sentence: str
+
+
+class LanguageModel(Protocol):
+    """A model that answers in the shape that it is asked for."""
+
+    @property
+    def provider(self) -> str:
+        """The provider's name."""
+        ...
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+        ...
+
+    @property
+    def identity(self) -> str:
+        """Provider, address and model in one line: what a cache must tell apart. Holds no key."""
+        ...
+
+    async def complete(
+        self, request: ModelRequest[Answer], *, budget: Budget | None = None
+    ) -> ModelAnswer[Answer]:
+        """Ask until the answer is valid, or until it is clear that there will be none.
+
+        Raises:
+            ModelOutageError: The service failed, refused the key, or stayed silent.
+            RefusedError: The model or its filter declined to answer.
+            TruncatedError: The answer did not fit into `max_tokens`.
+            InvalidAnswerError: No answer had the right shape, not even after corrections.
+            ContextTooLongError: The prompt does not fit into the context window.
+            BudgetExhaustedError: A ceiling would have been passed.
+            PriceUnknownError: A ceiling in dollars cannot be kept without the model's price.
+        """
+        ...
+
+    async def probe(self) -> Probe:
+        """Find out at next to no cost whether the service answers and knows the model."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close what the running event loop has opened."""
+        ...
+
+
+class ModelError(Exception):
+    """No answer. `reason` is a sentence for a person without secrets; `calls` is what was tried."""
+
+    def __init__(self, reason: str, calls: Sequence[ModelCall] = ()) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.calls = tuple(calls)
+
+
+class ModelOutageError(ModelError):
+    """The service failed; another time, or with other settings, it may answer."""
+
+
+class RefusedError(ModelError):
+    """The model, or the filter before it, declined to answer."""
+
+
+class TruncatedError(ModelError):
+    """The answer reached the limit on its tokens before it was complete."""
+
+
+class InvalidAnswerError(ModelError):
+    """The model answered, but never in the shape that was asked for."""
+
+
+class ContextTooLongError(ModelError):
+    """The prompt does not fit into the model's context window, trimmed as far as it may be."""
+
+
+class BudgetExhaustedError(ModelError):
+    """A ceiling on cost or tokens does not allow the next call."""
+
+
+class PriceUnknownError(ModelError):
+    """A ceiling in dollars is set, and the model has no price to keep it by."""

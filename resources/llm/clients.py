@@ -1,0 +1,117 @@
+"""The door to all models: by name, with their provider's limits, closed together.
+
+What belongs here: putting a model's backend, price, window and limits together. What does not:
+which model a stage uses, and where keys come from; both are handed in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from pydantic import SecretStr
+
+from resources.llm.limits import RateLimiter
+from resources.llm.registry import ModelInfo, ModelRegistry, ProviderInfo
+from resources.llm.structured import CallPolicy, StructuredModel
+
+if TYPE_CHECKING:
+    from resources.llm.structured import Backend
+
+
+class ModelClients:
+    """Makes each model once, and one rate limiter for each provider."""
+
+    def __init__(
+        self,
+        registry: ModelRegistry,
+        *,
+        keys: Mapping[str, SecretStr] | None = None,
+        base_urls: Mapping[str, str] | None = None,
+        policy: CallPolicy | None = None,
+        ollama_context: int | None = None,
+    ) -> None:
+        """Remember what models are made from; nothing is opened yet.
+
+        Args:
+            registry: The models and providers.
+            keys: By the provider's name.
+            base_urls: By the provider's name; in place of the registry's.
+            policy: How patient to be.
+            ollama_context: Tokens that Ollama is to make room for, if not the default.
+        """
+        self._registry = registry
+        self._keys = dict(keys or {})
+        self._base_urls = dict(base_urls or {})
+        self._policy = policy or CallPolicy()
+        self._ollama_context = ollama_context
+        self._limiters: dict[str, RateLimiter] = {}
+        self._models: dict[tuple[str, str], StructuredModel] = {}
+
+    def __repr__(self) -> str:
+        return f"ModelClients({', '.join(name for _, name in self._models) or 'none made'})"
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    def model(self, name: str, *, provider: str | None = None) -> StructuredModel:
+        """Return a model, the same one each time.
+
+        Raises:
+            RegistryError: The model or the provider is not known (see `ModelRegistry.model`).
+            ValueError: The provider's key cannot be sent in a header.
+        """
+        info = self._registry.model(name, provider=provider)
+        key = (info.provider, info.name)
+        if key not in self._models:
+            self._models[key] = self._make(info)
+        return self._models[key]
+
+    def _make(self, info: ModelInfo) -> StructuredModel:
+        provider = self._registry.provider(info.provider)
+        provider = replace(provider, base_url=self._base_urls.get(provider.name, provider.base_url))
+        limiter = self._limiters.setdefault(provider.name, RateLimiter(provider.limits))
+        backend, info = self._backend(info, provider)
+        return StructuredModel(backend, info, limiter=limiter, policy=self._policy)
+
+    def _backend(self, info: ModelInfo, provider: ProviderInfo) -> tuple[Backend, ModelInfo]:
+        # Imported late: the libraries take seconds to load, and one of them is enough.
+        key = self._keys.get(provider.name)
+        if provider.protocol == "ollama":
+            from resources.llm.ollama import DEFAULT_CONTEXT, OllamaBackend  # noqa: PLC0415
+
+            wanted = self._ollama_context or DEFAULT_CONTEXT
+            context = min(wanted, info.context_window or wanted)
+            made: Backend = OllamaBackend(
+                info.name,
+                base_url=provider.base_url,
+                context=context,
+                api_key=key,
+                policy=self._policy,
+            )
+            return made, replace(info, context_window=context)
+        from resources.llm.openai import OpenAIBackend  # noqa: PLC0415
+
+        made = OpenAIBackend(
+            info.name,
+            base_url=provider.base_url,
+            api_key=key,
+            api_version=provider.api_version,
+            policy=self._policy,
+        )
+        return made, info
+
+    async def aclose(self) -> None:
+        """Close what the running event loop has opened."""
+        for model in self._models.values():
+            await model.aclose()

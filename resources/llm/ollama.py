@@ -1,0 +1,213 @@
+"""Models behind Ollama's own protocol.
+
+What belongs here: the wire format of /api/chat with a JSON Schema as `format`. What does not:
+retries, limits, budgets, validation (structured.py).
+
+Ollama's own protocol is used, and not the OpenAI protocol that it speaks too, because only here can
+the size of the context be set: without it a server reads 4,096 tokens or fewer, whatever the model
+could, and drops the beginning of longer prompts without a word.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, Final
+
+import httpx
+import ollama
+from pydantic import SecretStr
+
+from resources.llm.base import AnswerMode, Probe
+from resources.llm.failures import (
+    Break,
+    ErrorBody,
+    Redactor,
+    broken,
+    host_and_address,
+    malformed,
+    status_error,
+    usable_key,
+)
+from resources.llm.loops import PerLoop
+from resources.llm.structured import BackendError, CallPolicy, Prompt, Reply, Usage
+
+DEFAULT_CONTEXT: Final = 16_384
+"""Tokens. The whole window of a long-context model would fill a small machine's memory."""
+_FAILED = 300
+
+
+class _StatusError(Exception):
+    """An error status, with the headers that the library's own exception leaves out."""
+
+    def __init__(self, response: httpx.Response) -> None:
+        super().__init__(f"status {response.status_code}")
+        self.headers = response.headers
+        self.body = ErrorBody.read(response.status_code, response.content)
+
+
+async def _raise_for_status(response: httpx.Response) -> None:
+    if response.status_code >= _FAILED:
+        await response.aread()
+        raise _StatusError(response)
+
+
+async def _close(client: ollama.AsyncClient) -> None:
+    await client.close()  # type: ignore[no-untyped-call]  # the library's own gap
+
+
+class OllamaBackend:
+    """One model of an Ollama server."""
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str,
+        context: int = DEFAULT_CONTEXT,
+        api_key: SecretStr | None = None,
+        policy: CallPolicy | None = None,
+    ) -> None:
+        """Describe the server; nothing is opened yet.
+
+        Args:
+            model: As `ollama list` shows it.
+            base_url: As in http://127.0.0.1:11434.
+            context: Tokens of prompt and answer together. The same in every request: another
+                value makes the server load the model anew.
+            api_key: For hosted servers; the library falls back on OLLAMA_API_KEY.
+            policy: Its timeouts are used.
+
+        Raises:
+            ValueError: The key cannot be sent in a header.
+        """
+        self._model = model
+        self._host, self._address = host_and_address(base_url)
+        self._url = base_url
+        self._context = context
+        self._key = usable_key(api_key, self._host)
+        self._policy = policy or CallPolicy()
+        ambient = os.environ.get("OLLAMA_API_KEY")
+        self._redactor = Redactor(self._key, SecretStr(ambient) if ambient else None)
+        self._clients = PerLoop(self._open, _close)
+
+    def __repr__(self) -> str:
+        return f"OllamaBackend({self._model!r} at {self._address})"
+
+    @property
+    def host(self) -> str:
+        """The server, for sentences."""
+        return self._host
+
+    @property
+    def base_url(self) -> str:
+        """The server's address without credentials."""
+        return self._address
+
+    @property
+    def cuts_silently(self) -> bool:
+        """Ollama drops the beginning of a prompt that is too long."""
+        return True
+
+    def mode(self, output_type: type[Any]) -> AnswerMode:
+        """Return json_schema: every Ollama that can chat enforces it."""
+        del output_type
+        return "json_schema"
+
+    def schema(self, output_type: type[Any]) -> Mapping[str, Any]:
+        """Return the type's JSON Schema."""
+        schema: Mapping[str, Any] = output_type.model_json_schema()
+        return schema
+
+    def open(self) -> None:
+        """Make the running event loop's client."""
+        self._clients.get()
+
+    async def ask(self, prompt: Prompt) -> Reply:
+        """Send one request.
+
+        Raises:
+            BackendError: There is no reply.
+        """
+        try:
+            answer = await self._clients.get().chat(
+                model=self._model,
+                messages=[{"role": m.role, "content": m.content} for m in prompt.messages],
+                # Thinking models would spend the answer's tokens on thoughts.
+                think=False,
+                format=dict(self.schema(prompt.output_type)),
+                options=self._options(prompt),
+            )
+        except _StatusError as error:
+            failure = self._status_failure(error)
+        except (httpx.HTTPError, httpx.StreamError, ConnectionError) as error:
+            failure = self._transport_failure(error)
+        except (ValueError, TypeError):
+            failure = malformed("chat answer")
+        else:
+            return Reply(
+                answer.message.content,
+                "length" if answer.done_reason == "length" else "stop",
+                # Fully cached prompts are left out of the count by some versions.
+                usage=Usage(answer.prompt_eval_count or None, answer.eval_count),
+            )
+        raise failure from None
+
+    def _options(self, prompt: Prompt) -> dict[str, Any]:
+        options: dict[str, Any] = {
+            "temperature": prompt.temperature,
+            "num_predict": prompt.max_tokens,
+            "num_ctx": self._context,
+        }
+        return options if prompt.seed is None else {**options, "seed": prompt.seed}
+
+    def _status_failure(self, error: _StatusError) -> BackendError:
+        remedy = f"fetch the model with `ollama pull {self._model}`, or check the address"
+        return status_error(error.body, error.headers, self._redactor, remedy=remedy)
+
+    def _transport_failure(self, error: Exception) -> BackendError:
+        if isinstance(error, httpx.TimeoutException):
+            connecting = isinstance(error, httpx.ConnectTimeout | httpx.PoolTimeout)
+            return broken(
+                "connect_timeout" if connecting else "timeout",
+                error,
+                connect_seconds=self._policy.connect_seconds,
+            )
+        kind: Break = "connect" if isinstance(error, ConnectionError) else "lost"
+        return broken(kind, error, connect_seconds=self._policy.connect_seconds)
+
+    async def probe(self) -> Probe:
+        """Ask for the list of models on the server."""
+        try:
+            listed = await self._clients.get().list()
+            names = {model.model for model in listed.models}
+        except _StatusError as error:
+            raise self._status_failure(error) from None
+        except (httpx.HTTPError, httpx.StreamError, ConnectionError) as error:
+            raise self._transport_failure(error) from None
+        except (ValueError, TypeError):
+            raise malformed("list of models") from None
+        if not {self._model, f"{self._model}:latest"} & names:
+            remedy = f"Fetch it with `ollama pull {self._model}`."
+            return Probe(False, f"{self._host} answers, but has no model {self._model}. {remedy}")
+        return Probe(True, f"{self._host} answers and has {self._model}.")
+
+    async def aclose(self) -> None:
+        """Close the running event loop's connections."""
+        await self._clients.aclose()
+
+    def _open(self) -> ollama.AsyncClient:
+        policy = self._policy
+        key = {"Authorization": f"Bearer {self._key.get_secret_value()}"} if self._key else {}
+        return ollama.AsyncClient(
+            host=self._url,
+            headers=key,
+            follow_redirects=False,
+            timeout=httpx.Timeout(
+                connect=policy.connect_seconds,
+                read=policy.answer_seconds,
+                write=policy.write_seconds,
+                pool=None,
+            ),
+            event_hooks={"response": [_raise_for_status]},
+        )

@@ -1,0 +1,320 @@
+"""Models behind the OpenAI protocol: OpenAI, Azure, vLLM, llama.cpp, LM Studio, gateways.
+
+What belongs here: the wire format of chat completions, and what a server does not support. What
+does not: retries, limits, budgets, validation (structured.py).
+
+Answers are asked for with `response_format` of type json_schema, the strict schema being the
+library's own. A server that rejects that is asked for JSON, then for plain text, with the schema in
+the prompt; a parameter that it rejects is left out. What was learnt so is kept for the process.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any, Final, Literal
+
+import httpx2
+import openai
+from pydantic import BaseModel, Field, SecretStr, ValidationError
+
+from resources.llm.base import AnswerMode, Probe
+from resources.llm.failures import (
+    Break,
+    ErrorBody,
+    Redactor,
+    broken,
+    host_and_address,
+    malformed,
+    status_error,
+    usable_key,
+)
+from resources.llm.loops import PerLoop
+from resources.llm.structured import BackendError, CallPolicy, Prompt, Reply, Usage
+
+_NO_KEY: Final = "none"
+"""Local servers want no key, and the library wants one."""
+_NEXT_MODE: Final[dict[AnswerMode, AnswerMode]] = {
+    "json_schema": "json_object",
+    "json_object": "text",
+}
+_UNSUPPORTED = re.compile(
+    r"unsupported|not support|unknown|unrecogni[sz]ed|not permitted|not allowed|unexpected",
+    re.IGNORECASE,
+)
+_SHAPE = re.compile(
+    r"response_format|json_schema|structured output|grammar|\bschema\b", re.IGNORECASE
+)
+_REJECTIONS = frozenset(
+    {HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY, HTTPStatus.NOT_IMPLEMENTED}
+)
+
+
+class _Tokens(BaseModel):
+    cached_tokens: int | None = Field(default=None, ge=0)
+
+
+class _Usage(BaseModel):
+    prompt_tokens: int | None = Field(default=None, ge=0)
+    completion_tokens: int | None = Field(default=None, ge=0)
+    prompt_tokens_details: _Tokens | None = None
+
+
+class _Message(BaseModel):
+    content: str | None = None
+    refusal: str | None = None
+
+
+class _Choice(BaseModel):
+    message: _Message
+    finish_reason: str | None = None
+
+
+class _Completion(BaseModel):
+    """The part of a chat completion that is read; servers differ in the rest."""
+
+    choices: list[_Choice] = Field(min_length=1)
+    usage: Any = None
+
+
+class _Listed(BaseModel):
+    id: str
+
+
+class _Models(BaseModel):
+    data: list[_Listed]
+
+
+class OpenAIBackend:
+    """One model of a server that speaks the OpenAI protocol."""
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str,
+        api_key: SecretStr | None = None,
+        api_version: str | None = None,
+        policy: CallPolicy | None = None,
+    ) -> None:
+        """Describe the server; nothing is opened yet.
+
+        Args:
+            model: As the server calls it (at Azure the deployment).
+            base_url: Up to and with the version, as in https://api.openai.com/v1.
+            api_key: None for servers that want none.
+            api_version: For Azure's older addresses; `base_url` is then the resource's address.
+            policy: Its timeouts are used.
+
+        Raises:
+            ValueError: The key cannot be sent in a header.
+        """
+        self._model = model
+        self._host, self._address = host_and_address(base_url)
+        self._url = base_url
+        self._key = usable_key(api_key, self._host)
+        self._api_version = api_version
+        self._policy = policy or CallPolicy()
+        self._redactor = Redactor(self._key)
+        self._clients = PerLoop(self._open, lambda client: client.close())
+        self._modes: dict[type[Any], AnswerMode] = {}
+        self._omitted: set[str] = set()
+        self._limit_name = "max_tokens"
+
+    def __repr__(self) -> str:
+        return f"OpenAIBackend({self._model!r} at {self._address})"
+
+    @property
+    def host(self) -> str:
+        """The server, for sentences."""
+        return self._host
+
+    @property
+    def base_url(self) -> str:
+        """The server's address without credentials."""
+        return self._address
+
+    @property
+    def cuts_silently(self) -> bool:
+        """Servers of this protocol say so when a prompt is too long."""
+        return False
+
+    def mode(self, output_type: type[Any]) -> AnswerMode:
+        """Return the strictest mode that the server is not known to reject for this type."""
+        return self._modes.get(output_type, "json_schema")
+
+    def schema(self, output_type: type[Any]) -> Mapping[str, Any]:
+        """Return the strict JSON Schema: every field required, none besides."""
+        tool = openai.pydantic_function_tool(output_type)
+        return tool["function"]["parameters"]
+
+    def open(self) -> None:
+        """Make the running event loop's client; the library loads its parts when they are named."""
+        _ = self._clients.get().chat.completions.with_raw_response
+
+    async def ask(self, prompt: Prompt) -> Reply:
+        """Send one request.
+
+        Raises:
+            BackendError: There is no reply.
+        """
+        try:
+            raw = await self._clients.get().chat.completions.with_raw_response.create(
+                model=self._model, **self._parameters(prompt)
+            )
+            content = raw.http_response.content
+        except openai.OpenAIError as error:
+            failure = self._failure(error, prompt)
+        else:
+            return self._reply(content)
+        raise failure
+
+    def _parameters(self, prompt: Prompt) -> dict[str, Any]:
+        wanted: dict[str, Any] = {
+            "messages": [{"role": m.role, "content": m.content} for m in prompt.messages],
+            "temperature": prompt.temperature,
+            "seed": prompt.seed,
+            self._limit_name: prompt.max_tokens,
+            "response_format": self._response_format(prompt),
+        }
+        return {
+            name: value
+            for name, value in wanted.items()
+            if value is not None and name not in self._omitted
+        }
+
+    def _response_format(self, prompt: Prompt) -> dict[str, Any] | None:
+        if prompt.mode == "text":
+            return None
+        if prompt.mode == "json_object":
+            return {"type": "json_object"}
+        shape = {
+            "name": re.sub(r"\W", "_", prompt.output_type.__name__)[:64],
+            "schema": self.schema(prompt.output_type),
+            "strict": True,
+        }
+        return {"type": "json_schema", "json_schema": shape}
+
+    def _reply(self, content: bytes) -> Reply:
+        try:
+            completion = _Completion.model_validate_json(content)
+        except ValidationError:
+            # Some gateways put an error into an answer of status 200.
+            said = ErrorBody.read(HTTPStatus.OK, content)
+            if said.code or said.type:
+                sentence = self._redactor.clean(said.message)
+                raise BackendError("passing", f"it failed: {sentence}", lost=True) from None
+            raise malformed("chat completion") from None
+        choice = completion.choices[0]
+        refusal = choice.message.refusal
+        if choice.finish_reason == "content_filter":
+            refusal = refusal or "the service's content filter stopped the answer"
+        finish: Literal["stop", "length", "refused"] = "refused" if refusal else "stop"
+        if choice.finish_reason == "length":
+            finish = "length"
+        return Reply(choice.message.content, finish, refusal, _usage(completion.usage))
+
+    def _failure(self, error: openai.OpenAIError, prompt: Prompt) -> BackendError:
+        if isinstance(error, openai.APIStatusError):
+            return self._status_failure(error, prompt)
+        if isinstance(error, openai.APIConnectionError):
+            cause = error.__cause__
+            if isinstance(cause, httpx2.TimeoutException):
+                connecting = isinstance(cause, httpx2.ConnectTimeout | httpx2.PoolTimeout)
+                kind: Break = "connect_timeout" if connecting else "timeout"
+            else:
+                kind = "connect" if isinstance(cause, httpx2.ConnectError) else "lost"
+            return broken(kind, error, connect_seconds=self._policy.connect_seconds)
+        return BackendError("lasting", f"the client failed with {type(error).__name__}")
+
+    def _status_failure(self, error: openai.APIStatusError, prompt: Prompt) -> BackendError:
+        body = ErrorBody.read(error.status_code, error.response.content)
+        adapted = None if body.context_exceeded else self._adapt(body, prompt)
+        if adapted is not None:
+            return BackendError("adapted", adapted)
+        remedy = f"check the base URL and the model's name {self._model!r}"
+        return status_error(body, error.response.headers, self._redactor, remedy=remedy)
+
+    def _adapt(self, body: ErrorBody, prompt: Prompt) -> str | None:
+        """Learn from a rejection what the server does not take; None if that was not why."""
+        if body.status not in _REJECTIONS:
+            return None
+        about = f"{body.param} {body.message}"
+        if self._limit_name == "max_tokens" and "max_completion_tokens" in about:
+            self._limit_name = "max_completion_tokens"
+            return "the server wants the limit as max_completion_tokens; asked again so"
+        for name in ("temperature", "seed"):
+            named = body.param == name or (name in body.message and _UNSUPPORTED.search(about))
+            if named and name not in self._omitted:
+                self._omitted.add(name)
+                return f"the server does not take {name}; asked again without"
+        following = _NEXT_MODE.get(prompt.mode)
+        if following is None or not _SHAPE.search(about):
+            return None
+        if self.mode(prompt.output_type) == prompt.mode:
+            self._modes[prompt.output_type] = following
+        return f"the server does not take {prompt.mode}; asked again with {following}"
+
+    async def probe(self) -> Probe:
+        """Ask for the list of models, which costs nothing."""
+        try:
+            raw = await self._clients.get().models.with_raw_response.list()
+            listed = _Models.model_validate_json(raw.http_response.content)
+        except openai.APIStatusError as error:
+            body = ErrorBody.read(error.status_code, error.response.content)
+            raise status_error(
+                body, error.response.headers, self._redactor, remedy="check the base URL"
+            ) from None
+        except openai.OpenAIError as error:
+            raise self._failure(error, _NOTHING) from None
+        except ValidationError:
+            raise malformed("list of models") from None
+        if self._model not in {model.id for model in listed.data}:
+            # Gateways and Azure list other names than they serve: no reason to call it broken.
+            return Probe(
+                True, f"{self._host} answers; {self._model} is not among its listed models."
+            )
+        return Probe(True, f"{self._host} answers and lists {self._model}.")
+
+    async def aclose(self) -> None:
+        """Close the running event loop's connections."""
+        await self._clients.aclose()
+
+    def _open(self) -> openai.AsyncOpenAI:
+        policy = self._policy
+        timeout = httpx2.Timeout(
+            connect=policy.connect_seconds,
+            read=policy.answer_seconds,
+            write=policy.write_seconds,
+            pool=None,
+        )
+        # A redirect would carry the prompt, and at Azure the key, to another host.
+        transport = openai.DefaultAsyncHttpxClient(timeout=timeout, follow_redirects=False)
+        key = self._key.get_secret_value() if self._key else _NO_KEY
+        if self._api_version:
+            return openai.AsyncAzureOpenAI(
+                azure_endpoint=self._url,
+                api_version=self._api_version,
+                api_key=key,
+                max_retries=0,
+                timeout=timeout,
+                http_client=transport,
+            )
+        return openai.AsyncOpenAI(
+            base_url=self._url, api_key=key, max_retries=0, timeout=timeout, http_client=transport
+        )
+
+
+_NOTHING: Final = Prompt((), BaseModel, 0, 0.0, None, "text")
+
+
+def _usage(reported: object) -> Usage:
+    try:
+        usage = _Usage.model_validate(reported)
+    except ValidationError:
+        return Usage()
+    details = usage.prompt_tokens_details
+    return Usage(
+        usage.prompt_tokens, usage.completion_tokens, details.cached_tokens if details else None
+    )

@@ -1,0 +1,130 @@
+"""Prompts that fit: how many tokens a text is likely to take, and what gives way if too many.
+
+What belongs here: the estimate, learnt from the usage that servers report, and the trimming of
+the parts that a caller allows to be trimmed. What does not: what a prompt says.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from resources.llm.base import Part
+
+TRIM_MARK = " […]"
+"""Stands where a trimmable part was cut, so that the model knows that there was more."""
+
+_FIRST_GUESS = 3.0
+"""Bytes per token before anything is learnt: fewer than prose has in most languages."""
+_REMEMBERED = 64
+_SMALLEST_LESSON = 400
+"""Bytes. In shorter prompts the chat template weighs too much to learn from."""
+_MARGIN = 0.95
+_MESSAGE_TOKENS = 8
+"""What a chat template adds per message, generously."""
+_LEAST_ROOM = 32
+"""Tokens. A part that is cut to less says nothing any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+class TokenScale:
+    """How many bytes a token of one model stands for: the fewest that were seen of late.
+
+    The estimate errs on the side of too many tokens. Safe to use from several threads.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._seen: deque[float] = deque(maxlen=_REMEMBERED)
+
+    @property
+    def bytes_per_token(self) -> float:
+        """The estimate, at least 1."""
+        with self._lock:
+            return max(1.0, min(self._seen) * _MARGIN) if self._seen else _FIRST_GUESS
+
+    @property
+    def most_bytes_per_token(self) -> float | None:
+        """The most bytes that a token was seen to stand for; None before anything is learnt."""
+        with self._lock:
+            return max(self._seen, default=None)
+
+    def learn(self, size: int, tokens: int) -> None:
+        """Take in what a server reported.
+
+        Args:
+            size: Bytes of the prompt in UTF-8.
+            tokens: What the server counted for it.
+        """
+        if size >= _SMALLEST_LESSON and tokens > 0:
+            with self._lock:
+                self._seen.append(size / tokens)
+
+    def tokens(self, size: int, messages: int = 0) -> int:
+        """Estimate the tokens of so many bytes in so many messages."""
+        return int(size / self.bytes_per_token) + 1 + messages * _MESSAGE_TOKENS
+
+
+@dataclass(frozen=True, slots=True)
+class FittedText:
+    """A text that fits, and how many characters of its trimmable parts were left out."""
+
+    text: str
+    trimmed_characters: int = 0
+
+
+def size_of(messages: Sequence[Message]) -> int:
+    """Return the bytes of all contents in UTF-8."""
+    return sum(len(message.content.encode("utf-8")) for message in messages)
+
+
+def sendable(text: str) -> str:
+    """Replace lone surrogates, which no UTF-8 can carry. The length stays the same."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def fit(parts: Sequence[Part], room: int, scale: TokenScale) -> FittedText | None:
+    """Join the parts, cutting the ends of the trimmable ones in proportion where need be.
+
+    Args:
+        parts: In the order of the prompt.
+        room: Tokens that the text may take by the scale's estimate.
+        scale: The scale of the model that will read it.
+
+    Returns:
+        The text, or None if it does not fit however much is cut.
+    """
+    whole = "".join(part.text for part in parts)
+    allowed = int(room * scale.bytes_per_token)
+    total = len(whole.encode())
+    if total <= allowed:
+        return FittedText(whole)
+    trimmable = sum(len(part.text.encode()) for part in parts if part.trimmable)
+    marks = sum(len(TRIM_MARK.encode()) for part in parts if part.trimmable)
+    left = allowed - (total - trimmable) - marks
+    if trimmable == 0 or left < _LEAST_ROOM * scale.bytes_per_token:
+        return None
+    texts, lost = [], 0
+    for part in parts:
+        kept = _cut(part.text, left / trimmable) if part.trimmable else part.text
+        lost += len(part.text) - len(kept)
+        texts.append(kept + TRIM_MARK if part.trimmable else kept)
+    return FittedText("".join(texts), lost)
+
+
+def _cut(text: str, share: float) -> str:
+    """Keep the beginning, by bytes and to a whole word where one ends near."""
+    size = int(len(text.encode()) * share)
+    kept = text.encode()[:size].decode("utf-8", "ignore")
+    end = max(kept.rfind(" "), kept.rfind("\n"))
+    return kept[:end] if end > len(kept) * 0.9 else kept

@@ -1,0 +1,219 @@
+"""Servers on loopback that speak the wire formats of OpenAI and of Ollama.
+
+What belongs here: answers in these formats, failures as these servers word them, and models that
+are bound to such a server. How a server misbehaves below HTTP is in tests/servers.py.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field, SecretStr
+
+from resources.http import RetryPolicy
+from resources.llm.base import ModelRequest, Part
+from resources.llm.limits import RateLimiter
+from resources.llm.ollama import OllamaBackend
+from resources.llm.openai import OpenAIBackend
+from resources.llm.registry import ModelInfo, Price
+from resources.llm.structured import CallPolicy, StructuredModel
+from tests.servers import Behaviour, Exchange, MisbehavingServer, respond
+
+CANARY = "sk-canary-5d1f0c7e9b2a4d68"
+CHAT = {"openai": "/v1/chat/completions", "ollama": "/api/chat"}
+USAGE = (120, 30)
+
+PATIENT = CallPolicy(
+    retry=RetryPolicy(
+        attempts=3,
+        first_delay_seconds=0.01,
+        max_delay_seconds=0.02,
+        max_retry_after_seconds=0.5,
+    ),
+    patience_seconds=5.0,
+    connect_seconds=1.0,
+    answer_seconds=2.0,
+)
+"""Patient enough for a test."""
+
+Dialect = Literal["openai", "ollama"]
+
+
+class Leaning(BaseModel):
+    """What the tests ask for."""
+
+    stance: Literal["supports", "refutes"]
+    score: int = Field(ge=0, le=10)
+    note: str | None = None
+
+
+GOOD = {"stance": "refutes", "score": 7, "note": None}
+
+
+def ask(
+    user: str | tuple[Part, ...] = "What do you say?", *, max_tokens: int = 200
+) -> ModelRequest[Leaning]:
+    return ModelRequest("You judge.", user, Leaning, max_tokens=max_tokens, seed=11)
+
+
+def openai_answer(
+    content: str | None,
+    *,
+    finish: str = "stop",
+    refusal: str | None = None,
+    usage: tuple[int, int] | None = USAGE,
+    cached: int | None = None,
+) -> dict[str, Any]:
+    """Return a chat completion as api.openai.com words it."""
+    body: dict[str, Any] = {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 1_760_000_000,
+        "model": "gpt-test",
+        "choices": [
+            {
+                "index": 0,
+                "message": {"role": "assistant", "content": content, "refusal": refusal},
+                "logprobs": None,
+                "finish_reason": finish,
+            }
+        ],
+    }
+    if usage is not None:
+        body["usage"] = {
+            "prompt_tokens": usage[0],
+            "completion_tokens": usage[1],
+            "total_tokens": sum(usage),
+            "prompt_tokens_details": {"cached_tokens": cached or 0, "audio_tokens": 0},
+        }
+    return body
+
+
+def ollama_answer(
+    content: str | None,
+    *,
+    finish: str = "stop",
+    refusal: str | None = None,
+    usage: tuple[int, int] | None = USAGE,
+    cached: int | None = None,
+) -> dict[str, Any]:
+    """Return an answer of /api/chat; it knows neither refusals nor cached tokens."""
+    assert refusal is None
+    assert cached is None
+    body: dict[str, Any] = {
+        "model": "qwen-test",
+        "created_at": "2026-11-01T10:00:00.000000Z",
+        "message": {"role": "assistant", "content": content or ""},
+        "done": True,
+        "done_reason": finish,
+        "total_duration": 5_000_000,
+    }
+    if usage is not None:
+        body |= {"prompt_eval_count": usage[0], "eval_count": usage[1]}
+    return body
+
+
+ANSWERS: dict[str, Callable[..., dict[str, Any]]] = {
+    "openai": openai_answer,
+    "ollama": ollama_answer,
+}
+
+
+def say(
+    dialect: Dialect, content: object = None, *, after: float = 0.0, **details: Any
+) -> Behaviour:
+    """Answer with a JSON value, or with a text as it is."""
+    text = content if isinstance(content, str) else json.dumps(content or GOOD)
+    body = json.dumps(ANSWERS[dialect](text, **details))
+    return respond(body, content_type="application/json", after=after)
+
+
+def fail(
+    status: int,
+    message: str = "The server is unwell.",
+    *,
+    headers: dict[str, str] | None = None,
+    dialect: Dialect = "openai",
+    **fields: Any,
+) -> Behaviour:
+    """Fail with an error body in the dialect's form."""
+    error = {"message": message, "type": None, "param": None, "code": None, **fields}
+    body = {"error": error if dialect == "openai" else message}
+    return respond(
+        json.dumps(body), status=status, content_type="application/json", headers=headers
+    )
+
+
+def depending(choose: Callable[[dict[str, Any]], Behaviour]) -> Behaviour:
+    """Choose the behaviour by what was asked."""
+
+    async def behave(exchange: Exchange) -> None:
+        asked = exchange.asked.json
+        assert isinstance(asked, dict)
+        await choose(asked)(exchange)
+
+    return behave
+
+
+class Gate:
+    """Counts the requests that are in flight at once."""
+
+    def __init__(self, behaviour: Behaviour, *, seconds: float = 0.02) -> None:
+        self._behaviour = behaviour
+        self._seconds = seconds
+        self.now = 0
+        self.most = 0
+
+    async def __call__(self, exchange: Exchange) -> None:
+        self.now += 1
+        self.most = max(self.most, self.now)
+        await asyncio.sleep(self._seconds)
+        self.now -= 1
+        await self._behaviour(exchange)
+
+
+async def arrival(server: MisbehavingServer) -> None:
+    """Wait until a first request is in."""
+    async with asyncio.timeout(5):
+        while not server.asked:  # noqa: ASYNC110 - the server has no event for it
+            await asyncio.sleep(0.005)
+
+
+def bodies(server: MisbehavingServer, dialect: Dialect = "openai") -> list[dict[str, Any]]:
+    """Return what was asked of the model, in order."""
+    found = []
+    for asked in server.asked:
+        if asked.path == CHAT[dialect]:
+            assert isinstance(asked.json, dict)
+            found.append(asked.json)
+    return found
+
+
+@asynccontextmanager
+async def bound(
+    server: MisbehavingServer,
+    dialect: Dialect = "openai",
+    *,
+    window: int | None = 8_000,
+    price: Price | None = Price(1.0, 2.0, 0.5),  # noqa: B008 - frozen
+    limiter: RateLimiter | None = None,
+    policy: CallPolicy = PATIENT,
+    key: str | None = CANARY,
+) -> AsyncIterator[StructuredModel]:
+    """Yield a model that asks the server, and close it."""
+    secret = SecretStr(key) if key else None
+    address = f"http://127.0.0.1:{server.port}"
+    backend: OpenAIBackend | OllamaBackend
+    if dialect == "openai":
+        backend = OpenAIBackend("gpt-test", base_url=f"{address}/v1", api_key=secret, policy=policy)
+    else:
+        backend = OllamaBackend(
+            "qwen-test", base_url=address, api_key=secret, policy=policy, context=window or 8_000
+        )
+    info = ModelInfo(backend._model, dialect, window, price)
+    async with StructuredModel(backend, info, limiter=limiter, policy=policy) as model:
+        yield model

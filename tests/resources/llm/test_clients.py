@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from resources.llm.clients import ModelClients
+from resources.llm.registry import ModelRegistry, RegistryError
+from tests.resources.llm.servers import CANARY, CHAT, PATIENT, ask, bodies, say
+from tests.servers import MisbehavingServer
+
+PROJECT = Path(__file__).resolve().parents[3] / "corpora" / "models.yaml"
+
+
+def clients(server: MisbehavingServer, **details: int) -> ModelClients:
+    address = f"http://127.0.0.1:{server.port}"
+    return ModelClients(
+        ModelRegistry.load(PROJECT),
+        keys={"openai": SecretStr(CANARY)},
+        base_urls={"openai": f"{address}/v1", "ollama": address},
+        policy=PATIENT,
+        **details,
+    )
+
+
+async def test_each_model_is_asked_at_its_provider_with_that_providers_key_only(
+    server: MisbehavingServer,
+) -> None:
+    server.on(CHAT["openai"], say("openai", usage=(1_000_000, 0)))
+    server.on(CHAT["ollama"], say("ollama"))
+    async with clients(server) as models:
+        paid = await models.model("gpt-4o-mini").complete(ask())
+        free = await models.model("qwen3:8b").complete(ask())
+        assert CANARY not in repr(models)
+    assert paid.calls[0].cost_usd == pytest.approx(0.15)
+    assert (free.calls[0].cost_usd, free.calls[0].price_known) == (0.0, True)
+    first, second = server.asked
+    assert first.headers["authorization"] == f"Bearer {CANARY}"
+    assert "authorization" not in second.headers
+
+
+async def test_ollama_is_given_one_size_of_context_within_the_models_window(
+    server: MisbehavingServer,
+) -> None:
+    server.on(CHAT["ollama"], say("ollama"))
+    async with clients(server) as usual, clients(server, ollama_context=90_000) as wide:
+        await usual.model("qwen3:8b").complete(ask())
+        await wide.model("qwen3:8b").complete(ask())
+        assert usual.model("qwen3:8b").context_window == 16_384
+    assert [b["options"]["num_ctx"] for b in bodies(server, "ollama")] == [16_384, 40_960]
+
+
+async def test_an_azure_address_of_the_older_kind_names_deployment_and_version(
+    server: MisbehavingServer, tmp_path: Path
+) -> None:
+    own = tmp_path / "models.yaml"
+    own.write_text(
+        "providers:\n"
+        f"  azure: {{protocol: openai, base_url: 'http://127.0.0.1:{server.port}',"
+        " api_version: 2024-10-21}\n"
+        "models: {my-deployment: {provider: azure, context_window: 8000}}\n"
+    )
+    server.on("*", say("openai"))
+    registry = ModelRegistry.load(PROJECT, own)
+    async with ModelClients(registry, keys={"azure": SecretStr(CANARY)}, policy=PATIENT) as models:
+        await models.model("my-deployment").complete(ask())
+    (asked,) = server.asked
+    assert asked.path == "/openai/deployments/my-deployment/chat/completions"
+    assert asked.target.endswith("?api-version=2024-10-21")
+    assert asked.headers["api-key"] == CANARY
+
+
+async def test_a_model_is_made_once_and_an_unknown_one_is_refused(
+    server: MisbehavingServer,
+) -> None:
+    async with clients(server) as models:
+        assert models.model("gpt-4o") is models.model("gpt-4o", provider="openai")
+        with pytest.raises(RegistryError, match="did you mean"):
+            models.model("gpt-40")

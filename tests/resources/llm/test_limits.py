@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import asyncio
+import time
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from resources.llm.limits import RateLimiter, RateLimits, _Window, asked_pause
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 24), st.integers(1, 12)), min_size=1, max_size=40),
+    st.integers(1, 10),
+)
+def test_no_window_ever_holds_more_than_its_limit(asks: list[tuple[int, int]], limit: int) -> None:
+    window, now, booked = _Window(limit, 1.0), 0.0, list[tuple[float, int]]()
+    for pause, amount in asks:
+        now = window.earliest(amount, now + pause / 8)
+        window.add(amount, now)
+        booked.append((now, min(amount, limit)))
+    for moment, _ in booked:
+        within = sum(amount for other, amount in booked if moment - 1.0 < other <= moment)
+        assert within <= limit
+
+
+async def test_requests_beyond_the_rate_wait_for_the_window_to_pass() -> None:
+    limiter = RateLimiter(RateLimits(requests_per_minute=3), minute_seconds=0.2)
+    moments: list[float] = []
+
+    async def one() -> None:
+        async with limiter.turn(1):
+            moments.append(time.monotonic())
+
+    await asyncio.gather(*(one() for _ in range(7)))
+    assert len(moments) == 7
+    assert moments[3] - moments[0] >= 0.19
+    assert moments[6] - moments[3] >= 0.19
+
+
+async def test_tokens_beyond_the_rate_wait_and_real_usage_frees_them() -> None:
+    limiter = RateLimiter(RateLimits(tokens_per_minute=100), minute_seconds=5.0)
+    async with asyncio.timeout(1):
+        for _ in range(10):
+            async with limiter.turn(90) as turn:
+                turn.used(1)
+    entering = limiter.turn(95).__aenter__()
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(entering, 0.05)
+
+
+async def test_a_request_larger_than_the_limit_goes_alone_instead_of_never() -> None:
+    limiter = RateLimiter(RateLimits(tokens_per_minute=100), minute_seconds=0.05)
+    async with asyncio.timeout(1):
+        for _ in range(2):
+            async with limiter.turn(5_000):
+                pass
+
+
+async def test_a_cancelled_wait_gives_its_turn_back() -> None:
+    limiter = RateLimiter(RateLimits(requests_per_minute=1, max_concurrent=5), minute_seconds=0.2)
+    async with limiter.turn(1):
+        pass
+
+    async def wait() -> None:
+        async with limiter.turn(1):
+            pass
+
+    waiting = asyncio.create_task(wait())
+    await asyncio.sleep(0.01)
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
+    assert waiting.cancelled()
+    began = time.monotonic()
+    await wait()
+    assert time.monotonic() - began < 0.3
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"retry-after": "2"}, 2.0),
+        ({"retry-after": "0.5"}, 0.5),
+        ({"retry-after-ms": "1500", "retry-after": "9"}, 1.5),
+        ({"retry-after-ms": "soon", "retry-after": "9"}, 9.0),
+        ({"retry-after": "-5"}, 0.0),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "inf"}, None),
+        ({"retry-after": "tomorrow"}, None),
+    ],
+)
+def test_a_servers_wish_to_wait_is_read_in_all_its_forms(
+    headers: dict[str, str], seconds: float | None
+) -> None:
+    assert asked_pause(headers) == seconds
+
+
+def test_a_date_to_wait_for_is_read_as_the_seconds_until_then() -> None:
+    date = format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)
+    assert asked_pause({"retry-after": date}) == pytest.approx(30, abs=2)

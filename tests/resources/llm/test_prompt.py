@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from resources.llm.base import ModelRequest, Part
+from resources.llm.prompt import TRIM_MARK, TokenScale, fit, sendable
+from tests.resources.llm.servers import Leaning, ask
+
+
+@given(st.lists(st.tuples(st.text(max_size=400), st.booleans()), max_size=6), st.integers(0, 1_500))
+def test_what_is_fitted_fits_and_only_trimmable_ends_are_missing(
+    drawn: list[tuple[str, bool]], room: int
+) -> None:
+    scale = TokenScale()
+    parts = [Part(sendable(text), trimmable) for text, trimmable in drawn]
+    fitted = fit(parts, room, scale)
+    if fitted is None:
+        return
+    assert len(fitted.text.encode()) <= room * scale.bytes_per_token
+    if not fitted.trimmed_characters:
+        assert fitted.text.replace(TRIM_MARK, "") == "".join(p.text for p in parts).replace(
+            TRIM_MARK, ""
+        )
+    position = 0
+    for part in parts:
+        if not part.trimmable:
+            found = fitted.text.find(part.text, position)
+            assert found >= position
+            position = found + len(part.text)
+
+
+def test_several_trimmable_parts_give_way_in_proportion() -> None:
+    fitted = fit([Part("a" * 9_000, True), Part("|"), Part("b" * 3_000, True)], 1_000, TokenScale())
+    assert fitted is not None
+    first, _, second = fitted.text.partition("|")
+    assert first.count("a") == pytest.approx(3 * second.count("b"), abs=4)
+    assert fitted.trimmed_characters == 12_000 - first.count("a") - second.count("b")
+
+
+def test_a_prompt_that_fits_is_left_alone() -> None:
+    fitted = fit([Part("Read: "), Part("short", True)], 100, TokenScale())
+    assert fitted is not None
+    assert (fitted.text, fitted.trimmed_characters) == ("Read: short", 0)
+
+
+def test_a_part_of_which_nothing_useful_would_stay_does_not_fit() -> None:
+    assert fit([Part("x" * 300), Part("y" * 300, True)], 110, TokenScale()) is None
+
+
+def test_the_scale_errs_towards_too_many_tokens() -> None:
+    scale = TokenScale()
+    assert scale.bytes_per_token == 3.0
+    scale.learn(4_000, 1_000)
+    scale.learn(5_000, 1_000)
+    assert scale.bytes_per_token == pytest.approx(4 * 0.95)
+    scale.learn(1_000, 1_000)
+    assert scale.bytes_per_token == 1.0
+    scale.learn(100, 1)
+    assert scale.most_bytes_per_token == 5.0
+
+
+@given(st.text(alphabet=st.characters(categories=["Cs", "Lu", "So"]), max_size=50))
+def test_sendable_text_keeps_its_length_and_can_be_encoded(text: str) -> None:
+    clean = sendable(text)
+    assert clean.encode("utf-8").decode("utf-8") == clean
+    assert all(new == old for new, old in zip(clean, text, strict=False) if new != "\ufffd") or (
+        len(clean) < len(text)
+    )
+
+
+def test_the_fingerprint_changes_with_everything_that_changes_the_answer() -> None:
+    base = ask("a")
+    others: list[ModelRequest[Leaning]] = [
+        ask("b"),
+        ask("a", max_tokens=201),
+        ask((Part("a", trimmable=True),)),
+        ModelRequest("Other.", "a", Leaning, 200, seed=11),
+        ModelRequest("You judge.", "a", Leaning, 200, seed=12),
+        ModelRequest("You judge.", "a", Leaning, 200, temperature=1.0, seed=11),
+    ]
+    prints = {request.fingerprint for request in (base, *others)}
+    assert len(prints) == len(others) + 1
+    assert ask((Part("a"),)).fingerprint == base.fingerprint
