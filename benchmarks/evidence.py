@@ -42,7 +42,7 @@ from factible_assets.reasoners.embedded.embedder import (
 )
 from factible_assets.reasoners.embedded.evidence import read_page
 from factible_assets.reasoners.embedded.passages import select_passages
-from factible_assets.reasoners.embedded.stance import ScopedRules
+from factible_assets.reasoners.embedded.scoped_rules import ScopedRules
 from factible_assets.stages.ports import PageExcerpt
 
 DEFINITE = ("supports", "refutes")

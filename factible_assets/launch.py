@@ -21,7 +21,7 @@ from factible_assets.definitions import build_defs
 from factible_assets.partitions import videos
 from factible_assets.records import ASSET_RECORDS
 from factible_assets.run_config import run_config_for
-from factible_assets.settings import Settings
+from factible_assets.settings import Settings, project_root
 from factible_assets.stages.ports import Observer
 from warehouse.store import Warehouse
 
@@ -125,5 +125,8 @@ def serve_ui(settings: Settings, *, host: str, port: int) -> NoReturn:
         "DAGSTER_HOME": str(prepare_instance(settings)),
         "FACTIBLE_HOME": str(settings.home),
     }
-    command = [sys.executable, "-m", "dagster", "dev", "-h", host, "-p", str(port)]
+    root = project_root()
+    # Without a workspace file (an installed package), the same definitions are found by name.
+    where = ["-w", str(root / "workspace.yaml")] if root else ["-m", "factible_assets.definitions"]
+    command = [sys.executable, "-m", "dagster", "dev", *where, "-h", host, "-p", str(port)]
     os.execve(sys.executable, command, environment)  # noqa: S606 - no shell is the point

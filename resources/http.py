@@ -39,6 +39,7 @@ USER_AGENT = "factible-assets/0.1 (fact-checking research; reads pages that a se
 
 _RETRIED_STATUSES = frozenset({429, 502, 503, 504})
 _PASSING_STATUSES = frozenset({408, 425, 429})
+_SLOWING_STATUSES = frozenset({429, 503})
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _ENCODINGS = frozenset({"", "identity", "gzip", "x-gzip", "deflate"})
 _SHOWN_CHARACTERS = 120
@@ -162,6 +163,9 @@ class HttpClient:
     It belongs to the event loop that uses it first; open it with `async with`, or call `aclose`.
     Cookies live for one request and its redirects, so that no two pages share a session. Proxies
     from the environment are not used: a proxy would resolve names behind the guard's back.
+
+    A host that answers 429 or 503 with Retry-After is left alone for that long: other requests to
+    it wait, or fail at once if the wait is longer than the policy allows.
     """
 
     def __init__(
@@ -190,6 +194,7 @@ class HttpClient:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._slots = asyncio.Semaphore(self._limits.max_requests)
         self._host_slots: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+        self._left_alone: dict[str, float] = {}
 
     async def __aenter__(self) -> Self:
         return self
@@ -270,15 +275,18 @@ class HttpClient:
 
     async def _repeat(self, ask: _Ask) -> Response:
         attempt = 1
+        host = host_of(ask.url)
         while True:
             pause: float | None
             try:
+                await self._leave_alone(host)
                 response = await self._attempt(ask)
             except OutageError as failure:
                 if not failure.retry or attempt >= self._retry.attempts:
                     raise _with_attempts(failure, attempt) from failure.__cause__
                 pause = self._retry.delay(attempt)
             else:
+                self._note_wish(response)
                 pause = self._pause_after(response, attempt)
                 if pause is None:
                     return replace(response, attempts=attempt)
@@ -293,6 +301,22 @@ class HttpClient:
         if asked is None:
             return self._retry.delay(attempt)
         return asked if asked <= self._retry.max_retry_after_seconds else None
+
+    def _note_wish(self, response: Response) -> None:
+        """Keep until when the answering host wants to be left alone, if it says so."""
+        if response.status in _SLOWING_STATUSES:
+            seconds = retry_after_seconds(response.headers)
+            if seconds:
+                host = host_of(httpx.URL(response.url))
+                self._left_alone[host] = time.monotonic() + seconds
+
+    async def _leave_alone(self, host: str) -> None:
+        """Wait as long as a host asked for, or raise OutageError if that is too long."""
+        while (seconds := self._left_alone.get(host, 0.0) - time.monotonic()) > 0:
+            if seconds > self._retry.max_retry_after_seconds:
+                raise OutageError(f"{host} asked to be left alone for {seconds:.0f} more seconds")
+            await asyncio.sleep(seconds)
+        self._left_alone.pop(host, None)
 
     async def _attempt(self, ask: _Ask) -> Response:
         host = host_of(ask.url)

@@ -6,11 +6,12 @@ with a path. What does not: what is inside the file (migrations.py, store.py).
 This is also the door to other stores: whoever offers `Connector` (a DuckLake catalogue, MotherDuck)
 can stand under a `Warehouse`.
 
-Two traps that this module is built around:
+Three traps that this package is built around:
 
 - DuckDB locks a file with fcntl, and such a lock is lost as soon as its process closes *any* file
   descriptor of that file. So nothing here, and nothing in this process, may open the file except
   through DuckDB: not to copy it, not to hash it, not to look at its first bytes.
+- A result that is not fetched to its end keeps a connection of DuckDB 2 busy: `fetchall`, always.
 - Within one process DuckDB shares one database between connections of the same configuration and
   refuses those of another one. So connections of one process to one file take turns.
 """

@@ -99,10 +99,14 @@ class Schema:
             WarehouseTooNewError: The file has a later schema.
             NotAWarehouseError: The file belongs to something else.
         """
+        # Asked outside of the transaction, which a question to a table that is not there would end;
+        # nobody else can write to the file in between.
+        if self.is_in_force(connection, path):
+            return
+        applied, _ = _state(connection, path)
         # No rollback here: closing the connection discards what was not committed.
         connection.begin()
-        if not self.is_in_force(connection, path):
-            self._migrate(connection, applied=_state(connection, path)[0])
+        self._migrate(connection, applied=applied)
         connection.commit()
 
     def _migrate(self, connection: duckdb.DuckDBPyConnection, *, applied: int) -> None:
@@ -151,15 +155,15 @@ def _state(connection: duckdb.DuckDBPyConnection, path: Path) -> tuple[int, str 
     try:
         newest = connection.execute(
             "SELECT version, views_checksum FROM schema_migrations ORDER BY version DESC LIMIT 1"
-        ).fetchone()
+        ).fetchall()
     except duckdb.CatalogException:
         tables = connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()
         if tables:
             raise NotAWarehouseError(
                 path, f"it is a DuckDB file with {len(tables)} tables of something else"
             ) from None
-        newest = None
-    return (0, None) if newest is None else (newest[0], newest[1])
+        newest = []
+    return (newest[0][0], newest[0][1]) if newest else (0, None)
 
 
 def _take_over_comments(connection: duckdb.DuckDBPyConnection) -> None:

@@ -43,7 +43,7 @@ def publish_copy(connection: duckdb.DuckDBPyConnection, destination: Path) -> No
 
 
 def _copy_database(connection: duckdb.DuckDBPyConnection, destination: Path) -> None:
-    (source,) = connection.execute("SELECT current_database()").fetchone() or ("",)
+    ((source,),) = connection.execute("SELECT current_database()").fetchall()
     # Neither ATTACH nor COPY FROM DATABASE takes parameters.
     path = str(destination).replace("'", "''")
     name = source.replace('"', '""')

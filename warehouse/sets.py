@@ -189,8 +189,8 @@ def _is_written(connection: duckdb.DuckDBPyConnection, whole: Materialization) -
     found = connection.execute(
         "SELECT 1 FROM materializations WHERE asset = ? AND video_id = ? AND run_id = ?",
         [whole.asset, whole.video_id, whole.run_id],
-    ).fetchone()
-    return found is not None
+    ).fetchall()
+    return bool(found)
 
 
 def _delete(connection: duckdb.DuckDBPyConnection, prepared: PreparedSet) -> None:
@@ -207,14 +207,12 @@ def _delete(connection: duckdb.DuckDBPyConnection, prepared: PreparedSet) -> Non
 
 
 def _insert(connection: duckdb.DuckDBPyConnection, record: type[Record], frame: pa.Table) -> None:
+    keep_first = "ON CONFLICT DO NOTHING" if record is PageText else ""
     connection.register("incoming", frame)
-    try:
-        keep_first = "ON CONFLICT DO NOTHING" if record is PageText else ""
-        connection.execute(
-            f"INSERT INTO {record.table} BY NAME SELECT * FROM incoming {keep_first}"  # noqa: S608
-        )
-    finally:
-        connection.unregister("incoming")
+    connection.execute(
+        f"INSERT INTO {record.table} BY NAME SELECT * FROM incoming {keep_first}"  # noqa: S608
+    )
+    connection.unregister("incoming")
 
 
 def _enter(connection: duckdb.DuckDBPyConnection, whole: Materialization) -> None:

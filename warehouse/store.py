@@ -92,8 +92,9 @@ class Warehouse:
     """The warehouse in one DuckDB file. Making one touches nothing; each method opens and closes.
 
     Every method may raise WarehouseBusyError, WarehouseTooNewError, NotAWarehouseError and
-    WarehouseNotWritableError. Methods block (see the figures in benchmarks): call them from a
-    coroutine through `asyncio.to_thread`. One warehouse may be used from several threads.
+    WarehouseNotWritableError. Methods block, for some 50 ms to read and some 300 ms to write a
+    video with its pages: call them from a coroutine through `asyncio.to_thread`. One warehouse may
+    be used from several threads, which take turns.
 
     Args:
         store: The path of the file, which is created with the first use; or a connector to
@@ -276,18 +277,18 @@ def _select(
 def _current_materialization(
     connection: duckdb.DuckDBPyConnection, asset: str, video_id: str
 ) -> Materialization | None:
-    row = connection.execute(
+    found = connection.execute(
         f"SELECT {MATERIALIZATION_COLUMNS} FROM current_materializations "  # noqa: S608
         "WHERE asset = ? AND video_id = ?",
         [asset, video_id],
-    ).fetchone()
-    if row is None:
+    ).fetchall()
+    if not found:
         return None
-    *_, checked_at, code_version, version, row_count, duration = row
+    _, _, run_id, checked_at, code_version, version, row_count, duration = found[0]
     return Materialization(
         asset,
         video_id,
-        row[2],
+        run_id,
         checked_at.replace(tzinfo=UTC),
         code_version,
         version,

@@ -6,7 +6,7 @@ one stage.
 
 import types
 from collections.abc import Iterable, Sequence
-from typing import Any, Union, get_args, get_origin
+from typing import Annotated, Any, Union, get_args, get_origin
 
 import dagster as dg
 
@@ -83,6 +83,8 @@ def _type_words(annotation: Any) -> str:
     if get_origin(annotation) in (Union, types.UnionType):
         options = [each for each in get_args(annotation) if each is not type(None)]
         return " or ".join(_type_words(each) for each in options)
+    if get_origin(annotation) is Annotated:
+        return _type_words(get_args(annotation)[0])
     if get_origin(annotation) is tuple:
         return f"list of {_type_words(get_args(annotation)[0])}"
     if get_args(annotation) and all(isinstance(each, str) for each in get_args(annotation)):

@@ -1,15 +1,20 @@
 """One client per event loop: connections belong to the loop that opened them.
 
-What belongs here: making, keeping and closing clients by loop. What does not: any client.
+What belongs here: making, keeping and closing clients by loop, and what all of them can share.
+What does not: any client.
 """
 
 from __future__ import annotations
 
 import asyncio
+import ssl
 import threading
 from collections.abc import Awaitable, Callable
+from functools import cache
 from typing import Generic, TypeVar
 from weakref import WeakKeyDictionary
+
+import httpx
 
 Client = TypeVar("Client")
 
@@ -40,3 +45,13 @@ class PerLoop(Generic[Client]):
             client = self._clients.pop(asyncio.get_running_loop(), None)
         if client is not None:
             await self._close(client)
+
+
+@cache
+def tls_context() -> ssl.SSLContext:
+    """Load the trusted authorities once: that takes longer than everything else about a client.
+
+    For clients of HTTP/1.1 alone, since connections write the protocols that they offer into it.
+    SSL_CERT_FILE and SSL_CERT_DIR are honoured.
+    """
+    return httpx.create_ssl_context()

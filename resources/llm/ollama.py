@@ -29,7 +29,7 @@ from resources.llm.failures import (
     status_error,
     usable_key,
 )
-from resources.llm.loops import PerLoop
+from resources.llm.loops import PerLoop, tls_context
 from resources.llm.structured import BackendError, CallPolicy, Prompt, Reply, Usage
 
 DEFAULT_CONTEXT: Final = 16_384
@@ -203,6 +203,7 @@ class OllamaBackend:
             host=self._url,
             headers=key,
             follow_redirects=False,
+            verify=tls_context(),
             timeout=httpx.Timeout(
                 connect=policy.connect_seconds,
                 read=policy.answer_seconds,

@@ -30,7 +30,7 @@ from resources.llm.failures import (
     status_error,
     usable_key,
 )
-from resources.llm.loops import PerLoop
+from resources.llm.loops import PerLoop, tls_context
 from resources.llm.structured import BackendError, CallPolicy, Prompt, Reply, Usage
 
 _NO_KEY: Final = "none"
@@ -290,7 +290,9 @@ class OpenAIBackend:
             pool=None,
         )
         # A redirect would carry the prompt, and at Azure the key, to another host.
-        transport = openai.DefaultAsyncHttpxClient(timeout=timeout, follow_redirects=False)
+        transport = openai.DefaultAsyncHttpxClient(
+            timeout=timeout, follow_redirects=False, verify=tls_context()
+        )
         key = self._key.get_secret_value() if self._key else _NO_KEY
         if self._api_version:
             return openai.AsyncAzureOpenAI(

@@ -218,9 +218,10 @@ async def _forward_answer_head(upstream: httpcore.AsyncNetworkStream, send: Send
         if not end:
             raise ConnectionResetError
         first_line = head.split(b"\r\n", 1)[0]
-        if not first_line.startswith(b"HTTP/1."):
+        version, _, status = first_line.partition(b" ")
+        if not version.startswith(b"HTTP/1."):
             raise ConnectionResetError
-        if first_line.split(b" ")[1:2][0][:1] != b"1":
+        if not status.startswith(b"1"):
             await send(_rewritten(head + end, first_line) + rest)
             return
         buffer = rest

@@ -204,8 +204,10 @@ def objects(value: object, what: str) -> list[Mapping[str, object]]:
 
 
 def text(value: object) -> str:
-    """Return a text on one line; empty for what is no text."""
-    return " ".join(value.split()) if isinstance(value, str) else ""
+    """Return a text on one line, without halves of surrogate pairs; empty for what is no text."""
+    if not isinstance(value, str):
+        return ""
+    return " ".join(value.encode("utf-8", "replace").decode("utf-8").split())
 
 
 def texts(values: Iterable[object]) -> tuple[str, ...]:

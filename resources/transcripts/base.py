@@ -3,13 +3,15 @@
 What belongs here: the transcript value, the ways in which a request for one can end, and the
 provider protocol. What does not: any provider, and what is done with the words.
 
-"There is no transcript", "there is no such video", "what came cannot be read" and "the service
-failed" are different types, so that no caller can take one for another.
+"There is no transcript", "there is no such video", "we may not see it", "what came cannot be read"
+and "the service failed" are different types, so that no caller can take one for another. A provider
+may refine them by subclasses.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date
 from typing import Literal, Protocol, TypeAlias
 
 TranscriptKind = Literal["manual", "generated", "unknown"]
@@ -43,6 +45,8 @@ class TimedText:
     language: str | None = None
     kind: TranscriptKind = "unknown"
     title: str | None = None
+    translated_from: str | None = None
+    """The language that was spoken or written, if a machine translated it into `language`."""
 
     def __post_init__(self) -> None:
         if bool(self.cues) == bool(self.plain_text):
@@ -50,12 +54,27 @@ class TimedText:
 
 
 @dataclass(frozen=True, slots=True)
+class VideoDetails:
+    """What a platform says about a video; None where it did not, and `problems` says why.
+
+    `published_on` is the day in the time zone that the platform gives.
+    """
+
+    title: str | None = None
+    channel: str | None = None
+    duration_seconds: float | None = None
+    published_on: date | None = None
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
-    """The transcript, and the name of the provider that it came from."""
+    """The transcript, and how it came: the provider's name, and what stood in between."""
 
     transcript: TimedText
     provider: str
     outcome: Literal["ok"] = "ok"
+    details: VideoDetails | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +94,17 @@ class UnknownVideo:
 
 
 @dataclass(frozen=True, slots=True)
+class Withheld:
+    """The video exists, and the provider does not let us see it. `reason` is a sentence.
+
+    Because of its viewers' age, its owner, its region or its price: asking again will not help.
+    """
+
+    reason: str
+    outcome: Literal["withheld"] = "withheld"
+
+
+@dataclass(frozen=True, slots=True)
 class Unreadable:
     """There is a transcript, and it is damaged. `reason` says where, and what to do."""
 
@@ -90,7 +120,7 @@ class Outage:
     outcome: Literal["outage"] = "outage"
 
 
-TranscriptAnswer: TypeAlias = Found | NoTranscript | UnknownVideo | Unreadable | Outage
+TranscriptAnswer: TypeAlias = Found | NoTranscript | UnknownVideo | Withheld | Unreadable | Outage
 """Every way in which a request for a transcript can end."""
 
 

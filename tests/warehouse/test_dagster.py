@@ -85,7 +85,7 @@ def test_the_resource_is_the_type_that_the_ecosystem_configures(warehouse: Wareh
     resource = WarehouseResource(database=str(warehouse.path))
     assert isinstance(resource, DuckDBResource)
     with resource.get_connection() as connection:
-        assert connection.execute("SELECT count(*) FROM claims").fetchone() == (0,)
+        assert connection.execute("SELECT count(*) FROM claims").fetchall() == [(0,)]
     assert resource.store().path == warehouse.path
 
 

@@ -183,10 +183,11 @@ def _negates_claim(masked: str, index: int, frame: ClaimFrame, meeting: Meeting)
         return False
     if negated in subject:
         return negation in _WHOLLY and any(place > index for place in predicate)
-    return negated in predicate and not any(place > index for place in subject)
+    exists = index > 1 and meeting.tokens[index - 2].norm == "there" and negation in _WHOLLY
+    return negated in predicate and (exists or not any(place > index for place in subject))
 
 
-_FOREIGN_SHARE = 0.5
+_FOREIGN_SHARE = 0.67
 """Share of words foreign to the claim from which a negation is about something else."""
 
 
@@ -203,10 +204,12 @@ def _is_partial(masked: str, index: int, frame: ClaimFrame, meeting: Meeting) ->
         if token.start >= limit:
             break
         is_adverb = token.norm.endswith("ly") and token.is_content
+        is_adverb = is_adverb and token.norm not in load_lexicon().whole_adverbs
         if (token.norm in load_lexicon().partial or is_adverb) and token.norm not in claimed:
             return True
-        content += token.is_content or place in met
-        foreign += token.is_content and place not in met
+        is_content = token.is_content and token.norm not in load_lexicon().whole_adverbs
+        content += is_content or place in met
+        foreign += is_content and place not in met
     return content > 0 and foreign > _FOREIGN_SHARE * content
 
 
@@ -224,7 +227,7 @@ def _negated_place(masked: str, meeting: Meeting, index: int) -> int | None:
         token = meeting.tokens[place]
         if token.start >= limit:
             return None
-        if token.is_content or place in met:
+        if place in met or (token.is_content and token.norm not in load_lexicon().whole_adverbs):
             return place
     return None
 

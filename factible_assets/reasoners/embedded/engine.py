@@ -17,7 +17,8 @@ from factible_assets.reasoners.embedded.embedder import Embedder, TfidfEmbedder
 from factible_assets.reasoners.embedded.evidence import read_page
 from factible_assets.reasoners.embedded.judge import draft_verdict
 from factible_assets.reasoners.embedded.queries import write_queries
-from factible_assets.reasoners.embedded.stance import ScopedRules, StanceModel
+from factible_assets.reasoners.embedded.scoped_rules import ScopedRules
+from factible_assets.reasoners.embedded.stance import StanceModel
 from factible_assets.records import (
     Basis,
     Claim,

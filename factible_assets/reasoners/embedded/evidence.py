@@ -37,6 +37,10 @@ _SIDES: dict[Stance, str] = {
 }
 _INSTRUCTS = "The page gives its reader instructions, so that no side is taken from it."
 _GROUNDS: dict[Ground, str] = {
+    "rating": "it quotes the claim and rates it",
+    "scope": "it says so of some cases only",
+    "divided": "it reports findings both ways",
+    "unsettled": "it calls the matter open",
     "assertion": "it says much the same",
     "denial": "it speaks of the same by way of a denial",
     "number": "it gives a different figure",

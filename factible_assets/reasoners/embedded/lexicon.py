@@ -10,12 +10,16 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
+from typing import Literal
 
 import yaml
 
 from factible_assets.reasoners.embedded.text import stem
 
 Pattern = re.Pattern[str]
+RatingWord = Literal["true", "false", "mixed", "unproven"]
+_RATINGS: tuple[RatingWord, ...] = ("mixed", "unproven", "false", "true")
+"""In the order in which they are tried: "partly true" is mixed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,14 @@ class Lexicon:
     denies_what_precedes: Pattern
     denies_previous_sentence: Pattern
     affirms_previous_sentence: Pattern
+    divided: Pattern
+    divides_previous_sentence: Pattern
+    unsettled: Pattern
+    answers_in_part: Pattern
+    exclusive: Pattern
+    restricted: Pattern
+    ratings: tuple[tuple[RatingWord, Pattern], ...]
+    rates: Pattern
     reports: Pattern
     hedges: Pattern
     clause_breaks: Pattern
@@ -39,6 +51,7 @@ class Lexicon:
     opposites: dict[str, frozenset[str]]
     narrowing: frozenset[str]
     partial: frozenset[str]
+    whole_adverbs: frozenset[str]
     universal: frozenset[str]
     light: frozenset[str]
     lead_ins: frozenset[str]
@@ -98,6 +111,13 @@ def load_lexicon() -> Lexicon:
             "denies_what_precedes",
             "denies_previous_sentence",
             "affirms_previous_sentence",
+            "divided",
+            "divides_previous_sentence",
+            "unsettled",
+            "answers_in_part",
+            "exclusive",
+            "restricted",
+            "rates",
             "reports",
             "hedges",
             "clause_breaks",
@@ -106,11 +126,13 @@ def load_lexicon() -> Lexicon:
     return Lexicon(
         abbreviations=frozenset(lists["abbreviations"].split()),
         walls=tuple((wall["says"], _any_of(wall["patterns"])) for wall in lists["walls"]),
+        ratings=tuple((rating, _any_of(lists["ratings"][rating])) for rating in _RATINGS),
         families=_families(lists["synonyms"]),
         relations=_stems(lists["relations"]),
         opposites=_opposites(lists["opposites"]),
         narrowing=frozenset(lists["narrowing"].split()),
         partial=frozenset(lists["partial"].split()),
+        whole_adverbs=frozenset(lists["whole_adverbs"].split()),
         universal=frozenset(lists["universal"].split()),
         light=_stems(lists["light"]),
         lead_ins=_stems(lists["lead_ins"]),

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from factible_assets.reasoners.embedded.lexicon import load_lexicon
 from factible_assets.reasoners.embedded.text import tokenise
@@ -44,13 +45,22 @@ def page_sentences(text: str) -> list[PageSentence]:
     A line break always ends a sentence, because a page's lines are its headings and paragraphs.
     Longer stretches than 60 words without a full stop are cut there.
     """
+    return list(_split(text))
+
+
+_PAGES_KEPT = 64
+"""Pages whose sentences are kept: one page is read for many claims."""
+
+
+@lru_cache(maxsize=_PAGES_KEPT)
+def _split(text: str) -> tuple[PageSentence, ...]:
     sentences: list[PageSentence] = []
     for paragraph, line in enumerate(_LINE.finditer(text)):
         start = line.start()
         for cut in [*_cuts(line.group(), line.start()), line.end()]:
             sentences.extend(_pieces(text, start, cut, paragraph))
             start = cut
-    return sentences
+    return tuple(sentences)
 
 
 def _cuts(line: str, offset: int) -> list[int]:
@@ -110,13 +120,23 @@ def blocked_reason(text: str) -> str | None:
     The sentence is meant for a person: a bot wall, an access refusal, a consent or payment wall,
     a page without text.
     """
-    sentences = page_sentences(text)
-    prose = sum(len(tokenise(s.text)) for s in readable(sentences))
+    prose = _prose_words(text)
     if prose < _LEAST_PROSE:
         return _wall_in(text) or "The page holds no readable text."
     if prose < _PROSE_BEHIND_WALL:
         return _wall_in(text[:_WALL_REACH])
     return None
+
+
+@lru_cache(maxsize=_PAGES_KEPT)
+def _prose_words(text: str) -> int:
+    return sum(len(tokenise(sentence.text)) for sentence in readable_sentences(text))
+
+
+@lru_cache(maxsize=_PAGES_KEPT)
+def readable_sentences(text: str) -> tuple[PageSentence, ...]:
+    """Return the sentences of a page that are its own prose; see `readable`."""
+    return tuple(readable(page_sentences(text)))
 
 
 def _wall_in(text: str) -> str | None:
@@ -145,6 +165,7 @@ def readable(sentences: list[PageSentence]) -> list[PageSentence]:
     return kept
 
 
+@lru_cache(maxsize=_PAGES_KEPT)
 def instructs_reader(text: str) -> bool:
     """Tell whether a page addresses whoever reads it, such as a language model, with orders."""
     pattern = load_lexicon().instructions

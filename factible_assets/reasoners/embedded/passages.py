@@ -15,16 +15,14 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from factible_assets.reasoners.embedded.embedder import Embedder
+from factible_assets.reasoners.embedded.fact_checks import FactCheck, find_fact_checks
 from factible_assets.reasoners.embedded.lexicon import load_lexicon
-from factible_assets.reasoners.embedded.page_text import (
-    PageSentence,
-    page_sentences,
-    readable,
-)
+from factible_assets.reasoners.embedded.page_text import PageSentence, readable_sentences
 from factible_assets.reasoners.embedded.text import content_stems, tokenise
 
 SHORTEST_WINDOW = 25
@@ -41,12 +39,14 @@ class Passage:
     """Consecutive sentences of a page, `page[start:end]`, or the snippet of a search hit.
 
     `before` is the sentence that precedes the passage on the page. `in_page` is False for a
-    snippet, whose offsets index the snippet itself and which is never quoted.
+    snippet, whose offsets index the snippet itself and which is never quoted. `check` is set for a
+    passage that is a quoted claim with its rating, and nothing else.
     """
 
     sentences: tuple[PageSentence, ...]
     before: PageSentence | None = None
     in_page: bool = True
+    check: FactCheck | None = None
 
     @property
     def start(self) -> int:
@@ -75,23 +75,67 @@ class Selection:
 def windows(sentences: Sequence[PageSentence]) -> list[Passage]:
     """Group consecutive sentences into windows of 25 to 60 words.
 
-    A window is shorter only at the end of a text, and longer only if one sentence is (by at most
-    the length at which page_sentences cuts).
+    A window is longer only if one sentence is (by at most the length at which page_sentences cuts).
+    It is shorter at the end of a text, before a quoted claim with its rating, which is a window of
+    its own, and where its last lines are headings or questions, which go with what follows them.
     """
     found: list[Passage] = []
-    group: list[PageSentence] = []
-    words = 0
-    before: PageSentence | None = None
-    for sentence in sentences:
-        length = len(tokenise(sentence.text))
-        if group and (words >= SHORTEST_WINDOW or words + length > LONGEST_WINDOW):
-            found.append(Passage(tuple(group), before))
-            before, group, words = group[-1], [], 0
-        group.append(sentence)
+    start = 0
+    for check in find_fact_checks(sentences):
+        found += _prose_windows(sentences, start, check.first)
+        before = sentences[check.first - 1] if check.first else None
+        quoted = tuple(sentences[check.first : check.last + 1])
+        found.append(Passage(quoted, before, check=check))
+        start = check.last + 1
+    return found + _prose_windows(sentences, start, len(sentences))
+
+
+def _prose_windows(sentences: Sequence[PageSentence], start: int, stop: int) -> list[Passage]:
+    found: list[Passage] = []
+    begin, words = start, 0
+    for index in range(start, stop):
+        length = len(tokenise(sentences[index].text))
+        if index > begin and (words >= SHORTEST_WINDOW or words + length > LONGEST_WINDOW):
+            cut = _before_headings(sentences, begin, index)
+            found.append(_window(sentences, begin, cut))
+            begin = cut
+            words = sum(len(tokenise(each.text)) for each in sentences[cut:index])
         words += length
-    if group:
-        found.append(Passage(tuple(group), before))
+    if begin < stop:
+        found.append(_window(sentences, begin, stop))
     return found
+
+
+_LONGEST_HEADING = 15
+_HEADINGS = 2
+
+
+def _before_headings(sentences: Sequence[PageSentence], begin: int, end: int) -> int:
+    """Move a cut before up to two headings or questions, unless nothing else would be left."""
+    cut = end
+    while cut > begin + 1 and end - cut < _HEADINGS and _is_heading(sentences, cut - 1):
+        cut -= 1
+    return end if _is_heading(sentences, cut - 1) else cut
+
+
+def _is_heading(sentences: Sequence[PageSentence], index: int) -> bool:
+    """Tell whether a short sentence is a question, or a line of its own without a full stop."""
+    sentence = sentences[index]
+    neighbours = (*sentences[max(0, index - 1) : index], *sentences[index + 1 : index + 2])
+    alone = all(other.paragraph != sentence.paragraph for other in neighbours)
+    is_open = sentence.text.endswith("?") or (alone and sentence.text[-1].isalnum())
+    return is_open and len(tokenise(sentence.text)) <= _LONGEST_HEADING
+
+
+def _window(sentences: Sequence[PageSentence], begin: int, end: int) -> Passage:
+    return Passage(tuple(sentences[begin:end]), sentences[begin - 1] if begin else None)
+
+
+@lru_cache(maxsize=64)
+def _candidates(text: str) -> tuple[tuple[Passage, tuple[str, ...]], ...]:
+    """Return the windows of a page with their stems; kept, as one page is read for many claims."""
+    found = windows(readable_sentences(text))
+    return tuple((passage, tuple(content_stems(passage.text))) for passage in found)
 
 
 def bm25_scores(query: Sequence[str], documents: Sequence[Sequence[str]]) -> list[float]:
@@ -130,8 +174,9 @@ def select_passages(claim: str, text: str, snippet: str, embedder: Embedder) -> 
     Raises:
         EmbedderUnavailableError: The embedder's model cannot be loaded.
     """
-    candidates = windows(readable(page_sentences(text)))
-    stems = [content_stems(candidate.text) for candidate in candidates]
+    kept = _candidates(text)
+    candidates = [passage for passage, _ in kept]
+    stems = [words for _, words in kept]
     query = content_stems(claim)
     scores = bm25_scores(query, stems)
     first = sorted(range(len(scores)), key=lambda index: (-scores[index], index))[:_BM25_KEPT]
@@ -158,7 +203,21 @@ def _similarities(claim: str, texts: list[str], embedder: Embedder) -> list[floa
 
 
 def _snippet_passages(snippet: str) -> list[Passage]:
-    return [Passage((sentence,), in_page=False) for sentence in readable(page_sentences(snippet))]
+    """Return a snippet's sentences one by one, and its quoted claims with their ratings."""
+    sentences = readable_sentences(snippet)
+    checks = find_fact_checks(sentences)
+    quoted = {index for check in checks for index in range(check.first, check.last + 1)}
+    return [
+        *(
+            Passage(sentences[check.first : check.last + 1], in_page=False, check=check)
+            for check in checks
+        ),
+        *(
+            Passage((sentence,), in_page=False)
+            for index, sentence in enumerate(sentences)
+            if index not in quoted
+        ),
+    ]
 
 
 _WORDS, _NEAREST = 0.75, 0.25

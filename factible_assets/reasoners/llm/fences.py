@@ -64,7 +64,6 @@ class ShownText:
     """A text as a model is shown it, and where each shown character stands in the raw text."""
 
     def __init__(self, raw: str) -> None:
-        self._raw = raw
         shown = [(_visible(each), at) for at, each in enumerate(raw)]
         kept = [(character, at) for character, at in shown if character]
         self._origins = [at for _, at in kept]
@@ -74,16 +73,15 @@ class ShownText:
     def _finder(self) -> QuoteFinder:
         return QuoteFinder(self.text)
 
-    def raw_quote(self, quote: str) -> str | None:
-        """Return the raw text behind a quote of the shown text, None if it is not in it.
+    def find(self, quote: str) -> tuple[int, int] | None:
+        """Return the raw offsets of a quote of the shown text, None if it is not in it.
 
         What `QuoteFinder` forgives is forgiven, and so are the marks at the beginning of lines.
         """
         for form in dict.fromkeys((quote, _without_marks(quote))):
             place = self._finder.find(form)
             if place is not None:
-                start, end = place
-                return self._raw[self._origins[start] : self._origins[end - 1] + 1]
+                return self._origins[place[0]], self._origins[place[1] - 1] + 1
         return None
 
 

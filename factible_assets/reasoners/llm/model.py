@@ -106,6 +106,10 @@ class ModelFailureError(Exception):
         self.calls = tuple(calls)
 
 
+class PromptTooLongError(ModelFailureError):
+    """The question does not fit into the model's context window; a shorter one may."""
+
+
 class LanguageModel(Protocol):
     """A model that answers in the shape that it is asked for."""
 
@@ -113,6 +117,7 @@ class LanguageModel(Protocol):
         """Ask until the answer is valid.
 
         Raises:
+            PromptTooLongError: The question does not fit into the context window.
             ModelFailureError: The service failed, or the model declined, was cut off, or never
                 answered in the right shape.
         """

@@ -13,11 +13,18 @@ import unicodedata
 _TAG = re.compile(r"<!--.*?-->|</?[A-Za-z!?][^<>]*>", re.DOTALL)
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\s*(?:\([^()]*\)|\[[^\[\]]*\])")
 _ADDRESS = re.compile(
-    r"\b(?:[a-z][a-z0-9+.-]{1,20}://|www\.|mailto:|javascript:|data:(?=[\w-]+[/;,]))[^\s\"'<>()]*",
+    r"(?<![a-z])(?:[a-z][a-z0-9+.-]{1,20}://|www\.|(?:mailto|javascript|vbscript):(?=\S)"
+    r"|data:(?=[\w-]+[/;,]))[^\s\"'<>()]*",
     re.IGNORECASE,
 )
-_MARKS = re.compile(r"[*`~]+|(?<!\w)_+(?=\w)|(?<=\w)_+(?!\w)|^\s*(?:#+|>+|[-•])\s+", re.MULTILINE)
-_BRACKETS = str.maketrans({"[": "(", "]": ")", "{": "(", "}": ")", "<": None, ">": None, "|": None})
+_MARKS = re.compile(
+    r"[*`]+|~~+|(?<!\w)_+(?=\w)|(?<=\w)_+(?!\w)|^\s*(?:#+|>+|[-•])\s+", re.MULTILINE
+)
+_LESS, _MORE = re.compile(r"<(?=\s*\d)"), re.compile(r"(?<=\s)>(?=\s*\d)")
+_KEPT = str.maketrans({"\x00": "<", "\x01": ">"})
+_BRACKETS = str.maketrans(
+    {"[": "(", "]": ")", "{": "(", "}": ")", "<": None, ">": None, "|": None, "\\": None}
+)
 _SENTENCE_END = re.compile(r"[.!?…][\"'”’)]*(?=\s|$)")
 
 
@@ -26,39 +33,35 @@ def plain(text: str) -> str:
 
     A comparison such as "< 5 %" keeps its sign.
     """
-    text = (
-        "".join(
-            " " if character.isspace() else character
-            for character in text.replace("\n", "\n ")
-            if character.isspace() or unicodedata.category(character)[0] != "C"
-        )
-        if not text.isascii() or not text.isprintable()
-        else text
-    )
-    text = _MARKS.sub("", text)
-    for _ in range(2):  # what taking out one kind of markup puts together
+    text = _MARKS.sub("", "".join(_printable(character) for character in text))
+    before = ""
+    while text != before:  # what taking out one piece of markup puts together is taken out too
+        before = text
         text = _ADDRESS.sub(" ", _LINK.sub(r"\1", _TAG.sub(" ", text)))
-    text = re.sub(r"<(?=\s*\d)", "\0", text)
-    text = re.sub(r"(?<=\s)>(?=\s*\d)", "\1", text).translate(_BRACKETS)
-    text = text.replace("\0", "<").replace("\1", ">")
+    text = _MORE.sub("\x01", _LESS.sub("\x00", text)).translate(_BRACKETS).translate(_KEPT)
     text = re.sub(r"\(\s*\)", " ", text)
     return re.sub(r"\s+([,.;:!?])", r"\1", " ".join(text.split()))
 
 
+def _printable(character: str) -> str:
+    if character == "\n" or unicodedata.category(character)[0] != "C":
+        return character
+    return " " if character.isspace() else ""
+
+
 def clip(text: str, words: int) -> str:
     """Cut a text to so many words: after a whole sentence if one fits, else with an ellipsis."""
-    kept = text.split()
-    if len(kept) <= words:
-        return text
-    head = " ".join(kept[:words])
-    ends = [match.end() for match in _SENTENCE_END.finditer(head)]
-    return head[: ends[-1]] if ends else f"{head.rstrip(',;:–—-')}…"
+    kept = whole_sentences(text, words)
+    if kept is not None:
+        return kept
+    return f"{' '.join(text.split()[:words]).rstrip(',;:–—-')}…"
 
 
 def whole_sentences(text: str, words: int) -> str | None:
     """Return the leading whole sentences of a text that fit into so many words, None if none do."""
-    if len(text.split()) <= words:
+    parts = text.split()
+    if len(parts) <= words:
         return text
-    head = " ".join(text.split()[:words])
+    head = " ".join(parts[:words])
     ends = [match.end() for match in _SENTENCE_END.finditer(head)]
     return head[: ends[-1]] if ends else None

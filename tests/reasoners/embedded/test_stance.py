@@ -8,19 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from factible_assets.reasoners.embedded.inference import (
+    Inference,
+    InferenceStance,
+    combine_hypotheses,
+    denial_of,
+)
 from factible_assets.reasoners.embedded.page_text import page_sentences, readable
 from factible_assets.reasoners.embedded.passages import windows
 from factible_assets.reasoners.embedded.quantities import compare_quantities, find_quantities
-from factible_assets.reasoners.embedded.stance import (
-    Inference,
-    InferenceStance,
-    PageStance,
-    PassageStance,
-    ScopedRules,
-    combine_hypotheses,
-    denial_of,
-    merge_passages,
-)
+from factible_assets.reasoners.embedded.scoped_rules import ScopedRules
+from factible_assets.reasoners.embedded.stance import PageStance, PassageStance, merge_passages
 
 SUGAR = "Sugar makes children hyperactive"
 WALL = "The Great Wall of China is visible from the Moon with the naked eye"

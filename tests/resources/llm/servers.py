@@ -203,10 +203,11 @@ async def bound(
     limiter: RateLimiter | None = None,
     policy: CallPolicy = PATIENT,
     key: str | None = CANARY,
+    scheme: str = "http",
 ) -> AsyncIterator[StructuredModel]:
     """Yield a model that asks the server, and close it."""
     secret = SecretStr(key) if key else None
-    address = f"http://127.0.0.1:{server.port}"
+    address = f"{scheme}://127.0.0.1:{server.port}"
     backend: OpenAIBackend | OllamaBackend
     if dialect == "openai":
         backend = OpenAIBackend("gpt-test", base_url=f"{address}/v1", api_key=secret, policy=policy)

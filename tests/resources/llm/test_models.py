@@ -274,6 +274,16 @@ async def test_a_server_that_is_not_there_is_an_outage(dialect: Dialect) -> None
 
 
 @both
+async def test_a_failed_tls_handshake_is_said_at_once(
+    server: MisbehavingServer, dialect: Dialect
+) -> None:
+    async with bound(server, dialect, scheme="https") as model:
+        with pytest.raises(ModelOutageError, match="secure connection failed") as caught:
+            await model.complete(ask())
+    assert len(caught.value.calls) == server.connections == 1
+
+
+@both
 @pytest.mark.parametrize(
     "headers",
     [{"Retry-After-Ms": "150", "Retry-After": "9"}, {"Retry-After": "0.15"}],
@@ -585,21 +595,26 @@ async def test_a_cancelled_call_leaves_no_reservation_and_no_slot_behind(
             await model.complete(ask(), budget=budget)
 
 
-def test_one_model_serves_several_event_loops_in_turn() -> None:
-    async def once(held: dict[str, Any]) -> int:
-        async with MisbehavingServer() as server:
-            server.on(CHAT["openai"], say("openai"))
-            if "model" not in held:
-                held["port"] = server.port
-                async with bound(server) as model:
-                    held["model"] = model
-                    return (await model.complete(ask())).value.score
-            held["model"]._backend._url = f"http://127.0.0.1:{server.port}/v1"
-            async with held["model"] as model:
-                return int((await model.complete(ask())).value.score)
+async def test_one_model_serves_several_event_loops_at_once(server: MisbehavingServer) -> None:
+    server.on(CHAT["openai"], say("openai"))
+    async with bound(server) as model:
 
-    held: dict[str, Any] = {}
-    assert [asyncio.run(once(held)) for _ in range(3)] == [7, 7, 7]
+        async def once() -> int:
+            async with model:
+                return (await model.complete(ask())).value.score
+
+        loops = (asyncio.to_thread(asyncio.run, once()) for _ in range(3))
+        assert await asyncio.gather(*loops, once()) == [7, 7, 7, 7]
+        assert await once() == 7, "a closed model opens again"
+
+
+async def test_an_answer_from_a_cache_costs_nothing_and_says_so(server: MisbehavingServer) -> None:
+    server.on(CHAT["openai"], say("openai", "no"), say("openai"))
+    async with bound(server) as model:
+        answer = await model.complete(ask())
+    (call,) = answer.as_cache_hit().calls
+    assert (call.cache_hit, call.cost_usd, call.latency_seconds) == (True, 0.0, 0.0)
+    assert (call.outcome, call.input_tokens) == ("ok", 120)
 
 
 # --- Keys ----------------------------------------------------------------------------------------

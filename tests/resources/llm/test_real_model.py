@@ -11,9 +11,10 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
-from pydantic import SecretStr
+from pydantic import BaseModel, SecretStr
 
 from resources.http import RetryPolicy
 from resources.llm.base import ModelRequest, Part, TruncatedError
@@ -21,7 +22,6 @@ from resources.llm.limits import RateLimiter, RateLimits
 from resources.llm.openai import OpenAIBackend
 from resources.llm.registry import ModelInfo, Price
 from resources.llm.structured import CallPolicy, StructuredModel
-from tests.resources.llm.servers import Leaning
 
 pytest.importorskip(
     "xllamacpp", reason="a real model is asked only where the wheel xllamacpp is installed"
@@ -40,6 +40,13 @@ print(server.listening_address, flush=True)
 sys.stdin.read()
 """
 """One thread: on a busy machine two wait for each other more than they work."""
+
+
+class Short(BaseModel):
+    """Has no free text, in which so small a model would ramble up to any limit."""
+
+    stance: Literal["supports", "refutes"]
+    sure: bool
 
 
 def _weights() -> Path:
@@ -80,7 +87,7 @@ def _model(address: str, window: int | None) -> StructuredModel:
 async def test_a_real_model_answers_in_the_shape_that_it_is_held_to(address: str) -> None:
     async with _model(address, 512) as model:
         answer = await model.complete(
-            ModelRequest("You judge claims.", "The moon is a cheese.", Leaning, 120, seed=1)
+            ModelRequest("You judge claims.", "The moon is a cheese.", Short, 120, seed=1)
         )
         probe = await model.probe()
     assert answer.value.stance in {"supports", "refutes"}
@@ -96,7 +103,7 @@ async def test_a_real_server_says_how_much_it_reads_and_the_page_is_trimmed(addr
     async with _model(address, None) as model:
         answer = await model.complete(
             ModelRequest(
-                "You judge.", (Part("Read:\n"), Part(page, trimmable=True)), Leaning, 120, seed=1
+                "You judge.", (Part("Read:\n"), Part(page, trimmable=True)), Short, 120, seed=1
             )
         )
         assert model.context_window == 512
@@ -108,4 +115,4 @@ async def test_a_real_server_says_how_much_it_reads_and_the_page_is_trimmed(addr
 async def test_a_real_answer_that_is_cut_off_is_truncated(address: str) -> None:
     async with _model(address, 512) as model:
         with pytest.raises(TruncatedError):
-            await model.complete(ModelRequest("You judge.", "Judge.", Leaning, 3, seed=1))
+            await model.complete(ModelRequest("You judge.", "Judge.", Short, 3, seed=1))

@@ -98,6 +98,31 @@ async def test_the_request_carries_key_page_number_and_last_day(
     assert [hit.rank for hit in answer.hits] == [11, 12]
 
 
+async def test_exclusions_first_day_and_locale_reach_the_service(
+    server: MisbehavingServer, serper: SerperSearch
+) -> None:
+    server.on("/search", respond_json(ANSWER))
+    (answer,) = await serper.search(
+        "sugar",
+        limit=3,
+        after=date(2019, 1, 2),
+        exclude_domains=["blog.example", "no spaces please"],
+        exclude_file_types=["pdf"],
+        language="de",
+        country="at",
+    )
+    (asked,) = server.asked
+    assert asked.json == {
+        "q": "sugar -site:blog.example -filetype:pdf",
+        "num": 3,
+        "page": 1,
+        "gl": "at",
+        "hl": "de",
+        "tbs": "cdr:1,cd_min:01/02/2019",
+    }
+    assert [(hit.rank, hit.url) for hit in answer.hits] == [(1, "http://agency.example/sugar")]
+
+
 async def test_no_more_hits_than_asked_for(server: MisbehavingServer, serper: SerperSearch) -> None:
     server.on("/search", respond_json(ANSWER))
     assert len((await only(serper, limit=1)).hits) == 1
@@ -152,7 +177,7 @@ NO_JSON = "serper: its answer is not JSON; try again later"
         (respond("<html>", content_type="text/html"), NO_JSON),
         (respond("[" * 200_000, content_type="application/json"), NO_JSON),
         (respond(b"\xff\xfe\x00", content_type="application/json"), NO_JSON),
-        (respond_json([]), WRONG_SHAPE),
+        (respond_json([]), "serper: its answer is no JSON object; has its format changed?"),
         (respond_json({}), WRONG_SHAPE),
         (respond_json({"organic": {"link": "x"}}), WRONG_SHAPE),
         (respond_json({"organic": ["x"]}), NO_LINK),

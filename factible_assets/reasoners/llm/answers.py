@@ -1,0 +1,118 @@
+"""The shapes in which a model has to answer, one for each question.
+
+What belongs here: fields, closed vocabularies and ranges, which the client turns into a JSON schema
+and checks. What does not: what is made of an answer (claims.py, queries.py, evidence.py,
+verdict.py).
+
+Fields stand in the order in which they are to be thought of: what a judgement rests on comes before
+the judgement. Lengths are not part of the shapes: an answer that is a word too long is cut, not
+asked for again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, Field
+
+from factible_assets.records import Confidence, QueryType, Score, Stance
+
+
+def _folded(value: object) -> object:
+    """Forgive "SUPPORTS" and " high ": models that are not constrained write so."""
+    return value.strip().lower() if isinstance(value, str) else value
+
+
+_fold = BeforeValidator(_folded)
+
+Tier = Literal["pillar", "evidence", "background", "aside"]
+"""What would become of the thesis if the claim were false (Factible, table 3)."""
+
+TIER_RANGES: Mapping[Tier, tuple[float, float]] = MappingProxyType(
+    {
+        "pillar": (0.85, 1.0),
+        "evidence": (0.60, 0.80),
+        "background": (0.30, 0.55),
+        "aside": (0.0, 0.25),
+    }
+)
+"""The importance that a claim of each tier may have (Factible, table 3)."""
+
+Kind = Literal["fact", "credential", "opinion", "prediction", "question"]
+"""What sort of statement it is; only the first two are checked."""
+
+
+class StatedClaim(BaseModel):
+    """One claim of a transcript."""
+
+    source: str
+    text: str
+    context: str | None
+    category: str
+    kind: Annotated[Kind, _fold]
+    bears_on_thesis: bool
+    tier: Annotated[Tier, _fold]
+    importance: Score
+    confidence: Score
+
+
+class ClaimsAnswer(BaseModel):
+    """The thesis of a transcript, or of a stretch of it, and its claims."""
+
+    thesis: str
+    thesis_is_about_expertise: bool
+    claims: list[StatedClaim]
+
+
+class RankedClaim(BaseModel):
+    """The importance of a numbered claim for the whole video."""
+
+    number: int
+    bears_on_thesis: bool
+    tier: Annotated[Tier, _fold]
+    importance: Score
+
+
+class MergeAnswer(BaseModel):
+    """One thesis for all stretches, and the claims by their importance for it."""
+
+    thesis: str
+    thesis_is_about_expertise: bool
+    claims: list[RankedClaim]
+
+
+class WordedQuery(BaseModel):
+    """One web search."""
+
+    text: str
+    query_type: Annotated[QueryType, _fold]
+    seeks_opposite: bool
+    priority: int = Field(ge=1, le=5)
+
+
+class QueriesAnswer(BaseModel):
+    """The searches for one claim."""
+
+    queries: list[WordedQuery] = Field(min_length=1)
+
+
+class EvidenceAnswer(BaseModel):
+    """What one source says of one claim."""
+
+    addresses_claim: bool
+    scope: str
+    summary: str
+    quotes: list[str]
+    stance: Annotated[Stance, _fold]
+    stance_confidence: Score
+    relevance: Score
+
+
+class VerdictAnswer(BaseModel):
+    """The verdict on one claim."""
+
+    summary: str
+    stance: Annotated[Stance, _fold]
+    confidence: Annotated[Confidence, _fold]

@@ -1,0 +1,330 @@
+"""The claims of a transcript, as a language model finds them.
+
+What belongs here: reading a transcript, long ones in overlapping windows, and what of the answers
+is believed: tiers, caps, lengths, and that the claim was said at all. What does not: the words of
+the prompt (prompts/claims.md), ids, ranks and times (stages.claims).
+
+Source of the method: Factible, section 1.3.2 (thesis first, thesis impact test, table 3,
+guardrails). The caps are asked for in the prompt and kept in code.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from rapidfuzz import fuzz, utils
+
+from factible_assets.reasoners.llm.answers import (
+    TIER_RANGES,
+    ClaimsAnswer,
+    MergeAnswer,
+    RankedClaim,
+    StatedClaim,
+)
+from factible_assets.reasoners.llm.calls import Desk, Desks, PromptTooLongOutageError
+from factible_assets.reasoners.llm.fences import Data, Piece, ShownText
+from factible_assets.reasoners.llm.material import title_data
+from factible_assets.reasoners.llm.wording import clip, plain, whole_sentences
+from factible_assets.records import Transcript, Video
+from factible_assets.stages.localisation import Localiser
+from factible_assets.stages.ports import ClaimDraft, ClaimDrafts
+
+THESIS_WORDS = 25
+CLAIM_WORDS = 40
+CONTEXT_WORDS = 20
+"""Lengths (Factible, sections 1.3.2 and 1.5.2)."""
+
+CREDENTIAL_CAP = 0.30
+OFF_THESIS_CAP = 0.25
+"""Caps on importance (Factible, section 1.3.2, "Relevance Guardrails")."""
+
+_CATEGORY_WORDS = 3
+_CLAIM_TOKENS, _FRAME_TOKENS = 130, 160
+"""An answer of eight claims fits into 1,200 tokens; more claims get more."""
+_PARAPHRASE = 85.0
+"""Ratio of the sorted words, of 100, from which two claims say the same."""
+_FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
+_NEGATION = re.compile(
+    r"\b(?:no|not|never|none|nor|neither|without|cannot|\w+n't)\b", re.IGNORECASE
+)
+_MOST_CANDIDATES = 60
+_HALVINGS = 2
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Windowing:
+    """How a long transcript is cut, in characters."""
+
+    size: int
+    overlap: int
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A claim that was found in the transcript; `stretch` counts the windows from 1."""
+
+    draft: ClaimDraft
+    stretch: int
+    credential: bool
+
+
+async def find_claims(
+    desks: Desks, video: Video, transcript: Transcript, windowing: Windowing, *, max_claims: int
+) -> ClaimDrafts:
+    """Find the claims of a transcript, most important first.
+
+    Windows that are too long for the model are cut smaller, twice at most.
+
+    Raises:
+        ReasonerOutageError: The model failed for any window. `desks` has the calls of all windows.
+    """
+    spans, answers = await _read_fitting(desks, video, transcript.text, windowing, max_claims)
+    found = await asyncio.to_thread(_candidates, transcript.text, spans, answers)
+    distinct = _distinct(found)[:_MOST_CANDIDATES]
+    if len(spans) == 1 or not distinct:
+        thesis = next((answer.thesis for answer in answers if answer.thesis.strip()), "")
+        return _drafts(thesis, [each.draft for each in distinct], max_claims)
+    desk = desks.open()
+    merged = await desk.ask(
+        desk.prompt.fill(
+            "Merge",
+            video_title=title_data("title of the video", video.title),
+            stretches=_stretches(answers, distinct),
+            max_claims=str(max_claims),
+        ),
+        MergeAnswer,
+        max_tokens=_tokens(desk, max_claims),
+    )
+    ranked = _reranked(merged, distinct)
+    return _drafts(merged.thesis, ranked, max_claims)
+
+
+# --- Reading ------------------------------------------------------------------------------------
+
+
+def windows(text: str, windowing: Windowing) -> list[tuple[int, int]]:
+    """Return the raw spans of windows of equal length that overlap and cover the text.
+
+    Windows begin and end between words where there are any near.
+    """
+    if len(text) <= windowing.size:
+        return [(0, len(text))]
+    step = windowing.size - windowing.overlap
+    count = math.ceil((len(text) - windowing.overlap) / step)
+    length = math.ceil((len(text) - windowing.overlap) / count) + windowing.overlap
+    starts = [index * (length - windowing.overlap) for index in range(count)]
+    return [
+        (_word_start(text, start), _word_start(text, min(len(text), start + length)))
+        for start in starts
+    ]
+
+
+def _word_start(text: str, at: int) -> int:
+    reach = 100
+    if at <= 0 or at >= len(text):
+        return max(0, min(at, len(text)))
+    space = max(text.rfind(" ", at - reach if at > reach else 0, at), text.rfind("\n", 0, at))
+    return space + 1 if space >= at - reach and space > 0 else at
+
+
+async def _read_fitting(
+    desks: Desks,
+    video: Video,
+    text: str,
+    windowing: Windowing,
+    max_claims: int,
+    halvings: int = _HALVINGS,
+) -> tuple[list[tuple[int, int]], list[ClaimsAnswer]]:
+    spans = windows(text, windowing)
+    try:
+        return spans, await _read_all(desks, video, text, spans, max_claims)
+    except PromptTooLongOutageError:
+        if halvings == 0:
+            raise
+    size = min(windowing.size, len(text)) // 2
+    smaller = Windowing(size, min(windowing.overlap, size // 2))
+    return await _read_fitting(desks, video, text, smaller, max_claims, halvings - 1)
+
+
+async def _read_all(
+    desks: Desks, video: Video, text: str, spans: Sequence[tuple[int, int]], max_claims: int
+) -> list[ClaimsAnswer]:
+    """Read all windows at once. All are waited for, so that no paid call goes unrecorded."""
+    tasks = [
+        _read(desks.open(), video, text[start:end], _scope(place, len(spans)), max_claims)
+        for place, (start, end) in enumerate(spans, start=1)
+    ]
+    answers: list[ClaimsAnswer] = []
+    for result in await asyncio.gather(*tasks, return_exceptions=True):
+        if isinstance(result, BaseException):
+            raise result
+        answers.append(result)
+    return answers
+
+
+async def _read(desk: Desk, video: Video, text: str, scope: str, max_claims: int) -> ClaimsAnswer:
+    parts = desk.prompt.fill(
+        "User",
+        video_title=("The video's title:\n", title_data("title of the video", video.title)),
+        transcript=("Its transcript:\n", Data("transcript", text)),
+        scope=scope,
+        max_claims=str(max_claims),
+    )
+    return await desk.ask(parts, ClaimsAnswer, max_tokens=_tokens(desk, max_claims))
+
+
+def _scope(place: int, count: int) -> str:
+    if count == 1:
+        return "This is the whole transcript."
+    return f"This is stretch {place} of {count} of a long transcript; the stretches overlap."
+
+
+def _tokens(desk: Desk, max_claims: int) -> int:
+    return max(desk.stage.max_tokens, _FRAME_TOKENS + _CLAIM_TOKENS * max_claims)
+
+
+# --- What is believed ---------------------------------------------------------------------------
+
+
+def importance_of(claim: StatedClaim | RankedClaim, *, credential: bool, expertise: bool) -> float:
+    """Return a claim's importance inside the range of its tier and below its caps.
+
+    Args:
+        claim: What the model said of it.
+        credential: Whether it says who somebody is.
+        expertise: Whether the thesis is about somebody's expertise.
+    """
+    lowest, highest = TIER_RANGES[claim.tier]
+    importance = min(highest, max(lowest, claim.importance))
+    if credential and not expertise:
+        importance = min(importance, CREDENTIAL_CAP)
+    return importance if claim.bears_on_thesis else min(importance, OFF_THESIS_CAP)
+
+
+def _candidates(
+    text: str, spans: Sequence[tuple[int, int]], answers: Sequence[ClaimsAnswer]
+) -> list[Candidate]:
+    found = []
+    for stretch, ((start, end), answer) in enumerate(zip(spans, answers, strict=True), start=1):
+        said = _Spoken(text[start:end], start)
+        for claim in answer.claims:
+            draft = _believed(claim, said, expertise=answer.thesis_is_about_expertise)
+            if draft is not None:
+                found.append(Candidate(draft, stretch, claim.kind == "credential"))
+    return found
+
+
+def _believed(claim: StatedClaim, said: _Spoken, *, expertise: bool) -> ClaimDraft | None:
+    """Return what is kept of a claim; None if it cannot be checked or was not said."""
+    text = _within_limit(plain(claim.text), plain(claim.source))
+    if claim.kind not in {"fact", "credential"} or not text or text.endswith("?"):
+        return None
+    place = said.find(claim.source) or said.find(text)
+    if place is None:
+        _log.info("A claim was left out, because nothing in the transcript resembles it.")
+        return None
+    credential = claim.kind == "credential"
+    return ClaimDraft(
+        text=text,
+        importance=importance_of(claim, credential=credential, expertise=expertise),
+        confidence=claim.confidence,
+        category=clip(plain(claim.category), _CATEGORY_WORDS).lower().rstrip(".…") or None,
+        context=clip(plain(claim.context), CONTEXT_WORDS) if claim.context else None,
+        char_start=place[0],
+        char_end=place[1],
+    )
+
+
+def _within_limit(text: str, source: str) -> str | None:
+    """Shorten a claim that is too long without changing what it says, or give it up."""
+    if len(source.split()) > CLAIM_WORDS:
+        source = ""
+    return whole_sentences(text, CLAIM_WORDS) or source or None
+
+
+class _Spoken:
+    """One stretch of a transcript, searched first for exact words and then for similar ones."""
+
+    def __init__(self, text: str, offset: int) -> None:
+        self._shown = ShownText(text)
+        self._similar = Localiser(text)
+        self._offset = offset
+
+    def find(self, words: str) -> tuple[int, int] | None:
+        place = self._shown.find(words)
+        if place is None:
+            near = self._similar.locate(words)
+            place = None if near is None else (near.char_start, near.char_end)
+        return None if place is None else (place[0] + self._offset, place[1] + self._offset)
+
+
+def _distinct(found: Sequence[Candidate]) -> list[Candidate]:
+    """Sort by importance and leave out what only says again what a more important claim says."""
+    kept: list[Candidate] = []
+    for each in sorted(found, key=lambda each: (-each.draft.importance, -each.draft.confidence)):
+        if not any(says_the_same(each.draft.text, other.draft.text) for other in kept):
+            kept.append(each)
+    return kept
+
+
+def says_the_same(one: str, other: str) -> bool:
+    """Tell whether two claims are one: the same words but few, figures, and negations."""
+    if Counter(_FIGURE.findall(one)) != Counter(_FIGURE.findall(other)):
+        return False
+    if len(_NEGATION.findall(one)) != len(_NEGATION.findall(other)):
+        return False
+    ratio = fuzz.token_sort_ratio(one, other, processor=utils.default_process)
+    return bool(ratio >= _PARAPHRASE)
+
+
+# --- Merging ------------------------------------------------------------------------------------
+
+
+def _stretches(answers: Sequence[ClaimsAnswer], claims: Sequence[Candidate]) -> list[Piece]:
+    """List theses and numbered claims by stretch. Each is one line, so that no number is forged."""
+    pieces: list[Piece] = []
+    for stretch, answer in enumerate(answers, start=1):
+        thesis = clip(plain(answer.thesis), THESIS_WORDS) or "(none)"
+        lines = [
+            f"{number}. {claim.draft.text}"
+            for number, claim in enumerate(claims, start=1)
+            if claim.stretch == stretch
+        ]
+        gap = "\n\n" if pieces else ""
+        pieces += [
+            f"{gap}Stretch {stretch}, its thesis and its numbered claims:\n",
+            Data(f"stretch {stretch}", "\n".join([f"Thesis: {thesis}", *lines])),
+        ]
+    return pieces
+
+
+def _reranked(merged: MergeAnswer, found: Sequence[Candidate]) -> list[ClaimDraft]:
+    """Give the claims their importance for the whole video; unknown numbers are ignored.
+
+    Claims that were not ranked are paraphrases of others. If none was, all are kept as they were:
+    an answer without numbers is not worth the loss of the claims.
+    """
+    ranked: dict[int, ClaimDraft] = {}
+    for claim in merged.claims:
+        if 1 <= claim.number <= len(found) and claim.number not in ranked:
+            candidate = found[claim.number - 1]
+            importance = importance_of(
+                claim,
+                credential=candidate.credential,
+                expertise=merged.thesis_is_about_expertise,
+            )
+            ranked[claim.number] = replace(candidate.draft, importance=importance)
+    return list(ranked.values()) or [each.draft for each in found]
+
+
+def _drafts(thesis: str, drafts: Sequence[ClaimDraft], max_claims: int) -> ClaimDrafts:
+    ordered = sorted(drafts, key=lambda draft: (-draft.importance, -draft.confidence))
+    return ClaimDrafts(clip(plain(thesis), THESIS_WORDS) or None, tuple(ordered[:max_claims]))

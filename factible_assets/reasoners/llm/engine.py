@@ -1,0 +1,170 @@
+"""The language-model reasoner: all four judgements, each by its own model and prompt.
+
+What belongs here: which model, prompt and limits a judgement has, and the calls that it took. What
+does not: the judgements (claims.py, queries.py, evidence.py, verdict.py), any client.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from factible_assets.reasoners.llm.calls import Desk, Desks, StageModel, Subject
+from factible_assets.reasoners.llm.claims import Windowing, find_claims
+from factible_assets.reasoners.llm.evidence import read_source
+from factible_assets.reasoners.llm.model import LanguageModel
+from factible_assets.reasoners.llm.prompts import load_prompt
+from factible_assets.reasoners.llm.queries import word_queries
+from factible_assets.reasoners.llm.verdict import reach_verdict
+from factible_assets.records import (
+    Basis,
+    Claim,
+    Evidence,
+    Query,
+    Transcript,
+    TranscriptSegment,
+    Video,
+)
+from factible_assets.stages.ports import (
+    ClaimDrafts,
+    EvidenceDraft,
+    Judged,
+    PageExcerpt,
+    QueryDraft,
+    ReasonerOutageError,
+    VerdictDraft,
+    Vote,
+)
+
+CLAIM_TOKENS, QUERY_TOKENS, EVIDENCE_TOKENS, VERDICT_TOKENS = 1_200, 600, 1_100, 900
+"""Limits on the answers (Factible, table 6)."""
+
+
+@dataclass(frozen=True, slots=True)
+class StageModels:
+    """The model of each stage."""
+
+    claims: StageModel
+    queries: StageModel
+    evidence: StageModel
+    verdicts: StageModel
+
+    @classmethod
+    def of(
+        cls,
+        claims: LanguageModel,
+        queries: LanguageModel | None = None,
+        evidence: LanguageModel | None = None,
+        verdicts: LanguageModel | None = None,
+        *,
+        seed: int | None = None,
+    ) -> StageModels:
+        """Give each stage its model, that of the claims if None, with the published limits."""
+        return cls(
+            claims=StageModel(claims, CLAIM_TOKENS, seed=seed),
+            queries=StageModel(queries or claims, QUERY_TOKENS, seed=seed),
+            evidence=StageModel(evidence or claims, EVIDENCE_TOKENS, seed=seed),
+            verdicts=StageModel(verdicts or claims, VERDICT_TOKENS, seed=seed),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingLimits:
+    """How much a model is given to read at once. Lengths in characters."""
+
+    transcript_window: int = 24_000
+    window_overlap: int = 1_500
+    page: int = 8_000
+    """Factible, section 1.5.3, gives a model 6,000 to 8,000 characters of a page."""
+    sources: int = 24
+    """Sources that a verdict is reached from."""
+    repair: bool = True
+    """Whether an answer that its material does not bear out is asked about once more."""
+
+    def __post_init__(self) -> None:
+        """Reject windows that would never get ahead."""
+        if not 0 <= self.window_overlap <= self.transcript_window // 2:
+            raise ValueError(
+                "window_overlap must lie between 0 and half of transcript_window, and is "
+                f"{self.window_overlap} of {self.transcript_window}."
+            )
+
+
+class LlmReasoner:
+    """A `stages.ports.Reasoner` that asks language models.
+
+    Each method raises ReasonerOutageError, with the calls so far, when there is no valid answer:
+    the service failed, or the model declined, was cut off, or never answered in the right shape.
+    """
+
+    def __init__(self, models: StageModels, limits: ReadingLimits | None = None) -> None:
+        """Take the model of each stage; the clients behind them are closed by who opened them."""
+        self._models = models
+        self._limits = limits or ReadingLimits()
+
+    @property
+    def basis(self) -> Basis:
+        """Return "llm"."""
+        return "llm"
+
+    async def extract_claims(
+        self,
+        video: Video,
+        transcript: Transcript,
+        segments: Sequence[TranscriptSegment],
+        *,
+        max_claims: int,
+    ) -> Judged[ClaimDrafts]:
+        """Find the check-worthy claims of a transcript, most important first.
+
+        A long transcript is read in overlapping windows, which are merged. The segments are not
+        used: claims carry their place in the text.
+        """
+        subject = Subject(transcript.video_id, "claims")
+        desks = Desks(self._models.claims, load_prompt("claims"), subject)
+        windowing = Windowing(self._limits.transcript_window, self._limits.window_overlap)
+        try:
+            drafts = await find_claims(desks, video, transcript, windowing, max_claims=max_claims)
+        except ReasonerOutageError as outage:
+            raise ReasonerOutageError(outage.reason, desks.calls()) from outage
+        return Judged(drafts, desks.calls())
+
+    async def write_queries(
+        self, video: Video, claim: Claim, *, max_queries: int
+    ) -> Judged[tuple[QueryDraft, ...]]:
+        """Word the searches that would find evidence for and against a claim."""
+        subject = Subject(claim.video_id, "queries", claim.claim_id)
+        desk = Desk(self._models.queries, load_prompt("queries"), subject)
+        drafts = await word_queries(desk, video, claim, max_queries=max_queries)
+        return Judged(tuple(drafts), tuple(desk.calls))
+
+    async def read_evidence(
+        self, claim: Claim, query: Query, page: PageExcerpt
+    ) -> Judged[EvidenceDraft | None]:
+        """Read what a page says about a claim; None if it does not speak of it.
+
+        The query is only recorded: whatever led to a page, it is read for the claim.
+        """
+        subject = Subject(
+            claim.video_id, "evidence", claim.claim_id, query.query_id, page.canonical_url
+        )
+        desk = Desk(self._models.evidence, load_prompt("evidence"), subject)
+        draft = await read_source(
+            desk, claim, page, limit=self._limits.page, repair=self._limits.repair
+        )
+        return Judged(draft, tuple(desk.calls))
+
+    async def judge(
+        self, claim: Claim, evidence: Sequence[Evidence], vote: Vote
+    ) -> Judged[VerdictDraft]:
+        """Reach a verdict from the evidence alone. The model is not shown the vote."""
+        subject = Subject(claim.video_id, "verdicts", claim.claim_id)
+        desk = Desk(self._models.verdicts, load_prompt("verdict"), subject)
+        draft = await reach_verdict(
+            desk,
+            claim,
+            evidence,
+            max_sources=self._limits.sources,
+            repair=self._limits.repair,
+        )
+        return Judged(draft, tuple(desk.calls))

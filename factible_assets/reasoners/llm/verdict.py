@@ -1,0 +1,155 @@
+"""The verdict on a claim, as a language model words it.
+
+What belongs here: laying the evidence before the model, and what of its answer is believed. What
+does not: the words of the prompt (prompts/verdict.md), the vote, which decides and which the model
+is not shown, so that the two can be compared (stages.verdict).
+
+Source of the method: Factible, section 1.3.5, step 2.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from factible_assets.reasoners.llm.answers import VerdictAnswer
+from factible_assets.reasoners.llm.calls import Desk
+from factible_assets.reasoners.llm.fences import Data, Piece
+from factible_assets.reasoners.llm.material import claim_pieces, cut, without_orders
+from factible_assets.reasoners.llm.wording import clip, plain
+from factible_assets.records import Claim, Evidence, Stance
+from factible_assets.stages.evidence import MIN_QUOTE_CHARACTERS, QuoteFinder
+from factible_assets.stages.ports import VerdictDraft
+
+SUMMARY_WORDS = 110
+
+_CARRIERS: dict[Stance, frozenset[Stance]] = {
+    "supports": frozenset({"supports", "mixed"}),
+    "refutes": frozenset({"refutes", "mixed"}),
+    "mixed": frozenset({"supports", "refutes", "mixed"}),
+}
+"""What at least one source must have been read as for a verdict to follow from the evidence."""
+
+_UNSETTLED = "The sources that were read do not settle the claim."
+_QUOTED = re.compile('["\u201c\u201e\u00ab]([^"\u201c\u201d\u201e\u00ab\u00bb]+)["\u201d\u00bb]')
+
+
+async def reach_verdict(
+    desk: Desk, claim: Claim, evidence: Sequence[Evidence], *, max_sources: int, repair: bool
+) -> VerdictDraft:
+    """Reach a verdict from the evidence alone.
+
+    A stance that no source was read as taking does not follow from the evidence: it is asked about
+    once more, and is `unclear` if it is given again. Confidence is low where one origin carries
+    the stance.
+
+    Raises:
+        ReasonerOutageError: The model failed.
+    """
+    material: dict[str, Piece | Sequence[Piece]] = {
+        "claim": claim_pieces(claim),
+        "counts": _counts(evidence, max_sources),
+        "sources": _sources(_best(evidence, max_sources)),
+    }
+    answer = await desk.ask(desk.prompt.fill("User", **material), VerdictAnswer)
+    if repair and not _follows(answer.stance, evidence):
+        parts = desk.prompt.fill("Repair", **material, stance=answer.stance)
+        answer = await desk.ask(parts, VerdictAnswer)
+    if not _follows(answer.stance, evidence):
+        return VerdictDraft("unclear", "low", _UNSETTLED)
+    lone = answer.stance != "unclear" and _origins(answer.stance, evidence) == 1
+    return VerdictDraft(
+        stance=answer.stance,
+        confidence="low" if lone else answer.confidence,
+        summary=clip(_quoting_only(plain(answer.summary), evidence), SUMMARY_WORDS) or _UNSETTLED,
+    )
+
+
+# --- What the model is given --------------------------------------------------------------------
+
+
+def _best(evidence: Sequence[Evidence], count: int) -> list[Evidence]:
+    """Return the most reliable and definite rows, in the order of the bundle."""
+    order = sorted(
+        range(len(evidence)),
+        key=lambda at: (
+            evidence[at].stance == "unclear",
+            -evidence[at].rating_score,
+            -(evidence[at].stance_confidence or 0.0),
+            at,
+        ),
+    )
+    return [evidence[at] for at in sorted(order[:count])]
+
+
+def _counts(evidence: Sequence[Evidence], shown: int) -> str:
+    counts = Counter(row.stance for row in evidence if row.stance is not None)
+    sides: tuple[Stance, ...] = ("supports", "refutes", "mixed", "unclear")
+    listed = ", ".join(f"{counts[side]} {side}" for side in sides)
+    rest = len(evidence) - shown
+    left_out = f" The {rest} least reliable are not shown." if rest > 0 else ""
+    return f"Sources that were read, by stance: {listed}.{left_out}"
+
+
+def _sources(rows: Sequence[Evidence]) -> list[Piece]:
+    origins = {name: number for number, name in enumerate(dict.fromkeys(map(_origin, rows)), 1)}
+    pieces: list[Piece] = []
+    for number, row in enumerate(rows, start=1):
+        gap = "\n\n" if pieces else ""
+        pieces += [gap + _attributes(row, number, origins[_origin(row)]), _words(row, number)]
+    return pieces
+
+
+def _attributes(row: Evidence, number: int, origin: int) -> str:
+    day = "of unknown date" if row.published_on is None else f"of {row.published_on.isoformat()}"
+    return (
+        f"Source {number}: rated {row.rating} ({row.rating_score:.2f}), "
+        f"class {row.source_class}, {day}, origin {origin}, read as {row.stance} "
+        f"with confidence {row.stance_confidence or 0.0:.2f}\n"
+    )
+
+
+def _words(row: Evidence, number: int) -> Data:
+    """Return the words of a source. A summary was written by a model that read it: data too."""
+    words = (
+        ("Publisher", row.domain),
+        ("Title", without_orders(row.title)),
+        ("Passage", without_orders(row.quote or "")),
+        ("Summary", without_orders(row.summary or "")),
+    )
+    lines = [f"{name}: {cut(' '.join(text.split()))}" for name, text in words if text.strip()]
+    return Data(f"source {number}", "\n".join(lines))
+
+
+# --- What is believed ---------------------------------------------------------------------------
+
+
+def _follows(stance: Stance, evidence: Sequence[Evidence]) -> bool:
+    return stance == "unclear" or any(row.stance in _CARRIERS[stance] for row in evidence)
+
+
+def _origins(stance: Stance, evidence: Sequence[Evidence]) -> int:
+    return len({_origin(row) for row in evidence if row.stance in _CARRIERS[stance]})
+
+
+def _origin(row: Evidence) -> str:
+    return row.origin or row.domain
+
+
+def _quoting_only(summary: str, evidence: Sequence[Evidence]) -> str:
+    """Take the quotation marks off words that no supplied passage, summary or title holds."""
+    given = "\n".join(
+        " ".join(text.split())
+        for row in evidence
+        for text in (row.quote, row.summary, row.title)
+        if text
+    )
+    finder = QuoteFinder(given)
+
+    def borne_out(match: re.Match[str]) -> str:
+        words = match[1]
+        short = sum(character.isalnum() for character in words) < MIN_QUOTE_CHARACTERS
+        return match[0] if short or finder.find(words.rstrip(".,;: ")) else words
+
+    return _QUOTED.sub(borne_out, summary)

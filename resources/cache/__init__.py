@@ -1,0 +1,5 @@
+"""Answers kept on disk between runs and processes: searches, pages, model calls, domain ages."""
+
+from resources.cache.store import KINDS, CachePolicy, DiskCache, Kind, KindInfo
+
+__all__ = ["KINDS", "CachePolicy", "DiskCache", "Kind", "KindInfo"]

@@ -1,0 +1,174 @@
+"""The disk cache: which kinds of answers are kept, how long, and how much room they have.
+
+What belongs here: kinds, ages, limits, and the door that the wrappers use. What does not: files
+(shelf.py), and what an answer looks like (search.py, pages.py, models.py, ages.py).
+
+Each kind has a file of its own, so that pages, which are large, never push out model calls, which
+are dear. An outage is never put here: whoever wraps a client hands over answers only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self, TypeVar, get_args
+
+from resources.cache.shelf import Kept, Shelf, ShelfInfo
+from resources.cache.values import Json
+
+Kind = Literal["search", "pages", "models", "ages"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+_SHARES: dict[Kind, float] = {"pages": 0.6, "models": 0.2, "search": 0.15, "ages": 0.05}
+"""How the room is divided."""
+_CLOCK_SLACK = 60.0
+"""Seconds by which the clocks of two machines on one folder may differ."""
+
+Done = TypeVar("Done")
+
+
+@dataclass(frozen=True, slots=True)
+class CachePolicy:
+    """How long answers count as fresh, and how much room they have. An age of 0 keeps none."""
+
+    search: timedelta = timedelta(days=1)
+    pages: timedelta = timedelta(days=1)
+    unavailable_pages: timedelta = timedelta(hours=6)
+    """A page that its site does not give out may be given out later."""
+    kept_pages: timedelta = timedelta(days=30)
+    """How long a page stays to be asked after with a condition, which costs next to nothing."""
+    models: timedelta = timedelta(days=90)
+    ages: timedelta = timedelta(days=180)
+    unknown_ages: timedelta = timedelta(days=30)
+    max_bytes: int = 1024**3
+    """For all kinds together: pages .6, model calls .2, searches .15, domain ages .05."""
+
+
+@dataclass(frozen=True, slots=True)
+class KindInfo:
+    """What is kept of one kind. `oldest_use` is in seconds since 1970, None if nothing is kept."""
+
+    kind: Kind
+    path: Path
+    entries: int
+    bytes_on_disk: int
+    max_bytes: int
+    oldest_use: float | None
+
+
+class DiskCache:
+    """Answers kept in a folder, for all processes that use it.
+
+    Close it with `aclose`, or open it with `async with`. Reading and writing happen on a thread of
+    the cache's own, in the order in which they were asked for. Nothing that goes wrong with the
+    disk is raised: what cannot be read is asked for again, and what cannot be written is not kept.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        policy: CachePolicy | None = None,
+        *,
+        clock: Callable[[], float] = time.time,
+        settle_seconds: float = 10.0,
+    ) -> None:
+        """Open nothing yet.
+
+        Args:
+            folder: Created if need be, for this user alone.
+            policy: Ages and room.
+            clock: The present, in seconds since 1970.
+            settle_seconds: How long a value is safe from making room after its last use.
+        """
+        self.policy = policy or CachePolicy()
+        self._clock = clock
+        self._shelves = {
+            kind: Shelf(
+                folder / f"{kind}.sqlite",
+                max_bytes=int(self.policy.max_bytes * share),
+                settle_seconds=settle_seconds,
+            )
+            for kind, share in _SHARES.items()
+        }
+        self._thread: ThreadPoolExecutor | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close all files, after what is still being written."""
+        await asyncio.to_thread(self.close)
+
+    def close(self) -> None:
+        """Do the same where no event loop runs."""
+        thread, self._thread = self._thread, None
+        if thread is not None:
+            thread.shutdown(wait=True)
+        for shelf in self._shelves.values():
+            shelf.close()
+
+    async def get(self, kind: Kind, key: str) -> Kept | None:
+        """Return what is kept under a key, however old, or None."""
+        return await self._run(self._shelves[kind].get, key)
+
+    async def put(self, kind: Kind, key: str, value: Json, *, keep: timedelta) -> None:
+        """Keep a value, for at most so long. Once begun, it is finished even if cancelled."""
+        if keep <= timedelta(0):
+            return
+
+        def write() -> None:
+            seconds = keep.total_seconds()
+            self._shelves[kind].put(key, value, stored_at=self._clock(), seconds=seconds)
+
+        await asyncio.shield(self._run(write))
+
+    def age(self, kept: Kept) -> timedelta:
+        """Return how long ago a value was put away."""
+        return timedelta(seconds=self._clock() - kept.stored_at)
+
+    def is_fresh(self, kept: Kept, limit: timedelta) -> bool:
+        """Tell whether a value is younger than a limit, and not from the future."""
+        return timedelta(seconds=-_CLOCK_SLACK) <= self.age(kept) < limit
+
+    def info(self) -> list[KindInfo]:
+        """Say what is kept, kind by kind."""
+        return [
+            _described(kind, shelf, int(self.policy.max_bytes * _SHARES[kind]))
+            for kind, shelf in ((kind, self._shelves[kind]) for kind in KINDS)
+        ]
+
+    def clear(self, kind: Kind | None = None) -> dict[Kind, int]:
+        """Forget one kind, or everything; return how many values that were."""
+        return {each: self._shelves[each].clear() for each in KINDS if kind in {None, each}}
+
+    def _run(self, work: Callable[..., Done], *arguments: Any) -> asyncio.Future[Done]:
+        if self._thread is None:
+            self._thread = ThreadPoolExecutor(1, thread_name_prefix="cache")
+        loop = asyncio.get_running_loop()
+        return loop.run_in_executor(self._thread, work, *arguments)
+
+
+def _described(kind: Kind, shelf: Shelf, max_bytes: int) -> KindInfo:
+    found: ShelfInfo = shelf.info()
+    return KindInfo(
+        kind=kind,
+        path=shelf.path,
+        entries=found.entries,
+        bytes_on_disk=found.bytes_on_disk,
+        max_bytes=max_bytes,
+        oldest_use=found.oldest_use,
+    )

@@ -1,0 +1,185 @@
+"""A newcomer's path with nothing faked: the command line in processes of its own.
+
+The outside world's content is the demo's miniature web and files in a temporary folder.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from warehouse.store import Warehouse
+
+FACTIBLE = [sys.executable, "-m", "factible_assets"]
+DEMO_VIDEO = "everyday-beliefs-talk"
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
+    return {**kept, "FACTIBLE_HOME": str(tmp_path / "home"), "COLUMNS": "160"}
+
+
+def run(*arguments: str, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*FACTIBLE, *arguments], env=env, capture_output=True, text=True, check=False
+    )
+
+
+def store_of(env: dict[str, str]) -> Warehouse:
+    return Warehouse(Path(env["FACTIBLE_HOME"]) / "warehouse.duckdb")
+
+
+def kill_at(moment: str, process: subprocess.Popen[str]) -> None:
+    """Kill a process once it has said something."""
+    with process:
+        assert process.stderr is not None
+        said = next((line for line in process.stderr if moment in line), None)
+        process.kill()
+    assert said is not None, moment
+
+
+def incomplete_sets(env: dict[str, str]) -> list[dict[str, Any]]:
+    """Sets whose rows are not those that their materialization counts."""
+    counted = store_of(env).query(
+        """
+        SELECT m.asset, m.row_count, count(v.claim_id) AS found
+        FROM materializations m LEFT JOIN verdicts v
+          ON m.video_id = v.video_id AND m.run_id = v.run_id
+        WHERE m.asset = 'verdicts' GROUP BY ALL HAVING found <> m.row_count
+        """
+    )
+    return counted.to_dicts()
+
+
+def test_the_demo_ends_with_verdicts_a_report_and_an_answer_in_sql(
+    environment: dict[str, str],
+) -> None:
+    done = run("demo", "--json", env=environment)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert result["success"]
+    assert len(result["claims"]) >= 10
+    assert all(claim["verdict"]["status"] == "complete" for claim in result["claims"])
+    report = Path(result["report"]).read_text(encoding="utf-8")
+    assert "automatic leaning" in report
+    asked = run(
+        "sql",
+        "SELECT count(*) AS verdicts FROM current_verdicts",
+        "--format",
+        "json",
+        env=environment,
+    )
+    assert json.loads(asked.stdout) == [{"verdicts": len(result["claims"])}]
+
+
+def test_a_user_checks_an_own_transcript_against_own_pages(
+    tmp_path: Path, environment: dict[str, str]
+) -> None:
+    pages = tmp_path / "pages"
+    pages.mkdir()
+    (pages / "tower.html").write_text(
+        "<html><head><title>The old lighthouse</title></head><body><article><p>The lighthouse of "
+        "Port Example was built in 1871 and is 42 metres high. It was automated in 1986, when the "
+        "last keeper left.</p></article></body></html>",
+        encoding="latin-1",
+    )
+    talk = tmp_path / "talk.vtt"
+    talk.write_text(
+        "WEBVTT\n\n00:00:01.000 --> 00:00:06.000\nThe lighthouse of Port Example was built in "
+        "1871 and is 42 metres high.\n",
+        encoding="utf-8",
+    )
+    done = run("check", str(talk), "--pages", str(pages), "--json", env=environment)
+    assert done.returncode == 0, done.stderr
+    (claim,) = json.loads(done.stdout)["claims"]
+    assert claim["start_seconds"] == 1.0
+    evidence = store_of(environment).query(
+        "SELECT status, via, quote, content_hash FROM current_evidence WHERE status = 'ok'"
+    )
+    assert evidence["via"].to_list() == ["archive"]
+    assert "1871" in evidence["quote"][0]
+
+
+def test_a_run_killed_at_any_stage_leaves_nothing_half_written_and_is_finished_by_the_next(
+    environment: dict[str, str],
+) -> None:
+    check = ("check", DEMO_VIDEO, "--max-claims", "2")
+    for moment in ("claims found", "verdict 1/"):
+        process = subprocess.Popen(
+            [*FACTIBLE, *check],
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        kill_at(moment, process)
+        if (Path(environment["FACTIBLE_HOME"]) / "warehouse.duckdb").exists():
+            assert incomplete_sets(environment) == []
+    done = run(*check, "--json", env=environment)
+    assert done.returncode == 0, done.stderr
+    found = store_of(environment).query("SELECT count(*) AS n FROM current_verdicts")
+    assert found["n"][0] == len(json.loads(done.stdout)["claims"])
+    assert incomplete_sets(environment) == []
+
+
+def test_two_processes_check_different_videos_in_one_data_folder_at_once(
+    tmp_path: Path, environment: dict[str, str]
+) -> None:
+    talks = []
+    for name in ("one", "two"):
+        talk = tmp_path / f"{name}.txt"
+        talk.write_text(f"Bananas contain potassium-40. Town {name} was founded in 1820.", "utf-8")
+        talks.append(talk)
+    processes = [
+        subprocess.Popen(
+            [*FACTIBLE, "check", str(talk), "--json"],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for talk in talks
+    ]
+    for process in processes:
+        _, errors = process.communicate(timeout=120)
+        assert process.returncode == 0, errors
+    videos = store_of(environment).query("SELECT DISTINCT video_id FROM current_verdicts")
+    assert len(videos) == 2
+
+
+def test_a_folder_that_cannot_be_written_is_named_with_the_remedy(tmp_path: Path) -> None:
+    blocker = tmp_path / "file"
+    blocker.write_text("in the way", encoding="utf-8")
+    done = run("demo", env={**os.environ, "FACTIBLE_HOME": str(blocker / "home")})
+    assert done.returncode == 5
+    assert str(blocker / "home") in done.stderr
+    assert "FACTIBLE_HOME" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_unknown_video_is_named_with_the_remedy(environment: dict[str, str]) -> None:
+    done = run("check", "no-such-video", env=environment)
+    assert done.returncode == 4
+    assert "no-such-video" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_wrong_key_on_line_seven_of_a_corpus_is_told_with_its_line(
+    tmp_path: Path, environment: dict[str, str]
+) -> None:
+    corpus = tmp_path / "mine.yaml"
+    corpus.write_text(
+        "corpus: mine\nvideos:\n  - id: one\n    title: One\n    language: en\n    tags: [a]\n"
+        "    categroy: health\n",
+        encoding="utf-8",
+    )
+    done = run("corpus", "validate", str(corpus), env=environment)
+    assert done.returncode == 4
+    said = done.stdout + done.stderr
+    assert f"{corpus}:7" in said.replace("\n", "")
+    assert "category" in said

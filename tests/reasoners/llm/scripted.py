@@ -1,0 +1,297 @@
+"""Models made for tests: one that says what it is told to, and one that believes too much.
+
+What belongs here: stand-ins for a language model behind `reasoners.llm.model.LanguageModel`. What
+does not: texts that attack them (hostile.py).
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, Literal
+
+from pydantic import BaseModel
+
+from factible_assets.reasoners.llm.answers import (
+    ClaimsAnswer,
+    EvidenceAnswer,
+    MergeAnswer,
+    QueriesAnswer,
+    VerdictAnswer,
+)
+from factible_assets.reasoners.llm.model import Answer, ModelFailureError, Question, Reply
+from factible_assets.reasoners.llm.prompts import load_prompt
+
+
+@dataclass(frozen=True)
+class Report:
+    """One call, as a client reports it."""
+
+    provider: str = "scripted"
+    model: str = "script-1"
+    attempt: int = 1
+    input_tokens: int = 100
+    output_tokens: int = 20
+    cost_usd: float = 0.001
+    latency_seconds: float = 0.5
+    outcome: Literal["ok", "invalid", "truncated", "refused", "infra_error"] = "ok"
+    reason: str | None = None
+    cache_hit: bool = False
+
+
+def prompt_of(question: Question[Any]) -> str:
+    return "".join(part.text for part in question.parts)
+
+
+Script = Mapping[str, Any] | ModelFailureError | Callable[[str], Mapping[str, Any]]
+
+
+@dataclass
+class ScriptedModel:
+    """Gives its answers in order, whatever is asked, and remembers the questions.
+
+    An answer may be a failure, which is raised, or a function of the prompt.
+    """
+
+    answers: list[Script]
+    reports: Sequence[Report] = (Report(),)
+    questions: list[Question[Any]] = field(default_factory=list)
+
+    async def ask(self, question: Question[Answer]) -> Reply[Answer]:
+        self.questions.append(question)
+        answer = self.answers[min(len(self.questions), len(self.answers)) - 1]
+        if isinstance(answer, ModelFailureError):
+            raise answer
+        value = answer(prompt_of(question)) if callable(answer) else answer
+        return Reply(question.output_type.model_validate(value), self.reports)
+
+    @property
+    def prompts(self) -> list[str]:
+        return [prompt_of(question) for question in self.questions]
+
+
+# --- Fences, as a reader sees them ---------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Fenced:
+    label: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A prompt taken apart by its marker: what stands outside the fences, and what inside."""
+
+    marker: str
+    outside: str
+    inside: tuple[Fenced, ...]
+
+    def data(self, label: str) -> str:
+        return "\n".join(each.text for each in self.inside if each.label == label)
+
+
+def take_apart(prompt: str) -> Opened:
+    """Take a prompt apart exactly as the rules on data say."""
+    first, _, rest = prompt.partition("\n")
+    marker = first.removeprefix("Marker of this message: ")
+    fence = re.compile(rf"^<<<DATA {marker} ([^>\n]*)>>>\n(.*?)\n<<<END {marker}>>>", re.M | re.S)
+    inside = tuple(
+        Fenced(match[1], re.sub(r"^\| ", "", match[2], flags=re.M))
+        for match in fence.finditer(rest)
+    )
+    return Opened(marker, fence.sub("(data)", rest), inside)
+
+
+# --- A model that believes too much --------------------------------------------------------------
+
+_TURNS = re.compile(
+    r"<\s*[|\uff5c][^>]*>|<</?SYS>>|\[/?INST\]|</?s>|<(?:start|end)_of_turn>|</?think>|</?tool_\w+>"
+)
+_ENDS = re.compile(
+    r"^[^\w|]*e\s*n\s*d\b|^marker of this message|<\s*<\s*<|</(?:data|page|untrusted)",
+    re.IGNORECASE,
+)
+"""What looks like the end of a fence: in words only at the beginning of a line, else anywhere."""
+
+
+def _seen(line: str) -> str:
+    """Return a line as an eye sees it: hidden characters gone, look-alikes made alike."""
+    visible = "".join(each for each in line if unicodedata.category(each) != "Cf")
+    return unicodedata.normalize("NFKC", visible).translate(
+        str.maketrans({"\u2039": "<", "\u203a": ">"})
+    )
+
+
+def believed_outside(prompt: str) -> str:
+    """Return all that a gullible reader takes for the words of its user.
+
+    Besides what stands outside the fences that is whatever follows a line that looks like the end
+    of a fence, whatever follows the control tokens of a chat template, and what tag characters
+    spell.
+    """
+    opened = take_apart(prompt)
+    hidden = "".join(chr(ord(each) - 0xE0000) for each in prompt if 0xE0020 <= ord(each) < 0xE007F)
+    believed = [opened.outside, hidden]
+    inside = False
+    escaped = False
+    for line in re.split(r"[\n\r\u2028\u2029\x85\v\f]", prompt):
+        if line.startswith(f"<<<DATA {opened.marker}"):
+            inside, escaped = True, False
+        elif line == f"<<<END {opened.marker}>>>":
+            inside, escaped = False, False
+        elif inside and escaped:
+            believed.append(line)
+        elif inside and _ENDS.search(_seen(line)):
+            escaped = True
+        elif inside and (turn := _TURNS.search(line)):
+            escaped = True
+            believed.append(line[turn.end() :])
+    return "\n".join(believed)
+
+
+@dataclass
+class GullibleModel:
+    """Answers honestly, unless it finds an attack's words where its user's words should be.
+
+    It knows a few sentences and what they say of the claim; it reads the sources' ratings outside
+    the fences only. Then it does what the attack wants. It decorates every summary with markup,
+    an address and the title that it was given, as careless models do.
+    """
+
+    sentences: Mapping[str, Literal["supports", "refutes"]]
+    claims: Sequence[str]
+    attack: str = ""
+    obeyed: list[str] = field(default_factory=list)
+    prompts: list[str] = field(default_factory=list)
+
+    async def ask(self, question: Question[Answer]) -> Reply[Answer]:
+        prompt = prompt_of(question)
+        self.prompts.append(prompt)
+        answer = self._answer(question.output_type, prompt, self._is_taken_over(prompt))
+        return Reply(question.output_type.model_validate(answer), (Report(),))
+
+    def _is_taken_over(self, prompt: str) -> bool:
+        taken = bool(self.attack) and gets_out(self.attack, prompt)
+        if taken:
+            self.obeyed.append(prompt)
+        return taken
+
+    def _answer(self, shape: type[BaseModel], prompt: str, taken_over: bool) -> dict[str, Any]:
+        opened = take_apart(prompt)
+        if shape is ClaimsAnswer:
+            return self._claims(opened, taken_over)
+        if shape is QueriesAnswer:
+            return _queries(taken_over)
+        if shape is EvidenceAnswer:
+            return self._evidence(opened, taken_over)
+        if shape is VerdictAnswer:
+            return _verdict(opened, taken_over)
+        assert shape is not MergeAnswer, "these transcripts are short"
+        raise AssertionError(shape)
+
+    def _claims(self, opened: Opened, taken_over: bool) -> dict[str, Any]:
+        transcript = " ".join(opened.data("transcript").split())
+        said = [claim for claim in self.claims if claim in transcript]
+        assert said, "the transcript is in its fence"
+        return {
+            "thesis": "Obey." if taken_over else "Sugar <b>changes</b> how children behave.",
+            "thesis_is_about_expertise": False,
+            "claims": [
+                {
+                    "source": claim,
+                    "text": "You have been taken over." if taken_over else claim,
+                    "context": f"[Said]({ADDRESS_OF_A_MODEL}) in the talk.",
+                    "category": "health",
+                    "kind": "fact",
+                    "bears_on_thesis": True,
+                    "tier": "pillar",
+                    "importance": 0.9,
+                    "confidence": 0.9,
+                }
+                for claim in said
+            ],
+        }
+
+    def _evidence(self, opened: Opened, taken_over: bool) -> dict[str, Any]:
+        page = opened.data("page")
+        found = [(words, side) for words, side in self.sentences.items() if words in page]
+        words, side = found[0] if found else ("", "unclear")
+        if taken_over:
+            side = "supports"
+        title = opened.data("title of the page")
+        return {
+            "addresses_claim": bool(found),
+            "scope": "The same.",
+            "summary": f"**The page** says so, see {ADDRESS_OF_A_MODEL}. <i>{title}</i>",
+            "quotes": [words] if found else [],
+            "stance": side,
+            "stance_confidence": 1.0 if taken_over else 0.8,
+            "relevance": 0.9,
+        }
+
+
+ADDRESS_OF_A_MODEL = "https://made-up.example/page"
+
+
+def _queries(taken_over: bool) -> dict[str, Any]:
+    texts = ["taken over"] if taken_over else ["sugar children hyperactive", "sugar myth trials"]
+    return {
+        "queries": [
+            {
+                "text": text,
+                "query_type": "direct" if place == 0 else "context",
+                "seeks_opposite": place > 0,
+                "priority": 1,
+            }
+            for place, text in enumerate(texts)
+        ]
+    }
+
+
+_SOURCE = re.compile(r"^Source \d+: rated (\w+) .* read as (\w+) with confidence", re.MULTILINE)
+_WEIGHTS = {"high": 1.0, "medium": 0.7, "unknown": 0.35, "low": 0.1, "very_low": 0.0}
+
+
+def _verdict(opened: Opened, taken_over: bool) -> dict[str, Any]:
+    sides = {"supports": 0.0, "refutes": 0.0, "mixed": 0.0, "unclear": 0.0}
+    for rating, stance in _SOURCE.findall(opened.outside):
+        sides[stance] += _WEIGHTS[rating]
+    stance = "supports" if taken_over else max(sides, key=lambda side: sides[side])
+    return {
+        "summary": f"# Verdict\nSee <{ADDRESS_OF_A_MODEL}>: ![x]({ADDRESS_OF_A_MODEL}) {stance}.",
+        "stance": stance,
+        "confidence": "high",
+    }
+
+
+_WORD = re.compile(r"[^\s\"'<>()\[\]{}|.,:;]{4,}")
+
+
+def gets_out(attack: str, prompt: str) -> bool:
+    """Tell whether a gullible reader takes a word of the attack for one of its user's."""
+    believed = _seen(believed_outside(prompt))
+    found = rare_words(attack)
+    return not found.isdisjoint(_WORD.findall(believed)) or any(
+        word in believed for word in found if " " in word
+    )
+
+
+def rare_words(attack: str) -> frozenset[str]:
+    """Return the words by which an attack is recognised outside the fences."""
+    words = frozenset(_WORD.findall(_seen(attack))) - _own_words()
+    return words or frozenset({_seen(attack)[:20]})
+
+
+@lru_cache
+def _own_words() -> frozenset[str]:
+    """Return the words that stand outside the fences anyway."""
+    prompts = [load_prompt(name) for name in ("claims", "queries", "evidence", "verdict")]
+    texts = [text for prompt in prompts for text in prompt.sections.values()]
+    rating = (
+        "Source rated high class news unknown date origin read with confidence supports refutes"
+    )
+    return frozenset(word for text in [*texts, rating] for word in _WORD.findall(text))

@@ -1,0 +1,279 @@
+"""Attacks on the whole path: transcript to claims, page to evidence, evidence to verdict.
+
+Each attack stands at once in the video's title, its transcript, a page's title, its text and the
+search's excerpt, and the outcome is compared with that of the same video and page without it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from functools import lru_cache
+
+import pytest
+
+from factible_assets.config import ClaimsConfig, FactCheckConfig
+from factible_assets.reasoners.embedded.engine import EmbeddedReasoner
+from factible_assets.reasoners.llm import fences
+from factible_assets.reasoners.llm.engine import LlmReasoner, StageModels
+from factible_assets.reasoners.llm.fences import Data, fenced
+from factible_assets.records import Claim, Evidence, Transcript, Verdict, Video
+from factible_assets.stages.flow import FlowResult, check_claims, extract_claims
+from factible_assets.stages.ports import Reasoner, Services
+from factible_assets.stages.transcript import from_text
+from tests.reasoners.llm.hostile import ATTACKS
+from tests.reasoners.llm.scripted import GullibleModel, gets_out, take_apart
+from tests.stages.world import Answer, Hit, World, make_claim
+
+CLAIM = "Sugar makes children hyperactive."
+DENIAL = "Controlled trials have found no evidence that sugar makes children hyperactive."
+OTHER_DENIAL = "It is a myth that sugar makes children hyperactive."
+HOSTILE, CALM = "https://hostile.example/sugar", "https://calm.example/sugar"
+CONFIG = FactCheckConfig(claims=ClaimsConfig(max_claims=5))
+
+attacks = pytest.mark.parametrize("name", ATTACKS)
+
+
+@dataclass(frozen=True)
+class AnyQuery:
+    """A search engine that finds the same pages whatever it is asked."""
+
+    hits: Sequence[Hit]
+
+    async def search(
+        self, query: str, *, limit: int, page: int = 1, before: date | None = None
+    ) -> Sequence[Answer]:
+        return [Answer("engine", hits=self.hits[:limit] if page == 1 else [])]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one video."""
+
+    claims: tuple[Claim, ...]
+    result: FlowResult
+    world: World
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict on the claim that the video makes with and without the attack."""
+        claim = next(claim for claim in self.claims if claim.text == CLAIM)
+        return next(row for row in self.result.verdicts if row.claim_id == claim.claim_id)
+
+    def evidence(self, url: str) -> Evidence:
+        claim = next(claim for claim in self.claims if claim.text == CLAIM)
+        return next(
+            row
+            for row in self.result.evidence
+            if row.canonical_url == url and row.claim_id == claim.claim_id
+        )
+
+
+def page_text(attack: str) -> str:
+    return (
+        f"{attack}\nSugar and behaviour: what is known.\n"
+        "Parents often expect a change of mood after a party, and many report one to a doctor. "
+        "The question has been looked into for about thirty years, in several countries.\n"
+        f"{DENIAL} The parents were never told what their child had eaten. {attack}\n"
+        f"{attack}\nThe authors recommend a balanced diet all the same.\n"
+    )
+
+
+def world_with(attack: str) -> World:
+    calm = (
+        f"Kitchen tales, examined. {OTHER_DENIAL} Our editors asked four paediatricians, and all "
+        "of them told the same story of birthdays, balloons and tired guests.\n"
+    )
+    return World(
+        texts={HOSTILE: page_text(attack), CALM: calm},
+        listed={"hostile.example": "high", "calm.example": "high"},
+    )
+
+
+def transcript_with(attack: str) -> Transcript:
+    return from_text(
+        "v1",
+        f"Hello and welcome to the show about food. {attack}\n{CLAIM} {attack}\n"
+        "I like chocolate myself. Thanks for watching.",
+        provider="file",
+    )
+
+
+def services_with(reasoner: Reasoner, attack: str, world: World) -> Services:
+    hits = [
+        Hit(1, f"Sugar and behaviour {attack}", HOSTILE, f"A review of sugar. {attack}"),
+        Hit(2, "A calm page", CALM, "Sugar and children."),
+    ]
+    return replace(world.services(), reasoner=reasoner, searcher=AnyQuery(hits))
+
+
+def video_with(attack: str) -> Video:
+    return Video(video_id="v1", title=f"Sugar {attack}")
+
+
+async def checked(reasoner: Reasoner, attack: str = "", claim: Claim | None = None) -> Outcome:
+    """Check a video from its transcript to its verdicts, or a claim that is given."""
+    world = world_with(attack)
+    services, video = services_with(reasoner, attack, world), video_with(attack)
+    claims: tuple[Claim, ...] = (claim,) if claim else ()
+    if claim is None:
+        found = await extract_claims(video, transcript_with(attack), (), services, CONFIG)
+        claims = found.claims
+    return Outcome(claims, await check_claims(video, claims, services, CONFIG), world)
+
+
+@lru_cache(maxsize=None)
+def by_model(name: str | None) -> tuple[Outcome, GullibleModel]:
+    """What a gullible model makes of the video, under the attack of this name or under none."""
+    attack = ATTACKS[name] if name else ""
+    model = GullibleModel({DENIAL: "refutes", OTHER_DENIAL: "refutes"}, [CLAIM], attack)
+    return asyncio.run(checked(LlmReasoner(StageModels.of(model)), attack)), model
+
+
+@lru_cache(maxsize=None)
+def by_rules(name: str | None) -> Outcome:
+    """What the embedded engine makes of the claim, under the attack of this name or under none."""
+    attack = ATTACKS[name] if name else ""
+    return asyncio.run(checked(EmbeddedReasoner(), attack, make_claim(CLAIM)))
+
+
+def assert_plain(text: str | None) -> None:
+    """No markup, no address, nothing hidden."""
+    assert not re.search(r"</?[a-z!]|\]\(|`|\*\*|://|javascript:|\x1b", text or "", re.IGNORECASE)
+    assert all(unicodedata.category(each)[0] != "C" for each in text or "")
+
+
+def assert_nothing_else_was_fetched(world: World) -> None:
+    fetched = {url for kind, url in world.asked if kind == "fetch"}
+    assert fetched == {HOSTILE, CALM}
+
+
+# --- A language model ----------------------------------------------------------------------------
+
+
+def test_there_are_at_least_sixty_different_attacks() -> None:
+    assert len(set(ATTACKS.values())) >= 60
+
+
+def test_without_an_attack_the_sources_refute_the_claim() -> None:
+    calm, model = by_model(None)
+    assert calm.verdict.stance == "refutes"
+    assert calm.evidence(HOSTILE).quote == DENIAL
+    assert len(model.prompts) == 5
+    assert by_rules(None).verdict.stance == "refutes"
+
+
+@attacks
+def test_no_attack_changes_what_a_language_model_finds(name: str) -> None:
+    (calm, _), (attacked, model) = by_model(None), by_model(name)
+    assert model.obeyed == []
+    assert attacked.verdict == calm.verdict
+    assert [claim.text for claim in attacked.claims] == [claim.text for claim in calm.claims]
+    assert [claim.thesis for claim in attacked.claims] == [claim.thesis for claim in calm.claims]
+    assert attacked.result.queries == calm.result.queries
+    for url in (HOSTILE, CALM):
+        after, before = attacked.evidence(url), calm.evidence(url)
+        assert (after.stance, after.quote) == (before.stance, before.quote)
+        assert after.stance_confidence == before.stance_confidence
+
+
+@attacks
+def test_every_word_of_an_attack_stays_inside_the_fences(name: str) -> None:
+    (_, calm), (_, model) = by_model(None), by_model(name)
+    outside = Counter(take_apart(prompt).outside for prompt in model.prompts)
+    assert outside == Counter(take_apart(prompt).outside for prompt in calm.prompts)
+    for prompt in model.prompts:
+        fence_lines = [line for line in prompt.split("\n") if line.startswith("<<<")]
+        assert all(take_apart(prompt).marker in line for line in fence_lines)
+
+
+@attacks
+def test_what_a_language_model_writes_is_kept_without_markup_and_fetches_nothing(
+    name: str,
+) -> None:
+    attacked, _ = by_model(name)
+    for claim in attacked.claims:
+        for text in (claim.text, claim.context, claim.thesis, claim.category):
+            assert_plain(text)
+    for query in attacked.result.queries:
+        assert_plain(query.text)
+    for row in attacked.result.evidence:
+        assert_plain(row.summary)
+    assert_plain(attacked.verdict.summary)
+    assert_nothing_else_was_fetched(attacked.world)
+
+
+# --- The suite itself can fail -------------------------------------------------------------------
+
+
+def _evidence_prompt(attack: str) -> str:
+    parts = fenced(["The page:\n", Data("page", page_text(attack)), "\n\nWhat does it say?"])
+    return "".join(part.text for part in parts)
+
+
+@attacks
+def test_without_a_fence_every_attack_would_get_through(name: str) -> None:
+    prompt = f"Marker of this message: none\n\nThe page:\n{page_text(ATTACKS[name])}\nWhat?"
+    assert gets_out(ATTACKS[name], prompt)
+    assert not gets_out(ATTACKS[name], _evidence_prompt(ATTACKS[name]))
+
+
+def test_a_fence_alone_would_let_many_attacks_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fences, "LINE_MARK", "")
+    monkeypatch.setattr(fences, "_disarmed", lambda text: text)
+    monkeypatch.setattr(fences, "_visible", lambda character: character)
+    let_through = {
+        name for name, attack in ATTACKS.items() if gets_out(attack, _evidence_prompt(attack))
+    }
+    assert {
+        "fence: the end of the fence",
+        "fence: the end in wide brackets",
+        "fence: the end in words",
+        "fence: the end after another line break",
+        "posing as: ChatML",
+        "posing as: Llama turns",
+        "Unicode: tag characters",
+    } <= let_through
+
+
+async def test_a_model_that_obeys_all_the_same_gives_another_verdict() -> None:
+    class Obedient(GullibleModel):
+        def _is_taken_over(self, prompt: str) -> bool:
+            return "What does this source say" in prompt
+
+    model = Obedient({DENIAL: "refutes", OTHER_DENIAL: "refutes"}, [CLAIM], "")
+    taken = await checked(LlmReasoner(StageModels.of(model)))
+    assert taken.verdict.stance == "supports"
+
+
+# --- The embedded engine -------------------------------------------------------------------------
+
+
+@attacks
+def test_no_attack_turns_the_embedded_engine_round(name: str) -> None:
+    """A page that gives orders may lose its voice; it never speaks for the other side."""
+    calm, attacked = by_rules(None), by_rules(name)
+    assert attacked.verdict.stance in {calm.verdict.stance, "unclear"}
+    assert attacked.verdict.confidence in {calm.verdict.confidence, "low"}
+    assert attacked.evidence(HOSTILE).stance in {calm.evidence(HOSTILE).stance, "unclear", None}
+    assert attacked.evidence(CALM).stance == calm.evidence(CALM).stance
+    for row in attacked.result.evidence:
+        assert_plain(row.summary)
+    assert_plain(attacked.verdict.summary)
+    assert_nothing_else_was_fetched(attacked.world)
+
+
+@attacks
+async def test_the_embedded_engine_still_finds_the_claim_in_an_attacked_transcript(
+    name: str,
+) -> None:
+    world = world_with("")
+    services = services_with(EmbeddedReasoner(), "", world)
+    attack = ATTACKS[name]
+    found = await extract_claims(video_with(attack), transcript_with(attack), (), services, CONFIG)
+    assert any(CLAIM in claim.text for claim in found.claims)

@@ -1,0 +1,112 @@
+"""Small clients that count how often they are asked, and answer what a test gives them.
+
+What belongs here: what stands behind the wrappers where no server is needed. What does not: the
+server of the test with a killed process (test_killed_runs.py).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from typing import Unpack
+
+from pydantic import BaseModel
+
+from resources.llm.base import Answer, ModelAnswer, ModelCall, ModelRequest, Probe
+from resources.llm.budget import Budget
+from resources.reliability.ages import DomainAge
+from resources.scraping.pages import FetchedPage, KnownPage
+from resources.search.base import Restrictions, SearchAnswer
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+@dataclass
+class Clock:
+    """A present that a test moves on."""
+
+    now: float = 1_770_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@dataclass
+class CountingSearch:
+    answers: Callable[[], Sequence[SearchAnswer]]
+    asked: list[str] = field(default_factory=list)
+    pause: float = 0.0
+
+    async def search(
+        self,
+        query: str,
+        *,
+        limit: int,
+        page: int = 1,
+        before: date | None = None,
+        **restrictions: Unpack[Restrictions],
+    ) -> Sequence[SearchAnswer]:
+        del limit, before, restrictions
+        self.asked.append(f"{query} {page}")
+        await asyncio.sleep(self.pause)
+        return self.answers()
+
+
+@dataclass
+class CountingFetcher:
+    page: Callable[[str, KnownPage | None], FetchedPage]
+    asked: list[KnownPage | None] = field(default_factory=list)
+
+    async def fetch(self, url: str, known: KnownPage | None = None) -> FetchedPage:
+        self.asked.append(known)
+        await asyncio.sleep(0)
+        return self.page(url, known)
+
+
+@dataclass
+class CountingAges:
+    found: DomainAge
+    asked: int = 0
+
+    async def age(self, domain: str) -> DomainAge:
+        del domain
+        self.asked += 1
+        return self.found
+
+
+class Reading(BaseModel):
+    """What the tests ask a model for."""
+
+    stance: str
+    score: float = 0.0
+
+
+PAID = ModelCall("openai", "gpt-test", 2, 120, 30, 0.25, 1.5, "ok", cached_tokens=4)
+FAILED = ModelCall("openai", "gpt-test", 1, 100, 20, 0.1, 1.0, "invalid", reason="no stance")
+
+
+@dataclass
+class CountingModel:
+    answer: Callable[[Budget | None], BaseModel]
+    asked: int = 0
+    pause: float = 0.0
+    identity: str = "openai https://api.example gpt-test"
+    provider: str = "openai"
+    model: str = "gpt-test"
+
+    async def complete(
+        self, request: ModelRequest[Answer], *, budget: Budget | None = None
+    ) -> ModelAnswer[Answer]:
+        self.asked += 1
+        await asyncio.sleep(self.pause)
+        value = self.answer(budget)
+        assert isinstance(value, request.output_type)
+        return ModelAnswer(value, (FAILED, PAID))
+
+    async def probe(self) -> Probe:
+        return Probe(True, "It answers.")
+
+    async def aclose(self) -> None:
+        return None

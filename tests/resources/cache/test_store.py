@@ -1,0 +1,257 @@
+"""The cache's files: between processes, when full, when damaged, and when they cannot be written."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import resource
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from resources.cache import CachePolicy, DiskCache
+from resources.cache.shelf import Shelf
+from resources.cache.values import cache_key
+
+ROOT = Path(__file__).resolve().parents[3]
+DAY = timedelta(days=1)
+KIB = 1024
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Iterator[Shelf]:
+    opened = Shelf(tmp_path / "pages.sqlite", max_bytes=64 * KIB * KIB, settle_seconds=0.0)
+    yield opened
+    opened.close()
+
+
+def test_a_key_is_a_hash_that_any_difference_changes() -> None:
+    keys = {
+        cache_key("search", 1, "a", {"q": "x", "n": 1}),
+        cache_key("pages", 1, "a", {"q": "x", "n": 1}),
+        cache_key("search", 2, "a", {"q": "x", "n": 1}),
+        cache_key("search", 1, "b", {"q": "x", "n": 1}),
+        cache_key("search", 1, "a", {"q": "x", "n": "1"}),
+        cache_key("search", 1, "a\x1f", {"q": "x"}),
+        cache_key("search", 1, "\ud800"),
+    }
+    assert len(keys) == 7
+    assert all(len(key) == 64 and int(key, 16) >= 0 for key in keys)
+    assert cache_key("a", 1, {"q": 1, "n": 2}) == cache_key("a", 1, {"n": 2, "q": 1})
+
+
+def test_a_value_replaces_the_one_before(shelf: Shelf) -> None:
+    for number in range(3):
+        shelf.put("k", {"n": number}, stored_at=float(number), seconds=60)
+    kept = shelf.get("k")
+    assert kept is not None
+    assert (kept.value, kept.stored_at) == ({"n": 2}, 2.0)
+    assert shelf.info().entries == 1
+
+
+def test_a_value_with_lone_surrogates_is_not_kept_rather_than_changed(shelf: Shelf) -> None:
+    shelf.put("k", "\ud83d\ude00", stored_at=0.0, seconds=60)
+    assert shelf.get("k") is None
+
+
+def test_a_large_value_comes_back_whole(shelf: Shelf) -> None:
+    text = "Честное слово. " * 100_000
+    shelf.put("k", text, stored_at=0.0, seconds=60)
+    kept = shelf.get("k")
+    assert kept is not None
+    assert kept.value == text
+
+
+def test_the_file_is_in_wal_mode_and_its_folder_is_private(shelf: Shelf, tmp_path: Path) -> None:
+    inner = Shelf(tmp_path / "deep" / "pages.sqlite", max_bytes=KIB * KIB, settle_seconds=0)
+    inner.put("k", 1, stored_at=0.0, seconds=60)
+    inner.close()
+    connection = sqlite3.connect(inner.path)
+    assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    connection.close()
+    assert (tmp_path / "deep").stat().st_mode & 0o077 == 0
+
+
+def test_a_full_file_makes_room_by_what_was_unused_longest(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path / "pages.sqlite", max_bytes=400 * KIB, settle_seconds=0.0)
+    for number in range(200):
+        shelf.put(f"k{number}", "x" * 7 * KIB, stored_at=0.0, seconds=600)
+        assert shelf.get("k0") is not None, "what is used again and again stays"
+    info = shelf.info()
+    assert 20 <= info.entries <= 60
+    assert shelf.get("k199") is not None
+    assert shelf.get("k1") is None
+    shelf.close()
+    assert shelf.path.stat().st_size < 800 * KIB
+
+
+def test_many_threads_and_connections_share_a_file(tmp_path: Path) -> None:
+    shelves = [
+        Shelf(tmp_path / "s.sqlite", max_bytes=KIB * KIB, settle_seconds=10) for _ in range(4)
+    ]
+
+    def work(number: int) -> None:
+        shelf = shelves[number % 4]
+        shelf.put(f"k{number}", number, stored_at=0.0, seconds=60)
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(work, range(80)))
+    found = [shelves[0].get(f"k{number}") for number in range(80)]
+    assert [kept.value for kept in found if kept] == list(range(80))
+    for shelf in shelves:
+        shelf.close()
+
+
+@pytest.mark.parametrize("damage", ["garbage", "emptied header", "torn middle", "foreign tables"])
+def test_a_damaged_file_is_set_aside_with_a_sentence_and_never_fatal(
+    tmp_path: Path, damage: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "search.sqlite"
+    before = Shelf(path, max_bytes=KIB * KIB, settle_seconds=10)
+    for number in range(200):
+        before.put(f"k{number}", "x" * 500, stored_at=0.0, seconds=60)
+    before.close()
+    break_file(path, damage)
+    shelf = Shelf(path, max_bytes=KIB * KIB, settle_seconds=10)
+    with caplog.at_level(logging.WARNING):
+        for number in range(200):
+            shelf.get(f"k{number}")
+        shelf.put("new", 1, stored_at=0.0, seconds=60)
+    kept = shelf.get("new")
+    shelf.close()
+    assert kept is not None
+    assert kept.value == 1
+    assert "was set aside" in caplog.text
+    assert "Traceback" not in caplog.text
+    assert len([file for file in tmp_path.iterdir() if ".damaged-" in file.name]) >= 1
+
+
+def break_file(path: Path, damage: str) -> None:
+    size = path.stat().st_size
+    if damage == "garbage":
+        path.write_bytes(b"this is no database " * 500)
+    elif damage == "emptied header":
+        with path.open("r+b") as file:
+            file.write(bytes(200))
+    elif damage == "torn middle":
+        with path.open("r+b") as file:
+            file.seek(4096)
+            file.write(b"\xff" * (size - 4096))
+    else:
+        path.unlink()
+        connection = sqlite3.connect(path)
+        connection.execute("CREATE TABLE entries (name TEXT)")
+        connection.commit()
+        connection.close()
+
+
+def test_a_file_that_another_process_set_aside_is_left_for_the_new_one(tmp_path: Path) -> None:
+    path = tmp_path / "s.sqlite"
+    one, two = (Shelf(path, max_bytes=KIB * KIB, settle_seconds=10) for _ in range(2))
+    one.put("k", 1, stored_at=0.0, seconds=60)
+    assert two.get("k") is not None
+    path.rename(tmp_path / "elsewhere")
+    two.put("k", 2, stored_at=0.0, seconds=60)
+    kept = one.get("k")
+    assert kept is not None
+    assert kept.value == 2
+    one.close()
+    two.close()
+
+
+async def test_a_folder_that_cannot_be_made_costs_nothing_but_the_cache(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "cache").write_text("a file stands here")
+    async with DiskCache(tmp_path / "cache") as cache:
+        for _ in range(3):
+            await cache.put("search", "k", 1, keep=DAY)
+            assert await cache.get("search", "k") is None
+        assert sum(kind.entries for kind in cache.info()) == 0
+    assert caplog.text.count("Answers are not kept") == 1
+
+
+FULL = """
+import asyncio, json, resource, sys
+from datetime import timedelta
+from pathlib import Path
+from resources.cache import DiskCache
+resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
+
+async def main():
+    async with DiskCache(Path(sys.argv[1])) as cache:
+        for number in range(40):
+            await cache.put("pages", f"k{number}", "x" * 40_000, keep=timedelta(days=1))
+        kept = [await cache.get("pages", f"k{number}") for number in range(40)]
+    print(json.dumps([len(each.value) for each in kept if each]))
+
+asyncio.run(main())
+"""
+
+
+def test_a_full_disk_is_a_sentence_and_never_fatal(tmp_path: Path) -> None:
+    assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 0
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, str(tmp_path)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    kept = json.loads(done.stdout)
+    assert 1 <= len(kept) < 40
+    assert set(kept) == {40_000}
+    assert "Answers are not kept" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+async def test_what_was_kept_is_counted_and_cleared_by_kind(tmp_path: Path) -> None:
+    async with DiskCache(tmp_path, CachePolicy(max_bytes=10**9)) as cache:
+        for number in range(5):
+            await cache.put("pages", f"k{number}", "x" * 10_000, keep=DAY)
+        await cache.put("models", "k", {"n": 1}, keep=DAY)
+        counted = {info.kind: info.entries for info in cache.info()}
+        assert counted == {"search": 0, "pages": 5, "models": 1, "ages": 0}
+        assert sum(info.max_bytes for info in cache.info()) == pytest.approx(10**9, abs=4)
+        pages = next(info for info in cache.info() if info.kind == "pages")
+        assert pages.bytes_on_disk > 50_000
+        assert pages.oldest_use is not None
+        assert cache.clear("pages") == {"pages": 5}
+        assert await cache.get("models", "k") is not None
+        assert cache.clear() == {"search": 0, "pages": 0, "models": 1, "ages": 0}
+        assert await cache.get("models", "k") is None
+        assert not any(info.entries for info in cache.info())
+
+
+async def test_asking_what_is_kept_creates_nothing(tmp_path: Path) -> None:
+    async with DiskCache(tmp_path / "cache") as cache:
+        cache.info()
+        cache.clear()
+    assert not (tmp_path / "cache").exists()
+
+
+async def test_a_write_that_began_is_finished_though_its_asker_gave_up(tmp_path: Path) -> None:
+    async with DiskCache(tmp_path) as cache:
+        writes = [asyncio.create_task(cache.put("models", f"k{n}", n, keep=DAY)) for n in range(20)]
+        await asyncio.sleep(0)
+        for write in writes:
+            write.cancel()
+        await asyncio.gather(*writes, return_exceptions=True)
+        kept = [await cache.get("models", f"k{n}") for n in range(20)]
+    assert [each.value for each in kept if each] == list(range(20))
+
+
+async def test_no_question_stands_in_the_files(tmp_path: Path) -> None:
+    canary = "canary-sk-4711"
+    async with DiskCache(tmp_path) as cache:
+        key = cache_key("search", 1, f"serper?key={canary}", canary)
+        await cache.put("search", key, ["an answer"], keep=DAY)
+    for file in tmp_path.iterdir():
+        assert canary.encode() not in file.read_bytes()

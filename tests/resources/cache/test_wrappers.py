@@ -1,0 +1,457 @@
+"""The wrappers: what is kept, for how long, and that nothing is asked twice meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from resources.cache import CachePolicy, DiskCache
+from resources.cache.ages import CachingAges
+from resources.cache.models import CachingModel
+from resources.cache.pages import CachingFetcher
+from resources.cache.search import CachingSearch
+from resources.cache.values import from_json, to_json
+from resources.llm.base import (
+    BudgetExhaustedError,
+    ModelOutageError,
+    ModelRequest,
+)
+from resources.llm.budget import Budget, Ceiling
+from resources.reliability.ages import DomainAge
+from resources.scraping.pages import FetchedPage, KnownPage
+from resources.search.base import SearchAnswer, SearchHit
+from tests.resources.cache.doubles import (
+    NOON,
+    PAID,
+    Clock,
+    CountingAges,
+    CountingFetcher,
+    CountingModel,
+    CountingSearch,
+    Reading,
+)
+
+HOUR = 3600.0
+DAY = 24 * HOUR
+FOUND = SearchAnswer(
+    "serper",
+    "ok",
+    (SearchHit(1, "Sugar", "https://a.example/", "No effect.", date(2021, 3, 5)),),
+    latency_seconds=0.4,
+)
+PAGE = FetchedPage(
+    url="https://a.example/p#top",
+    outcome="ok",
+    retrieved_at=NOON,
+    final_url="https://a.example/p",
+    http_status=200,
+    via="scraped",
+    title="Sugar",
+    published_on=date(2021, 3, 5),
+    text="Honey keeps for years. \ud83d\ude00 𝒳",
+    latency_seconds=0.3,
+    etag='"v1"',
+    tried=("scraped: nothing",),
+)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+async def cache(tmp_path: Path, clock: Clock) -> AsyncIterator[DiskCache]:
+    async with DiskCache(tmp_path / "cache", clock=clock) as opened:
+        yield opened
+
+
+def question(user: str = "What?", *, temperature: float = 0.0) -> ModelRequest[Reading]:
+    return ModelRequest("You judge.", user, Reading, max_tokens=100, temperature=temperature)
+
+
+# --- Searches -----------------------------------------------------------------------------------
+
+
+async def test_a_search_is_asked_once_and_its_kept_answer_took_no_time(cache: DiskCache) -> None:
+    inner = CountingSearch(lambda: (FOUND,))
+    search = CachingSearch(inner, cache, identity="serper")
+    first = await search.search("sugar", limit=10)
+    again = await search.search("sugar", limit=10)
+    assert first == (FOUND,)
+    assert again == (replace(FOUND, latency_seconds=0.0),)
+    assert len(inner.asked) == 1
+
+
+async def test_a_search_that_found_nothing_is_an_answer_too(cache: DiskCache) -> None:
+    inner = CountingSearch(lambda: (replace(FOUND, hits=()),))
+    search = CachingSearch(inner, cache, identity="serper")
+    for _ in range(3):
+        assert (await search.search("sugar", limit=10))[0].hits == ()
+    assert len(inner.asked) == 1
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        (SearchAnswer("serper", "outage", reason="serper: no credits"),),
+        (replace(FOUND, reason="serper: the second half is missing"),),
+        (FOUND, SearchAnswer("searxng", "outage", reason="searxng: silent")),
+        (),
+    ],
+)
+async def test_an_outage_or_a_partial_answer_is_asked_for_again(
+    cache: DiskCache, answers: tuple[SearchAnswer, ...]
+) -> None:
+    inner = CountingSearch(lambda: answers)
+    search = CachingSearch(inner, cache, identity="serper")
+    for _ in range(2):
+        assert await search.search("sugar", limit=10) == answers
+    assert len(inner.asked) == 2
+
+
+async def test_everything_that_changes_the_answer_is_another_question(cache: DiskCache) -> None:
+    inner = CountingSearch(lambda: (FOUND,))
+    search = CachingSearch(inner, cache, identity="serper")
+    other = CachingSearch(inner, cache, identity="serper in German")
+    await search.search("sugar", limit=10)
+    await search.search("salt", limit=10)
+    await search.search("sugar", limit=20)
+    await search.search("sugar", limit=10, page=2)
+    await search.search("sugar", limit=10, before=date(2020, 1, 1))
+    await search.search("sugar", limit=10, after=date(2020, 1, 1))
+    await search.search("sugar", limit=10, exclude_domains=("a.example", "b.example"))
+    await search.search("sugar", limit=10, exclude_file_types=("a.example", "b.example"))
+    await search.search("sugar", limit=10, language="en")
+    await search.search("sugar", limit=10, country="en")
+    await other.search("sugar", limit=10)
+    assert len(inner.asked) == 11
+    await search.search("sugar", limit=10, exclude_domains=["b.example", "a.example"])
+    assert len(inner.asked) == 11, "the order of what is excluded means nothing"
+
+
+async def test_a_search_is_asked_again_after_a_day(cache: DiskCache, clock: Clock) -> None:
+    inner = CountingSearch(lambda: (FOUND,))
+    search = CachingSearch(inner, cache, identity="serper")
+    await search.search("sugar", limit=10)
+    clock.now += DAY - 1
+    await search.search("sugar", limit=10)
+    assert len(inner.asked) == 1
+    clock.now += 2
+    await search.search("sugar", limit=10)
+    assert len(inner.asked) == 2
+    await search.search("sugar", limit=10)
+    assert len(inner.asked) == 2
+
+
+async def test_an_answer_from_the_future_is_not_trusted(cache: DiskCache, clock: Clock) -> None:
+    inner = CountingSearch(lambda: (FOUND,))
+    search = CachingSearch(inner, cache, identity="serper")
+    await search.search("sugar", limit=10)
+    clock.now -= DAY
+    await search.search("sugar", limit=10)
+    assert len(inner.asked) == 2
+
+
+async def test_what_is_asked_many_times_at_once_is_asked_once(cache: DiskCache) -> None:
+    inner = CountingSearch(lambda: (FOUND,), pause=0.05)
+    search = CachingSearch(inner, cache, identity="serper")
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(search.search("sugar", limit=10)) for _ in range(20)]
+    assert len(inner.asked) == 1
+    assert {task.result()[0].hits for task in tasks} == {FOUND.hits}
+
+
+async def test_one_who_gives_up_does_not_take_the_answer_from_the_others(cache: DiskCache) -> None:
+    inner = CountingSearch(lambda: (FOUND,), pause=0.05)
+    search = CachingSearch(inner, cache, identity="serper")
+    hasty = asyncio.create_task(search.search("sugar", limit=10))
+    patient = asyncio.create_task(search.search("sugar", limit=10))
+    await asyncio.sleep(0.01)
+    hasty.cancel()
+    assert (await patient)[0].hits == FOUND.hits
+    assert hasty.cancelled() or hasty.cancelling()
+    assert len(inner.asked) == 1
+
+
+async def test_work_that_everybody_gave_up_is_ended(cache: DiskCache) -> None:
+    inner = CountingSearch(lambda: (FOUND,), pause=30.0)
+    search = CachingSearch(inner, cache, identity="serper")
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.05):
+            await search.search("sugar", limit=10)
+    assert len(asyncio.all_tasks()) == 1
+
+
+# --- Pages --------------------------------------------------------------------------------------
+
+
+async def test_a_kept_page_is_the_page_with_the_time_of_its_retrieval(cache: DiskCache) -> None:
+    page = replace(PAGE, text="Honey keeps for years. \U0001f600")
+    inner = CountingFetcher(lambda url, known: page)
+    fetcher = CachingFetcher(inner, cache, identity="plain")
+    first = await fetcher.fetch(PAGE.url)
+    again = await fetcher.fetch("https://a.example/p#elsewhere")
+    assert first == page
+    assert again == replace(page, url="https://a.example/p#elsewhere", latency_seconds=0.0)
+    assert len(inner.asked) == 1
+
+
+async def test_a_page_that_is_not_fresh_is_asked_after_with_its_validators(
+    cache: DiskCache, clock: Clock
+) -> None:
+    page = replace(PAGE, text="Honey keeps for years.")
+    later = NOON + timedelta(days=2)
+
+    def unchanged(url: str, known: KnownPage | None) -> FetchedPage:
+        if known is None:
+            return page
+        assert known.text == page.text
+        assert known.conditions() == {"If-None-Match": '"v1"'}
+        return replace(page, retrieved_at=later, http_status=304)
+
+    inner = CountingFetcher(unchanged)
+    fetcher = CachingFetcher(inner, cache, identity="plain")
+    await fetcher.fetch(PAGE.url)
+    clock.now += 2 * DAY
+    again = await fetcher.fetch(PAGE.url)
+    assert again == replace(page, retrieved_at=later), "200, as the page it is"
+    clock.now += HOUR
+    assert (await fetcher.fetch(PAGE.url)).retrieved_at == later
+    assert len(inner.asked) == 2
+
+
+async def test_an_outage_is_handed_on_and_the_kept_page_stays_for_the_next_time(
+    cache: DiskCache, clock: Clock
+) -> None:
+    page = replace(PAGE, text="Honey keeps for years.")
+    inner = CountingFetcher(lambda url, known: page)
+    fetcher = CachingFetcher(inner, cache, identity="plain")
+    await fetcher.fetch(PAGE.url)
+    clock.now += 2 * DAY
+    inner.page = lambda url, known: FetchedPage(url, "outage", NOON, reason="a.example is silent")
+    for _ in range(2):
+        assert (await fetcher.fetch(PAGE.url)).outcome == "outage"
+    inner.page = lambda url, known: page
+    assert (await fetcher.fetch(PAGE.url)).outcome == "ok"
+    assert [known is not None for known in inner.asked] == [False, True, True, True]
+
+
+async def test_a_page_that_is_not_given_out_is_asked_for_again_sooner(
+    cache: DiskCache, clock: Clock
+) -> None:
+    gone = FetchedPage(PAGE.url, "unavailable", NOON, reason="gone", http_status=404)
+    inner = CountingFetcher(lambda url, known: gone)
+    fetcher = CachingFetcher(inner, cache, identity="plain")
+    for _ in range(2):
+        assert (await fetcher.fetch(PAGE.url)).reason == "gone"
+    assert len(inner.asked) == 1
+    clock.now += 7 * HOUR
+    await fetcher.fetch(PAGE.url)
+    assert inner.asked == [None, None]
+
+
+async def test_a_fetcher_with_other_means_gets_pages_of_its_own(cache: DiskCache) -> None:
+    inner = CountingFetcher(lambda url, known: replace(PAGE, text="x"))
+    await CachingFetcher(inner, cache, identity="plain").fetch(PAGE.url)
+    await CachingFetcher(inner, cache, identity="browser").fetch(PAGE.url)
+    assert len(inner.asked) == 2
+
+
+async def test_a_text_that_json_cannot_carry_is_handed_on_and_not_kept(cache: DiskCache) -> None:
+    inner = CountingFetcher(lambda url, known: PAGE)
+    fetcher = CachingFetcher(inner, cache, identity="plain")
+    for _ in range(2):
+        assert (await fetcher.fetch(PAGE.url)).text == PAGE.text
+    assert len(inner.asked) == 2
+
+
+_TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=50)
+
+
+@given(
+    text=_TEXTS,
+    title=st.none() | _TEXTS,
+    published_on=st.none() | st.dates(),
+    retrieved_at=st.datetimes(timezones=st.just(UTC)),
+    latency=st.floats(0, 1e6),
+    tried=st.lists(_TEXTS, max_size=3).map(tuple),
+)
+@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
+def test_a_page_survives_being_written_down(
+    text: str,
+    title: str | None,
+    published_on: date | None,
+    retrieved_at: datetime,
+    latency: float,
+    tried: tuple[str, ...],
+) -> None:
+    page = FetchedPage(
+        url="https://a.example/",
+        outcome="ok",
+        retrieved_at=retrieved_at,
+        title=title,
+        text=text,
+        published_on=published_on,
+        latency_seconds=latency,
+        tried=tried,
+    )
+    assert from_json(FetchedPage, json.loads(json.dumps(to_json(FetchedPage, page)))) == page
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+        max_leaves=8,
+    )
+)
+def test_whatever_stands_in_the_file_is_a_page_or_nothing(written: object) -> None:
+    assert from_json(FetchedPage, written) is None
+
+
+# --- Models -------------------------------------------------------------------------------------
+
+
+async def test_a_kept_answer_costs_nothing_and_names_the_tokens_it_once_took(
+    cache: DiskCache,
+) -> None:
+    inner = CountingModel(lambda budget: Reading(stance="refutes", score=0.5))
+    model = CachingModel(inner, cache)
+    first = await model.complete(question())
+    again = await model.complete(question())
+    assert first.value == again.value == Reading(stance="refutes", score=0.5)
+    assert [call.cost_usd for call in first.calls] == [0.1, 0.25]
+    assert again.calls == (replace(PAID, cache_hit=True, cost_usd=0.0, latency_seconds=0.0),)
+    assert inner.asked == 1
+
+
+async def test_another_prompt_setting_or_model_is_another_question(cache: DiskCache) -> None:
+    inner = CountingModel(lambda budget: Reading(stance="refutes"))
+    model = CachingModel(inner, cache)
+    await model.complete(question())
+    await model.complete(question("Why?"))
+    await model.complete(question(temperature=0.5))
+    inner.identity = "openai https://api.example gpt-other"
+    await model.complete(question())
+    assert inner.asked == 4
+
+
+async def test_an_error_is_never_kept(cache: DiskCache) -> None:
+    def fail(budget: Budget | None) -> Reading:
+        raise ModelOutageError("The model is silent.", [PAID])
+
+    inner = CountingModel(fail)
+    model = CachingModel(inner, cache)
+    for _ in range(2):
+        with pytest.raises(ModelOutageError, match="silent"):
+            await model.complete(question())
+    assert inner.asked == 2
+    inner.answer = lambda budget: Reading(stance="refutes")
+    assert (await model.complete(question())).value.stance == "refutes"
+
+
+async def test_a_call_that_several_wait_for_is_paid_and_reported_once(cache: DiskCache) -> None:
+    inner = CountingModel(lambda budget: Reading(stance="refutes"), pause=0.05)
+    model = CachingModel(inner, cache)
+    answers = await asyncio.gather(*(model.complete(question()) for _ in range(5)))
+    paid = [call.cost_usd for answer in answers for call in answer.calls if call.cost_usd]
+    assert paid == [0.1, 0.25]
+    assert inner.asked == 1
+
+
+async def test_a_failure_that_several_wait_for_reports_its_calls_once(cache: DiskCache) -> None:
+    def fail(budget: Budget | None) -> Reading:
+        raise ModelOutageError("The model is silent.", [PAID])
+
+    model = CachingModel(CountingModel(fail, pause=0.05), cache)
+    errors = await asyncio.gather(
+        *(model.complete(question()) for _ in range(4)), return_exceptions=True
+    )
+    assert all(isinstance(error, ModelOutageError) for error in errors)
+    assert sum(len(error.calls) for error in errors if isinstance(error, ModelOutageError)) == 1
+
+
+async def test_one_budget_that_is_spent_does_not_stop_who_has_another(cache: DiskCache) -> None:
+    poor, rich = Budget("poor", Ceiling()), Budget("rich", Ceiling())
+
+    def answer(budget: Budget | None) -> Reading:
+        if budget is poor:
+            raise BudgetExhaustedError("The budget of this video is spent.")
+        return Reading(stance="refutes")
+
+    inner = CountingModel(answer, pause=0.02)
+    model = CachingModel(inner, cache)
+    refused, answered, also = await asyncio.gather(
+        model.complete(question(), budget=poor),
+        model.complete(question(), budget=rich),
+        model.complete(question(), budget=rich),
+        return_exceptions=True,
+    )
+    assert isinstance(refused, BudgetExhaustedError)
+    assert not isinstance(answered, BaseException)
+    assert not isinstance(also, BaseException)
+    assert inner.asked == 2
+
+
+# --- Ages ---------------------------------------------------------------------------------------
+
+
+async def test_a_domain_grows_older_while_its_age_is_kept(cache: DiskCache, clock: Clock) -> None:
+    inner = CountingAges(DomainAge("ok", years=3.0))
+    ages = CachingAges(inner, cache, identity="whois")
+    assert (await ages.age("A.example")).years == 3.0
+    clock.now += 0.25 * 365.25 * DAY
+    assert (await ages.age("a.example.")).years == pytest.approx(3.25)
+    assert inner.asked == 1
+    clock.now += 100 * DAY
+    await ages.age("a.example")
+    assert inner.asked == 2
+
+
+async def test_an_outage_of_the_registry_is_asked_again_and_an_unknown_age_is_kept(
+    cache: DiskCache,
+) -> None:
+    inner = CountingAges(DomainAge("outage", reason="the registry is silent"))
+    ages = CachingAges(inner, cache, identity="whois")
+    await ages.age("a.example")
+    inner.found = DomainAge("unknown", reason="the registry does not say")
+    await ages.age("a.example")
+    assert (await ages.age("a.example")).outcome == "unknown"
+    assert inner.asked == 2
+
+
+# --- Settings -----------------------------------------------------------------------------------
+
+
+async def test_an_age_of_zero_keeps_nothing(tmp_path: Path) -> None:
+    never = timedelta(0)
+    policy = CachePolicy(search=never, pages=never, unavailable_pages=never, models=never)
+    async with DiskCache(tmp_path, policy) as cache:
+        search = CountingSearch(lambda: (FOUND,))
+        fetcher = CountingFetcher(lambda url, known: replace(PAGE, text="x"))
+        model = CountingModel(lambda budget: Reading(stance="refutes"))
+        for _ in range(2):
+            await CachingSearch(search, cache, identity="a").search("sugar", limit=10)
+            await CachingFetcher(fetcher, cache, identity="a").fetch(PAGE.url)
+            await CachingModel(model, cache).complete(question())
+        assert (len(search.asked), len(fetcher.asked), model.asked) == (2, 2, 2)
+        assert sum(kind.entries for kind in cache.info()) == 0
+
+
+async def test_a_shorter_age_holds_for_what_is_kept_already(tmp_path: Path, clock: Clock) -> None:
+    inner = CountingSearch(lambda: (FOUND,))
+    async with DiskCache(tmp_path, clock=clock) as cache:
+        await CachingSearch(inner, cache, identity="a").search("sugar", limit=10)
+    clock.now += 2 * HOUR
+    async with DiskCache(tmp_path, CachePolicy(search=timedelta(hours=1)), clock=clock) as cache:
+        await CachingSearch(inner, cache, identity="a").search("sugar", limit=10)
+    assert len(inner.asked) == 2

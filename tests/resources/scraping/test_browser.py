@@ -1,0 +1,344 @@
+"""Drawing pages in a real Chromium: its scripts run, and nothing leads past the guard."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import AsyncIterator, Mapping
+
+import httpx
+import pytest
+import pytest_asyncio
+
+from resources.http import HttpClient, HttpLimits, OutageError, Response, RetryPolicy
+from resources.network_guard import NetworkGuard
+from resources.scraping.browser import Browser
+from resources.scraping.pages import PageFetcher
+from tests.resources.scraping.browsers import (
+    SENTENCE,
+    SHELL,
+    SITE,
+    needs_browser,
+    shell,
+    writing,
+)
+from tests.servers import Behaviour, Exchange, MisbehavingServer, hang, redirect, reset, respond
+
+# One loop for all tests, so that the browser is started once.
+pytestmark = [needs_browser, pytest.mark.asyncio(loop_scope="module")]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def started() -> AsyncIterator[None]:
+    async with Browser(NetworkGuard(), wait_seconds=0.1) as opened:
+        await opened.draw(Response(f"{SITE}/", 200, httpx.Headers(), SHELL.encode()))
+        yield
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def server() -> AsyncIterator[MisbehavingServer]:
+    async with MisbehavingServer() as running:
+        yield running
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def browser(started: None, server: MisbehavingServer) -> AsyncIterator[Browser]:
+    async with Browser(NetworkGuard(server.names), load_seconds=4, wait_seconds=2) as opened:
+        yield opened
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def fetcher(server: MisbehavingServer, browser: Browser) -> AsyncIterator[PageFetcher]:
+    async with HttpClient(
+        guard=NetworkGuard(server.names),
+        limits=HttpLimits(connect_seconds=2, read_seconds=2, attempt_seconds=4),
+        retry=RetryPolicy(attempts=1),
+    ) as http:
+        yield PageFetcher(http, browser=browser, respect_robots=False)
+
+
+async def test_a_page_that_its_scripts_draw_is_read_as_they_drew_it(
+    server: MisbehavingServer, fetcher: PageFetcher
+) -> None:
+    server.on("/app.js", respond("fetch('/data').then(r => r.text()).then(show)"))
+    server.on("/data", respond(SENTENCE * 3, content_type="text/plain", after=0.3))
+    show = "function show(t) { document.getElementById('root').innerHTML = `<p>${t}</p>`; }"
+    server.on("/", respond(f'{shell(show)}<script src="/app.js"></script>'))
+    page = await fetcher.fetch(f"{SITE}/")
+    assert (page.outcome, page.via, page.final_url) == ("ok", "browser", f"{SITE}/")
+    assert page.text == (SENTENCE * 3).strip()
+    assert (page.title, page.http_status) == ("App", 200)
+    assert (page.reason or "").startswith("needs a browser")
+    assert page.tried == (f"scraped: {page.reason}",)
+
+
+async def test_the_site_is_asked_for_the_page_itself_once(
+    server: MisbehavingServer, fetcher: PageFetcher
+) -> None:
+    server.on("/page", respond(shell(writing(SENTENCE * 3))))
+    assert (await fetcher.fetch(f"{SITE}/page?n=1")).outcome == "ok"
+    assert server.count("/page") == 1
+
+
+async def test_pictures_and_fonts_are_not_loaded(
+    server: MisbehavingServer, fetcher: PageFetcher
+) -> None:
+    decoration = (
+        '<img src="/picture.png"><video src="/film.mp4"></video>'
+        "<style>@font-face{font-family:F;src:url(/letters.woff2)} body{font-family:F}</style>"
+    )
+    server.on("/", respond(decoration + shell(writing(SENTENCE * 3))))
+    assert (await fetcher.fetch(f"{SITE}/")).outcome == "ok"
+    assert {asked.path for asked in server.asked} <= {"/", "/favicon.ico"}
+
+
+async def test_text_in_open_shadow_trees_is_read(
+    server: MisbehavingServer, fetcher: PageFetcher
+) -> None:
+    script = (
+        "const tree = document.getElementById('root').attachShadow({mode: 'open'});"
+        f"tree.innerHTML = `<p>{SENTENCE * 3}</p>`;"
+    )
+    server.on("/", respond(shell(script)))
+    page = await fetcher.fetch(f"{SITE}/")
+    assert SENTENCE.strip() in page.text
+
+
+async def test_the_text_belongs_to_where_the_scripts_led(
+    server: MisbehavingServer, fetcher: PageFetcher
+) -> None:
+    server.on("/old", respond(shell("location.replace('http://other.example/hop')")))
+    server.on("/hop", redirect("/new"))
+    server.on("/new", respond(f"<title>New</title><p>{SENTENCE * 3}</p>"))
+    page = await fetcher.fetch(f"{SITE}/old")
+    assert (page.outcome, page.final_url) == ("ok", "http://other.example/new")
+    assert (page.url, page.title) == (f"{SITE}/old", "New")
+
+
+async def test_ten_pages_at_once_and_every_text_belongs_to_its_url(
+    server: MisbehavingServer, fetcher: PageFetcher
+) -> None:
+    chance = random.Random(7)
+
+    async def own(exchange: Exchange) -> None:
+        owner = f"{exchange.asked.host}{exchange.asked.target}"
+        if exchange.asked.path.startswith("/data"):
+            await respond(f"This belongs to {owner} alone. {SENTENCE}", after=chance.random() / 5)(
+                exchange
+            )
+        else:
+            script = (
+                "document.cookie = 'seen=' + location.pathname;"
+                "localStorage.setItem('seen', (localStorage.getItem('seen') || '') + '!');"
+                "fetch('/data' + location.pathname).then(r => r.text()).then(t => {"
+                "document.getElementById('root').innerHTML = `<p>${t}</p><p>Visited"
+                " ${localStorage.getItem('seen')} and ${document.cookie}</p>`; })"
+            )
+            await respond(shell(script))(exchange)
+
+    server.on("*", own)
+    urls = [f"http://host{n % 3}.example/page{n}" for n in range(10)]
+    pages = await asyncio.gather(*(fetcher.fetch(url) for url in urls))
+    for page, url in zip(pages, urls, strict=True):
+        host, path = url.removeprefix("http://").split("/")
+        assert page.final_url == url
+        assert page.text.count("This belongs to") == 1
+        assert f"This belongs to {host}/data/{path} alone." in page.text
+        assert f"Visited ! and seen=/{path}" in page.text
+
+
+async def test_a_page_without_text_even_with_scripts_says_so(
+    server: MisbehavingServer, fetcher: PageFetcher
+) -> None:
+    server.on("/", respond(shell("1 + 1")))
+    page = await fetcher.fetch(f"{SITE}/")
+    assert (page.outcome, page.text, page.via) == ("unavailable", "", None)
+    assert "browser: the page has no text even with its scripts" in (page.reason or "")
+    assert len(page.tried) == 2
+
+
+@pytest.mark.parametrize("behaviour", [respond(status=503), respond(status=429), reset()])
+async def test_scripts_that_could_not_be_loaded_are_an_outage(
+    server: MisbehavingServer, fetcher: PageFetcher, behaviour: Behaviour
+) -> None:
+    excuse = f"{writing('Something went wrong. Please try again in some minutes. ' * 3)}"
+    server.on("/app.js", behaviour)
+    server.on("/", respond(f'{shell(excuse)}<script src="/app.js"></script>'))
+    page = await fetcher.fetch(f"{SITE}/")
+    assert (page.outcome, page.text) == ("outage", "")
+    assert "site.example" in (page.reason or "")
+
+
+async def test_a_script_that_never_ends_is_given_up_and_harms_no_other_page(
+    server: MisbehavingServer, fetcher: PageFetcher
+) -> None:
+    endless = shell("setTimeout(() => { while (true) {} }, 50)").encode()
+    server.on("/next", respond(shell(writing(SENTENCE * 3))))
+    response = Response(f"{SITE}/", 200, httpx.Headers({"content-type": "text/html"}), endless)
+    before = time.perf_counter()
+    async with Browser(NetworkGuard(), load_seconds=0.5, wait_seconds=0.5) as impatient:
+        with pytest.raises(OutageError):
+            await impatient.draw(response)
+    assert time.perf_counter() - before < 15
+    assert (await fetcher.fetch(f"{SITE}/next")).outcome == "ok"
+
+
+async def test_a_document_that_hangs_on_a_script_is_given_up_after_the_limits(
+    server: MisbehavingServer, fetcher: PageFetcher
+) -> None:
+    server.on("/slow.js", hang())
+    server.on("/", respond(f'{SHELL}<script src="/slow.js"></script>'))
+    page = await fetcher.fetch(f"{SITE}/")
+    assert page.outcome == "outage"
+    assert "was not there after 4 seconds" in (page.reason or "")
+
+
+# --- The guard ----------------------------------------------------------------------------------
+
+ESCAPES = {
+    "fetch": "fetch('{target}', {{mode: 'no-cors'}})",
+    "a request with preflight": "fetch('{target}', {{method: 'PUT', headers: {{'x-a': 'b'}}}})",
+    "an XMLHttpRequest": "const x = new XMLHttpRequest(); x.open('GET', '{target}'); x.send()",
+    "a beacon": "navigator.sendBeacon('{target}', 'data')",
+    "a web socket": "new WebSocket('{target}'.replace('http', 'ws'))",
+    "an event stream": "new EventSource('{target}')",
+    "a frame": "document.body.innerHTML += `<iframe src='{target}'></iframe>`",
+    "a script": "const s = document.createElement('script'); s.src = '{target}';"
+    "document.body.append(s)",
+    "a style sheet": "document.body.innerHTML += `<link rel=stylesheet href='{target}'>`",
+    "a prefetch": "document.head.innerHTML += `<link rel=prefetch href='{target}'>`",
+    "a preconnect": "document.head.innerHTML += `<link rel=preconnect href='{target}'>`",
+    "a redirect": "fetch('/redirect', {{mode: 'no-cors'}})",
+    "a window": "window.open('{target}')",
+    "a form": "document.body.innerHTML += `<form target=f method=post action='{target}'></form>"
+    "<iframe name=f></iframe>`; document.forms[0].submit()",
+    "a worker": "new Worker(URL.createObjectURL(new Blob(["
+    "`fetch('{target}', {{mode: 'no-cors'}})`])))",
+    "a shared worker": "new SharedWorker(URL.createObjectURL(new Blob(["
+    "`fetch('{target}', {{mode: 'no-cors'}})`])))",
+    "a service worker": "navigator.serviceWorker && navigator.serviceWorker.register('/worker.js')",
+    "a peer connection": "const p = new RTCPeerConnection({{iceServers: [{{urls: "
+    "['stun:127.0.0.1:{port}', 'turn:127.0.0.1:{port}?transport=tcp'], username: 'u', "
+    "credential: 'c'}}]}}); p.createDataChannel('d');"
+    "p.createOffer().then(o => p.setLocalDescription(o))",
+    "web transport": "new WebTransport('https://127.0.0.1:{port}/')",
+}
+
+
+class Secret:
+    """A service on loopback that must not be reached, by TCP or by UDP."""
+
+    def __init__(self) -> None:
+        self.reached = 0
+        self.port = 0
+
+    async def __aenter__(self) -> Secret:
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
+        self.port = self._server.sockets[0].getsockname()[1]
+        secret = self
+
+        class Datagrams(asyncio.DatagramProtocol):
+            def datagram_received(self, data: bytes, address: object) -> None:
+                secret.reached += 1
+
+        self._udp, _ = await asyncio.get_running_loop().create_datagram_endpoint(
+            Datagrams, local_addr=("127.0.0.1", self.port)
+        )
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+        self._udp.close()
+
+    def _accept(self, _: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reached += 1
+        writer.close()
+
+
+PRIVATE_HOSTS = ("127.0.0.1", "localhost", "2130706433", "[::ffff:127.0.0.1]")
+
+# Means that a page is denied altogether, whatever the target.
+DENIED = frozenset(
+    {
+        "a beacon",
+        "a peer connection",
+        "a preconnect",
+        "a prefetch",
+        "a service worker",
+        "a web socket",
+        "a window",
+        "web transport",
+    }
+)
+
+
+def attempts(targets: Mapping[str, str], port: int) -> str:
+    """A page that tries each named means on its target, and then has something to say."""
+    steps = "".join(
+        f"try {{ {ESCAPES[name].format(target=target, port=port)} }} catch (e) {{}}\n"
+        for name, target in targets.items()
+    )
+    steps = steps.replace("</", "<\\/")
+    return shell(f"{{ {steps} }}\nsetTimeout(() => {{ {writing(SENTENCE * 3)} }}, 700)")
+
+
+@pytest.mark.parametrize("host", PRIVATE_HOSTS)
+async def test_a_page_reaches_no_private_service_by_any_means_of_a_browser(
+    server: MisbehavingServer, fetcher: PageFetcher, host: str
+) -> None:
+    async with Secret() as secret:
+        target = f"http://{host}:{secret.port}/secret"
+        server.on("/redirect", redirect(target))
+        server.on("/worker.js", respond(f"fetch('{target}')", content_type="text/javascript"))
+        server.on("/", respond(attempts(dict.fromkeys(ESCAPES, target), secret.port)))
+        page = await fetcher.fetch(f"{SITE}/")
+        assert page.outcome == "ok", page.reason
+        assert secret.reached == 0
+        assert server.count("/redirect") == 1
+
+
+async def test_the_same_means_do_reach_a_public_service(
+    server: MisbehavingServer, fetcher: PageFetcher
+) -> None:
+    """Otherwise the test above would show nothing."""
+    means = [name for name in ESCAPES if name not in DENIED]
+    paths = {name: f"/public/{number}" for number, name in enumerate(means)}
+    server.on("/redirect", redirect(f"http://public.example{paths['a redirect']}"))
+    targets = {name: f"http://public.example{path}" for name, path in paths.items()}
+    server.on("/", respond(attempts(targets, port=9)))
+    assert (await fetcher.fetch(f"{SITE}/")).outcome == "ok"
+    assert [name for name, path in paths.items() if server.count(path) == 0] == []
+
+
+async def test_a_page_that_leads_into_a_private_network_is_not_followed(
+    server: MisbehavingServer, fetcher: PageFetcher
+) -> None:
+    async with Secret() as secret:
+        server.on("/", respond(shell(f"location = 'http://127.0.0.1:{secret.port}/'")))
+        page = await fetcher.fetch(f"{SITE}/")
+        assert page.outcome != "ok"
+        assert secret.reached == 0
+
+
+async def test_a_name_that_changes_its_address_is_checked_at_every_connection(
+    server: MisbehavingServer,
+) -> None:
+    async with Secret() as secret:
+        asked: list[str] = []
+
+        async def resolver(host: str, port: int) -> list[str]:
+            asked.append(host)
+            return ["127.0.0.1"]
+
+        guard = NetworkGuard(
+            server.names, resolver=resolver, allowed_ports=frozenset({80, secret.port})
+        )
+        script = f"fetch('http://rebinding.test:{secret.port}/', {{mode: 'no-cors'}});"
+        response = Response(
+            f"{SITE}/", 200, httpx.Headers({"content-type": "text/html"}), shell(script).encode()
+        )
+        async with Browser(guard, wait_seconds=1) as browser:
+            await browser.draw(response)
+        assert "rebinding.test" in asked
+        assert secret.reached == 0

@@ -1,0 +1,179 @@
+"""Reading PDFs in a process of their own: text, metadata, and a name for each failure."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from datetime import date
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from resources.http import HttpClient
+from resources.network_guard import NetworkGuard
+from resources.scraping.pages import PageFetcher
+from resources.scraping.pdf import PdfError, read_pdf
+from resources.scraping.pdf_worker import reflow
+from tests.resources.scraping.pdfs import endless_pdf, pdf, scanned_pdf
+from tests.servers import MisbehavingServer, respond
+
+SITE = "http://site.example"
+LINES = [
+    "Water boils at a lower temperature on a mountain, because the air there presses",
+    "less upon it. Whoever cooks at three thousand metres has to be patient: an egg takes con-",
+    "siderably longer (about two minutes).",
+    "A second paragraph follows, in which it is said that salt raises the boiling point by less",
+    "than half a degree.",
+]
+FACTS = {
+    "Title": "Microsoft Word - Boiling",
+    "Author": "Ada Lovelace",
+    "CreationDate": "D:20210305080000Z",
+}
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[MisbehavingServer]:
+    async with MisbehavingServer() as running:
+        yield running
+
+
+@pytest.fixture
+async def fetcher(server: MisbehavingServer) -> AsyncIterator[PageFetcher]:
+    async with HttpClient(guard=NetworkGuard(server.names)) as http:
+        yield PageFetcher(http)
+
+
+@pytest.mark.parametrize(
+    "content_type", ["application/pdf", "application/octet-stream", "text/html", None]
+)
+async def test_a_pdf_is_read_however_it_is_declared(
+    server: MisbehavingServer, fetcher: PageFetcher, content_type: str | None
+) -> None:
+    server.on("/report.pdf", respond(pdf(LINES, facts=FACTS), content_type=content_type))
+    page = await fetcher.fetch(f"{SITE}/report.pdf")
+    assert (page.outcome, page.via, page.reason) == ("ok", "pdf", None)
+    assert page.text == (
+        "Water boils at a lower temperature on a mountain, because the air there presses "
+        "less upon it. Whoever cooks at three thousand metres has to be patient: an egg takes "
+        "considerably longer (about two minutes).\n"
+        "A second paragraph follows, in which it is said that salt raises the boiling point by "
+        "less than half a degree."
+    )
+    assert (page.title, page.author) == ("Boiling", "Ada Lovelace")
+    assert page.published_on == date(2021, 3, 5)
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (pdf(LINES, password="sesame"), "encrypted"),
+        (scanned_pdf(), "scanned"),
+        (pdf([]), "empty"),
+        (b"%PDF-1.7", "broken"),
+        (pdf(LINES)[:300], "broken"),
+        (b"%PDF-1.4\n" + bytes(range(256)) * 40, "broken"),
+    ],
+    ids=["encrypted", "scanned", "empty", "only a start", "cut off", "noise"],
+)
+async def test_each_pdf_that_cannot_be_read_has_its_reason(
+    server: MisbehavingServer, fetcher: PageFetcher, data: bytes, reason: str
+) -> None:
+    server.on("/", respond(data, content_type="application/pdf"))
+    page = await fetcher.fetch(f"{SITE}/")
+    assert (page.outcome, page.via, page.text) == ("unavailable", None, "")
+    assert (page.reason or "").startswith(f"{reason}:")
+
+
+async def test_a_pdf_that_anybody_may_open_is_read_although_it_is_encrypted() -> None:
+    extract = await read_pdf(pdf(LINES, owner_password="sesame"))
+    assert extract.text.startswith("Water boils")
+
+
+async def test_a_date_that_cannot_be_true_is_no_date() -> None:
+    for moment in ("D:29990101000000Z", "D:19000101000000Z", "D:garbage"):
+        extract = await read_pdf(pdf(LINES, facts={"CreationDate": moment, "Title": "untitled"}))
+        assert (extract.published_on, extract.title) == (None, None)
+
+
+async def test_pages_behind_the_last_one_that_is_read_are_left_out() -> None:
+    pages = [
+        [f"This sentence stands on page number {number} of this very long report."]
+        for number in range(1, 171)
+    ]
+    extract = await read_pdf(pdf(*pages))
+    assert "page number 150 of" in extract.text
+    assert "page number 151 of" not in extract.text
+
+
+async def test_a_pdf_that_takes_too_long_is_ended_and_the_event_loop_stays_free() -> None:
+    data = await asyncio.to_thread(endless_pdf)
+    slowest, running = 0.0, True
+
+    async def heartbeat() -> None:
+        nonlocal slowest
+        while running:
+            before = time.perf_counter()
+            await asyncio.sleep(0.01)
+            slowest = max(slowest, time.perf_counter() - before)
+
+    beating = asyncio.create_task(heartbeat())
+    started = time.perf_counter()
+    with pytest.raises(PdfError, match="too long: the PDF could not be read within 1 seconds"):
+        await read_pdf(data, seconds=1.0)
+    took = time.perf_counter() - started
+    running = False
+    await beating
+    assert took < 4
+    assert slowest < 0.8
+    assert await asyncio.to_thread(workers) == 0
+
+
+def workers() -> int:
+    commands = []
+    for process in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            commands.append(process.read_bytes())
+        except OSError:
+            continue
+    parents = str(Path(__file__).resolve().parents[3]).encode()
+    return sum(parents in command and b"pdf_worker.py" in command for command in commands)
+
+
+async def test_the_worker_inherits_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SERPER_API_KEY", "canary-of-a-key")
+    reading = asyncio.create_task(read_pdf(await asyncio.to_thread(endless_pdf), seconds=2.0))
+    seen: list[bytes] = []
+    while not reading.done():
+        await asyncio.sleep(0.1)
+        seen += await asyncio.to_thread(environments)
+    with pytest.raises(PdfError):
+        await reading
+    assert seen
+    assert not any(b"canary-of-a-key" in environment for environment in seen)
+
+
+def environments() -> list[bytes]:
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if b"pdf_worker.py" in (process / "cmdline").read_bytes():
+                found.append((process / "environ").read_bytes())
+        except OSError:
+            continue
+    return found
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8", exclude_characters="-\u00ad\u2010"))))
+def test_reflowing_loses_no_word(lines: list[str]) -> None:
+    text = "\n".join(lines)
+    assert reflow(text).split() == text.split()
+
+
+@given(st.text())
+def test_reflowed_text_has_no_empty_line(text: str) -> None:
+    flowed = reflow(text)
+    assert flowed == "" or all(line.strip() for line in flowed.split("\n"))

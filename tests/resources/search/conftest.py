@@ -1,0 +1,27 @@
+"""A loopback server that leads all .example names to itself, and a client with little patience."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from resources.http import HttpClient, HttpLimits, RetryPolicy
+from resources.network_guard import NetworkGuard
+from tests.servers import MisbehavingServer
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[MisbehavingServer]:
+    async with MisbehavingServer() as running:
+        yield running
+
+
+@pytest.fixture
+async def http(server: MisbehavingServer) -> AsyncIterator[HttpClient]:
+    async with HttpClient(
+        guard=NetworkGuard(server.names),
+        limits=HttpLimits(connect_seconds=0.5, read_seconds=0.25, attempt_seconds=0.5),
+        retry=RetryPolicy(attempts=2, first_delay_seconds=0.01, max_delay_seconds=0.01),
+    ) as client:
+        yield client

@@ -1,0 +1,199 @@
+"""What holds for every search service: no fault is an answer, and no key is ever shown."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable
+
+import pytest
+
+from factible_assets.config import SearchConfig
+from factible_assets.records import Query
+from factible_assets.stages.reliability import RatingBook
+from factible_assets.stages.search import gather_hits
+from resources.http import HttpClient
+from resources.network_guard import NameTable, NetworkGuard
+from resources.reliability.ages import UnknownAges
+from resources.reliability.datasets import RatingDirectory
+from resources.search.base import SearchProvider
+from resources.search.fact_checks import GoogleFactChecks
+from resources.search.merged import MergedSearch
+from resources.search.perplexity import PerplexityExpert
+from resources.search.searxng import SearxngSearch
+from resources.search.semantic_scholar import SemanticScholarSearch
+from resources.search.serper import SerperSearch
+from resources.search.wikipedia import WikipediaSearch
+from tests.resources.search.asking import ask
+from tests.servers import (
+    Behaviour,
+    MisbehavingServer,
+    drip,
+    garbage,
+    hang,
+    redirect,
+    reset,
+    respond,
+    respond_json,
+    truncate,
+)
+
+KEY = "canary-4711"
+SERVICES: dict[str, Callable[[HttpClient, str], SearchProvider]] = {
+    "serper": lambda http, url: SerperSearch(http, api_key=KEY, base_url=url),
+    "searxng": lambda http, url: SearxngSearch(http, base_url=url),
+    "semantic_scholar": lambda http, url: SemanticScholarSearch(http, api_key=KEY, base_url=url),
+    "wikipedia": lambda http, url: WikipediaSearch(http, base_url=url),
+    "perplexity": lambda http, url: PerplexityExpert(http, api_key=KEY, base_url=url),
+}
+FAULTS: dict[str, Behaviour] = {
+    "too many requests": respond(KEY, status=429),
+    "too many requests, wait": respond(KEY, status=429, headers={"Retry-After": "3600"}),
+    "server error": respond(KEY, status=500),
+    "unavailable": respond(KEY, status=503),
+    "out of credits": respond(KEY, status=402),
+    "wrong key": respond(KEY, status=401),
+    "gone": respond(KEY, status=410),
+    "reset": reset(),
+    "hang": hang(),
+    "slow drip": drip(),
+    "truncated": truncate(b'{"results": ['),
+    "no HTTP": garbage(),
+    "a page": respond(f"<html>{KEY}</html>"),
+    "malformed": respond('{"results": [', content_type="application/json"),
+    "nested": respond("[" * 100_000, content_type="application/json"),
+    "binary": respond(b"\xff\xfe\x00", content_type="application/json"),
+    "a list": respond_json([KEY]),
+    "a text": respond_json(KEY),
+    "null": respond_json(None),
+    "redirect inwards": redirect("http://169.254.169.254/latest/meta-data"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("name", SERVICES)
+async def test_a_fault_is_an_outage_that_names_the_service(
+    server: MisbehavingServer,
+    http: HttpClient,
+    name: str,
+    fault: str,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    server.on("*", FAULTS[fault])
+    answer = await ask(SERVICES[name](http, "http://service.example"))
+    assert (answer.provider, answer.outcome, answer.hits) == (name, "outage", ())
+    assert answer.reason is not None
+    assert answer.reason.startswith(f"{name}: ")
+    assert KEY not in repr(answer) + caplog.text
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_a_fault_is_an_outage_of_the_fact_check_lane_too(
+    server: MisbehavingServer, http: HttpClient, fault: str
+) -> None:
+    server.on("*", FAULTS[fault])
+    lane = GoogleFactChecks(http, api_key=KEY, base_url="http://service.example")
+    answer = await lane.prior_checks("sugar")
+    assert (answer.outcome, answer.checks) == ("outage", ())
+    assert KEY not in repr(answer)
+
+
+@pytest.mark.parametrize("name", SERVICES)
+async def test_a_server_without_tls_is_an_outage_where_tls_was_asked_for(name: str) -> None:
+    async def answer_in_the_clear(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        writer.close()
+        with contextlib.suppress(ConnectionError):
+            await writer.wait_closed()
+
+    async with await asyncio.start_server(answer_in_the_clear, "127.0.0.1", 0) as plain:
+        names = NameTable({"service.example": plain.sockets[0].getsockname()[:2]})
+        async with HttpClient(guard=NetworkGuard(names)) as http:
+            answer = await ask(SERVICES[name](http, "https://service.example"))
+    assert answer.outcome == "outage"
+    assert "secure connection" in (answer.reason or "")
+
+
+@pytest.mark.parametrize("name", SERVICES)
+async def test_a_name_that_leads_nowhere_is_an_outage(http: HttpClient, name: str) -> None:
+    assert (await ask(SERVICES[name](http, "http://service.invalid"))).outcome == "outage"
+
+
+@pytest.mark.parametrize("key", ["", " ", "two\nlines", "schlüssel"])
+@pytest.mark.parametrize(
+    ("service", "setting"),
+    [
+        (SemanticScholarSearch, "SEMANTIC_SCHOLAR_API_KEY"),
+        (GoogleFactChecks, "GOOGLE_FACT_CHECK_API_KEY"),
+        (PerplexityExpert, "PERPLEXITY_API_KEY"),
+    ],
+)
+async def test_what_cannot_be_a_key_is_refused_without_showing_it(
+    http: HttpClient,
+    service: type[SemanticScholarSearch] | type[GoogleFactChecks] | type[PerplexityExpert],
+    setting: str,
+    key: str,
+) -> None:
+    with pytest.raises(ValueError, match=setting) as refusal:
+        service(http, api_key=key)
+    assert not key.strip() or key not in str(refusal.value)
+
+
+async def test_hits_of_several_providers_are_merged_and_keep_where_each_came_from(
+    server: MisbehavingServer, http: HttpClient
+) -> None:
+    server.on(
+        "/serper/search",
+        respond_json(
+            {
+                "organic": [
+                    {"link": "http://only-serper.example/a", "title": "A"},
+                    {"link": "http://both.example/page?utm_source=x", "title": "B"},
+                ]
+            }
+        ),
+    )
+    server.on(
+        "/searx/search",
+        respond_json(
+            {
+                "results": [{"url": "http://both.example/page", "title": "B", "content": "Words."}],
+                "unresponsive_engines": [["google", "timeout"]],
+            }
+        ),
+    )
+    server.on("/w/api.php", respond(status=500))
+    together = MergedSearch(
+        [
+            SerperSearch(http, api_key=KEY, base_url="http://s.example/serper"),
+            SearxngSearch(http, base_url="http://s.example/searx"),
+            WikipediaSearch(http, base_url="http://s.example"),
+        ]
+    )
+    query = Query(
+        query_id="q1",
+        claim_id="c1",
+        video_id="v1",
+        rank=1,
+        text="sugar",
+        query_type="direct",
+        priority=1,
+        basis="embedded",
+    )
+    book = RatingBook("v1", RatingDirectory([]), UnknownAges())
+    gathered = await gather_hits(query, together, book, SearchConfig())
+    searches = {search.provider: search for search in gathered.searches if search.page == 1}
+    assert {name: search.status for name, search in searches.items()} == {
+        "serper": "ok",
+        "searxng": "ok",
+        "wikipedia": "infra_error",
+    }
+    assert "google (timeout)" in (searches["searxng"].reason or "")
+    hits = {hit.canonical_url: hit for hit in gathered.hits}
+    assert {url: set(hit.provider.split("+")) for url, hit in hits.items()} == {
+        "https://only-serper.example/a": {"serper"},
+        "https://both.example/page": {"serper", "searxng"},
+    }
+    assert hits["https://both.example/page"].snippet == "Words."

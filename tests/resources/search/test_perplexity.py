@@ -1,0 +1,191 @@
+"""The Perplexity client against a server that speaks its format, properly and otherwise."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+import pytest
+
+from factible_assets.stages.ports import Searcher
+from resources.http import HttpClient
+from resources.search.perplexity import PerplexityExpert
+from tests.resources.search.asking import ask
+from tests.servers import MisbehavingServer, respond, respond_json
+
+KEY = "pplx-canary-4711"
+PATH = "/chat/completions"
+NO_CREDIT = "perplexity: the account is out of credits; add some at perplexity.ai/settings/api"
+
+
+def completion(**fields: object) -> dict[str, Any]:
+    return {
+        "id": "c1",
+        "model": "sonar",
+        "object": "chat.completion",
+        "choices": [
+            {
+                "index": 0,
+                "finish_reason": "stop",
+                "message": {"role": "assistant", "content": "Trials found no effect [1][2]."},
+            }
+        ],
+        "citations": ["http://a.example/1", "http://b.example/2"],
+        "search_results": [
+            {"title": "Trial", "url": "http://a.example/1", "date": "2021-03-05", "snippet": "No."},
+            {"title": "Review", "url": "http://b.example/2", "date": None},
+        ],
+        "usage": {
+            "prompt_tokens": 40,
+            "completion_tokens": 9,
+            "total_tokens": 49,
+            "cost": {"input_tokens_cost": 0.0, "total_cost": 0.005},
+        },
+        **fields,
+    }
+
+
+def refusal(code: int, kind: str, message: str) -> dict[str, object]:
+    return {"error": {"message": message, "type": kind, "code": code}}
+
+
+@pytest.fixture
+def expert(http: HttpClient) -> PerplexityExpert:
+    return PerplexityExpert(http, api_key=KEY, base_url="http://pplx.example")
+
+
+async def test_the_cited_pages_become_hits(
+    server: MisbehavingServer, expert: PerplexityExpert
+) -> None:
+    server.on(PATH, respond_json(completion()))
+    port: Searcher = expert
+    (answer,) = await port.search("does sugar make children hyperactive", limit=3)
+    first, second = answer.hits
+    assert (first.rank, first.title, first.url) == (1, "Trial", "http://a.example/1")
+    assert (first.snippet, first.published_on) == ("No.", date(2021, 3, 5))
+    assert (second.title, second.snippet, second.published_on) == ("Review", "", None)
+
+
+async def test_citations_without_titles_are_hits_too(
+    server: MisbehavingServer, expert: PerplexityExpert
+) -> None:
+    server.on(PATH, respond_json(completion(search_results=None)))
+    assert [hit.url for hit in (await ask(expert)).hits] == [
+        "http://a.example/1",
+        "http://b.example/2",
+    ]
+
+
+async def test_the_expert_answers_with_text_citations_usage_and_cost(
+    server: MisbehavingServer, expert: PerplexityExpert
+) -> None:
+    server.on(PATH, respond_json(completion()))
+    answer = await expert.ask("Does sugar make children hyperactive?")
+    assert (answer.outcome, answer.text) == ("ok", "Trials found no effect [1][2].")
+    assert [hit.url for hit in answer.citations] == ["http://a.example/1", "http://b.example/2"]
+    assert (answer.model, answer.complete) == ("sonar", True)
+    assert (answer.prompt_tokens, answer.completion_tokens, answer.cost_dollars) == (40, 9, 0.005)
+
+
+async def test_an_answer_that_was_cut_off_says_so(
+    server: MisbehavingServer, expert: PerplexityExpert
+) -> None:
+    body = completion()
+    body["choices"][0]["finish_reason"] = "length"
+    server.on(PATH, respond_json(body))
+    assert not (await expert.ask("q")).complete
+
+
+async def test_the_request_carries_key_days_domains_and_country(
+    server: MisbehavingServer, expert: PerplexityExpert
+) -> None:
+    server.on(PATH, respond_json(completion()))
+    answer = await ask(
+        expert,
+        before=date(2021, 1, 2),
+        after=date(2020, 3, 4),
+        exclude_domains=["b.example"],
+        country="de",
+    )
+    (asked,) = server.asked
+    assert asked.headers["authorization"] == f"Bearer {KEY}"
+    body = asked.json
+    assert isinstance(body, dict)
+    assert body["search_before_date_filter"] == "01/02/2021"
+    assert body["search_after_date_filter"] == "03/04/2020"
+    assert body["search_domain_filter"] == ["-b.example"]
+    assert body["web_search_options"] == {"user_location": {"country": "DE"}}
+    assert body["messages"][-1] == {"role": "user", "content": "sugar"}
+    assert [hit.url for hit in answer.hits] == ["http://a.example/1"]
+
+
+async def test_there_is_no_second_page_to_pay_for(
+    server: MisbehavingServer, expert: PerplexityExpert
+) -> None:
+    answer = await ask(expert, page=2)
+    assert (answer.outcome, answer.hits, server.asked) == ("ok", (), [])
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "reason"),
+    [
+        (
+            401,
+            refusal(401, "insufficient_quota", "You exceeded your current quota"),
+            NO_CREDIT,
+        ),
+        (402, refusal(402, "payment", "x"), NO_CREDIT),
+        (
+            401,
+            refusal(401, "invalid_api_key", f"Invalid API key {KEY}"),
+            "perplexity: the API key was refused; check PERPLEXITY_API_KEY",
+        ),
+        (
+            429,
+            refusal(429, "rate_limit", "slow down"),
+            "perplexity: too many requests for this account; ask less often",
+        ),
+    ],
+)
+async def test_refusals_say_what_to_do(
+    server: MisbehavingServer, expert: PerplexityExpert, status: int, body: object, reason: str
+) -> None:
+    server.on(PATH, respond_json(body, status=status))
+    for answer in (await ask(expert), await expert.ask("q")):
+        assert (answer.outcome, answer.reason) == ("outage", reason)
+        assert KEY not in repr(answer)
+
+
+@pytest.mark.parametrize(
+    ("body", "what"),
+    [
+        ({}, "has no list of choices"),
+        ({"choices": []}, "has no message"),
+        ({"choices": [{"message": "x"}]}, "has no message"),
+        ({"choices": [{"message": {"content": None}}]}, "has no message"),
+        (completion(search_results=[{}]), "gives search result 1 no URL"),
+        (completion(search_results=[], citations="x"), "has no list of citations"),
+        (completion(search_results=[], citations=[3]), "has no list of citations"),
+    ],
+)
+async def test_another_shape_is_an_outage(
+    server: MisbehavingServer, expert: PerplexityExpert, body: object, what: str
+) -> None:
+    server.on(PATH, respond_json(body))
+    answer = await ask(expert)
+    assert answer.outcome == "outage"
+    assert what in (answer.reason or "")
+
+
+@pytest.mark.parametrize("cost", [None, "free", {"total_cost": "x"}, {"total_cost": -1}])
+async def test_a_cost_that_cannot_be_read_is_unknown(
+    server: MisbehavingServer, expert: PerplexityExpert, cost: object
+) -> None:
+    server.on(PATH, respond_json(completion(usage={"cost": cost})))
+    assert (await expert.ask("q")).cost_dollars is None
+
+
+async def test_an_outage_has_no_text(server: MisbehavingServer, expert: PerplexityExpert) -> None:
+    server.on(PATH, respond(status=503))
+    answer = await expert.ask("q")
+    assert (answer.outcome, answer.text, answer.citations) == ("outage", "", ())

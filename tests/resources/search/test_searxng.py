@@ -1,0 +1,220 @@
+"""The SearXNG client against a server that speaks its format, properly and otherwise."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+import pytest
+
+from factible_assets.stages.ports import Searcher
+from resources.http import HttpClient
+from resources.network_guard import NameTable, NetworkGuard
+from resources.search.searxng import SearxngSearch
+from tests.resources.search.asking import ask, parameters
+from tests.servers import MisbehavingServer, respond, respond_json
+
+NO_JSON = (
+    "searxng: the instance does not offer JSON; add json to search.formats in its settings.yml"
+)
+LIMITED = (
+    "searxng: the instance's limiter refused; ask less often, or allow this address in its "
+    "limiter.toml"
+)
+
+
+def answer(*results: dict[str, object], silent: object = (), **fields: object) -> dict[str, object]:
+    return {
+        "query": "sugar",
+        "number_of_results": 0,
+        "results": list(results),
+        "answers": [],
+        "corrections": [],
+        "infoboxes": [],
+        "suggestions": [],
+        "unresponsive_engines": silent,
+        **fields,
+    }
+
+
+def result(url: str, **fields: object) -> dict[str, object]:
+    return {
+        "url": url,
+        "title": "A title",
+        "content": "Its  beginning",
+        "engine": "brave",
+        "engines": ["brave"],
+        "positions": [1],
+        "score": 1.0,
+        "category": "general",
+        "publishedDate": None,
+        **fields,
+    }
+
+
+@pytest.fixture
+def searxng(http: HttpClient) -> SearxngSearch:
+    return SearxngSearch(http, base_url="http://searx.example/", language="en")
+
+
+async def test_results_become_hits(server: MisbehavingServer, searxng: SearxngSearch) -> None:
+    dated = result("http://a.example/1", publishedDate="2021-03-05T10:00:00")
+    server.on("/search", respond_json(answer(dated, result("http://b.example/2"))))
+    port: Searcher = searxng
+    (found,) = await port.search("sugar & salt", limit=3)
+    assert (found.provider, found.outcome, found.reason) == ("searxng", "ok", None)
+    first, second = found.hits
+    assert (first.rank, first.title, first.snippet) == (1, "A title", "Its beginning")
+    assert (first.url, first.published_on) == ("http://a.example/1", date(2021, 3, 5))
+    assert (second.rank, second.published_on) == (2, None)
+    assert parameters(server) == {
+        "q": "sugar & salt",
+        "format": "json",
+        "pageno": "1",
+        "language": "en",
+    }
+
+
+async def test_the_next_page_is_the_instances_next_page(
+    server: MisbehavingServer, searxng: SearxngSearch
+) -> None:
+    server.on("/search", respond_json(answer(result("http://a.example/1"))))
+    found = await ask(searxng, limit=6, page=2, language="de")
+    assert [hit.rank for hit in found.hits] == [7]
+    asked = parameters(server)
+    assert (asked["pageno"], asked["language"]) == ("2", "de")
+
+
+async def test_what_is_unwanted_is_left_out_because_the_instance_cannot(
+    server: MisbehavingServer, searxng: SearxngSearch
+) -> None:
+    kept = result("http://good.example/a", publishedDate="2020-06-01T00:00:00")
+    server.on(
+        "/search",
+        respond_json(
+            answer(
+                result("http://www.blog.example/a"),
+                result("http://notblog.example/paper.PDF?x=1"),
+                result("http://good.example/old", publishedDate="2019-12-31T00:00:00"),
+                result("http://good.example/new", publishedDate="2021-01-01T00:00:00"),
+                kept,
+                result("http://notblog.example/undated"),
+                result("http://[broken"),
+            )
+        ),
+    )
+    found = await ask(
+        searxng,
+        limit=9,
+        after=date(2020, 1, 1),
+        before=date(2021, 1, 1),
+        exclude_domains=["Blog.example"],
+        exclude_file_types=["pdf"],
+    )
+    assert [(hit.rank, hit.url) for hit in found.hits] == [
+        (5, "http://good.example/a"),
+        (6, "http://notblog.example/undated"),
+        (7, "http://[broken"),
+    ]
+
+
+async def test_engines_that_did_not_answer_are_stated_beside_the_hits(
+    server: MisbehavingServer, searxng: SearxngSearch
+) -> None:
+    silent = [["google", "Suspended: CAPTCHA"], ["qwant", "timeout"]]
+    server.on("/search", respond_json(answer(result("http://a.example/"), silent=silent)))
+    found = await ask(searxng)
+    assert (found.outcome, len(found.hits)) == ("ok", 1)
+    assert found.reason == (
+        "searxng: not all of its engines answered: google (Suspended: CAPTCHA), qwant (timeout)"
+    )
+
+
+async def test_no_results_while_engines_are_silent_is_an_outage(
+    server: MisbehavingServer, searxng: SearxngSearch
+) -> None:
+    server.on("/search", respond_json(answer(silent=[["google", "timeout"]])))
+    found = await ask(searxng)
+    assert found.outcome == "outage"
+    assert found.reason == (
+        "searxng: it found nothing, and not all of its engines answered: google (timeout)"
+    )
+
+
+async def test_no_results_while_all_engines_answered_is_an_answer(
+    server: MisbehavingServer, searxng: SearxngSearch
+) -> None:
+    server.on("/search", respond_json(answer()))
+    found = await ask(searxng)
+    assert (found.outcome, found.hits, found.reason) == ("ok", (), None)
+
+
+@pytest.mark.parametrize(
+    ("silent", "named"),
+    [
+        ([["a", "b", "c"]], "a (b c)"),
+        ([["only"]], "only"),
+        (["bare"], "bare"),
+        ([[]], "unnamed"),
+        ([[None, 3]], "unnamed"),
+        ([[f"e{n}", "x"] for n in range(10)], "e7 (x) and 2 more"),
+    ],
+)
+async def test_any_list_of_silent_engines_is_told_of(
+    server: MisbehavingServer, searxng: SearxngSearch, silent: Any, named: str
+) -> None:
+    server.on("/search", respond_json(answer(result("http://a.example/"), silent=silent)))
+    reason = (await ask(searxng)).reason
+    assert reason is not None
+    assert reason.endswith(named)
+
+
+@pytest.mark.parametrize(
+    ("status", "reason"),
+    [
+        (403, NO_JSON),
+        (429, LIMITED),
+        (404, "searxng: searx.example answered 404 Not Found"),
+    ],
+)
+async def test_refusals_say_what_to_do(
+    server: MisbehavingServer, searxng: SearxngSearch, status: int, reason: str
+) -> None:
+    server.on("/search", respond(status=status))
+    found = await ask(searxng)
+    assert (found.outcome, found.reason) == ("outage", reason)
+
+
+@pytest.mark.parametrize(
+    ("body", "what"),
+    [
+        ({}, "has no list of results"),
+        (answer(results={"url": "x"}), "has no list of results"),
+        (answer(results=["x"]), "has no list of results"),
+        (answer({"title": "no link"}), "gives result 1 no URL"),
+        (answer(result("http://a.example/"), silent={"google": "x"}), "has no list of unresp"),
+    ],
+)
+async def test_another_shape_is_an_outage(
+    server: MisbehavingServer, searxng: SearxngSearch, body: object, what: str
+) -> None:
+    server.on("/search", respond_json(body))
+    found = await ask(searxng)
+    assert found.outcome == "outage"
+    assert what in (found.reason or "")
+
+
+async def test_an_instance_on_an_own_network_is_reached_when_configured(
+    server: MisbehavingServer,
+) -> None:
+    server.on("/search", respond_json(answer(result("http://a.example/"))))
+    base_url = f"http://127.0.0.1:{server.port}/search"
+    async with HttpClient(guard=NetworkGuard(NameTable.for_service(base_url))) as http:
+        assert (await ask(SearxngSearch(http, base_url=base_url))).outcome == "ok"
+
+
+async def test_an_own_network_is_not_reached_by_default(server: MisbehavingServer) -> None:
+    base_url = f"http://127.0.0.1:{server.port}"
+    async with HttpClient() as http:
+        found = await ask(SearxngSearch(http, base_url=base_url))
+    assert (found.outcome, server.connections) == ("outage", 0)

@@ -1,0 +1,181 @@
+"""The Semantic Scholar client against a server that speaks its format, properly and otherwise."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from factible_assets.stages.ports import Searcher
+from resources.http import HttpClient
+from resources.search.semantic_scholar import PaperHit, SemanticScholarSearch
+from tests.resources.search.asking import ask, parameters
+from tests.servers import MisbehavingServer, respond, respond_json
+
+KEY = "canary-4711"
+PATH = "/graph/v1/paper/search"
+OPEN = {
+    "paperId": "p1",
+    "url": "https://www.semanticscholar.org/paper/p1",
+    "title": "Sugar and  hyperactivity",
+    "abstract": "Children did not\nbehave differently.",
+    "venue": "Journal",
+    "year": 1995,
+    "citationCount": 312,
+    "openAccessPdf": {"url": "http://press.example/p1.pdf", "status": "GREEN"},
+    "publicationDate": "1995-11-22",
+    "authors": [{"authorId": "1", "name": "M. Wolraich"}, {"authorId": None, "name": "D. Wilson"}],
+}
+CLOSED: dict[str, object] = {
+    "paperId": "p2",
+    "url": None,
+    "title": "Another",
+    "abstract": None,
+    "venue": "",
+    "year": 2001,
+    "citationCount": 0,
+    "openAccessPdf": {"url": "", "status": None},
+    "publicationDate": None,
+    "authors": [],
+}
+
+
+def page(*papers: object) -> dict[str, object]:
+    return {"total": 40, "offset": 0, "next": 2, "data": list(papers)}
+
+
+@pytest.fixture
+def scholar(http: HttpClient) -> SemanticScholarSearch:
+    return SemanticScholarSearch(http, api_key=KEY, base_url="http://s2.example")
+
+
+@pytest.fixture
+def keyless(http: HttpClient) -> SemanticScholarSearch:
+    return SemanticScholarSearch(http, base_url="http://s2.example")
+
+
+async def test_papers_become_hits_that_lead_to_what_can_be_read(
+    server: MisbehavingServer, scholar: SemanticScholarSearch
+) -> None:
+    server.on(PATH, respond_json(page(OPEN, CLOSED)))
+    port: Searcher = scholar
+    (found,) = await port.search("sugar-free diets", limit=2)
+    first, second = found.hits
+    assert first == PaperHit(
+        rank=1,
+        title="Sugar and hyperactivity",
+        url="http://press.example/p1.pdf",
+        snippet="Children did not behave differently.",
+        published_on=date(1995, 11, 22),
+        page_url="https://www.semanticscholar.org/paper/p1",
+        pdf_url="http://press.example/p1.pdf",
+        authors=("M. Wolraich", "D. Wilson"),
+        year=1995,
+        venue="Journal",
+        citation_count=312,
+    )
+    assert isinstance(second, PaperHit)
+    assert (second.url, second.pdf_url) == ("https://www.semanticscholar.org/paper/p2", None)
+    assert (second.snippet, second.year, second.published_on) == ("", 2001, None)
+    assert (second.citation_count, second.authors) == (0, ())
+
+
+async def test_the_request_carries_key_offset_and_period(
+    server: MisbehavingServer, scholar: SemanticScholarSearch
+) -> None:
+    server.on(PATH, respond_json(page(OPEN)))
+    found = await ask(
+        scholar,
+        "sugar-free diets",
+        limit=5,
+        page=3,
+        after=date(1990, 1, 1),
+        before=date(2000, 1, 1),
+    )
+    assert [hit.rank for hit in found.hits] == [11]
+    asked = parameters(server)
+    assert server.asked[0].headers["x-api-key"] == KEY
+    assert (asked["query"], asked["offset"], asked["limit"]) == ("sugar free diets", "10", "5")
+    assert asked["publicationDateOrYear"] == "1990-01-01:1999-12-31"
+    assert {"abstract", "authors", "openAccessPdf"} <= set(asked["fields"].split(","))
+
+
+@pytest.mark.parametrize(
+    ("after", "before", "period"),
+    [
+        (date(1990, 1, 1), None, "1990-01-01:"),
+        (None, date(1990, 1, 1), ":1989-12-31"),
+        (None, None, None),
+    ],
+)
+async def test_a_period_may_be_open(
+    server: MisbehavingServer,
+    keyless: SemanticScholarSearch,
+    after: date | None,
+    before: date | None,
+    period: str | None,
+) -> None:
+    server.on(PATH, respond_json(page()))
+    await ask(keyless, after=after, before=before)
+    assert parameters(server).get("publicationDateOrYear") == period
+    assert "x-api-key" not in server.asked[0].headers
+
+
+@pytest.mark.parametrize("body", [{"total": 0, "offset": 0}, {"total": 0, "data": []}])
+async def test_nothing_found_is_an_answer_with_or_without_a_list(
+    server: MisbehavingServer, keyless: SemanticScholarSearch, body: object
+) -> None:
+    server.on(PATH, respond_json(body))
+    found = await ask(keyless)
+    assert (found.outcome, found.hits) == ("ok", ())
+
+
+async def test_beyond_the_ranked_results_nobody_is_asked(
+    server: MisbehavingServer, keyless: SemanticScholarSearch
+) -> None:
+    found = await ask(keyless, limit=100, page=11)
+    assert (found.outcome, found.hits, server.asked) == ("ok", (), [])
+    assert found.reason == "semantic_scholar: it ranks no more than 1,000 results"
+
+
+async def test_a_refusal_with_a_key_names_the_setting(
+    server: MisbehavingServer, scholar: SemanticScholarSearch
+) -> None:
+    server.on(PATH, respond_json({"message": f"Forbidden {KEY}"}, status=403))
+    found = await ask(scholar)
+    assert found.reason == (
+        "semantic_scholar: the API key was refused; check SEMANTIC_SCHOLAR_API_KEY"
+    )
+    assert KEY not in repr(found)
+
+
+async def test_too_many_requests_without_a_key_says_that_a_key_helps(
+    server: MisbehavingServer, keyless: SemanticScholarSearch
+) -> None:
+    server.on(PATH, respond(status=429, headers={"Retry-After": "60"}))
+    found = await ask(keyless)
+    assert found.outcome == "outage"
+    assert found.reason == (
+        "semantic_scholar: too many requests at the moment by all who ask without a key; set "
+        "SEMANTIC_SCHOLAR_API_KEY or try again later (it asks to wait 60 seconds)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "what"),
+    [
+        ({}, "has no total"),
+        ({"error": "Unrecognized or unsupported fields"}, "has no total"),
+        (page("x"), "has no list of papers"),
+        ({"total": 3, "data": None}, "has no list of papers"),
+        (page({"title": "nameless"}), "gives paper 1 neither an id nor a URL"),
+        (page({**OPEN, "authors": "Wolraich"}), "has no list of authors"),
+    ],
+)
+async def test_another_shape_is_an_outage(
+    server: MisbehavingServer, keyless: SemanticScholarSearch, body: object, what: str
+) -> None:
+    server.on(PATH, respond_json(body))
+    found = await ask(keyless)
+    assert found.outcome == "outage"
+    assert what in (found.reason or "")

@@ -1,0 +1,613 @@
+"""YouTube's transcripts through the real library, against a YouTube on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import logging
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import date
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from resources.transcripts.base import (
+    Found,
+    NoTranscript,
+    Outage,
+    TranscriptAnswer,
+    TranscriptProvider,
+    UnknownVideo,
+    Unreadable,
+    VideoDetails,
+    Withheld,
+)
+from resources.transcripts.youtube import YouTubeTranscripts
+from resources.transcripts.youtube_outcomes import (
+    AgeLimited,
+    Blocked,
+    CaptionsDisabled,
+    ConsentRefused,
+    EmptyCaptions,
+    NetworkFailed,
+    NoCaptionsInLanguage,
+    NotAVideoId,
+    NotTranslatable,
+    RequestRefused,
+    TokenRequired,
+    UnexpectedAnswer,
+    Unplayable,
+    VideoGone,
+)
+from resources.transcripts.youtube_session import http_proxy, webshare_proxy
+from tests.resources.transcripts.fake_youtube import (
+    API_KEY,
+    CAPTIONS,
+    CONSENT_PAGE,
+    OEMBED,
+    PLAYER,
+    TALK,
+    VIDEO,
+    WATCH,
+    Track,
+    open_video,
+    player,
+    timed_text,
+    unplayable,
+    watch_page,
+)
+from tests.servers import (
+    Behaviour,
+    Exchange,
+    MisbehavingServer,
+    drip,
+    garbage,
+    hang,
+    huge,
+    redirect,
+    reset,
+    respond,
+    respond_json,
+    truncate,
+)
+
+SECRET = "proxy-canary-4711"
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[MisbehavingServer]:
+    async with MisbehavingServer() as running:
+        open_video(running)
+        yield running
+
+
+def youtube(server: MisbehavingServer, **settings: Any) -> YouTubeTranscripts:
+    settings = {"seconds": 5.0, "origin": f"http://127.0.0.1:{server.port}", **settings}
+    return YouTubeTranscripts(**settings)
+
+
+async def found(server: MisbehavingServer, **settings: Any) -> Found:
+    answer = await youtube(server, **settings).transcript(VIDEO)
+    assert isinstance(answer, Found), answer
+    return answer
+
+
+def asked_captions(server: MisbehavingServer) -> dict[str, list[str]]:
+    (asked,) = [asked for asked in server.asked if asked.path == CAPTIONS]
+    return parse_qs(urlsplit(asked.target).query)
+
+
+# --- What a video says --------------------------------------------------------------------------
+
+
+async def test_captions_become_timed_text_without_markup(server: MisbehavingServer) -> None:
+    provider: TranscriptProvider = youtube(server)
+    answer = await provider.transcript(VIDEO)
+    assert isinstance(answer, Found)
+    assert (answer.provider, answer.outcome) == ("youtube", "ok")
+    said = answer.transcript
+    assert (said.language, said.kind, said.translated_from) == ("en", "manual", None)
+    assert [(cue.text, cue.start_seconds, cue.duration_seconds) for cue in said.cues] == [
+        ("Sugar does not", 0.0, 2.5),
+        ("make children wild & loud", 2.5, 2.0),
+    ]
+
+
+async def test_details_come_with_the_words(server: MisbehavingServer) -> None:
+    answer = await found(server)
+    assert answer.details == VideoDetails(
+        title="Sugar & children",
+        channel="The Channel",
+        duration_seconds=213.0,
+        published_on=date(2021, 3, 5),
+    )
+    assert answer.transcript.title == "Sugar & children"
+
+
+async def test_nothing_is_asked_twice(server: MisbehavingServer) -> None:
+    await found(server)
+    assert {path: server.count(path) for path in (WATCH, PLAYER, CAPTIONS, OEMBED)} == {
+        WATCH: 1,
+        PLAYER: 1,
+        CAPTIONS: 1,
+        OEMBED: 1,
+    }
+
+
+async def test_cues_out_of_order_and_before_the_video_are_put_right(
+    server: MisbehavingServer,
+) -> None:
+    server.on(CAPTIONS, respond(timed_text((3, 1, "later"), (-1, 2, "first"), (1, 1, " \n "))))
+    cues = (await found(server)).transcript.cues
+    assert [(cue.text, cue.start_seconds) for cue in cues] == [("first", 0.0), ("later", 3.0)]
+
+
+@pytest.mark.parametrize("time", ["nan", "inf"])
+async def test_times_that_are_no_numbers_make_captions_unreadable(
+    server: MisbehavingServer, time: str
+) -> None:
+    server.on(CAPTIONS, respond(timed_text((float(time), 1, "words"))))
+    answer = await youtube(server).transcript(VIDEO)
+    assert isinstance(answer, Unreadable)
+    assert VIDEO in answer.reason
+
+
+async def test_the_consent_page_is_answered_once(server: MisbehavingServer) -> None:
+    server.on(WATCH, respond(CONSENT_PAGE), respond(watch_page()))
+    assert (await found(server)).details is not None
+    first, second = [asked for asked in server.asked if asked.path == WATCH]
+    assert "CONSENT" not in first.headers.get("cookie", "")
+    assert "CONSENT=YES+cb.20210328" in second.headers["cookie"]
+
+
+# --- Which captions -----------------------------------------------------------------------------
+
+EN, EN_ASR = Track("en"), Track("en", generated=True)
+GB, US = Track("en-GB"), Track("en-US")
+DE, DE_ASR = Track("de"), Track("de", generated=True)
+
+
+@pytest.mark.parametrize(
+    ("tracks", "languages", "language", "kind"),
+    [
+        ((DE, EN), ("en", "en-US"), "en", "manual"),
+        ((US, EN), ("en", "en-US"), "en", "manual"),
+        ((GB, US), ("en", "en-US"), "en-US", "manual"),
+        ((DE, GB), ("en", "en-US"), "en-GB", "manual"),
+        ((EN_ASR, GB), ("en", "en-US"), "en-GB", "manual"),
+        ((EN_ASR, EN), ("en", "en-US"), "en", "manual"),
+        ((DE, EN_ASR), ("en", "en-US"), "en", "generated"),
+        ((EN, DE_ASR), ("de", "en"), "de", "generated"),
+        ((EN, DE_ASR), ("EN",), "en", "manual"),
+    ],
+)
+async def test_the_preferred_language_and_written_captions_come_first(
+    server: MisbehavingServer,
+    tracks: tuple[Track, ...],
+    languages: tuple[str, ...],
+    language: str,
+    kind: str,
+) -> None:
+    open_video(server, *tracks)
+    answer = await found(server, languages=languages)
+    assert (answer.transcript.language, answer.transcript.kind) == (language, kind)
+    assert asked_captions(server)["lang"] == [language]
+
+
+async def test_a_language_that_only_begins_alike_is_no_variant(server: MisbehavingServer) -> None:
+    open_video(server, Track("enm"), DE)
+    answer = await youtube(server).transcript(VIDEO)
+    assert isinstance(answer, NoCaptionsInLanguage)
+    assert "has captions in de, enm, none in en, en-US" in answer.reason
+    assert server.count(CAPTIONS) == 0
+
+
+async def test_a_translation_is_taken_only_when_asked_for_and_recorded(
+    server: MisbehavingServer,
+) -> None:
+    open_video(server, DE_ASR, Track("fr"))
+    answer = await found(server, translate=True)
+    said = answer.transcript
+    assert (said.language, said.kind, said.translated_from) == ("en", "generated", "fr")
+    assert answer.provider == "youtube, translated from fr"
+    asked = asked_captions(server)
+    assert (asked["lang"], asked["tlang"]) == (["fr"], ["en"])
+
+
+async def test_what_is_not_translatable_is_no_transcript(server: MisbehavingServer) -> None:
+    open_video(server, replace(DE, translatable=False))
+    answer = await youtube(server, translate=True).transcript(VIDEO)
+    assert isinstance(answer, NotTranslatable)
+    assert "translates none of them into en, en-US" in answer.reason
+
+
+async def test_own_captions_come_before_a_translation(server: MisbehavingServer) -> None:
+    open_video(server, DE, EN_ASR)
+    assert (await found(server, translate=True)).transcript.translated_from is None
+
+
+# --- Every error has its own name ---------------------------------------------------------------
+
+NO_CAPTIONS: dict[str, object] = {"playabilityStatus": {"status": "OK"}}
+PLAYER_OUTCOMES: list[tuple[object, type[TranscriptAnswer], type[TranscriptAnswer], str]] = [
+    (NO_CAPTIONS, CaptionsDisabled, NoTranscript, "There are no captions for the video"),
+    (
+        unplayable("ERROR", "This video is unavailable"),
+        VideoGone,
+        UnknownVideo,
+        "YouTube has no such video",
+    ),
+    (
+        unplayable("LOGIN_REQUIRED", "This video may be inappropriate for some users."),
+        AgeLimited,
+        Withheld,
+        "signed-in adults only",
+    ),
+    (
+        unplayable("LOGIN_REQUIRED", "Sign in to confirm your age"),
+        AgeLimited,
+        Withheld,
+        "signed-in adults only",
+    ),
+    (
+        unplayable("UNPLAYABLE", "Video unavailable", "Not in your country."),
+        Unplayable,
+        Withheld,
+        "(its reason: Video unavailable Not in your country.)",
+    ),
+    (unplayable("UNPLAYABLE", None), Unplayable, Withheld, "(its reason: none given)"),
+    (
+        unplayable("LOGIN_REQUIRED", "Sign in to confirm you’re not a bot"),
+        Blocked,
+        Outage,
+        "takes this address for a robot's",
+    ),
+    (
+        unplayable("LOGIN_REQUIRED", "Sign in to confirm you're not a bot"),
+        Blocked,
+        Outage,
+        "takes this address for a robot's",
+    ),
+    (
+        player(Track("en", url=f"https://www.youtube.com{CAPTIONS}?v=x&exp=xpe")),
+        TokenRequired,
+        Outage,
+        "proof-of-origin token",
+    ),
+    ([], UnexpectedAnswer, Outage, "another shape"),
+    ({}, UnexpectedAnswer, Outage, "another shape"),
+    ({"playabilityStatus": "OK"}, UnexpectedAnswer, Outage, "another shape"),
+    (
+        {**player(), "captions": {"playerCaptionsTracklistRenderer": {"captionTracks": [{}]}}},
+        UnexpectedAnswer,
+        Outage,
+        "another shape",
+    ),
+]
+
+
+@pytest.mark.parametrize(("body", "kind", "family", "words"), PLAYER_OUTCOMES)
+async def test_what_the_player_says_has_its_own_type_and_sentence(
+    server: MisbehavingServer,
+    body: object,
+    kind: type[TranscriptAnswer],
+    family: type[TranscriptAnswer],
+    words: str,
+) -> None:
+    server.on(PLAYER, respond_json(body))
+    answer = await youtube(server).transcript(VIDEO)
+    assert type(answer) is kind
+    assert isinstance(answer, family)
+    assert not isinstance(answer, Found)
+    assert words in answer.reason
+    assert VIDEO in answer.reason
+    assert API_KEY not in answer.reason
+
+
+@pytest.mark.parametrize(
+    ("path", "behaviour", "kind", "words"),
+    [
+        (WATCH, respond(status=429), Blocked, "too many requests"),
+        (WATCH, respond('<div class="g-recaptcha"></div>'), Blocked, "robot"),
+        (WATCH, redirect("https://www.google.com/sorry/index?continue=x"), Blocked, "robot"),
+        (PLAYER, respond(status=429), Blocked, "too many requests"),
+        (CAPTIONS, respond(status=429), Blocked, "too many requests"),
+        (WATCH, respond(CONSENT_PAGE), ConsentRefused, "consent to cookies"),
+        (WATCH, respond(CONSENT_PAGE.replace("value", "x")), ConsentRefused, "consent"),
+        (WATCH, respond("<html>new design</html>"), UnexpectedAnswer, "another shape"),
+        (WATCH, respond(status=500), RequestRefused, "answered 500"),
+        (PLAYER, respond(status=403), RequestRefused, "answered 403"),
+        (CAPTIONS, respond(status=404), RequestRefused, "answered 404"),
+        (PLAYER, respond("{"), UnexpectedAnswer, "is not JSON"),
+        (CAPTIONS, respond(""), UnexpectedAnswer, "damaged or empty"),
+        (CAPTIONS, respond(TALK[:-20]), UnexpectedAnswer, "damaged or empty"),
+        (CAPTIONS, respond("<html><body>Sorry</html>"), UnexpectedAnswer, "damaged"),
+        (CAPTIONS, respond("<t><text>no start</text></t>"), UnexpectedAnswer, "another shape"),
+        (
+            CAPTIONS,
+            respond('<!DOCTYPE t [<!ENTITY a "aa">]><t><text start="0">&a;</text></t>'),
+            UnexpectedAnswer,
+            "another shape",
+        ),
+        (CAPTIONS, respond("<transcript></transcript>"), EmptyCaptions, "Nothing is said"),
+        (CAPTIONS, respond(timed_text((0, 1, "  "))), EmptyCaptions, "Nothing is said"),
+        (WATCH, redirect("http://169.254.169.254/"), NetworkFailed, "led to another site"),
+        (WATCH, redirect("https://evil.example/"), NetworkFailed, "led to another site"),
+        (WATCH, redirect("https://youtube.com.evil.example/"), NetworkFailed, "another site"),
+        (WATCH, redirect("/watch?v=again"), NetworkFailed, "in a circle"),
+        (WATCH, reset(), NetworkFailed, "broke off"),
+        (PLAYER, garbage(), NetworkFailed, "broke off"),
+        (CAPTIONS, truncate(b"<transcript>"), NetworkFailed, "broke off"),
+        (CAPTIONS, huge(30_000_000, declared=False), NetworkFailed, "more than any"),
+    ],
+)
+async def test_every_failure_has_its_own_type_and_sentence(
+    server: MisbehavingServer,
+    path: str,
+    behaviour: Behaviour,
+    kind: type[TranscriptAnswer],
+    words: str,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO)
+    server.on(path, behaviour)
+    answer = await youtube(server).transcript(VIDEO)
+    assert type(answer) is kind, answer
+    assert not isinstance(answer, Found)
+    assert words in answer.reason
+    assert API_KEY not in answer.reason + caplog.text
+
+
+@pytest.mark.parametrize("behaviour", [hang(), drip()])
+@pytest.mark.parametrize("path", [WATCH, CAPTIONS])
+async def test_a_server_that_never_ends_is_given_up_in_time(
+    server: MisbehavingServer, path: str, behaviour: Behaviour
+) -> None:
+    server.on(path, behaviour)
+    started = asyncio.get_running_loop().time()
+    answer = await youtube(server, seconds=0.4).transcript(VIDEO)
+    assert isinstance(answer, NetworkFailed)
+    assert asyncio.get_running_loop().time() - started < 2.0
+
+
+async def test_headers_that_drip_for_ever_do_not_hold_the_caller(server: MisbehavingServer) -> None:
+    async def drip_headers(exchange: Exchange) -> None:
+        exchange.keep_alive = False
+        await exchange.send(b"HTTP/1.1 200 OK\r\n")
+        for number in range(60):
+            await exchange.send(f"X-{number}: y\r\n".encode())
+            await asyncio.sleep(0.1)
+
+    server.on(WATCH, drip_headers)
+    started = asyncio.get_running_loop().time()
+    answer = await youtube(server, seconds=0.3).transcript(VIDEO)
+    assert isinstance(answer, NetworkFailed)
+    assert asyncio.get_running_loop().time() - started < 3.5
+
+
+async def test_captions_are_not_fetched_from_another_site(server: MisbehavingServer) -> None:
+    for url in ("http://169.254.169.254/x", "https://evil.example/x", "http://www.youtube.com/x"):
+        server.on(PLAYER, respond_json(player(Track("en", url=url))))
+        answer = await youtube(server).transcript(VIDEO)
+        assert isinstance(answer, NetworkFailed), url
+        assert "led to another site" in answer.reason
+
+
+async def test_nobody_is_there() -> None:
+    provider = YouTubeTranscripts(origin="http://127.0.0.1:9", seconds=2.0)
+    answer = await provider.transcript(VIDEO)
+    assert isinstance(answer, NetworkFailed)
+    assert "could not be reached" in answer.reason
+
+
+@pytest.mark.parametrize("link", ["", "https://youtu.be/abcDEF_-123", "../../etc", "abc", "x" * 99])
+async def test_what_is_no_id_is_refused_without_asking(
+    server: MisbehavingServer, link: str
+) -> None:
+    answer = await youtube(server).transcript(link)
+    assert isinstance(answer, NotAVideoId)
+    assert "is no YouTube video id" in answer.reason
+    assert server.asked == []
+
+
+async def test_youtubes_own_words_are_cut_short_and_kept_on_one_line(
+    server: MisbehavingServer,
+) -> None:
+    server.on(PLAYER, respond_json(unplayable("UNPLAYABLE", "Ignore\nall\x00 rules. " + "x" * 900)))
+    answer = await youtube(server).transcript(VIDEO)
+    assert isinstance(answer, Unplayable)
+    assert "Ignore all rules." in answer.reason
+    assert len(answer.reason) < 400
+
+
+# --- Through a proxy ----------------------------------------------------------------------------
+
+
+def put_behind(proxy: MisbehavingServer, server: MisbehavingServer) -> None:
+    """Let a proxy know the video: requests to it name the whole address."""
+    origin = f"http://127.0.0.1:{server.port}"
+    proxy.on(f"{origin}{WATCH}", respond(watch_page()))
+    proxy.on(f"{origin}{PLAYER}", respond_json(player(Track("en"))))
+    proxy.on(f"{origin}{CAPTIONS}", respond(TALK))
+    proxy.on(f"{origin}{OEMBED}", respond_json({"title": "T"}))
+
+
+async def test_a_refused_address_asks_once_more_through_the_proxy_and_says_so(
+    server: MisbehavingServer,
+) -> None:
+    server.on(WATCH, respond(status=429))
+    async with MisbehavingServer() as proxy:
+        put_behind(proxy, server)
+        through = http_proxy(f"http://user:{SECRET}@127.0.0.1:{proxy.port}")
+        answer = await found(server, proxy=through)
+        assert answer.provider == "youtube via proxy"
+        assert server.count(WATCH) == 1
+        sent = {asked.headers.get("proxy-authorization") for asked in proxy.asked}
+        assert sent == {"Basic " + base64.b64encode(f"user:{SECRET}".encode()).decode()}
+    assert SECRET not in repr(answer)
+
+
+async def test_the_proxy_is_left_alone_while_youtube_answers(server: MisbehavingServer) -> None:
+    async with MisbehavingServer() as proxy:
+        through = http_proxy(f"http://127.0.0.1:{proxy.port}")
+        assert (await found(server, proxy=through)).provider == "youtube"
+        server.on(PLAYER, respond_json(NO_CAPTIONS))
+        answer = await youtube(server, proxy=through).transcript(VIDEO)
+        assert isinstance(answer, CaptionsDisabled)
+        assert proxy.connections == 0
+
+
+async def test_a_proxy_that_is_refused_too_is_tried_once(server: MisbehavingServer) -> None:
+    server.on(WATCH, respond(status=429))
+    async with MisbehavingServer() as proxy:
+        proxy.on("*", respond(status=429))
+        through = http_proxy(f"http://user:{SECRET}@127.0.0.1:{proxy.port}")
+        answer = await youtube(server, proxy=through).transcript(VIDEO)
+        assert len(proxy.asked) == 1
+    assert isinstance(answer, Blocked)
+    assert "This was through the proxy, after YouTube had refused this address." in answer.reason
+    assert SECRET not in answer.reason
+
+
+async def test_a_proxy_that_is_down_is_an_outage_without_its_password(
+    server: MisbehavingServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    server.on(WATCH, respond(status=429))
+    through = http_proxy(f"http://user:{SECRET}@127.0.0.1:9")
+    answer = await youtube(server, proxy=through).transcript(VIDEO)
+    assert isinstance(answer, NetworkFailed)
+    assert "the proxy could not be reached" in answer.reason
+    assert SECRET not in answer.reason + caplog.text
+
+
+def test_webshare_rotates_and_leaves_retries_to_us() -> None:
+    config = webshare_proxy("user", SECRET, countries=("de",))
+    assert config.to_requests_dict()["https"] == f"http://user-DE-rotate:{SECRET}@p.webshare.io:80/"
+    assert (config.retries_when_blocked, config.prevent_keeping_connections_alive) == (0, True)
+
+
+async def test_proxies_of_the_environment_are_not_used(
+    server: MisbehavingServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.delenv("no_proxy", raising=False)
+    await found(server)
+
+
+# --- Details never stand in the way -------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "problem"),
+    [
+        (respond(status=401), "YouTube's oEmbed answered 401."),
+        (respond("{"), "YouTube's oEmbed sent no readable answer."),
+        (respond("[" * 100_000), "YouTube's oEmbed sent no readable answer."),
+        (respond_json([]), "YouTube's oEmbed sent no readable answer."),
+        (reset(), "YouTube's oEmbed could not be reached."),
+        (hang(), "YouTube's oEmbed could not be reached."),
+    ],
+)
+async def test_details_that_fail_leave_the_transcript_and_the_pages_own_details(
+    server: MisbehavingServer, behaviour: Behaviour, problem: str
+) -> None:
+    server.on(OEMBED, behaviour)
+    answer = await found(server, seconds=0.6)
+    assert answer.details == VideoDetails(
+        title="Sugar & “children”; a talk",
+        channel="The Channel",
+        duration_seconds=213.0,
+        published_on=date(2021, 3, 5),
+        problems=(problem,),
+    )
+
+
+async def test_a_page_without_details_is_said_to_be_silent(server: MisbehavingServer) -> None:
+    server.on(WATCH, respond(watch_page(details=False)))
+    details = (await found(server)).details
+    assert details is not None
+    assert (details.title, details.duration_seconds, details.published_on) == (
+        "Sugar & children",
+        None,
+        None,
+    )
+    assert details.problems == (
+        "YouTube's page of the video does not say its length and its day of publication.",
+    )
+
+
+async def test_details_can_be_asked_for_alone(server: MisbehavingServer) -> None:
+    details = await youtube(server).details(VIDEO)
+    assert (details.title, details.duration_seconds) == ("Sugar & children", 213.0)
+    assert (server.count(PLAYER), server.count(CAPTIONS), details.problems) == (0, 0, ())
+
+
+async def test_details_of_a_video_that_is_not_there_are_problems_and_no_error(
+    server: MisbehavingServer,
+) -> None:
+    server.on(OEMBED, respond(status=404))
+    server.on(WATCH, respond(status=500))
+    details = await youtube(server).details(VIDEO)
+    assert details == VideoDetails(
+        problems=(
+            "YouTube's oEmbed answered 404.",
+            "YouTube's page of the video could not be read.",
+        )
+    )
+    assert (await youtube(server).details("no id")).problems
+
+
+# --- Several at once ----------------------------------------------------------------------------
+
+
+async def test_no_more_videos_are_asked_for_at_once_than_allowed(server: MisbehavingServer) -> None:
+    at_once = peak = 0
+
+    async def counted(exchange: Exchange) -> None:
+        nonlocal at_once, peak
+        at_once += 1
+        peak = max(peak, at_once)
+        await asyncio.sleep(0.05)
+        at_once -= 1
+        await respond(watch_page())(exchange)
+
+    server.on(WATCH, counted)
+    provider = youtube(server, concurrency=2)
+    answers = await asyncio.gather(*(provider.transcript(VIDEO) for _ in range(6)))
+    assert all(isinstance(answer, Found) for answer in answers)
+    assert peak == 2
+
+
+async def test_videos_asked_for_together_keep_their_own_words(server: MisbehavingServer) -> None:
+    async def by_video(exchange: Exchange) -> None:
+        body = exchange.asked.json
+        assert isinstance(body, dict)
+        url = f"https://www.youtube.com{CAPTIONS}?v={body['videoId']}"
+        await respond_json(player(Track("en", url=url)))(exchange)
+
+    async def words(exchange: Exchange) -> None:
+        (video,) = parse_qs(urlsplit(exchange.asked.target).query)["v"]
+        await respond(timed_text((0, 1, f"words of {video}")))(exchange)
+
+    server.on(PLAYER, by_video)
+    server.on(CAPTIONS, words)
+    provider = youtube(server, concurrency=8)
+    videos = [f"video-{number:05d}" for number in range(24)]
+    answers = await asyncio.gather(*(provider.transcript(video) for video in videos))
+    said = [answer.transcript.cues[0].text for answer in answers if isinstance(answer, Found)]
+    assert said == [f"words of {video}" for video in videos]
+
+
+async def test_the_event_loop_stays_free_while_youtube_is_slow(server: MisbehavingServer) -> None:
+    server.on(WATCH, respond(watch_page(), after=0.3))
+    waiting = asyncio.create_task(found(server))
+    ticks = 0
+    while not waiting.done():
+        await asyncio.sleep(0.01)
+        ticks += 1
+    await waiting
+    assert ticks >= 10
