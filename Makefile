@@ -36,18 +36,19 @@ else
 endif
 
 # The lock files pin every package with its hashes, the build backend included, so that nothing is
-# resolved at install time. $(1) is the lock file, $(2) the stamp.
+# resolved at install time (--no-deps: the lock is complete, and older pips stumble over extras).
+# $(1) is the lock file, $(2) the stamp.
 ifdef UV
 define install
 	@echo "==> Installing $(1) with uv"
-	@$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r $(1)
+	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --require-hashes -r $(1)
 	@$(UV) pip install --quiet --python $(BIN)/python --no-build-isolation --no-deps -e .
 	@touch $(2)
 endef
 else
 define install
 	@echo "==> Installing $(1) with pip (a minute or two the first time)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(1)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $(1)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
 	@touch $(2)
 endef

@@ -10,7 +10,9 @@ environment variables, arguments. Every variable is described in `.env.example`.
 from __future__ import annotations
 
 import tempfile
+from datetime import timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import (
@@ -22,6 +24,9 @@ from pydantic_settings import (
 
 import factible_assets
 from factible_assets.config import SearchConfig
+
+if TYPE_CHECKING:
+    from resources.cache import CachePolicy
 
 _WORKSPACE_FILE = "workspace.yaml"
 _PACKAGE_PARENT = Path(factible_assets.__file__).resolve().parent.parent
@@ -66,6 +71,27 @@ class Settings(BaseSettings):
     serper_api_key: SecretStr | None = Field(default=None, validation_alias="SERPER_API_KEY")
     openai_api_key: SecretStr | None = Field(default=None, validation_alias="OPENAI_API_KEY")
 
+    cache_search_days: float = Field(
+        default=1, ge=0, description="How long search answers are kept. 0 keeps none."
+    )
+    cache_page_days: float = Field(
+        default=1, ge=0, description="How long a page is taken as it is; then it is asked after."
+    )
+    cache_model_days: float = Field(
+        default=90, ge=0, description="How long answers of language models are kept."
+    )
+    cache_age_days: float = Field(
+        default=180, ge=0, description="How long the ages of domains are kept."
+    )
+    cache_megabytes: int = Field(
+        default=1024, ge=1, description="The room for all that; what is unused longest goes first."
+    )
+    model_hub: str = Field(
+        default="https://huggingface.co",
+        pattern=r"^https?://[^\s?#]+$",
+        description="Where `factible models pull` fetches from.",
+    )
+
     @field_validator("home")
     @classmethod
     def _home_is_absolute(cls, value: Path) -> Path:
@@ -109,6 +135,24 @@ class Settings(BaseSettings):
     def reports(self) -> Path:
         """The folder of the HTML reports."""
         return self.home / "reports"
+
+    @property
+    def cache(self) -> Path:
+        """The folder of answers that are kept between runs."""
+        return self.home / "cache"
+
+    @property
+    def cache_policy(self) -> CachePolicy:
+        """How long answers are kept, and how much room they have."""
+        from resources.cache import CachePolicy  # noqa: PLC0415 - only who opens the cache needs it
+
+        return CachePolicy(
+            search=timedelta(days=self.cache_search_days),
+            pages=timedelta(days=self.cache_page_days),
+            models=timedelta(days=self.cache_model_days),
+            ages=timedelta(days=self.cache_age_days),
+            max_bytes=self.cache_megabytes * 1024**2,
+        )
 
     @property
     def project_corpora(self) -> Path:

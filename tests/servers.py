@@ -237,7 +237,8 @@ class MisbehavingServer:
             return False
         queue = self._paths.get(asked.path) or self._paths.get("*") or [self._default]
         behaviour = queue.pop(0) if len(queue) > 1 else queue[0]
-        exchange = Exchange(asked, writer)
+        closes = asked.headers.get("connection", "").lower() == "close"
+        exchange = Exchange(asked, writer, keep_alive=not closes)
         self.exchanges.append(exchange)
         await behaviour(exchange)
         return exchange.keep_alive

@@ -56,6 +56,8 @@ KNOWN: dict[str, ExitCode] = {
     "warehouse.errors.NotMaterializedError": ExitCode.BAD_INPUT,
     "resources.archive.errors.ArchiveError": ExitCode.ENVIRONMENT,
     "resources.archive.errors.ArchiveImportError": ExitCode.BAD_INPUT,
+    "resources.models.errors.ModelPullError": ExitCode.FAILED,
+    "resources.models.errors.ModelStoreError": ExitCode.ENVIRONMENT,
     "resources.transcripts.errors.TranscriptError": ExitCode.BAD_INPUT,
     "resources.transcripts.youtube_ids.NotAVideoLinkError": ExitCode.BAD_INPUT,
     "builtins.KeyboardInterrupt": ExitCode.INTERRUPTED,

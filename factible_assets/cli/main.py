@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 import factible_assets
-from factible_assets.cli import archive, check, corpus, demo, dev, report, sql
+from factible_assets.cli import archive, cache, check, corpus, demo, dev, models, report, sql
 from factible_assets.cli.errors import EXIT_CODES, Boundary, install_hook
 
 
@@ -65,6 +65,8 @@ app.command("demo", epilog=EXIT_CODES)(demo.demo)
 app.command("check", epilog=EXIT_CODES)(check.check)
 app.add_typer(corpus.app, name="corpus")
 app.add_typer(archive.app, name="archive")
+app.add_typer(cache.app, name="cache")
+app.add_typer(models.app, name="models")
 app.command("report", epilog=EXIT_CODES)(report.report)
 app.command("sql", epilog=EXIT_CODES)(sql.sql)
 app.command("dev", epilog=EXIT_CODES)(dev.dev)

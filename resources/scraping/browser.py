@@ -23,12 +23,12 @@ import asyncio
 import contextlib
 import os
 import shutil
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
@@ -202,12 +202,11 @@ class Browser:
             self._process = _Process.join(self._find())
         async with self._slots:
             try:
-                return await self._draw(await self._process.running(), response)
+                browser = await self._process.running()
+                return await self._process.unless_it_ends(self._draw(browser, response))
             except _playwright_error() as error:
                 raise OutageError(
-                    f"the browser could not draw the page: {_first_line(error)}",
-                    http_status=response.status,
-                    final_url=response.url,
+                    f"the browser could not draw the page: {_first_line(error)}"
                 ) from error
 
     def _find(self) -> str:
@@ -218,20 +217,18 @@ class Browser:
 
     async def _draw(self, browser: PlaywrightBrowser, response: Response) -> Drawn:
         limit = self._load_seconds + self._wait_seconds + _GRACE_SECONDS
-        async with (
-            GuardedProxy(self._guard, max_bytes=self._max_bytes) as proxy,
-            _context(browser, proxy.port) as context,
-        ):
-            visit = _Visit(response, proxy)
-            try:
-                async with asyncio.timeout(limit):
-                    return await visit.draw(context, self._load_seconds, self._wait_seconds)
-            except TimeoutError as error:
-                raise OutageError(
-                    f"the page's scripts kept the browser busy for {limit:g} seconds",
-                    http_status=response.status,
-                    final_url=response.url,
-                ) from error
+        try:
+            async with (
+                asyncio.timeout(limit),
+                GuardedProxy(self._guard, max_bytes=self._max_bytes) as proxy,
+                _context(browser, proxy.port) as context,
+            ):
+                visit = _Visit(response, proxy)
+                return await visit.draw(context, self._load_seconds, self._wait_seconds)
+        except TimeoutError as error:
+            raise OutageError(
+                f"the page's scripts kept the browser busy for {limit:g} seconds"
+            ) from error
 
 
 class _Visit:
@@ -242,6 +239,7 @@ class _Visit:
         self._proxy = proxy
         self._handed_over = False
         self._failures: dict[str, str] = {}
+        self._pending: set[Request] = set()
 
     async def draw(
         self, context: BrowserContext, load_seconds: float, wait_seconds: float
@@ -249,24 +247,20 @@ class _Visit:
         await context.route("**/*", self._on_request)
         page = await context.new_page()
         context.on("page", _close_other)
+        page.on("request", self._on_start)
+        page.on("requestfinished", self._on_end)
         page.on("requestfailed", self._on_failed)
         page.on("response", lambda answer: self._on_status(answer.request, answer.status))
         late = not await self._load(page, load_seconds)
-        enough = await _wait_for_text(page, wait_seconds)
+        enough = await self._wait_for_text(page, wait_seconds)
         if late and not enough:
-            raise OutageError(
-                f"the page was not there after {load_seconds:g} seconds",
-                http_status=self._response.status,
-                final_url=self._response.url,
-            )
+            raise OutageError(f"the page was not there after {load_seconds:g} seconds")
         taken = await page.evaluate(_MARKUP, _MAX_MARKUP)
         return self._drawn(str(taken["url"]), str(taken["html"]))
 
     def _drawn(self, url: str, html: str) -> Drawn:
         if not url.startswith(("http://", "https://")):
-            raise UnavailableError(
-                "the page led away from the web", http_status=self._response.status
-            )
+            raise UnavailableError("the page led away from the web")
         for host in self._proxy.failures:
             self._failures.setdefault(host, f"no connection to {host} could be made")
         own = self._failures.pop(_host(self._response.url), None)
@@ -289,6 +283,31 @@ class _Visit:
         except PlaywrightTimeoutError:
             return False
         return True
+
+    async def _wait_for_text(self, page: Page, seconds: float) -> bool:
+        """Wait until there is text that has stopped growing, and nothing is on its way.
+
+        A cookie notice is text too, so quiet alone would not do. False if there never was enough.
+        """
+        last, quiet = 0, 0
+        try:
+            async with asyncio.timeout(seconds):
+                while quiet < _QUIET_POLLS:
+                    length = await _text_length(page)
+                    settled = length == last and length >= _ENOUGH_TEXT and not self._pending
+                    quiet = quiet + 1 if settled else 0
+                    last = length
+                    await asyncio.sleep(_POLL_SECONDS)
+        except TimeoutError:
+            return last >= _ENOUGH_TEXT
+        return True
+
+    def _on_start(self, request: Request) -> None:
+        if request.resource_type in _ESSENTIAL:
+            self._pending.add(request)
+
+    def _on_end(self, request: Request) -> None:
+        self._pending.discard(request)
 
     async def _on_request(self, route: Route) -> None:
         request = route.request
@@ -314,6 +333,7 @@ class _Visit:
         )
 
     def _on_failed(self, request: Request) -> None:
+        self._on_end(request)
         if not any(own in (request.failure or "") for own in _OWN_ABORTS):
             self._note(request, "could not be loaded")
 
@@ -336,6 +356,7 @@ class _Process:
         self._lock = asyncio.Lock()
         self._playwright: Playwright | None = None
         self._browser: PlaywrightBrowser | None = None
+        self._ended = asyncio.Event()
 
     @classmethod
     def join(cls, executable: str) -> _Process:
@@ -359,8 +380,30 @@ class _Process:
         async with self._lock:
             if self._browser is None or not self._browser.is_connected():
                 await self._stop()
+                self._ended = asyncio.Event()
                 self._browser = await self._start()
+                self._browser.on("disconnected", self._on_end)
             return self._browser
+
+    async def unless_it_ends(self, drawing: Coroutine[Any, Any, Drawn]) -> Drawn:
+        """Await a drawing, or raise OutageError as soon as the browser is no more.
+
+        Not every question to a browser that has just died is answered by an error.
+        """
+        ways = asyncio.ensure_future(drawing), asyncio.ensure_future(self._ended.wait())
+        try:
+            await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+            if ways[0].done():
+                return ways[0].result()
+            raise OutageError("the browser ended while it drew the page")
+        finally:
+            for way in ways:
+                way.cancel()
+            await asyncio.gather(*ways, return_exceptions=True)
+
+    def _on_end(self, browser: PlaywrightBrowser) -> None:
+        if browser is self._browser:
+            self._ended.set()
 
     async def _start(self) -> PlaywrightBrowser:
         try:
@@ -423,30 +466,16 @@ async def _context(browser: PlaywrightBrowser, proxy_port: int) -> AsyncIterator
     try:
         yield context
     finally:
-        with contextlib.suppress(_playwright_error(), TimeoutError):
-            async with asyncio.timeout(_CLOSE_SECONDS):
-                await context.close()
+        if browser.is_connected():
+            with contextlib.suppress(_playwright_error(), TimeoutError):
+                async with asyncio.timeout(_CLOSE_SECONDS):
+                    await context.close()
 
 
 async def _close_other(page: Page) -> None:
     """Close a window that the page opened."""
     with contextlib.suppress(_playwright_error()):
         await page.close()
-
-
-async def _wait_for_text(page: Page, seconds: float) -> bool:
-    """Wait until there is text and it has stopped growing; False if there never was enough."""
-    last, quiet = 0, 0
-    try:
-        async with asyncio.timeout(seconds):
-            while quiet < _QUIET_POLLS:
-                length = await _text_length(page)
-                quiet = quiet + 1 if length == last and length >= _ENOUGH_TEXT else 0
-                last = length
-                await asyncio.sleep(_POLL_SECONDS)
-    except TimeoutError:
-        return last >= _ENOUGH_TEXT
-    return True
 
 
 async def _text_length(page: Page) -> int:

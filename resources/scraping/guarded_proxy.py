@@ -158,12 +158,14 @@ class GuardedProxy:
             while block := await upstream.read(_BLOCK):
                 await send(block)
 
-        sending = asyncio.ensure_future(to_site())
+        ways = [asyncio.ensure_future(to_site()), asyncio.ensure_future(to_browser())]
         try:
-            await to_browser()
+            await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            sending.cancel()
-            await asyncio.gather(sending, return_exceptions=True)
+            for way in ways:
+                way.cancel()
+            # What ended a way (a lost connection, too many bytes) ends the other in any case.
+            await asyncio.gather(*ways, return_exceptions=True)
 
     def _counted(self, writer: asyncio.StreamWriter) -> Send:
         async def send(block: bytes) -> None:

@@ -229,7 +229,12 @@ class PageFetcher:
             await self._robots.check(response.url)
 
     async def _draw(self, browser: Browser, response: Response) -> _Found:
-        drawn = await browser.draw(response)
+        try:
+            drawn = await browser.draw(response)
+        except HttpFailureError as error:
+            raise type(error)(
+                error.reason, http_status=response.status, final_url=response.url
+            ) from error
         at_drawn = Response(
             url=drawn.url, status=response.status, headers=response.headers, body=response.body
         )

@@ -16,6 +16,18 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 
 @dataclass(frozen=True, slots=True)
+class Paper:
+    """What a library of papers knows of one. Unknown texts are empty, unknown numbers None."""
+
+    page_url: str
+    pdf_url: str | None = None
+    authors: tuple[str, ...] = ()
+    year: int | None = None
+    venue: str = ""
+    citation_count: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class SearchHit:
     """One result as a provider gave it. `rank` counts from 1 over all pages of the answer."""
 
@@ -24,6 +36,7 @@ class SearchHit:
     url: str
     snippet: str = ""
     published_on: date | None = None
+    paper: Paper | None = None
 
 
 @dataclass(frozen=True, slots=True)

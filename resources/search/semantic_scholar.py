@@ -9,12 +9,11 @@ Source: https://api.semanticscholar.org/api-docs/graph, "Paper relevance search"
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from http import HTTPStatus
 
 from resources.http import HttpClient, HttpFailureError, OutageError, Response, status_failure
-from resources.search.base import SearchHit, SearchRequest
+from resources.search.base import Paper, SearchHit, SearchRequest
 from resources.search.service import (
     MAX_BYTES,
     Account,
@@ -41,23 +40,11 @@ _RANKED_RESULTS = 1_000
 """The service ranks no more than these and refuses to look beyond."""
 
 
-@dataclass(frozen=True, slots=True)
-class PaperHit(SearchHit):
-    """A paper. `url` is its open-access PDF if it has one, else its page; `snippet` its abstract.
-
-    The day of publication is often unknown where the year is known; it is not made up.
-    """
-
-    page_url: str = ""
-    pdf_url: str | None = None
-    authors: tuple[str, ...] = ()
-    year: int | None = None
-    venue: str = ""
-    citation_count: int | None = None
-
-
 class SemanticScholarSearch(SearchService):
     """Searches papers.
+
+    A hit's URL is the paper's open-access PDF if it has one, else its page; its snippet is the
+    abstract. The day of publication is often unknown where the year is known; it is not made up.
 
     Args:
         http: The client; its owner closes it. Its guard must allow the base URL's host.
@@ -132,7 +119,7 @@ def _period(request: SearchRequest) -> str | None:
     return f"{first}:{last}"
 
 
-def _paper(entry: Mapping[str, object], rank: int) -> PaperHit:
+def _paper(entry: Mapping[str, object], rank: int) -> SearchHit:
     paper_id = text(entry.get("paperId"))
     page_url = text(entry.get("url")) or (
         f"https://www.semanticscholar.org/paper/{paper_id}" if paper_id else ""
@@ -142,16 +129,18 @@ def _paper(entry: Mapping[str, object], rank: int) -> PaperHit:
     pdf = entry.get("openAccessPdf")
     pdf_url = text(pdf.get("url")) if isinstance(pdf, Mapping) else ""
     authors = entry.get("authors") or []
-    return PaperHit(
+    return SearchHit(
         rank=rank,
         title=text(entry.get("title")),
         url=pdf_url or page_url,
         snippet=text(entry.get("abstract")),
         published_on=iso_day(entry.get("publicationDate")),
-        page_url=page_url,
-        pdf_url=pdf_url or None,
-        authors=texts(author.get("name") for author in objects(authors, "authors")),
-        year=whole_number(entry.get("year")),
-        venue=text(entry.get("venue")),
-        citation_count=whole_number(entry.get("citationCount")),
+        paper=Paper(
+            page_url=page_url,
+            pdf_url=pdf_url or None,
+            authors=texts(author.get("name") for author in objects(authors, "authors")),
+            year=whole_number(entry.get("year")),
+            venue=text(entry.get("venue")),
+            citation_count=whole_number(entry.get("citationCount")),
+        ),
     )

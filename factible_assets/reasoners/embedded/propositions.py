@@ -52,6 +52,8 @@ _HEAD = re.compile(
     rf"|(?:my|the|our|a|one)\s\w+\s(?:\w+\s)?{_SAYING}\s+that\s+)",
     re.IGNORECASE,
 )
+_ASIDE = re.compile(r",\s+(?:which|who|whose)\s[^,;:]{3,80},(?=\s+[a-z])")
+"""A relative clause in the middle of a sentence, whose main clause goes on behind it."""
 _OPENING = re.compile(r"^(?:and|but|so|or|then|well|now|also)\s+(?!far\b)", re.IGNORECASE)
 _OUTER = " \t\"'\u201c\u201d\u2018\u2019-\u2013\u2014,;:"
 _PERSONAL = frozenset("i me my we us our she he her his him myself herself himself".split())
@@ -94,7 +96,7 @@ def _sentences(claim: str) -> list[str]:
 
 def _clauses(sentence: str) -> list[tuple[str, bool]]:
     """Cut a sentence into clauses, each with whether it gives a reason."""
-    bare = _without_speaker(sentence)
+    bare = _ASIDE.sub(" ", _without_speaker(sentence))
     parts: list[tuple[str, bool]] = []
     start, is_reason = 0, False
     for cut in _CLAUSE.finditer(bare):
@@ -105,11 +107,15 @@ def _clauses(sentence: str) -> list[tuple[str, bool]]:
 
 
 def _is_clause_end(before: str, after: str, joint: str) -> bool:
-    """Tell whether a joint separates clauses, and not the members of a list."""
+    """Tell whether a joint separates clauses, and not the members of a list or an apposition."""
+    following = tokenise(after)
     if joint[0] in ":;" or "because" in joint.lower():
-        return len(tokenise(after)) > 1
-    long_enough = min(len(tokenise(before)), len(tokenise(after))) >= _SHORTEST_CLAUSE
-    return long_enough and _FINITE.search(after) is not None
+        return len(following) > 1
+    if min(len(tokenise(before)), len(following)) < _SHORTEST_CLAUSE:
+        return False
+    has_predicate = "," not in before or _FINITE.search(before) is not None
+    shares_subject = following[0].norm in load_lexicon().auxiliaries and "which" not in joint
+    return has_predicate and not shares_subject and _FINITE.search(after) is not None
 
 
 def _without_speaker(sentence: str) -> str:

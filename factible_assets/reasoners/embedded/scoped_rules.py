@@ -56,17 +56,17 @@ from factible_assets.records import Stance
 
 # --- What must be met ---------------------------------------------------------------------------
 
-_ENOUGH_TO_SUPPORT = 0.75
+_ENOUGH_TO_SUPPORT = 0.7
 """Share of a proposition that a sentence and its context must meet before it can support it."""
 _ENOUGH_TO_REFUTE = 0.6
 """The same for refuting: a denial of the general covers the particular."""
 _OWN_SUPPORT, _OWN_REFUTE = 0.6, 0.4
 """Shares that the sentence itself must meet, without its context."""
-_PREDICATE_SUPPORT = 0.8
+_PREDICATE_SUPPORT = 0.6
 """Share of the predicate that the sentence itself must meet before it can support."""
 _TOGETHER = 0.6
 """How much of the proposition's neighbourhood must be kept."""
-_DENSE_SUPPORT, _DENSE = 0.3, 0.5
+_DENSE_SUPPORT, _DENSE = 0.2, 0.5
 """How dense with the claim's words a sentence must be to support, and where one word decides."""
 _OWN_FLIP = 0.75
 """Share that must be met where a single opposite or number decides."""
@@ -74,10 +74,16 @@ _ENOUGH_FOR_DOUBT = 0.7
 """Share that must be met before "the evidence is mixed" is about the proposition."""
 _ENOUGH_OF_QUOTE = 0.75
 """Share that a quoted claim must meet before its rating is the proposition's."""
+_FEWEST_TOPICS = 2
+"""Content words, names and numbers below which a proposition is too little to compare."""
 _CUT_OFF = ("...", "…")
 """How a sentence ends that a search result cut short: what it went on to say is not known."""
 _STATED = re.compile(r"[.!:;][\"'”’)\]]*(\[\d+\])*\s*$")
 """How a statement ends. A heading or a list item names a claim more often than it makes it."""
+_ASKS = re.compile(
+    r"\W*(did|does|do (?!not\b)|is|are|was|were|has|have|can|could|will|would|should|why|how) "
+)
+"""How a question begins, even where its mark was lost in quotation marks."""
 _QUOTED = re.compile(r"[\"“][^\"”]{3,}[\"”]")
 
 # --- How sure that is ---------------------------------------------------------------------------
@@ -147,7 +153,8 @@ def _framed(text: str) -> tuple[ClaimFrame, Polarity]:
 
 def _reader(text: str, title: str) -> _Reader | None:
     frame, own = _framed(text)
-    if not frame.terms or own == "open":
+    topics = sum(term.weight >= 1 for term in frame.terms) + len(frame.quantities)
+    if topics < _FEWEST_TOPICS or own == "open":
         return None
     return _Reader(frame, own, title)
 
@@ -203,7 +210,7 @@ class _Reader:
         for index, sentence in enumerate(passage.sentences):
             before = passage.sentences[index - 1] if index else passage.before
             read.append(self._read_sentence(sentence, before, passage.sentences[index + 1 :]))
-        return condense(read)
+        return condense(_settled(read, passage))
 
     def _read_sentence(
         self,
@@ -245,11 +252,15 @@ class _Reader:
         heard = _hear(self.frame, stated, meeting, context)
         if says == "open" or not self._names_met(meeting, context, wholly=says == "asserts"):
             return None
-        return self._from_denial(heard) if says == "denies" else self._from_assertion(heard)
+        if says == "denies":
+            return self._from_denial(heard)
+        return self._from_assertion(heard, context)
 
     def _polarity(self, folded: str, loose: Meeting, comment: _Comment | None) -> Polarity:
         """Tell what a sentence says itself, or by the answer that follows it."""
         if comment is None:
+            if _ASKS.match(folded):
+                return "open"
             return polarity(folded, self.frame, loose, restates_denial=self.own == "denies")
         question = polarity(folded.replace("?", "."), self.frame, loose)
         asked: Polarity = "denies" if question == "denies" else "asserts"
@@ -277,16 +288,19 @@ class _Reader:
             return ("supports", "denial", strength) if enough else None
         return ("refutes", "denial", strength) if heard.whole >= _ENOUGH_TO_REFUTE else None
 
-    def _from_assertion(self, heard: _Heard) -> _Decision | None:
-        """An assertion supports, unless a number or an opposite turns it round."""
-        if _is_quoted(heard):
+    def _from_assertion(self, heard: _Heard, context: Sequence[Meeting]) -> _Decision | None:
+        """An assertion supports, unless a number or an opposite turns it round.
+
+        That somebody said something is not shown by a page with the same words.
+        """
+        if _is_quoted(heard) or _QUOTED.search(fold_text(self.frame.text)):
             return None
         agreement = self._agreement(heard)
         turns = compare_directions(self.frame, heard.meeting.tokens)
         reserve = self._reserve(heard)
         if turns.turned or agreement == "conflicts":
             return self._from_turn(heard, turns, agreement, reserve)
-        if agreement == "silent" or not _says_as_much(heard):
+        if agreement == "silent" or not _says_as_much(heard) or not self._subject_met(heard, context):
             return None
         if not self._narrowing_met(heard.meeting, turns):
             return None
@@ -294,7 +308,7 @@ class _Reader:
             return None
         if load_lexicon().exclusive.search(heard.folded) and not self._is_exclusive():
             return "mixed", "scope", heard.whole
-        return self._side(against=False), "assertion", heard.whole * reserve * _closeness(heard)
+        return self._side(against=False), "assertion", _likeness(heard) * reserve
 
     def _from_turn(
         self, heard: _Heard, turns: Turns, agreement: Agreement, reserve: float
@@ -358,6 +372,11 @@ class _Reader:
             for number in (each.whole if wholly else each.places)
         }
         return all(number in met for number, term in enumerate(self.frame.terms) if term.is_name)
+
+    def _subject_met(self, heard: _Heard, context: Sequence[Meeting]) -> bool:
+        """Tell whether the first thing that the claim names is met: exports are no imports."""
+        first = next((n for n, term in enumerate(self.frame.terms) if term.weight >= 1), None)
+        return first is None or any(first in each.places for each in (heard.meeting, *context))
 
     def _narrowing_met(self, meeting: Meeting, turns: Turns) -> bool:
         """Tell whether a sentence shares what narrows the claim.
@@ -440,6 +459,11 @@ def _closeness(heard: _Heard) -> float:
     return _LOOSEST + (1 - _LOOSEST) * min(1.0, heard.density)
 
 
+def _likeness(heard: _Heard) -> float:
+    """Return how nearly an assertion says the same, in [0, 1]; loose ones count little alone."""
+    return heard.whole**2 * (1 + heard.predicate) / 2 * _closeness(heard)
+
+
 def _says_as_much(heard: _Heard) -> bool:
     """Tell whether a sentence is a statement that meets enough of the claim to support it."""
     return (
@@ -449,6 +473,18 @@ def _says_as_much(heard: _Heard) -> bool:
         and heard.is_close(_DENSE_SUPPORT)
         and _STATED.search(heard.folded) is not None
     )
+
+
+def _settled(read: Sequence[PassageStance], passage: Passage) -> list[PassageStance]:
+    """Take findings both ways for an open matter where the passage itself calls it one."""
+    unsettled = load_lexicon().unsettled
+    calls_open = [unsettled.search(fold_text(each.text)) is not None for each in passage.sentences]
+    return [
+        PassageStance("unclear", 0.0, "unsettled", each.span)
+        if each.ground == "divided" and any(calls_open[:index] + calls_open[index + 1 :])
+        else each
+        for index, each in enumerate(read)
+    ]
 
 
 _MOST = 0.6

@@ -20,6 +20,7 @@ from factible_assets.reasoners.llm.model import (
     Question,
 )
 from factible_assets.reasoners.llm.prompts import Prompt, StageName
+from factible_assets.reasoners.llm.wording import plain
 from factible_assets.records import LlmCall
 from factible_assets.stages.ports import ReasonerOutageError
 
@@ -67,7 +68,10 @@ class Desk:
     ) -> Answer:
         """Return a valid answer.
 
+        Reasons are kept as plain text, because a refusal is a model's words too.
+
         Raises:
+            PromptTooLongOutageError: The question does not fit into the context window.
             ReasonerOutageError: There is none; the error carries all calls of the judgement so far.
         """
         question = Question(
@@ -84,7 +88,7 @@ class Desk:
             self._record(failure.calls)
             too_long = isinstance(failure, PromptTooLongError)
             outage = PromptTooLongOutageError if too_long else ReasonerOutageError
-            raise outage(failure.reason, self.calls) from failure
+            raise outage(plain(failure.reason), self.calls) from failure
         self._record(reply.calls)
         return reply.value
 
@@ -112,7 +116,7 @@ class Desk:
             latency_seconds=report.latency_seconds,
             cache_hit=report.cache_hit,
             outcome=report.outcome,
-            reason=report.reason,
+            reason=plain(report.reason) if report.reason else None,
         )
 
 

@@ -100,11 +100,13 @@ def fenced(pieces: Sequence[Piece]) -> tuple[PromptPart, ...]:
     parts = [PromptPart(f"Marker of this message: {marker}\n\n")]
     for piece, text in zip(pieces, shown, strict=True):
         if isinstance(piece, Data) and text is not None:
-            parts.append(PromptPart(f"<<<DATA {marker} {piece.label}>>>\n"))
+            gap = "" if parts[-1].text.endswith("\n") else "\n"
+            parts.append(PromptPart(f"{gap}<<<DATA {marker} {piece.label}>>>\n"))
             parts.append(PromptPart(_marked(text), piece.trimmable))
             parts.append(PromptPart(f"\n<<<END {marker}>>>"))
-        elif isinstance(piece, str):
-            parts.append(PromptPart(piece))
+        elif isinstance(piece, str) and piece:
+            gap = "\n" if parts[-1].text.endswith(">>>") and not piece.startswith("\n") else ""
+            parts.append(PromptPart(gap + piece))
     return tuple(parts)
 
 
@@ -136,6 +138,8 @@ def _visible(character: str) -> str:
     if character == "\t":
         return " "
     category = unicodedata.category(character)
+    if category == "Zs":
+        return " "
     if category in {"Cc", "Cf"} or _selects_variant(character):
         return ""
     return "\ufffd" if category in {"Cs", "Co", "Cn"} else character

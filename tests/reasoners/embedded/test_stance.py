@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+from typing import TypedDict
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,12 +21,20 @@ from factible_assets.reasoners.embedded.page_text import page_sentences, readabl
 from factible_assets.reasoners.embedded.passages import windows
 from factible_assets.reasoners.embedded.quantities import compare_quantities, find_quantities
 from factible_assets.reasoners.embedded.scoped_rules import ScopedRules
-from factible_assets.reasoners.embedded.stance import PageStance, PassageStance, merge_passages
+from factible_assets.reasoners.embedded.stance import (
+    HIGHEST,
+    PageStance,
+    PassageStance,
+    merge_passages,
+)
 
 SUGAR = "Sugar makes children hyperactive"
 WALL = "The Great Wall of China is visible from the Moon with the naked eye"
 BOILING = "Water boils at a lower temperature at high altitude"
 EVEREST = "Mount Everest is 8,849 metres high"
+LEAST_HELD_BACK = 0.7
+"""Share of the pairs that were not looked at during development; measured: see the benchmark."""
+
 BRAIN = "Humans use only 10 percent of their brains"
 
 
@@ -116,7 +127,6 @@ def test_an_opposite_or_another_number_refutes(claim: str, text: str) -> None:
         ("Smoking causes lung cancer", "People who do not smoke can still get lung cancer."),
         ("Antibiotics kill viruses", "Antibiotics kill bacteria, and viruses spread by contact."),
         ("Sea levels are rising", "Sea level will not rise evenly around the coasts."),
-        ("Cold weather gives you a cold", "The evidence on cold weather and colds is mixed."),
         (
             "The bear population is growing",
             "The human population grew, and hunters shot more bears.",
@@ -166,14 +176,132 @@ def test_numbers_agree_within_tolerance_and_conflict_only_when_far(
     assert compare_quantities(find_quantities(claim), find_quantities(page)) == agreement
 
 
-def test_a_page_on_both_sides_is_mixed_and_a_far_stronger_side_wins() -> None:
-    support, weak = PassageStance("supports", 0.9), PassageStance("supports", 0.3)
+def test_a_page_on_both_sides_is_mixed_and_a_stronger_side_wins_less_surely() -> None:
+    support, weak = PassageStance("supports", 0.8), PassageStance("supports", 0.3)
     refute, silent = PassageStance("refutes", 0.8), PassageStance("unclear", 0.0)
-    assert merge_passages([support, refute]) == PageStance("mixed", 0.8, (0, 1))
+    both = merge_passages([support, refute])
+    assert (both.stance, set(both.deciding)) == ("mixed", {0, 1})
     merged = merge_passages([weak, silent, refute])
     assert (merged.stance, merged.deciding) == ("refutes", (2,))
-    assert merged.confidence == pytest.approx(0.5)
+    assert 0.3 < merged.confidence < 0.8
     assert merge_passages([silent]).stance == merge_passages([]).stance == "unclear"
+
+
+def test_passages_that_agree_make_a_page_surer_but_never_certain() -> None:
+    refute = PassageStance("refutes", 0.9)
+    assert merge_passages([refute]).confidence < merge_passages([refute] * 2).confidence
+    assert merge_passages([refute] * 50).confidence == HIGHEST < 1
+
+
+def test_a_rating_decides_over_whatever_else_a_page_quotes() -> None:
+    rated = PassageStance("refutes", 0.95, "rating")
+    told = PassageStance("supports", 0.95, "assertion")
+    assert merge_passages([told, told, rated]) == PageStance("refutes", 0.95, (2,))
+
+
+def test_a_page_that_calls_the_matter_open_takes_no_side() -> None:
+    told = PassageStance("supports", 0.8, "assertion")
+    assert merge_passages([told, PassageStance("unclear", 0.0, "unsettled")]).stance == "unclear"
+
+
+@pytest.mark.parametrize(
+    ("rating", "stance"),
+    [
+        ("False", "refutes"),
+        ("Mostly false", "refutes"),
+        ("Misleading", "refutes"),
+        ("Mostly true", "supports"),
+        ("Half true", "mixed"),
+        ("Mixed", "mixed"),
+        ("Unproven", "unclear"),
+        ("Fantastic", "unclear"),
+    ],
+)
+@pytest.mark.parametrize(
+    "layout",
+    [
+        "Claim: {claim}\nRating: {rating}",
+        "- Claim\n- {claim}\n- Rating\n- {rating}",
+        "Claim: {claim}. Rating: {rating}.",
+        "The claim: {claim}\nOur verdict: {rating}",
+        "Claim: {claim}\nWhat was checked: a post of May\nVerdict – {rating}",
+    ],
+)
+def test_the_rating_beside_a_quoted_claim_decides(layout: str, rating: str, stance: str) -> None:
+    assert read(SUGAR, layout.format(claim=SUGAR, rating=rating)).stance == stance
+
+
+def test_a_false_denial_supports_and_a_rating_of_another_claim_says_nothing() -> None:
+    denial = "Claim: Lightning never strikes the same place twice\nRating: False"
+    assert read("Lightning can strike the same place twice", denial).stance == "supports"
+    narrower = "Claim: The Great Wall is the only building visible from the Moon\nRating: False"
+    assert read("The Great Wall is visible from the Moon", narrower).stance == "unclear"
+    assert read("Bananas are radioactive", denial).stance == "unclear"
+
+
+def test_a_page_that_rates_the_claim_of_its_title_is_read_with_it() -> None:
+    text = "Readers sent us a video. Nothing in it holds. We rate the claim false."
+    title = "Fact check: Does sugar make children hyperactive?"
+    assert read(SUGAR, text, title).stance == "refutes"
+    assert read(SUGAR, text, "Fact check: Do carrots help at night?").stance == "unclear"
+
+
+@pytest.mark.parametrize(
+    ("claim", "text", "stance"),
+    [
+        ("Cold weather gives you a cold", "The evidence on cold weather and colds is mixed.", "mixed"),
+        (SUGAR, "Does sugar make children hyperactive? For most people, no.", "mixed"),
+        (SUGAR, "Sugar makes children hyperactive only if they lack sleep.", "mixed"),
+        (SUGAR, "Whether sugar makes children hyperactive is not settled.", "unclear"),
+        (SUGAR, "Contrary to popular opinion, sugar makes children calm.", "unclear"),
+        (SUGAR, 'The poster said "Sugar makes children hyperactive" in large letters.', "unclear"),
+    ],
+)
+def test_reservations_are_neither_support_nor_refutation(
+    claim: str, text: str, stance: str
+) -> None:
+    assert read(claim, text).stance == stance
+
+
+COMPOUND = "Cracking your knuckles causes arthritis, she would say. And with dinner she had wine."
+
+
+def test_a_claim_from_speech_is_read_by_its_main_proposition() -> None:
+    denial = read(COMPOUND, "Cracking your knuckles does not cause arthritis.")
+    assert denial.stance == "refutes"
+    reason = "Honey keeps for years without spoiling, because bees sing to it in the hive."
+    support = read(reason, "Honey keeps for years without spoiling.")
+    alone = read("Honey keeps for years without spoiling", "Honey keeps for years without spoiling.")
+    assert support.stance == alone.stance == "supports"
+    assert 0 < support.confidence < alone.confidence
+
+
+def test_a_denied_secondary_proposition_makes_a_page_mixed() -> None:
+    claim = "Honey keeps for years. Honey cures stomach cancer in children."
+    assert read(claim, "Honey does not cure stomach cancer in children.").stance == "mixed"
+
+
+class _Row(TypedDict):
+    claim: str
+    text: str
+    says: str
+
+
+def _answers(half: str) -> list[tuple[str, str]]:
+    file = Path(__file__).with_name(f"stance_pairs_{half}.yaml")
+    rows: list[_Row] = yaml.safe_load(file.read_text(encoding="utf-8"))
+    read_as = [read(row["claim"], row["text"]).stance for row in rows]
+    named = ["none" if stance == "unclear" else stance for stance in read_as]
+    return list(zip((row["says"] for row in rows), named, strict=True))
+
+
+@pytest.mark.parametrize(("half", "least"), [("developed", 0.95), ("held_back", LEAST_HELD_BACK)])
+def test_plainly_worded_pairs_are_read_right(half: str, least: float) -> None:
+    answers = _answers(half)
+    right = sum(label == answer for label, answer in answers)
+    assert right >= least * len(answers)
+    sides = {"supports", "refutes"}
+    assert not [pair for pair in answers if set(pair) == sides], "a side was turned round"
 
 
 def test_an_inference_model_is_asked_for_claim_and_denial() -> None:
@@ -205,5 +333,5 @@ def test_a_model_that_entails_everything_takes_no_side() -> None:
 @given(st.text(max_size=120), st.text(max_size=300))
 def test_any_text_gets_a_confidence_between_zero_and_one(claim: str, text: str) -> None:
     stance = read(claim, text)
-    assert 0.0 <= stance.confidence <= 1.0
+    assert 0.0 <= stance.confidence <= HIGHEST
     assert (stance.confidence > 0) == (stance.stance != "unclear")

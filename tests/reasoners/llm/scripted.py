@@ -98,12 +98,13 @@ def take_apart(prompt: str) -> Opened:
     """Take a prompt apart exactly as the rules on data say."""
     first, _, rest = prompt.partition("\n")
     marker = first.removeprefix("Marker of this message: ")
-    fence = re.compile(rf"^<<<DATA {marker} ([^>\n]*)>>>\n(.*?)\n<<<END {marker}>>>", re.M | re.S)
+    pattern = rf"^<<<DATA {marker} ([^>\n]*)>>>\n(.*?)\n<<<END {marker}>>>"
+    fence = re.compile(pattern, re.MULTILINE | re.DOTALL)
     inside = tuple(
-        Fenced(match[1], re.sub(r"^\| ", "", match[2], flags=re.M))
+        Fenced(match[1], re.sub(r"^\| ", "", match[2], flags=re.MULTILINE))
         for match in fence.finditer(rest)
     )
-    return Opened(marker, fence.sub("(data)", rest), inside)
+    return Opened(marker, fence.sub("()", rest), inside)
 
 
 # --- A model that believes too much --------------------------------------------------------------
@@ -121,9 +122,11 @@ _ENDS = re.compile(
 def _seen(line: str) -> str:
     """Return a line as an eye sees it: hidden characters gone, look-alikes made alike."""
     visible = "".join(each for each in line if unicodedata.category(each) != "Cf")
-    return unicodedata.normalize("NFKC", visible).translate(
-        str.maketrans({"\u2039": "<", "\u203a": ">"})
-    )
+    return unicodedata.normalize("NFKC", visible).replace("\u2039", "<").replace("\u203a", ">")
+
+
+def _spelt_by_tags(text: str) -> str:
+    return "".join(chr(ord(each) - 0xE0000) for each in text if 0xE0020 <= ord(each) < 0xE007F)
 
 
 def believed_outside(prompt: str) -> str:
@@ -134,8 +137,7 @@ def believed_outside(prompt: str) -> str:
     spell.
     """
     opened = take_apart(prompt)
-    hidden = "".join(chr(ord(each) - 0xE0000) for each in prompt if 0xE0020 <= ord(each) < 0xE007F)
-    believed = [opened.outside, hidden]
+    believed = [opened.outside, _spelt_by_tags(prompt)]
     inside = False
     escaped = False
     for line in re.split(r"[\n\r\u2028\u2029\x85\v\f]", prompt):
@@ -282,7 +284,8 @@ def gets_out(attack: str, prompt: str) -> bool:
 
 def rare_words(attack: str) -> frozenset[str]:
     """Return the words by which an attack is recognised outside the fences."""
-    words = frozenset(_WORD.findall(_seen(attack))) - _own_words()
+    seen = f"{_seen(attack)} {_spelt_by_tags(attack)}"
+    words = frozenset(_WORD.findall(seen)) - _own_words()
     return words or frozenset({_seen(attack)[:20]})
 
 
@@ -291,7 +294,8 @@ def _own_words() -> frozenset[str]:
     """Return the words that stand outside the fences anyway."""
     prompts = [load_prompt(name) for name in ("claims", "queries", "evidence", "verdict")]
     texts = [text for prompt in prompts for text in prompt.sections.values()]
-    rating = (
-        "Source rated high class news unknown date origin read with confidence supports refutes"
+    sources = (
+        "Sources that were read by stance supports refutes mixed unclear "
+        "Source rated high class news unknown date origin with confidence"
     )
-    return frozenset(word for text in [*texts, rating] for word in _WORD.findall(text))
+    return frozenset(word for text in [*texts, sources] for word in _WORD.findall(text))

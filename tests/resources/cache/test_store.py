@@ -1,4 +1,4 @@
-"""The cache's files: between processes, when full, when damaged, and when they cannot be written."""
+"""The cache's files: between processes, full, damaged, and when they cannot be written."""
 
 from __future__ import annotations
 
@@ -248,10 +248,11 @@ async def test_a_write_that_began_is_finished_though_its_asker_gave_up(tmp_path:
     assert [each.value for each in kept if each] == list(range(20))
 
 
-async def test_no_question_stands_in_the_files(tmp_path: Path) -> None:
+def test_no_question_stands_in_the_files(tmp_path: Path) -> None:
     canary = "canary-sk-4711"
-    async with DiskCache(tmp_path) as cache:
-        key = cache_key("search", 1, f"serper?key={canary}", canary)
-        await cache.put("search", key, ["an answer"], keep=DAY)
+    shelf = Shelf(tmp_path / "search.sqlite", max_bytes=KIB * KIB, settle_seconds=10)
+    key = cache_key("search", 1, f"serper?key={canary}", canary)
+    shelf.put(key, ["an answer"], stored_at=0.0, seconds=60)
+    shelf.close()
     for file in tmp_path.iterdir():
         assert canary.encode() not in file.read_bytes()

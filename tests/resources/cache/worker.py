@@ -49,7 +49,7 @@ async def main(port: int, folder: Path, notes: Path, seed: int) -> None:
     names = NameTable({"*.example": ("127.0.0.1", port)})
     model = StructuredModel(
         OllamaBackend("tiny", base_url=f"http://127.0.0.1:{port}", context=4096),
-        ModelInfo("tiny", "ollama", 4096, None),
+        ModelInfo("tiny", "ollama", 4096),
     )
     async with DiskCache(folder) as cache, HttpClient(guard=NetworkGuard(names=names)) as http:
         serper = SerperSearch(http, api_key="canary-key", base_url="http://search.example")

@@ -73,6 +73,17 @@ async def test_a_page_that_its_scripts_draw_is_read_as_they_drew_it(
     assert page.tried == (f"scraped: {page.reason}",)
 
 
+async def test_a_notice_that_comes_first_is_not_taken_for_the_page(
+    server: MisbehavingServer, fetcher: PageFetcher
+) -> None:
+    notice = "This site keeps cookies and asks you to agree before you go on reading. " * 3
+    later = f"fetch('/slow').then(r => r.text()).then(t => {{ {writing(SENTENCE * 3)} }})"
+    server.on("/slow", respond("data", after=1.2))
+    server.on("/", respond(shell(f"{writing(notice)} {later}")))
+    page = await fetcher.fetch(f"{SITE}/")
+    assert page.text == (SENTENCE * 3).strip()
+
+
 async def test_the_site_is_asked_for_the_page_itself_once(
     server: MisbehavingServer, fetcher: PageFetcher
 ) -> None:

@@ -98,6 +98,7 @@ async def test_a_tunnel_carries_bytes_as_they_are(
         "CONNECT [::ffff:10.0.0.1]:443 HTTP/1.1",
         "CONNECT printer.local:443 HTTP/1.1",
         "CONNECT site.test:25 HTTP/1.1",
+        "CONNECT site.test:99999 HTTP/1.1",
     ],
 )
 async def test_what_the_guard_refuses_is_answered_403(
@@ -114,7 +115,7 @@ async def test_what_the_guard_refuses_is_answered_403(
         "GET /page HTTP/1.1\nHost: site.example\n\n",
         "GET https://site.example/page HTTP/1.1\nHost: site.example\n\n",
         "GET ftp://site.example/page HTTP/1.1\nHost: site.example\n\n",
-        "CONNECT site.example:99999 HTTP/1.1\n\n",
+        "CONNECT site.example:port HTTP/1.1\n\n",
         "nonsense\n\n",
         "\n\n",
     ],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 
 import pytest
 
@@ -13,7 +13,7 @@ from factible_assets.config import SearchConfig
 from factible_assets.records import Query
 from factible_assets.stages.reliability import RatingBook
 from factible_assets.stages.search import gather_hits
-from resources.http import HttpClient
+from resources.http import HttpClient, HttpLimits, RetryPolicy
 from resources.network_guard import NameTable, NetworkGuard
 from resources.reliability.ages import UnknownAges
 from resources.reliability.datasets import RatingDirectory
@@ -71,18 +71,29 @@ FAULTS: dict[str, Behaviour] = {
 }
 
 
+@pytest.fixture
+async def impatient(server: MisbehavingServer) -> AsyncIterator[HttpClient]:
+    """A client that asks once and gives up soon: whatever the fault, an outage is the answer."""
+    async with HttpClient(
+        guard=NetworkGuard(server.names),
+        limits=HttpLimits(read_seconds=0.1, attempt_seconds=0.2),
+        retry=RetryPolicy(attempts=1),
+    ) as client:
+        yield client
+
+
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("name", SERVICES)
 async def test_a_fault_is_an_outage_that_names_the_service(
     server: MisbehavingServer,
-    http: HttpClient,
+    impatient: HttpClient,
     name: str,
     fault: str,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.DEBUG)
     server.on("*", FAULTS[fault])
-    answer = await ask(SERVICES[name](http, "http://service.example"))
+    answer = await ask(SERVICES[name](impatient, "http://service.example"))
     assert (answer.provider, answer.outcome, answer.hits) == (name, "outage", ())
     assert answer.reason is not None
     assert answer.reason.startswith(f"{name}: ")
@@ -91,10 +102,10 @@ async def test_a_fault_is_an_outage_that_names_the_service(
 
 @pytest.mark.parametrize("fault", FAULTS)
 async def test_a_fault_is_an_outage_of_the_fact_check_lane_too(
-    server: MisbehavingServer, http: HttpClient, fault: str
+    server: MisbehavingServer, impatient: HttpClient, fault: str
 ) -> None:
     server.on("*", FAULTS[fault])
-    lane = GoogleFactChecks(http, api_key=KEY, base_url="http://service.example")
+    lane = GoogleFactChecks(impatient, api_key=KEY, base_url="http://service.example")
     answer = await lane.prior_checks("sugar")
     assert (answer.outcome, answer.checks) == ("outage", ())
     assert KEY not in repr(answer)

@@ -8,7 +8,8 @@ import pytest
 
 from factible_assets.stages.ports import Searcher
 from resources.http import HttpClient
-from resources.search.semantic_scholar import PaperHit, SemanticScholarSearch
+from resources.search.base import Paper, SearchHit
+from resources.search.semantic_scholar import SemanticScholarSearch
 from tests.resources.search.asking import ask, parameters
 from tests.servers import MisbehavingServer, respond, respond_json
 
@@ -58,26 +59,28 @@ async def test_papers_become_hits_that_lead_to_what_can_be_read(
     server: MisbehavingServer, scholar: SemanticScholarSearch
 ) -> None:
     server.on(PATH, respond_json(page(OPEN, CLOSED)))
+    second_page = "https://www.semanticscholar.org/paper/p2"
     port: Searcher = scholar
     (found,) = await port.search("sugar-free diets", limit=2)
-    first, second = found.hits
-    assert first == PaperHit(
+    first, second = (await ask(scholar, limit=2)).hits
+    assert (first.url, first.snippet) == (found.hits[0].url, found.hits[0].snippet)
+    assert first == SearchHit(
         rank=1,
         title="Sugar and hyperactivity",
         url="http://press.example/p1.pdf",
         snippet="Children did not behave differently.",
         published_on=date(1995, 11, 22),
-        page_url="https://www.semanticscholar.org/paper/p1",
-        pdf_url="http://press.example/p1.pdf",
-        authors=("M. Wolraich", "D. Wilson"),
-        year=1995,
-        venue="Journal",
-        citation_count=312,
+        paper=Paper(
+            page_url="https://www.semanticscholar.org/paper/p1",
+            pdf_url="http://press.example/p1.pdf",
+            authors=("M. Wolraich", "D. Wilson"),
+            year=1995,
+            venue="Journal",
+            citation_count=312,
+        ),
     )
-    assert isinstance(second, PaperHit)
-    assert (second.url, second.pdf_url) == ("https://www.semanticscholar.org/paper/p2", None)
-    assert (second.snippet, second.year, second.published_on) == ("", 2001, None)
-    assert (second.citation_count, second.authors) == (0, ())
+    assert (second.url, second.snippet, second.published_on) == (second_page, "", None)
+    assert second.paper == Paper(page_url=second_page, year=2001, citation_count=0)
 
 
 async def test_the_request_carries_key_offset_and_period(

@@ -1,0 +1,225 @@
+"""`factible models`: open models on this machine, fetched only when a person asks for them.
+
+What belongs here: arguments, the question before a download, progress, the list. What does not:
+fetching and keeping (resources/models), using (reasoners/embedded).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
+
+import typer
+
+from factible_assets.cli.errors import EXIT_CODES, CliError, ExitCode
+from factible_assets.cli.output import AsJson, note, plain, print_json, stderr, stdout
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from factible_assets.settings import Settings
+    from resources.models.download import Progress
+    from resources.models.hub import Offer
+    from resources.models.installed import Receipt
+    from resources.models.manifest import ManifestModel
+
+app = typer.Typer(
+    name="models",
+    no_args_is_help=True,
+    help="Open models on this machine. Nothing is fetched without being asked for.",
+)
+
+Name = Literal["embeddings", "nli"]
+NAMES: tuple[Name, ...] = get_args(Name)
+
+_Which = Annotated[Name, typer.Argument(help="Which model.", metavar="embeddings|nli")]
+
+
+@app.command("pull", epilog=EXIT_CODES)
+def pull(
+    name: _Which,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before fetching.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Fetch a model from its hub, after showing its licence and size.
+
+    Every file is checked against its digest. A pull that stopped goes on where it was.
+
+    Example: factible models pull embeddings
+    """
+    from factible_assets.settings import load_settings
+    from resources.models.manifest import known_models
+
+    settings = load_settings()
+    model = known_models()[name]
+    receipt = asyncio.run(_pull(settings, model, yes=yes))
+    if receipt is None:
+        note("Nothing was fetched.")
+        raise typer.Exit(ExitCode.FAILED)
+    if as_json:
+        print_json(_as_json(settings, model, receipt))
+        return
+    typer.echo(f"{model.title} is in {settings.home / 'models' / name}")
+
+
+@app.command("list", epilog=EXIT_CODES)
+def list_(as_json: AsJson = False) -> None:
+    """Show which models are there, where, under which licence, and what is used without them.
+
+    Example: factible models list
+    """
+    from factible_assets.settings import load_settings
+    from resources.models.installed import read_receipt
+    from resources.models.manifest import known_models
+
+    settings = load_settings()
+    rows = [
+        _as_json(settings, known_models()[name], read_receipt(settings.home, name))
+        for name in NAMES
+    ]
+    if as_json:
+        print_json(rows)
+        return
+    from rich.table import Table
+
+    table = Table()
+    for heading in ("name", "model", "licence", "state", "in use"):
+        table.add_column(heading, overflow="fold")
+    for row in rows:
+        table.add_row(*(plain(str(row[field])) for field in _SHOWN))
+    stdout().print(table)
+
+
+@app.command("remove", epilog=EXIT_CODES)
+def remove(name: _Which, as_json: AsJson = False) -> None:
+    """Remove a model that was pulled, and what is left of a pull that stopped.
+
+    Example: factible models remove nli
+    """
+    from factible_assets.settings import load_settings
+    from resources.models.store import ModelStore
+
+    settings = load_settings()
+    removed = ModelStore(settings.home).remove(name)
+    if as_json:
+        print_json({"name": name, "removed": removed})
+        return
+    typer.echo(f"{name} was removed." if removed else f"{name} is not there.")
+
+
+# --- Pulling ------------------------------------------------------------------------------------
+
+
+async def _pull(settings: Settings, model: ManifestModel, *, yes: bool) -> Receipt | None:
+    from resources.models.hub import ask_offer
+    from resources.models.store import ModelStore
+    from resources.models.transfer import HubLine
+
+    async with HubLine(settings.model_hub) as line:
+        offer = await ask_offer(line, model)
+        _show(offer, settings)
+        if not yes and not _agreed():
+            return None
+        settings.ensure_home()
+        with _progress(offer) as progress:
+            return await ModelStore(settings.home).pull(line, offer, progress)
+
+
+def _show(offer: Offer, settings: Settings) -> None:
+    model = offer.model
+    note(f"{model.title}: {model.purpose}")
+    note(f"  licence  {model.licence}")
+    note(f"  source   {model.source}")
+    note(f"  from     {settings.model_hub} {model.repo} at {plain(offer.commit)}")
+    note(f"  size     {offer.size / 1e6:,.1f} MB in {len(offer.files)} files")
+
+
+def _agreed() -> bool:
+    if not sys.stdin.isatty():
+        raise CliError(
+            "Nobody can be asked whether to fetch this.", "Add --yes to fetch it.", ExitCode.USAGE
+        )
+    return typer.confirm("Fetch it?", err=True)
+
+
+@contextmanager
+def _progress(offer: Offer) -> Iterator[Progress | None]:
+    console = stderr()
+    if not console.is_terminal:
+        yield None
+        return
+    from rich.progress import BarColumn, DownloadColumn, TextColumn, TransferSpeedColumn
+    from rich.progress import Progress as Bar
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+    )
+    with Bar(*columns, console=console, transient=True) as bar:
+        tasks = {
+            file.spec.save_as: bar.add_task(file.spec.save_as, total=file.size)
+            for file in offer.files
+        }
+
+        def moved(name: str, done: int, total: int) -> None:
+            bar.update(tasks[name], completed=done, total=total)
+
+        yield moved
+
+
+# --- The list -----------------------------------------------------------------------------------
+
+_SHOWN = ("name", "title", "licence", "state", "in_use")
+
+
+def _as_json(
+    settings: Settings, model: ManifestModel, receipt: Receipt | None
+) -> dict[str, object]:
+    folder = settings.home / "models" / model.name
+    extra = _from_extra() if model.name == "embeddings" else None
+    return {
+        "name": model.name,
+        "title": model.title,
+        "purpose": model.purpose,
+        "licence": model.licence,
+        "source": model.source,
+        "pulled": receipt is not None,
+        "path": str(folder) if receipt is not None else None,
+        "bytes": receipt.size if receipt is not None else None,
+        "commit": receipt.commit if receipt is not None else None,
+        "from_extra": str(extra) if extra is not None else None,
+        "state": _state(receipt, folder),
+        "in_use": _in_use(model.name, pulled=receipt is not None, extra=extra),
+    }
+
+
+def _from_extra() -> Path | None:
+    from factible_assets.reasoners.embedded.embedder import installed_minilm
+
+    files = installed_minilm()
+    return files.weights if files is not None else None
+
+
+def _state(receipt: Receipt | None, folder: Path) -> str:
+    if receipt is None:
+        return "not pulled"
+    return f"{receipt.size / 1e6:,.1f} MB in {folder}"
+
+
+def _in_use(name: str, *, pulled: bool, extra: Path | None) -> str:
+    """Say what serves the purpose, best first: what was pulled, an extra's model, no model."""
+    from importlib.util import find_spec
+
+    runtime = all(find_spec(package) is not None for package in ("onnxruntime", "tokenizers"))
+    if not runtime and (pulled or extra is not None):
+        return "no model: the extra [embeddings], which runs it, is not installed"
+    if pulled:
+        return "the pulled model"
+    if name == "nli":
+        return "no model: scoped rules"
+    return "MiniLM of the extra [embeddings]" if extra is not None else "no model: TF-IDF"

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import asyncio
+import json
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from resources.cache import DiskCache
+from tests.cli.conftest import Run
+
+DAY = timedelta(days=1)
+
+
+def fill(home: Path) -> None:
+    """Keep two searches and a model call, as a run would."""
+
+    async def put() -> None:
+        async with DiskCache(home / "cache") as cache:
+            await cache.put("search", "a", {"text": "an answer"}, keep=DAY)
+            await cache.put("search", "b", {"text": "another"}, keep=DAY)
+            await cache.put("models", "c", {"text": "a third"}, keep=DAY)
+
+    asyncio.run(put())
+
+
+def kept(factible: Run) -> dict[str, int]:
+    return {
+        kind["kind"]: kind["entries"]
+        for kind in json.loads(factible("cache", "info", "--json").stdout)
+    }
+
+
+def test_an_empty_cache_is_told_without_making_one(factible: Run, home: Path) -> None:
+    result = factible("cache", "info")
+    assert result.exit_code == 0, result.stderr
+    for words in ("search", "pages", "models", "ages", "1 days", "90 days", "180 days"):
+        assert words in result.stdout
+    assert not (home / "cache").exists()
+
+
+def test_what_is_kept_is_counted_by_kind(factible: Run, home: Path) -> None:
+    fill(home)
+    assert kept(factible) == {"search": 2, "pages": 0, "models": 1, "ages": 0}
+    told = json.loads(factible("cache", "info", "--json").stdout)[0]
+    assert told["bytes_on_disk"] > 1000
+    assert told["oldest_use"].startswith("20")
+    assert told["path"] == str(home / "cache" / "search.sqlite")
+
+
+def test_one_kind_is_forgotten_and_the_others_stay(factible: Run, home: Path) -> None:
+    fill(home)
+    result = factible("cache", "clear", "--kind", "search")
+    assert result.stdout.strip() == "search: 2 answers forgotten"
+    assert kept(factible) == {"search": 0, "pages": 0, "models": 1, "ages": 0}
+
+
+def test_everything_is_forgotten(factible: Run, home: Path) -> None:
+    fill(home)
+    result = json.loads(factible("cache", "clear", "--json").stdout)
+    assert result == {"search": 2, "pages": 0, "models": 1, "ages": 0}
+    assert sum(kept(factible).values()) == 0
+
+
+def test_a_kind_that_does_not_exist_is_wrong_usage(factible: Run) -> None:
+    result = factible("cache", "clear", "--kind", "cookies")
+    assert result.exit_code == 2
+    assert "cookies" in result.stderr
+
+
+def test_ages_and_room_are_settings(factible: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FACTIBLE_CACHE_SEARCH_DAYS", "0.5")
+    monkeypatch.setenv("FACTIBLE_CACHE_MEGABYTES", "100")
+    told = json.loads(factible("cache", "info", "--json").stdout)
+    assert told[0]["days"] == 0.5
+    assert sum(kind["max_bytes"] for kind in told) == pytest.approx(100 * 1024**2, abs=4)
+    monkeypatch.setenv("FACTIBLE_CACHE_SEARCH_DAYS", "-1")
+    result = factible("cache", "info")
+    assert result.exit_code == 5
+    assert "FACTIBLE_CACHE_SEARCH_DAYS" in result.stderr

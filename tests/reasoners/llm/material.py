@@ -1,0 +1,83 @@
+"""A claim, a page, a transcript and evidence that several tests use."""
+
+from __future__ import annotations
+
+from datetime import date
+
+from factible_assets.reasoners.llm.engine import LlmReasoner, ReadingLimits, StageModels
+from factible_assets.records import Claim, Evidence, Query, Stance, Transcript, Video
+from factible_assets.stages.ports import PageExcerpt, Vote
+from factible_assets.stages.transcript import from_text
+from tests.reasoners.llm.scripted import Script, ScriptedModel
+
+VIDEO = Video(video_id="v1", title="Sugar and children")
+CLAIM = Claim(
+    claim_id="c1",
+    video_id="v1",
+    rank=1,
+    text="In 2012, sugar made most children hyperactive.",
+    importance=0.9,
+    extraction_confidence=0.8,
+    context="The speaker means table sugar.",
+    thesis="Sugar changes how children behave.",
+    basis="llm",
+)
+QUERY = Query(
+    query_id="q1",
+    claim_id="c1",
+    video_id="v1",
+    rank=1,
+    text="sugar hyperactive children",
+    query_type="direct",
+    priority=1,
+    basis="llm",
+)
+DENIAL = "Controlled trials have found no evidence that sugar makes children hyperactive."
+PAGE = PageExcerpt(
+    "https://a.example/",
+    "A review of the literature",
+    "A review of what sugar does.",
+    "A review of the literature\nParents often expect a change of mood after a birthday party, and "
+    f"many report one to their doctor.\n{DENIAL} The parents were told nothing.\n",
+    date(2019, 5, 4),
+)
+VOTE = Vote("refutes", -1.0, 1.0, "medium", 0.5)
+
+
+def transcript(text: str) -> Transcript:
+    return from_text("v1", text, provider="file")
+
+
+def reasoner(
+    *answers: Script, limits: ReadingLimits | None = None
+) -> tuple[LlmReasoner, ScriptedModel]:
+    model = ScriptedModel(list(answers))
+    return LlmReasoner(StageModels.of(model), limits), model
+
+
+def row(
+    name: str, stance: Stance, *, origin: str | None = None, score: float = 0.85, quote: str = ""
+) -> Evidence:
+    return Evidence(
+        evidence_id=f"e-{name}",
+        claim_id="c1",
+        video_id="v1",
+        hit_id=f"h-{name}",
+        query_id="q1",
+        canonical_url=f"https://{name}.example/",
+        domain=f"{name}.example",
+        title=f"The {name} page",
+        status="ok",
+        stance=stance,
+        stance_confidence=0.8,
+        relevance=0.8,
+        summary=f"What {name} says.",
+        quote=quote or None,
+        quote_start=0 if quote else None,
+        quote_end=len(quote) if quote else None,
+        rating="high",
+        rating_score=score,
+        source_class="news",
+        origin=origin or name,
+        basis="llm",
+    )

@@ -1,0 +1,275 @@
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from factible_assets.config import ClaimsConfig
+from factible_assets.reasoners.llm.claims import Windowing, says_the_same, windows
+from factible_assets.reasoners.llm.engine import ReadingLimits
+from factible_assets.reasoners.llm.model import ModelFailureError, PromptTooLongError
+from factible_assets.stages.claims import build_claims
+from factible_assets.stages.ports import ClaimDraft, ClaimDrafts, ReasonerOutageError
+from tests.reasoners.llm.material import VIDEO, reasoner, transcript
+from tests.reasoners.llm.scripted import Report, ScriptedModel, take_apart
+
+SAID = (
+    "so um sugar makes children hyperactive and i have studied this at yale for ten years and in "
+    "2019 the average child ate forty kilos of sugar which is a lot do you like sugar i do"
+)
+
+
+def stated(
+    text: str, source: str = "sugar makes children hyperactive", **other: Any
+) -> dict[str, Any]:
+    return {
+        "source": source,
+        "text": text,
+        "context": None,
+        "category": "Health",
+        "kind": "fact",
+        "bears_on_thesis": True,
+        "tier": "pillar",
+        "importance": 0.9,
+        "confidence": 0.8,
+        **other,
+    }
+
+
+def answer(
+    *claims: dict[str, Any], thesis: str = "Sugar is bad.", expertise: bool = False
+) -> dict[str, Any]:
+    return {"thesis": thesis, "thesis_is_about_expertise": expertise, "claims": list(claims)}
+
+
+async def drafts(*answers: Any, text: str = SAID, max_claims: int = 5) -> ClaimDrafts:
+    mind, _ = reasoner(*answers)
+    judged = await mind.extract_claims(VIDEO, transcript(text), (), max_claims=max_claims)
+    return judged.value
+
+
+async def only(claim: dict[str, Any], *, expertise: bool = False) -> ClaimDraft:
+    found = await drafts(answer(claim, expertise=expertise))
+    assert len(found.claims) == 1
+    return found.claims[0]
+
+
+@pytest.mark.parametrize(
+    ("tier", "said", "kept"),
+    [
+        ("pillar", 0.2, 0.85),
+        ("pillar", 0.97, 0.97),
+        ("evidence", 0.99, 0.80),
+        ("evidence", 0.5, 0.60),
+        ("background", 0.7, 0.55),
+        ("background", 0.1, 0.30),
+        ("aside", 0.9, 0.25),
+        ("PILLAR ", 0.9, 0.9),
+    ],
+)
+async def test_importance_lies_in_the_range_of_its_tier(
+    tier: str, said: float, kept: float
+) -> None:
+    claim = await only(stated("Sugar makes children hyperactive.", tier=tier, importance=said))
+    assert claim.importance == kept
+
+
+async def test_a_credential_is_capped_unless_the_thesis_is_about_expertise() -> None:
+    credential = stated(
+        "The speaker studied this at Yale.", "i have studied this at yale", kind="credential"
+    )
+    assert (await only(credential)).importance == 0.30
+    assert (await only(credential, expertise=True)).importance == 0.9
+
+
+async def test_what_does_not_bear_on_the_thesis_is_capped() -> None:
+    aside = stated("Sugar makes children hyperactive.", bears_on_thesis=False)
+    assert (await only(aside)).importance == 0.25
+
+
+@pytest.mark.parametrize("kind", ["opinion", "prediction", "question"])
+async def test_what_cannot_be_checked_is_left_out(kind: str) -> None:
+    found = await drafts(answer(stated("Sugar makes children hyperactive.", kind=kind)))
+    assert found.claims == ()
+
+
+async def test_a_claim_that_the_video_does_not_make_is_left_out() -> None:
+    invented = stated(
+        "The moon landing was filmed in Nevada by Stanley Kubrick.", "moon nevada film"
+    )
+    found = await drafts(answer(invented, stated("Sugar makes children hyperactive.")))
+    assert [claim.text for claim in found.claims] == ["Sugar makes children hyperactive."]
+
+
+async def test_a_claim_is_placed_where_its_source_was_said() -> None:
+    claim = await only(
+        stated(
+            "In 2019, the average child ate 40 kg of sugar.",
+            "In 2019, the average child ate forty kilos of sugar",
+        )
+    )
+    assert claim.char_start is not None
+    assert SAID[claim.char_start : claim.char_end] == (
+        "in 2019 the average child ate forty kilos of sugar"
+    )
+
+
+async def test_lengths_are_kept_in_code() -> None:
+    long = " ".join(["word"] * 45)
+    claim = await only(stated(f"Sugar makes children hyperactive. {long}.", context=long))
+    assert claim.text == "Sugar makes children hyperactive."
+    assert claim.context is not None
+    assert len(claim.context.split()) == 20
+    found = await drafts(answer(stated(long), thesis=long))
+    assert found.claims[0].text == "sugar makes children hyperactive"
+    assert found.thesis is not None
+    assert len(found.thesis.split()) == 25
+
+
+async def test_paraphrases_are_left_out_but_not_contraries_nor_other_figures() -> None:
+    found = await drafts(
+        answer(
+            stated("Sugar makes children hyperactive.", importance=0.95),
+            stated("Children, sugar makes hyperactive!"),
+            stated("Sugar never makes children hyperactive."),
+            stated("Sugar makes 3 children hyperactive."),
+        )
+    )
+    assert [claim.text for claim in found.claims] == [
+        "Sugar makes children hyperactive.",
+        "Sugar never makes children hyperactive.",
+        "Sugar makes 3 children hyperactive.",
+    ]
+
+
+def test_two_claims_with_different_figures_are_two_claims() -> None:
+    assert says_the_same("Prices rose by 5 percent in May.", "In May prices rose by 5 percent")
+    assert not says_the_same("Prices rose by 5 percent in May.", "Prices rose by 6 percent in May.")
+    assert not says_the_same("Prices did rise in May of it.", "Prices did not rise in May of it.")
+
+
+async def test_the_drafts_become_located_claims_of_the_stage() -> None:
+    found = await drafts(answer(stated("Sugar makes children hyperactive.")))
+    claims = build_claims(found, transcript(SAID), (), ClaimsConfig(), basis="llm")
+    assert claims[0].match_score == pytest.approx(1.0)
+    assert claims[0].thesis == "Sugar is bad."
+    assert claims[0].category == "health"
+
+
+# --- Long transcripts -----------------------------------------------------------------------------
+
+
+@given(st.text(max_size=3_000), st.integers(20, 400), st.integers(0, 10))
+def test_windows_cover_a_text_and_overlap(text: str, size: int, overlap: int) -> None:
+    spans = windows(text, Windowing(size, overlap))
+    assert spans[0][0] == 0
+    assert spans[-1][1] == len(text)
+    for (_, end), (start, _) in pairwise(spans):
+        assert start <= end
+    assert all(end - start <= size + 100 for start, end in spans)
+
+
+LONG = " ".join(f"Filler sentence number {number} says nothing much." for number in range(60))
+TWO_HALVES = f"Sugar makes children hyperactive. {LONG} Honey keeps for three thousand years."
+SMALL = ReadingLimits(transcript_window=1_600, window_overlap=200)
+
+
+def by_stretch(prompt: str) -> dict[str, Any]:
+    text = take_apart(prompt).data("transcript")
+    claims = []
+    if "hyperactive" in text:
+        claims.append(
+            stated("Sugar makes children hyperactive.", "Sugar makes children hyperactive")
+        )
+    if "Honey" in text:
+        claims.append(
+            stated(
+                "Honey keeps for 3,000 years.",
+                "Honey keeps for three thousand years",
+                tier="background",
+                importance=0.4,
+            )
+        )
+    return answer(*claims, thesis="A stretch's thesis.")
+
+
+async def test_a_long_transcript_is_read_in_windows_and_ranked_against_one_thesis() -> None:
+    merged = {
+        "thesis": "Honey beats sugar.",
+        "thesis_is_about_expertise": False,
+        "claims": [
+            {"number": 2, "bears_on_thesis": True, "tier": "pillar", "importance": 0.95},
+            {"number": 1, "bears_on_thesis": True, "tier": "evidence", "importance": 0.7},
+            {"number": 99, "bears_on_thesis": True, "tier": "pillar", "importance": 1.0},
+        ],
+    }
+    count = len(windows(TWO_HALVES, Windowing(1_600, 200)))
+    assert count > 1
+    mind, model = reasoner(*([by_stretch] * count), merged, limits=SMALL)
+    judged = await mind.extract_claims(VIDEO, transcript(TWO_HALVES), (), max_claims=5)
+    assert judged.value.thesis == "Honey beats sugar."
+    assert [(claim.text, claim.importance) for claim in judged.value.claims] == [
+        ("Honey keeps for 3,000 years.", 0.95),
+        ("Sugar makes children hyperactive.", 0.7),
+    ]
+    for claim, said in zip(judged.value.claims, ("Honey keeps", "Sugar makes"), strict=True):
+        assert claim.char_start is not None
+        assert TWO_HALVES[claim.char_start :].startswith(said)
+    assert [call.attempt for call in judged.calls] == list(range(1, count + 2))
+    assert "stretch 1 of" in model.prompts[0]
+
+
+async def test_a_credential_stays_capped_after_the_merge() -> None:
+    def read(prompt: str) -> dict[str, Any]:
+        if "Honey" not in take_apart(prompt).data("transcript"):
+            return answer()
+        return answer(
+            stated("Honey keeps.", "Honey keeps for three thousand years", kind="credential")
+        )
+
+    merged = {
+        "thesis": "T",
+        "thesis_is_about_expertise": False,
+        "claims": [{"number": 1, "bears_on_thesis": True, "tier": "pillar", "importance": 1.0}],
+    }
+    count = len(windows(TWO_HALVES, Windowing(1_600, 200)))
+    mind, _ = reasoner(*([read] * count), merged, limits=SMALL)
+    judged = await mind.extract_claims(VIDEO, transcript(TWO_HALVES), (), max_claims=5)
+    assert [claim.importance for claim in judged.value.claims] == [0.30]
+
+
+async def test_a_window_that_fails_is_an_outage_with_the_calls_of_all_windows() -> None:
+    failure = ModelFailureError("The model is down.", [Report(outcome="infra_error")])
+    mind, _ = reasoner(by_stretch, failure, by_stretch, limits=SMALL)
+    with pytest.raises(ReasonerOutageError, match="down") as outage:
+        await mind.extract_claims(VIDEO, transcript(TWO_HALVES), (), max_claims=5)
+    assert [call.outcome for call in outage.value.calls].count("infra_error") == 1
+    assert len(outage.value.calls) > 1
+
+
+async def test_a_transcript_that_is_too_long_for_the_model_is_cut_smaller() -> None:
+    class Narrow(ScriptedModel):
+        async def ask(self, question: Any) -> Any:
+            if sum(len(part.text) for part in question.parts) > 2_500:
+                raise PromptTooLongError("The prompt does not fit.")
+            return await super().ask(question)
+
+    mind, _ = reasoner()
+    merged = answer()
+    model = Narrow([lambda prompt: merged if "Stretch 1" in prompt else by_stretch(prompt)])
+    mind._models = type(mind._models).of(model)
+    judged = await mind.extract_claims(VIDEO, transcript(TWO_HALVES), (), max_claims=5)
+    assert {claim.text for claim in judged.value.claims} == {
+        "Sugar makes children hyperactive.",
+        "Honey keeps for 3,000 years.",
+    }
+
+
+async def test_more_claims_get_more_room_in_the_answer() -> None:
+    mind, model = reasoner(answer())
+    for count in (5, 8, 15):
+        await mind.extract_claims(VIDEO, transcript(SAID), (), max_claims=count)
+    assert [question.max_tokens for question in model.questions] == [1_200, 1_200, 2_110]

@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from factible_assets.reasoners.llm.engine import LlmReasoner, ReadingLimits, StageModels
+from factible_assets.reasoners.llm.model import ModelFailureError
+from factible_assets.reasoners.llm.prompts import load_prompt
+from factible_assets.stages.ports import Judged, Reasoner, ReasonerOutageError
+from tests.reasoners.llm.material import CLAIM, DENIAL, PAGE, QUERY, VIDEO, VOTE, row, transcript
+from tests.reasoners.llm.scripted import Report, Script, ScriptedModel
+
+ANSWERS: dict[str, dict[str, Any]] = {
+    "claims": {"thesis": "T", "thesis_is_about_expertise": False, "claims": []},
+    "queries": {
+        "queries": [
+            {"text": "sugar", "query_type": "direct", "seeks_opposite": True, "priority": 1}
+        ]
+    },
+    "evidence": {
+        "addresses_claim": True,
+        "scope": "",
+        "summary": "S",
+        "quotes": [DENIAL],
+        "stance": "refutes",
+        "stance_confidence": 0.5,
+        "relevance": 0.5,
+    },
+    "verdicts": {"summary": "S", "stance": "refutes", "confidence": "low"},
+}
+JUDGEMENTS: dict[str, Callable[[Reasoner], Awaitable[Judged[Any]]]] = {
+    "claims": lambda mind: mind.extract_claims(
+        VIDEO, transcript("Some words were said."), (), max_claims=3
+    ),
+    "queries": lambda mind: mind.write_queries(VIDEO, CLAIM, max_queries=3),
+    "evidence": lambda mind: mind.read_evidence(CLAIM, QUERY, PAGE),
+    "verdicts": lambda mind: mind.judge(CLAIM, (row("first", "refutes"),), VOTE),
+}
+PROMPTS = {"claims": "claims", "queries": "queries", "evidence": "evidence", "verdicts": "verdict"}
+LIMITS = {"claims": 1_200, "queries": 600, "evidence": 1_100, "verdicts": 900}
+
+stages = pytest.mark.parametrize("stage", JUDGEMENTS)
+
+
+def mind_with(
+    *answers: Script, reports: tuple[Report, ...] = (Report(),)
+) -> tuple[Reasoner, ScriptedModel]:
+    model = ScriptedModel(list(answers), reports)
+    return LlmReasoner(StageModels.of(model)), model
+
+
+@stages
+async def test_every_call_becomes_a_row_with_all_that_it_belongs_to(stage: str) -> None:
+    reports = (
+        Report(outcome="invalid", reason="No JSON."),
+        Report(attempt=2, input_tokens=7, cost_usd=0.25, cache_hit=True),
+    )
+    mind, _ = mind_with(ANSWERS[stage], reports=reports)
+    calls = (await JUDGEMENTS[stage](mind)).calls
+    assert [call.outcome for call in calls] == ["invalid", "ok"]
+    assert [call.attempt for call in calls] == [1, 2]
+    last = calls[1]
+    assert (last.input_tokens, last.cost_usd, last.cache_hit) == (7, 0.25, True)
+    assert (last.stage, last.video_id) == (stage, "v1")
+    assert last.claim_id == (None if stage == "claims" else "c1")
+    assert last.query_id == ("q1" if stage == "evidence" else None)
+    assert last.canonical_url == (PAGE.canonical_url if stage == "evidence" else None)
+    assert last.prompt_version == load_prompt(PROMPTS[stage]).version
+    assert len({call.call_id for call in calls}) == 2
+
+
+@stages
+async def test_a_question_has_the_published_limit_and_no_temperature(stage: str) -> None:
+    mind, model = mind_with(ANSWERS[stage])
+    await JUDGEMENTS[stage](mind)
+    question = model.questions[0]
+    assert (question.max_tokens, question.temperature) == (LIMITS[stage], 0.0)
+    assert question.system == load_prompt(PROMPTS[stage]).system
+
+
+@stages
+@pytest.mark.parametrize("outcome", ["refused", "truncated", "invalid", "infra_error"])
+async def test_a_failure_is_an_outage_with_a_sentence_and_the_calls_so_far(
+    stage: str, outcome: Any
+) -> None:
+    failure = ModelFailureError("The model gave no answer.", [Report(outcome=outcome)])
+    mind, _ = mind_with(failure)
+    with pytest.raises(ReasonerOutageError) as outage:
+        await JUDGEMENTS[stage](mind)
+    assert outage.value.reason == "The model gave no answer."
+    assert [(call.stage, call.outcome) for call in outage.value.calls] == [(stage, outcome)]
+
+
+async def test_a_failure_in_the_repair_keeps_the_first_call() -> None:
+    made_up = ANSWERS["evidence"] | {"quotes": ["Words that stand in no page."]}
+    mind, _ = mind_with(made_up, ModelFailureError("Down.", [Report(outcome="infra_error")]))
+    with pytest.raises(ReasonerOutageError) as outage:
+        await JUDGEMENTS["evidence"](mind)
+    assert [call.outcome for call in outage.value.calls] == ["ok", "infra_error"]
+    assert [call.attempt for call in outage.value.calls] == [1, 2]
+
+
+async def test_the_words_of_a_refusal_are_kept_without_markup() -> None:
+    sentence = "It declined: <img src=x> see [this](http://attacker.example/)."
+    mind, _ = mind_with(ModelFailureError(sentence, [Report(outcome="refused", reason=sentence)]))
+    with pytest.raises(ReasonerOutageError) as outage:
+        await JUDGEMENTS["evidence"](mind)
+    assert outage.value.reason == "It declined: see this."
+    assert outage.value.calls[0].reason == "It declined: see this."
+
+
+async def test_each_stage_asks_its_own_model() -> None:
+    models = {stage: ScriptedModel([ANSWERS[stage]]) for stage in JUDGEMENTS}
+    mind = LlmReasoner(StageModels.of(**models, seed=7))
+    for stage, judge in JUDGEMENTS.items():
+        await judge(mind)
+        assert [question.seed for question in models[stage].questions] == [7]
+    assert mind.basis == "llm"
+
+
+def test_windows_that_never_get_ahead_are_refused() -> None:
+    with pytest.raises(ValueError, match="window_overlap must lie between"):
+        ReadingLimits(transcript_window=1_000, window_overlap=900)

@@ -1,0 +1,130 @@
+"""The reasoner and the real client together, against a server that speaks OpenAI's format."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from factible_assets.model_door import ModelDoor
+from factible_assets.reasoners.llm.engine import LlmReasoner, StageModels
+from factible_assets.stages.ports import ReasonerOutageError
+from resources.llm.budget import Budget, Ceiling
+from tests.reasoners.llm.material import CLAIM, DENIAL, PAGE, QUERY, VIDEO, transcript
+from tests.reasoners.llm.scripted import take_apart
+from tests.resources.llm.servers import CHAT, bodies, bound, depending, say
+from tests.servers import MisbehavingServer, respond
+
+ANSWER: Mapping[str, Any] = {
+    "addresses_claim": True,
+    "scope": "The same.",
+    "summary": "The review found nothing.",
+    "quotes": [DENIAL],
+    "stance": "refutes",
+    "stance_confidence": 0.8,
+    "relevance": 0.9,
+}
+
+
+@pytest.fixture
+async def server(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[MisbehavingServer]:
+    """A server on loopback, and an environment that leads nowhere else."""
+    for name in ("http_proxy", "https_proxy", "all_proxy", "OPENAI_ORG_ID"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    async with MisbehavingServer() as made:
+        yield made
+
+
+async def test_a_page_is_read_over_the_wire_and_its_call_recorded(
+    server: MisbehavingServer,
+) -> None:
+    server.on(CHAT["openai"], say("openai", "not JSON"), say("openai", dict(ANSWER)))
+    async with bound(server) as client:
+        mind = LlmReasoner(StageModels.of(ModelDoor(client)))
+        judged = await mind.read_evidence(CLAIM, QUERY, PAGE)
+    assert judged.value is not None
+    assert (judged.value.stance, judged.value.quotes) == ("refutes", (DENIAL,))
+    assert [(call.attempt, call.outcome) for call in judged.calls] == [(1, "invalid"), (2, "ok")]
+    assert judged.calls[1].input_tokens == 120
+    assert judged.calls[1].cost_usd > 0
+    asked = bodies(server)[0]
+    assert asked["temperature"] == 0
+    assert asked["max_completion_tokens" if "max_completion_tokens" in asked else "max_tokens"] == (
+        1_100
+    )
+    assert DENIAL in take_apart(asked["messages"][1]["content"]).data("page")
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "outcome"),
+    [
+        (say("openai", None, finish="length"), "truncated"),
+        (say("openai", None, refusal="I will not."), "refused"),
+        (say("openai", '{"stance": "perhaps"}'), "invalid"),
+        (respond("{}", status=401, content_type="application/json"), "infra_error"),
+    ],
+)
+async def test_what_goes_wrong_at_the_server_is_an_outage_of_the_judgement(
+    server: MisbehavingServer, behaviour: Any, outcome: str
+) -> None:
+    server.on(CHAT["openai"], behaviour)
+    async with bound(server) as client:
+        mind = LlmReasoner(StageModels.of(ModelDoor(client)))
+        with pytest.raises(ReasonerOutageError) as outage:
+            await mind.read_evidence(CLAIM, QUERY, PAGE)
+    assert outage.value.reason.endswith((".", "not."))
+    assert outage.value.calls[-1].outcome == outcome
+
+
+async def test_a_budget_that_is_spent_is_an_outage(server: MisbehavingServer) -> None:
+    server.on(CHAT["openai"], say("openai", dict(ANSWER)))
+    async with bound(server) as client:
+        door = ModelDoor(client, Budget("this run", Ceiling(tokens=10)))
+        with pytest.raises(ReasonerOutageError):
+            await LlmReasoner(StageModels.of(door)).read_evidence(CLAIM, QUERY, PAGE)
+    assert bodies(server) == []
+
+
+async def test_a_long_page_is_trimmed_inside_its_fence_to_a_small_window(
+    server: MisbehavingServer,
+) -> None:
+    server.on(CHAT["openai"], say("openai", dict(ANSWER)))
+    page = replace(PAGE, text=f"{PAGE.text}\n" + "Children were seen to eat sugar there. " * 190)
+    async with bound(server, window=4_500) as client:
+        await LlmReasoner(StageModels.of(ModelDoor(client))).read_evidence(CLAIM, QUERY, page)
+    opened = take_apart(bodies(server)[0]["messages"][1]["content"])
+    assert opened.data("page").endswith("[…]")
+    assert opened.outside.endswith("What does this source say of the claim?")
+
+
+async def test_a_long_transcript_is_read_in_smaller_windows_by_a_small_model(
+    server: MisbehavingServer,
+) -> None:
+    def read(asked: dict[str, Any]) -> Any:
+        text = take_apart(asked["messages"][1]["content"]).data("transcript")
+        claim = {
+            "source": "Honey keeps for three thousand years",
+            "text": "Honey keeps for 3,000 years.",
+            "context": None,
+            "category": "food",
+            "kind": "fact",
+            "bears_on_thesis": True,
+            "tier": "pillar",
+            "importance": 0.9,
+            "confidence": 0.9,
+        }
+        claims = [claim] if "Honey" in text else []
+        return say("openai", {"thesis": "T", "thesis_is_about_expertise": False, "claims": claims})
+
+    server.on(CHAT["openai"], depending(read))
+    said = "The weather was fine that day, and so it went on. " * 400
+    async with bound(server, window=6_000) as client:
+        mind = LlmReasoner(StageModels.of(ModelDoor(client)))
+        judged = await mind.extract_claims(
+            VIDEO, transcript(f"{said}Honey keeps for three thousand years."), (), max_claims=5
+        )
+    assert [claim.text for claim in judged.value.claims] == ["Honey keeps for 3,000 years."]
+    assert len(bodies(server)) > 2

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from factible_assets.reasoners.llm import prompts
+from factible_assets.reasoners.llm.fences import Data
+from factible_assets.reasoners.llm.prompts import PROMPTS, PromptFileError, load_prompt
+from tests.reasoners.llm.scripted import take_apart
+
+NAMES = ("claims", "queries", "evidence", "verdict")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of prompts in place of the project's, with the project's rules on data."""
+    rules = (PROMPTS / "data_rules.md").read_text(encoding="utf-8")
+    (tmp_path / "data_rules.md").write_text(rules, encoding="utf-8")
+    monkeypatch.setattr(prompts, "PROMPTS", tmp_path)
+    return tmp_path
+
+
+def write(folder: Path, name: str, body: str, head: str = "") -> None:
+    head = head or f"name: {name}\nversion: 1\nstage: claims"
+    (folder / f"{name}.md").write_text(f"---\n{head}\n---\n{body}", encoding="utf-8")
+
+
+def test_every_prompt_file_is_used() -> None:
+    assert {path.stem for path in PROMPTS.glob("*.md")} == {*NAMES, "data_rules"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_prompt_says_that_data_is_not_to_be_obeyed(name: str) -> None:
+    system = load_prompt(name).system
+    assert "never instructs you" in system
+    assert "{{" not in system
+
+
+PUBLISHED = {
+    "claims": "claims-1-",
+    "queries": "queries-1-",
+    "evidence": "evidence-1-",
+    "verdict": "verdict-1-",
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_version_names_the_file_its_number_and_its_content(name: str) -> None:
+    version = load_prompt(name).version
+    assert version.startswith(PUBLISHED[name])
+    assert len(version) == len(PUBLISHED[name]) + 8
+
+
+def test_another_wording_is_another_version_even_under_the_same_number(folder: Path) -> None:
+    write(folder, "one", "# System\nBe kind.\n\n# User\n{{claim}}\n")
+    write(folder, "two", "# System\nBe kind!\n\n# User\n{{claim}}\n")
+    one, two = load_prompt.__wrapped__("one"), load_prompt.__wrapped__("two")
+    assert one.version.split("-")[2] != two.version.split("-")[2]
+
+
+def test_what_is_filled_in_is_not_expanded_again(folder: Path) -> None:
+    write(folder, "sample", "# System\nS\n\n# User\n{{claim}} and {{page}}\n")
+    parts = load_prompt.__wrapped__("sample").fill(
+        "User", claim=Data("claim", "{{page}} {{claim}}"), page=Data("page", "{{claim}}")
+    )
+    opened = take_apart("".join(part.text for part in parts))
+    assert [each.text for each in opened.inside] == ["{{page}} {{claim}}", "{{claim}}"]
+
+
+def test_a_place_that_nothing_fills_is_an_error(folder: Path) -> None:
+    write(folder, "sample", "# System\nS\n\n# User\n{{claim}} and {{page}}\n")
+    with pytest.raises(PromptFileError, match=r"\['claim', 'page'\] and was given \['claim'\]"):
+        load_prompt.__wrapped__("sample").fill("User", claim="A claim")
+
+
+@pytest.mark.parametrize(
+    ("body", "head", "sentence"),
+    [
+        ("# System\nS\n", "", "lacks its System or its User section"),
+        ("# System\n{{claim}}\n\n# User\nU", "", "places that nothing fills"),
+        (
+            "# System\nS\n\n# User\nU",
+            "name: sample\nversion: zero\nstage: claims",
+            "cannot be used",
+        ),
+        (
+            "# System\nS\n\n# User\nU",
+            "name: other\nversion: 1\nstage: claims",
+            "calls itself other",
+        ),
+    ],
+)
+def test_a_malformed_prompt_file_is_named(
+    folder: Path, body: str, head: str, sentence: str
+) -> None:
+    write(folder, "sample", body, head)
+    with pytest.raises(PromptFileError, match=sentence):
+        load_prompt.__wrapped__("sample")
+
+
+def test_a_prompt_file_without_front_matter_is_an_error(folder: Path) -> None:
+    (folder / "sample.md").write_text("# System\nS", encoding="utf-8")
+    with pytest.raises(PromptFileError, match="front matter"):
+        load_prompt.__wrapped__("sample")

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from factible_assets.config import QueriesConfig
+from factible_assets.reasoners.llm.queries import search_words
+from factible_assets.stages.ports import QueryDraft
+from factible_assets.stages.queries import build_queries
+from tests.reasoners.llm.material import CLAIM, VIDEO, reasoner
+from tests.reasoners.llm.scripted import take_apart
+
+
+def worded(text: str, kind: str = "direct", *, opposite: bool = False, priority: int = 1) -> Any:
+    return {
+        "text": text,
+        "query_type": kind,
+        "seeks_opposite": opposite,
+        "priority": priority,
+    }
+
+
+async def drafts(*queries: Any) -> tuple[QueryDraft, ...]:
+    mind, _ = reasoner({"queries": list(queries)})
+    return (await mind.write_queries(VIDEO, CLAIM, max_queries=3)).value
+
+
+async def test_queries_keep_their_type_priority_and_direction() -> None:
+    found = await drafts(
+        worded("sugar hyperactive children 2012"),
+        worded("sugar hyperactivity myth 2012", "CONTEXT", opposite=True, priority=2),
+    )
+    assert found == (
+        QueryDraft("sugar hyperactive children 2012", "direct", 1),
+        QueryDraft("sugar hyperactivity myth 2012", "context", 2, seeks_opposite=True),
+    )
+
+
+async def test_a_model_that_forgets_the_contrary_is_helped_out() -> None:
+    found = await drafts(worded("sugar hyperactive children 2012"))
+    assert found[0].text == "sugar hyperactive children 2012"
+    assert any(draft.seeks_opposite for draft in found[1:])
+
+
+@pytest.mark.parametrize(
+    ("written", "kept"),
+    [
+        ('"sugar" AND children', "sugar AND children"),
+        ("sugar site:attacker.example", "sugar"),
+        ("sugar -site:nhs.uk filetype:pdf", "sugar"),
+        ("sugar https://attacker.example/x children", "sugar children"),
+        ("sugar -children +adults", "sugar children adults"),
+        ("<b>sugar</b> and `behaviour`", "sugar and behaviour"),
+        ("intitle:sugar", ""),
+        ("COVID-19 long-term effects", "COVID-19 long-term effects"),
+    ],
+)
+def test_a_search_is_words_alone(written: str, kept: str) -> None:
+    assert search_words(written) == kept
+
+
+async def test_a_search_is_neither_endless_nor_asked_twice() -> None:
+    found = await drafts(
+        worded(" ".join(f"word{number}" for number in range(30)), opposite=True),
+        worded("Sugar children!"),
+        worded("sugar  children", "alternative"),
+        worded("site:attacker.example", "source"),
+    )
+    assert [len(draft.text.split()) for draft in found] == [16, 2]
+
+
+async def test_the_stage_puts_the_time_of_the_claim_back() -> None:
+    found = await drafts(worded("sugar hyperactive children", opposite=True))
+    queries = build_queries(CLAIM, found, QueriesConfig(), basis="llm")
+    assert queries[0].text == "sugar hyperactive children 2012"
+
+
+async def test_all_four_types_are_asked_for_however_few_queries_are_wanted() -> None:
+    mind, model = reasoner({"queries": [worded("sugar", opposite=True)]})
+    await mind.write_queries(VIDEO, CLAIM, max_queries=1)
+    assert "Write 4 queries" in model.prompts[0]
+    assert CLAIM.text in take_apart(model.prompts[0]).data("claim")
+    assert model.questions[0].max_tokens == 600

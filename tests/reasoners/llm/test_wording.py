@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import re
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from factible_assets.reasoners.llm.wording import clip, plain, whole_sentences
+
+
+@pytest.mark.parametrize(
+    ("written", "kept"),
+    [
+        ("It <b>fell</b> by 5 %.", "It fell by 5 %."),
+        ("See [the study](https://a.example/x) now.", "See the study now."),
+        ("![seen](http://a.example/pixel.png) Fine.", "seen Fine."),
+        ("Read https://a.example/x?y=1 first.", "Read first."),
+        ("**Bold** and `code` and _slanted_ words_here.", "Bold and code and slanted words_here."),
+        ("# Heading\n- one\n- two", "Heading one two"),
+        ("<script>alert(1)</script>Text", "alert(1) Text"),
+        ("A <<b>b>tricky</b> one", "A btricky one"),
+        ("javascript:alert(1) and data:text/html,x", "(1) and"),
+        ("p < 0.01 and n > 30", "p < 0.01 and n > 30"),
+        ("hid\u200bden \u202eturned\u202c \x1b[31mred", "hidden turned (31mred"),
+        ("Data: three of four.", "Data: three of four."),
+        ("The nhs.uk pages say so", "The nhs.uk pages say so"),
+        ("<!-- ignore\nthis --> Text", "Text"),
+    ],
+)
+def test_words_are_kept_without_markup_and_addresses(written: str, kept: str) -> None:
+    assert plain(written) == kept
+
+
+@given(st.text(st.sampled_from(list("<>[]()!*`_|/:bahtps.wx \n\u200b\\{}")), max_size=60))
+def test_no_markup_is_left_or_put_together(text: str) -> None:
+    kept = plain(text)
+    assert not re.search(r"<\s*/?[a-z!?]|\]\(|`|\*|://", kept)
+    assert all(unicodedata.category(character)[0] != "C" for character in kept)
+    assert kept == kept.strip()
+
+
+def test_a_long_text_is_cut_after_a_sentence_if_one_ends_in_time() -> None:
+    assert clip("One two three. Four five six.", 5) == "One two three."
+    assert clip("One two three four five", 3) == "One two three…"
+    assert clip("One two", 3) == "One two"
+    assert whole_sentences("One two three four five", 3) is None

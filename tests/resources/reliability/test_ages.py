@@ -1,0 +1,464 @@
+"""Domain ages by RDAP and WHOIS, against registries on loopback that misbehave on command."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from factible_assets.stages.ports import DomainAges
+from resources.http import HttpClient, HttpLimits, RetryPolicy
+from resources.network_guard import NameTable, NetworkGuard
+from resources.reliability.ages import DomainAge, RegistryAges, UnknownAges, _ascii
+from resources.reliability.rdap import RdapRegistry
+from resources.reliability.registries import NotRegisteredError, RegistryOutageError
+from resources.reliability.whois_registry import WhoisRegistry
+from tests.servers import (
+    Behaviour,
+    MisbehavingServer,
+    drip,
+    garbage,
+    hang,
+    redirect,
+    reset,
+    respond,
+    respond_json,
+    truncate,
+)
+
+NOW = datetime(2025, 6, 15, tzinfo=UTC)
+BOOTSTRAP = {
+    "version": "1.0",
+    "services": [
+        [["org", "com"], ["http://rdap.example/org/"]],
+        [["net"], ["http://plain.example/", "https://tls.example/net"]],
+        [["nothing"], []],
+    ],
+}
+AGENCY = {
+    "objectClassName": "domain",
+    "ldhName": "AGENCY.ORG",
+    "events": [
+        {"eventAction": "last changed", "eventDate": "2024-01-01T00:00:00Z"},
+        {"eventAction": "registration", "eventDate": "2005-06-15T12:00:00Z"},
+    ],
+}
+
+
+# --- RDAP ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[MisbehavingServer]:
+    async with MisbehavingServer() as running:
+        running.on("/dns.json", respond_json(BOOTSTRAP))
+        running.on("/org/domain/agency.org", respond_json(AGENCY))
+        yield running
+
+
+@pytest.fixture
+async def rdap(server: MisbehavingServer) -> AsyncIterator[RdapRegistry]:
+    async with HttpClient(
+        guard=NetworkGuard(server.names | NameTable({"tls.example": ("127.0.0.1", 9)})),
+        limits=HttpLimits(connect_seconds=0.5, read_seconds=0.25, attempt_seconds=0.4),
+        retry=RetryPolicy(attempts=1),
+    ) as http:
+        yield RdapRegistry(http, bootstrap_url="http://iana.example/dns.json")
+
+
+async def test_rdap_asks_the_suffixs_own_registry(
+    server: MisbehavingServer, rdap: RdapRegistry
+) -> None:
+    assert await rdap.registered_at("agency.org") == datetime(2005, 6, 15, 12, tzinfo=UTC)
+    assert [asked.target for asked in server.asked] == ["/dns.json", "/org/domain/agency.org"]
+    assert "application/rdap+json" in server.asked[1].headers["accept"]
+
+
+async def test_the_list_of_registries_is_fetched_once(
+    server: MisbehavingServer, rdap: RdapRegistry
+) -> None:
+    await asyncio.gather(*(rdap.registered_at("agency.org") for _ in range(5)))
+    assert server.count("/dns.json") == 1
+
+
+async def test_a_list_that_is_down_is_not_asked_for_by_every_domain(
+    server: MisbehavingServer, rdap: RdapRegistry
+) -> None:
+    server.on("/dns.json", respond(status=503))
+    for domain in ("agency.org", "other.org"):
+        with pytest.raises(RegistryOutageError, match="the list of registries is missing"):
+            await rdap.registered_at(domain)
+    assert server.count("/dns.json") == 1
+
+
+@pytest.mark.parametrize("domain", ["agency.de", "agency.nothing", "org"])
+async def test_a_suffix_without_rdap_is_for_another_registry(
+    rdap: RdapRegistry, domain: str
+) -> None:
+    assert await rdap.registered_at(domain) is None
+
+
+async def test_a_registry_with_tls_is_asked_by_tls(rdap: RdapRegistry) -> None:
+    # Nobody listens there, so that the attempt shows as an outage.
+    with pytest.raises(RegistryOutageError, match=r"no connection to tls\.example"):
+        await rdap.registered_at("agency.net")
+
+
+async def test_a_free_domain_is_not_registered(
+    server: MisbehavingServer, rdap: RdapRegistry
+) -> None:
+    server.on("/org/domain/agency.org", respond_json({"errorCode": 404}, status=404))
+    with pytest.raises(NotRegisteredError, match=r"knows no domain agency\.org"):
+        await rdap.registered_at("agency.org")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"ldhName": "another.org", "events": AGENCY["events"]},
+        {"ldhName": "agency.org"},
+        {"events": []},
+        {"events": ["x", {"eventAction": "registration"}]},
+        {"events": [{"eventAction": "registration", "eventDate": "long ago"}]},
+    ],
+)
+async def test_an_answer_without_the_domains_own_date_says_nothing(
+    server: MisbehavingServer, rdap: RdapRegistry, answer: object
+) -> None:
+    server.on("/org/domain/agency.org", respond_json(answer))
+    assert await rdap.registered_at("agency.org") is None
+
+
+async def test_a_question_that_is_refused_is_for_another_registry(
+    server: MisbehavingServer, rdap: RdapRegistry
+) -> None:
+    server.on("/org/domain/agency.org", respond(status=400))
+    assert await rdap.registered_at("agency.org") is None
+
+
+@pytest.mark.parametrize(
+    "behaviour",
+    [
+        respond(status=429),
+        respond(status=500),
+        respond("{"),
+        respond("[" * 100_000),
+        respond_json([]),
+        respond_json({"events": "x"}),
+        reset(),
+        hang(),
+        drip(),
+        truncate(),
+        garbage(),
+    ],
+)
+@pytest.mark.parametrize("path", ["/dns.json", "/org/domain/agency.org"])
+async def test_a_fault_of_rdap_is_an_outage(
+    server: MisbehavingServer, rdap: RdapRegistry, path: str, behaviour: Behaviour
+) -> None:
+    server.on(path, behaviour)
+    with pytest.raises(RegistryOutageError, match="RDAP: "):
+        await rdap.registered_at("agency.org")
+
+
+async def test_a_registry_does_not_lead_into_private_networks(
+    server: MisbehavingServer, rdap: RdapRegistry
+) -> None:
+    server.on("/org/domain/agency.org", redirect("http://169.254.169.254/latest"))
+    assert await rdap.registered_at("agency.org") is None
+
+
+# --- WHOIS --------------------------------------------------------------------------------------
+
+Answer = Callable[[str, asyncio.StreamWriter], Coroutine[Any, Any, None]]
+
+
+def say(text: str) -> Answer:
+    async def answer(_: str, writer: asyncio.StreamWriter) -> None:
+        writer.write(text.encode("utf-8"))
+        await writer.drain()
+
+    return answer
+
+
+async def say_nothing(_: str, __: asyncio.StreamWriter) -> None:
+    await asyncio.sleep(30)
+
+
+async def drip_for_ever(_: str, writer: asyncio.StreamWriter) -> None:
+    while True:
+        writer.write(b"x")
+        await writer.drain()
+        await asyncio.sleep(0.05)
+
+
+async def flood(_: str, writer: asyncio.StreamWriter) -> None:
+    for _number in range(200):
+        writer.write(b"x" * 4096)
+        await writer.drain()
+
+
+@dataclass
+class WhoisServer:
+    """Speaks RFC 3912 (one line in, text out, closed), as a registry's server and as IANA's."""
+
+    answer: Answer = field(default=say(""))
+    iana: str = "domain: COM\nwhois:        whois.registry.example\n"
+    """What is said about a suffix alone."""
+    port: int = 0
+    asked: list[str] = field(default_factory=list)
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+
+    @property
+    def names(self) -> NameTable:
+        here = ("127.0.0.1", self.port)
+        return NameTable({"whois.iana.org:43": here, "whois.registry.example:43": here})
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        try:
+            line = (await reader.readline()).decode("utf-8").strip()
+            self.asked.append(line)
+            await (self.answer if "." in line else say(self.iana))(line, writer)
+        except (ConnectionError, asyncio.CancelledError):
+            writer.transport.abort()
+        finally:
+            self._tasks.discard(task)
+            writer.close()
+            with contextlib.suppress(ConnectionError):
+                await writer.wait_closed()
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[WhoisServer]:
+        listening = await asyncio.start_server(self.serve, "127.0.0.1", 0)
+        self.port = listening.sockets[0].getsockname()[1]
+        try:
+            yield self
+        finally:
+            listening.close()
+            tasks = list(self._tasks)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@pytest.fixture
+async def whois_server() -> AsyncIterator[WhoisServer]:
+    async with WhoisServer().running() as server:
+        yield server
+
+
+def whois(server: WhoisServer, seconds: float = 2.0) -> WhoisRegistry:
+    return WhoisRegistry(names=server.names, seconds=seconds)
+
+
+FOUND = (
+    "   Domain Name: AGENCY.COM\r\n   Registrar: R\r\n"
+    "   Creation Date: 2005-06-15T12:00:00Z\r\n   Registrar WHOIS Server: whois.evil.example\r\n"
+)
+
+
+async def test_whois_says_when_a_domain_was_registered(whois_server: WhoisServer) -> None:
+    whois_server.answer = say(FOUND)
+    registered_at = await whois(whois_server).registered_at("agency.com")
+    assert registered_at == datetime(2005, 6, 15, 12, tzinfo=UTC)
+    assert whois_server.asked == ["com", "agency.com"]
+
+
+async def test_the_earliest_of_several_dates_counts(whois_server: WhoisServer) -> None:
+    whois_server.answer = say(FOUND + "   Creation Date: 2001-01-02T00:00:00Z\r\n")
+    registered_at = await whois(whois_server).registered_at("agency.com")
+    assert registered_at == datetime(2001, 1, 2, tzinfo=UTC)
+
+
+async def test_a_suffixs_server_is_looked_up_once(whois_server: WhoisServer) -> None:
+    whois_server.answer = say(FOUND)
+    registry = whois(whois_server)
+    await registry.registered_at("agency.com")
+    await registry.registered_at("another.com")
+    assert whois_server.asked == ["com", "agency.com", "another.com"]
+
+
+async def test_a_suffix_without_whois_says_nothing(whois_server: WhoisServer) -> None:
+    whois_server.iana = "domain: PIZZA\nstatus: ACTIVE\n"
+    assert await whois(whois_server).registered_at("agency.pizza") is None
+
+
+async def test_a_server_that_another_names_must_be_public(whois_server: WhoisServer) -> None:
+    whois_server.iana = "whois:        127.0.0.1\n"
+    with pytest.raises(RegistryOutageError, match="not a public address"):
+        await whois(whois_server).registered_at("agency.pizza")
+    assert whois_server.asked == ["pizza"]
+
+
+async def test_a_free_domain_is_not_registered_by_whois(whois_server: WhoisServer) -> None:
+    whois_server.answer = say('No match for "AGENCY.COM".\r\n')
+    with pytest.raises(NotRegisteredError):
+        await whois(whois_server).registered_at("agency.com")
+
+
+@pytest.mark.parametrize("text", ["Domain Name: AGENCY.COM\n", "Creation Date: soon\n", "\x00\x01"])
+async def test_an_answer_without_a_date_says_nothing(whois_server: WhoisServer, text: str) -> None:
+    whois_server.answer = say(text)
+    assert await whois(whois_server).registered_at("agency.com") is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (say(""), "sent nothing"),
+        (say("WHOIS LIMIT EXCEEDED - SEE WWW.PIR.ORG"), "refuses to be asked so often"),
+        (say("Number of allowed queries exceeded."), "refuses to be asked so often"),
+        (say_nothing, "not done in time"),
+        (drip_for_ever, "not done in time"),
+        (flood, "could not be asked"),
+    ],
+)
+async def test_a_fault_of_whois_is_an_outage_in_time(
+    whois_server: WhoisServer, answer: Answer, words: str
+) -> None:
+    whois_server.answer = answer
+    started = asyncio.get_running_loop().time()
+    with pytest.raises(RegistryOutageError, match=words):
+        await whois(whois_server, seconds=0.4).registered_at("agency.com")
+    assert asyncio.get_running_loop().time() - started < 1.2
+
+
+async def test_nobody_listens() -> None:
+    names = NameTable({"whois.iana.org:43": ("127.0.0.1", 9)})
+    with pytest.raises(RegistryOutageError, match="could not be asked"):
+        await WhoisRegistry(names=names, seconds=0.5).registered_at("agency.com")
+
+
+# --- Ages ---------------------------------------------------------------------------------------
+
+
+@dataclass
+class Says:
+    """A registry that always gives the same answer."""
+
+    answer: datetime | Exception | None
+    asked: list[str] = field(default_factory=list)
+    takes: float = 0.0
+
+    async def registered_at(self, domain: str) -> datetime | None:
+        self.asked.append(domain)
+        await asyncio.sleep(self.takes)
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+TEN_YEARS_AGO = datetime(2015, 6, 15, tzinfo=UTC)
+OUTAGE = RegistryOutageError("it is down")
+
+
+def ages(*registries: Says, **settings: Any) -> RegistryAges:
+    return RegistryAges(registries, now=lambda: NOW, **settings)
+
+
+async def test_an_age_is_the_years_since_registration() -> None:
+    port: DomainAges = ages(Says(TEN_YEARS_AGO))
+    age = await port.age("Agency.ORG.")
+    assert (age.outcome, age.reason) == ("ok", None)
+    assert age.years == pytest.approx(10.0, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("first", "outcome"), [(None, "ok"), (OUTAGE, "ok"), (NotRegisteredError("free"), "unknown")]
+)
+async def test_the_second_registry_is_asked_when_the_first_does_not_know(
+    first: Exception | None, outcome: str
+) -> None:
+    second = Says(TEN_YEARS_AGO)
+    assert (await ages(Says(first), second).age("agency.org")).outcome == outcome
+    assert len(second.asked) == (outcome == "ok")
+
+
+async def test_a_fast_registry_spares_the_slow_one() -> None:
+    second = Says(None)
+    await ages(Says(TEN_YEARS_AGO), second).age("agency.org")
+    assert second.asked == []
+
+
+async def test_an_outage_is_not_ignorance() -> None:
+    both_silent = await ages(Says(None), Says(None)).age("agency.org")
+    assert both_silent == DomainAge(
+        "unknown", reason="no registry says when agency.org was registered"
+    )
+    one_down = await ages(Says(OUTAGE), Says(None)).age("agency.org")
+    assert one_down == DomainAge("outage", reason="it is down")
+
+
+async def test_a_registry_that_hangs_is_given_up() -> None:
+    age = await ages(Says(None, takes=30), seconds=0.05).age("agency.org")
+    assert (age.outcome, age.reason) == ("outage", "a registry was not done after 0.05 seconds")
+
+
+async def test_a_day_that_has_not_come_is_no_age() -> None:
+    age = await ages(Says(datetime(2031, 1, 1, tzinfo=UTC))).age("agency.org")
+    assert age.outcome == "unknown"
+
+
+async def test_a_domain_is_asked_for_once_together_and_later() -> None:
+    registry = Says(TEN_YEARS_AGO, takes=0.02)
+    known = ages(registry)
+    await asyncio.gather(*(known.age(name) for name in ("a.org", "A.org", "a.org.", "b.org")))
+    await known.age("a.org")
+    assert sorted(registry.asked) == ["a.org", "b.org"]
+
+
+async def test_after_an_outage_the_registry_is_asked_again() -> None:
+    registry = Says(OUTAGE)
+    known = ages(registry)
+    await known.age("a.org")
+    registry.answer = TEN_YEARS_AGO
+    assert (await known.age("a.org")).outcome == "ok"
+
+
+@pytest.mark.parametrize(
+    "domain",
+    ["", "localhost", "agency.example", "agency.test", "10.0.0.1", "::1", "a b.org", "x" * 300],
+)
+async def test_what_nobody_can_register_is_unknown_without_asking(domain: str) -> None:
+    registry = Says(TEN_YEARS_AGO)
+    assert (await ages(registry).age(domain)).outcome == "unknown"
+    assert registry.asked == []
+
+
+async def test_international_names_are_asked_for_as_registries_know_them() -> None:
+    registry = Says(TEN_YEARS_AGO)
+    await ages(registry).age("bücher.org")
+    assert registry.asked == ["xn--bcher-kva.org"]
+
+
+async def test_rdap_then_whois_over_the_wire(
+    server: MisbehavingServer, rdap: RdapRegistry, whois_server: WhoisServer
+) -> None:
+    whois_server.answer = say(FOUND)
+    server.on("/org/domain/agency.com", respond(status=503))
+    known = RegistryAges([rdap, whois(whois_server)], now=lambda: NOW)
+    by_rdap, by_whois = await asyncio.gather(known.age("agency.org"), known.age("agency.com"))
+    assert by_rdap.years == pytest.approx(20.0, abs=0.01)
+    assert by_whois.years == pytest.approx(20.0, abs=0.01)
+    assert whois_server.asked == ["com", "agency.com"]
+
+
+async def test_without_registries_every_age_is_unknown() -> None:
+    assert (await UnknownAges().age("agency.org")).outcome == "unknown"
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_a_domain_in_ascii_or_none(text: str) -> None:
+    name = _ascii(text)
+    assert name is None or (name.isascii() and "/" not in name and "." in name)
