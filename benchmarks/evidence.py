@@ -9,7 +9,9 @@ Run: `python -m benchmarks.evidence`. Prints, each with its n and its baseline:
 - stance on recorded pages, against the annotated stance of the claim (a second reference: what a
   page says need not be what is so);
 - stance on Climate-FEVER (Diggelmann et al., 2020), sentence by sentence;
-- stance on AVeriTeC (Schlichtkrull et al., 2023), with the published answers as evidence.
+- stance on AVeriTeC (Schlichtkrull et al., 2023), with the published answers as evidence;
+- the demo: each annotated claim of everyday_beliefs.yaml read on every page of the miniature web,
+  and the vote over them by the pages' ratings, against the annotation.
 
 A definite answer is `supports` or `refutes`; coverage is the share of pairs that get one, precision
 the share of these that are right, once among all pairs and once among pairs whose label is definite
@@ -34,6 +36,7 @@ import yaml
 from rapidfuzz import fuzz, process
 
 from benchmarks.shared import DATA, load_annotated_videos
+from factible_assets.config import VerdictsConfig
 from factible_assets.reasoners.embedded.embedder import (
     Embedder,
     OnnxEmbedder,
@@ -43,7 +46,11 @@ from factible_assets.reasoners.embedded.embedder import (
 from factible_assets.reasoners.embedded.evidence import read_page
 from factible_assets.reasoners.embedded.passages import select_passages
 from factible_assets.reasoners.embedded.scoped_rules import ScopedRules
-from factible_assets.stages.ports import PageExcerpt
+from factible_assets.records import Evidence, Rating
+from factible_assets.stages.origins import StoryIndex
+from factible_assets.stages.ports import EvidenceDraft, PageExcerpt
+from factible_assets.stages.verdict import decide, tally
+from resources.scraping.extract import decode, extract_html
 
 DEFINITE = ("supports", "refutes")
 SAME_CLAIM = 85.0
@@ -372,6 +379,88 @@ def _relevance(claim: str, page: RecordedPage, embedder: Embedder) -> float:
     return select_passages(claim, page.text, "", embedder).relevance
 
 
+# --- The demo -----------------------------------------------------------------------------------
+
+CORPORA = Path(__file__).resolve().parents[1] / "corpora"
+
+
+def _load(name: str) -> Any:
+    return yaml.safe_load((CORPORA / name).read_text(encoding="utf-8"))
+
+
+@dataclass(frozen=True, slots=True)
+class DemoPage:
+    """A readable page of the miniature web with its rated domain."""
+
+    url: str
+    domain: str
+    rating: Rating
+    page: PageExcerpt
+
+
+def demo_pages() -> list[DemoPage]:
+    """Read the miniature web's pages from their files, as the scraper would extract them."""
+    ratings = {row["domain"]: row["rating"] for row in _load("miniature_ratings.yaml")["ratings"]}
+    root = CORPORA / "miniature_web"
+    found = []
+    for file in sorted(root.rglob("*.html")):
+        place = file.relative_to(root)
+        domain = ".".join(place.parts[0].split(".")[-2:])
+        url = f"http://{place.with_suffix('').as_posix()}"
+        extract = extract_html(decode(file.read_bytes()), url)
+        if extract.text:
+            page = _excerpt(extract.title or "", extract.text, url=url)
+            found.append(DemoPage(url, domain, ratings.get(domain, "unknown"), page))
+    return found
+
+
+def _demo_row(number: int, source: DemoPage, draft: EvidenceDraft) -> Evidence:
+    return Evidence(
+        evidence_id=f"e{number}",
+        claim_id="claim",
+        video_id="demo",
+        hit_id=f"h{number}",
+        query_id="query",
+        canonical_url=source.url,
+        domain=source.domain,
+        title=source.page.title,
+        status="ok",
+        stance=draft.stance,
+        stance_confidence=draft.stance_confidence,
+        relevance=draft.relevance,
+        rating=source.rating,
+        rating_score=0.0,
+        content_hash=source.url,
+        basis="embedded",
+    )
+
+
+def report_demo(embedder: Embedder) -> None:
+    """Print how the vote over all pages compares with each annotated claim of the demo."""
+    pages, model = demo_pages(), ScopedRules()
+    stories = StoryIndex({source.url: source.page.text for source in pages})
+    outcomes: Counter[str] = Counter()
+    claims = _load("everyday_beliefs.yaml")["videos"][0]["claims"]
+    _say(f"\nThe demo's claims against its {len(pages)} readable pages: n = {len(claims)}")
+    for claim in claims:
+        drafts = [read_page(claim["text"], source.page, embedder, model) for source in pages]
+        rows = [
+            _demo_row(number, source, draft)
+            for number, (source, draft) in enumerate(zip(pages, drafts, strict=True))
+            if draft is not None
+        ]
+        vote = decide(tally(rows, stories), VerdictsConfig(), "embedded")
+        outcome = "right" if vote.stance == claim["stance"] else "wrong"
+        outcomes["none" if outcome == "wrong" and vote.stance == "unclear" else outcome] += 1
+        if outcome != "right":
+            _say(f"  {vote.stance}, annotated {claim['stance']}: {claim['text']}")
+    majority = _majority([claim["stance"] for claim in claims])
+    _say(
+        f"  right {outcomes['right']}, no leaning {outcomes['none']}, wrong {outcomes['wrong']} "
+        f"(majority {majority:.3f})"
+    )
+
+
 def main() -> None:
     """Print every figure whose data is there."""
     embedder: Embedder = TfidfEmbedder()
@@ -395,6 +484,7 @@ def main() -> None:
             report_stance(name, pairs(), embedder)
         else:
             _say(f"Skipped {name}: {DATA / folder} does not exist.")
+    report_demo(embedder)
 
 
 if __name__ == "__main__":

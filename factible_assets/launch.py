@@ -15,6 +15,7 @@ from typing import NoReturn
 
 import dagster as dg
 from dagster._core.execution.plan.objects import StepFailureData
+from filelock import FileLock
 
 from factible_assets.config import FactCheckConfig
 from factible_assets.definitions import build_defs
@@ -24,6 +25,9 @@ from factible_assets.run_config import run_config_for
 from factible_assets.settings import Settings, project_root
 from factible_assets.stages.ports import Observer
 from warehouse.store import Warehouse
+
+_OPENING_SECONDS = 120
+"""How long to wait while another process creates the databases, which takes it a few seconds."""
 
 _INSTANCE_TEMPLATE = Path(__file__).with_name("dagster.yaml")
 
@@ -52,8 +56,18 @@ def prepare_instance(settings: Settings) -> Path:
 
 
 def open_instance(settings: Settings) -> dg.DagsterInstance:
-    """Open the Dagster instance of a data folder; use it as a context manager."""
-    return dg.DagsterInstance.from_config(str(prepare_instance(settings)))
+    """Open the Dagster instance of a data folder; use it as a context manager.
+
+    Two processes that create its databases at once leave both with two schema versions, which no
+    Dagster opens again. So they take turns until the databases are there.
+    """
+    folder = prepare_instance(settings)
+    with FileLock(folder / ".opening.lock", timeout=_OPENING_SECONDS):
+        instance = dg.DagsterInstance.from_config(str(folder))
+        instance.get_dynamic_partitions(_partitions_name())
+        instance.get_run_records(limit=1)
+        instance.all_instigator_state()
+    return instance
 
 
 def check_video(
@@ -125,6 +139,8 @@ def serve_ui(settings: Settings, *, host: str, port: int) -> NoReturn:
         "DAGSTER_HOME": str(prepare_instance(settings)),
         "FACTIBLE_HOME": str(settings.home),
     }
+    with open_instance(settings):
+        pass
     root = project_root()
     # Without a workspace file (an installed package), the same definitions are found by name.
     where = ["-w", str(root / "workspace.yaml")] if root else ["-m", "factible_assets.definitions"]

@@ -14,39 +14,57 @@ import os
 import shutil
 import tempfile
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
 import yaml
+from filelock import FileLock, Timeout
 
 from factible_assets.corpora.format import CorpusError, VideoEntry
 from factible_assets.corpora.lines import Document, PlacedError, parse_document
 from factible_assets.corpora.reading import load_corpora, load_corpus
 
-_ATTEMPTS: Final = 5
+_TURN_SECONDS: Final = 30
 _WIDTH: Final = 92
 
 
 def add_video(file: Path, entry: VideoEntry) -> str:
     """Append a video to a corpus file, which is created if it is not there; return the id.
 
-    Paths in the entry are relative to the file. Another process that writes the file at the same
-    moment is noticed up to the replacement itself, and the addition is then made again on top.
+    Paths in the entry are relative to the file. Processes that add to one file take turns, so that
+    none puts its entry on top of what another has just replaced.
 
     Raises:
         CorpusError: if the video is listed already in this file or beside it, if the file or the
             entry has a problem, or if it cannot be written. The file is then as it was.
     """
     target = file.resolve()
-    _refuse_duplicate(target, entry.video_id)
-    for _ in range(_ATTEMPTS):
-        before = _bytes_of(target)
-        after = _with_entry(target, before, entry)
+    with _turn_at(target):
+        _refuse_duplicate(target, entry.video_id)
+        after = _with_entry(target, _bytes_of(target), entry)
         _check_result(target, after, entry.video_id)
-        if _bytes_of(target) == before:
-            write_atomically(target, after)
-            return entry.video_id
-    raise CorpusError(f"{file}: other programs keep changing the file. Try again.")
+        write_atomically(target, after)
+    return entry.video_id
+
+
+@contextlib.contextmanager
+def _turn_at(target: Path) -> Iterator[None]:
+    """Hold the lock of a corpus file, which lies beside it."""
+    lock = FileLock(target.with_name(f".{target.name}.lock"), timeout=_TURN_SECONDS)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with lock:
+            yield
+    except Timeout as error:
+        raise CorpusError(
+            f"{target}: another process has been adding to the file for {_TURN_SECONDS} seconds. "
+            "Try again when it is done."
+        ) from error
+    except OSError as error:
+        raise CorpusError(
+            f"{target}: the file cannot be written ({error.strerror}). Choose a folder that can."
+        ) from error
 
 
 def write_atomically(target: Path, content: bytes) -> None:

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from factible_assets.launch import open_instance
+from factible_assets.settings import Settings
 from warehouse.store import Warehouse
 
 FACTIBLE = [sys.executable, "-m", "factible_assets"]
@@ -150,6 +152,8 @@ def test_two_processes_check_different_videos_in_one_data_folder_at_once(
         assert process.returncode == 0, errors
     videos = store_of(environment).query("SELECT DISTINCT video_id FROM current_verdicts")
     assert len(videos) == 2
+    with open_instance(Settings(home=Path(environment["FACTIBLE_HOME"]))) as instance:
+        assert set(instance.get_dynamic_partitions("videos")) == set(videos["video_id"])
 
 
 def test_a_folder_that_cannot_be_written_is_named_with_the_remedy(tmp_path: Path) -> None:

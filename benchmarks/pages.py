@@ -1,6 +1,6 @@
 """Fetching 200 pages of mixed kinds from a local site, as a run does.
 
-Run: `python benchmarks/bench_pages.py`. It serves the pages from a process of its own, each after
+Run: `python -m benchmarks.pages`. It serves the pages from a process of its own, each after
 50 ms, from ten hosts, and prints, from this run and this machine:
 
 - pages per second, by wall clock, at the run's own concurrency;
