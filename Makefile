@@ -16,7 +16,7 @@ UV     := $(shell command -v uv 2>/dev/null)
 RUNTIME_STAMP := $(VENV)/.runtime-installed
 DEV_STAMP     := $(VENV)/.dev-installed
 
-BENCHMARKS := localisation sentences claims evidence pages pipeline
+BENCHMARKS := localisation sentences claims evidence pages faults pipeline
 
 .DEFAULT_GOAL := help
 .PHONY: help demo dev test lint format bench lock clean hooks
@@ -70,7 +70,7 @@ dev: $(RUNTIME_STAMP)
 
 test: $(DEV_STAMP)
 	@echo "==> Running the tests"
-	@$(BIN)/pytest $(PYTEST_ARGS)
+	@$(BIN)/pytest -n auto --dist loadfile $(PYTEST_ARGS)
 
 lint: $(DEV_STAMP)
 	@echo "==> Checking the format"

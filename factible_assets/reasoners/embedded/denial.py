@@ -98,13 +98,19 @@ def _phrases(masked: str) -> tuple[list[Scope], list[Scope]]:
     stands, governs = [], []
     for match in lexicon.denies_what_follows.finditer(masked):
         stands.append(Scope(match.start(), match.end()))
-        governs.append(Scope(match.start(), _turn_after(masked, match.end())))
+        end = _turn_after(masked, match.end())
+        comma = masked.find(",", match.end())
+        if comma >= 0 and match.group().startswith(_UP_TO_COMMA):
+            end = min(end, comma)
+        governs.append(Scope(match.start(), end))
     for match in lexicon.denies_what_precedes.finditer(masked):
         stands.append(Scope(match.start(), match.end()))
         governs.append(Scope(_turn_before(masked, match.start()), match.start()))
     return stands, governs
 
 
+_UP_TO_COMMA = ("contrary to", "rather than", "instead of", "far from", "as opposed to")
+"""Phrases that open a sentence and end with their clause."""
 _TURNS = (" but ", " however", " although ", " though ", " whereas ", "; ", " yet ")
 
 

@@ -13,7 +13,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-
 from factible_assets.reasoners.embedded.lexicon import RatingWord, load_lexicon
 from factible_assets.reasoners.embedded.page_text import PageSentence
 from factible_assets.reasoners.embedded.text import tokenise

@@ -1,7 +1,7 @@
 """The words and phrases by which pages are read, loaded from lexicon.yaml beside this file.
 
 What belongs here: loading and compiling the lists, and looking words up by stem. What does not:
-what a match means (page_text.py, claim_frame.py, stance.py).
+what a match means (page_text.py, fact_checks.py, denial.py, scoped_rules.py).
 """
 
 from __future__ import annotations

@@ -18,7 +18,12 @@ from typing import Literal
 
 from factible_assets.reasoners.embedded.lexicon import load_lexicon
 from factible_assets.reasoners.embedded.page_text import page_sentences
-from factible_assets.reasoners.embedded.text import fold, is_stop_word, stem, tokenise
+from factible_assets.reasoners.embedded.text import (
+    is_stop_word,
+    stem,
+    tokenise,
+    word_set,
+)
 
 Role = Literal["main", "beside", "reason"]
 """`beside`: asserted as much as the main proposition. `reason`: what explains or follows it."""
@@ -34,6 +39,7 @@ class Proposition:
 
 _CLAUSE = re.compile(
     r"(?P<beside>;\s+|:\s+|\s[\u2013\u2014]\s|,\s+(?:and|but|while|whereas)\s+)"
+    r"|(?P<manner>,\s+(?=(?:measured|based|compared|depending|meaning|thanks|due)\b))"
     r"|(?P<reason>,?\s+because\s+(?!of\b)|,\s+(?:since|so that|so|which|although|though|as)\s+)",
     re.IGNORECASE,
 )
@@ -47,17 +53,30 @@ _TAIL = re.compile(
     re.IGNORECASE,
 )
 _HEAD = re.compile(
-    r"^(?:(?:people|they|many|everyone|everybody|some|experts|scientists|researchers|doctors)"
+    r"^(?:(?:we|i|you)\s(?:\w+\s)?(?:know|knew|think|believe|say|said|see|find|found)\s+that\s+"
+    rf"|(?:people|they|many|everyone|everybody|some|experts|scientists|researchers|doctors)"
     rf"\s(?:\w+\s)?{_SAYING}\s+(?:that\s+)?"
     rf"|(?:my|the|our|a|one)\s\w+\s(?:\w+\s)?{_SAYING}\s+that\s+)",
     re.IGNORECASE,
 )
 _ASIDE = re.compile(r",\s+(?:which|who|whose)\s[^,;:]{3,80},(?=\s+[a-z])")
 """A relative clause in the middle of a sentence, whose main clause goes on behind it."""
+_LEAD_IN = re.compile(
+    r"^[^:]{0,160}\b(?:why|this|thing|true|clear|simple|point|fact|truth|says?|said):\s+(?=(?:\S+\s+){2})",
+    re.IGNORECASE,
+)
+"""Words before a colon that only announce what follows: "every parent knows why: …"."""
 _OPENING = re.compile(r"^(?:and|but|so|or|then|well|now|also)\s+(?!far\b)", re.IGNORECASE)
+_QUOTATION = re.compile(r"[\"\u201c][^\"\u201d]{20,}[\"\u201d]")
+_ASKING = re.compile(
+    r"\?$|\b(?:know|understand|explain|see|look|ask|wonder|tell|show)s?\s+(?:you\s|us\s)?"
+    r"(?:why|how|whether|what)\b",
+    re.IGNORECASE,
+)
+"""A question, or knowledge of which the claim says only that there is some."""
 _OUTER = " \t\"'\u201c\u201d\u2018\u2019-\u2013\u2014,;:"
-_PERSONAL = frozenset("i me my we us our she he her his him myself herself himself".split())
-_PRONOUNS = frozenset("it they this that these those".split())
+_PERSONAL = word_set("i me my we us our you your she he myself herself himself")
+_PRONOUNS = word_set("it they this that these those")
 _SHORTEST_CLAUSE = 4
 """Words from which a part can be a clause of its own."""
 _LONGEST_SUBJECT = 5
@@ -74,11 +93,14 @@ def read_propositions(claim: str) -> tuple[Proposition, ...]:
     """List what a claim asserts, the main proposition first.
 
     Never empty: a claim in which nothing is told apart is its own main proposition. Questions and
-    remarks about the speaker are left out where anything else is left.
+    remarks about the speaker are left out where anything else is left. A claim that quotes somebody
+    is about the words as they stand, and is not cut.
     """
+    if _QUOTATION.search(claim):
+        return (Proposition(claim, "main"),)
     parts = [part for sentence in _sentences(claim) for part in _clauses(sentence)]
     kept = [(text, reason) for text, reason in parts if _says_something(text)]
-    assertions = [each for each in kept if not each[0].endswith("?")] or kept
+    assertions = [each for each in kept if _ASKING.search(each[0]) is None] or kept
     if not assertions:
         return (Proposition(claim, "main"),)
     main = assertions[0][0]
@@ -102,14 +124,16 @@ def _clauses(sentence: str) -> list[tuple[str, bool]]:
     for cut in _CLAUSE.finditer(bare):
         if _is_clause_end(bare[start : cut.start()], bare[cut.end() :], cut.group()):
             parts.append((_tidy(bare[start : cut.start()]), is_reason))
-            start, is_reason = cut.end(), is_reason or cut["reason"] is not None
+            start, is_reason = cut.end(), is_reason or cut["beside"] is None
     return [*parts, (_tidy(bare[start:]), is_reason)]
 
 
 def _is_clause_end(before: str, after: str, joint: str) -> bool:
     """Tell whether a joint separates clauses, and not the members of a list or an apposition."""
     following = tokenise(after)
-    if joint[0] in ":;" or "because" in joint.lower():
+    if joint[0] in ":;":
+        return len(following) >= _SHORTEST_CLAUSE
+    if "because" in joint.lower() or joint.strip() == ",":
         return len(following) > 1
     if min(len(tokenise(before)), len(following)) < _SHORTEST_CLAUSE:
         return False
@@ -123,7 +147,7 @@ def _without_speaker(sentence: str) -> str:
     bare = sentence.rstrip(" .!")
     for _ in range(2):
         bare = _TAIL.sub("", bare)
-    bare = _OPENING.sub("", bare)
+    bare = _OPENING.sub("", _LEAD_IN.sub("", bare))
     return _HEAD.sub("", bare)
 
 
@@ -141,7 +165,8 @@ def _says_something(part: str) -> bool:
     return len(stems - load_lexicon().light) > 1
 
 
-_EMPTY = frozenset("listen remember imagine true fact".split())
+_EMPTY = word_set("listen remember imagine true fact")
+"""Words that call for attention and name no topic."""
 
 
 def _is_personal(part: str) -> bool:
@@ -160,8 +185,6 @@ def _with_subject(part: str, main: str) -> str | None:
 def _subject(main: str) -> str | None:
     auxiliaries = load_lexicon().auxiliaries
     for index, word in enumerate(tokenise(main)[: _LONGEST_SUBJECT + 1]):
-        if index and (
-            fold(word.norm) in auxiliaries or stem(word.norm) in load_lexicon().relations
-        ):
+        if index and (word.norm in auxiliaries or stem(word.norm) in load_lexicon().relations):
             return main[: word.start].rstrip()
     return None

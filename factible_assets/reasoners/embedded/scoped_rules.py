@@ -300,15 +300,21 @@ class _Reader:
         reserve = self._reserve(heard)
         if turns.turned or agreement == "conflicts":
             return self._from_turn(heard, turns, agreement, reserve)
-        if agreement == "silent" or not _says_as_much(heard) or not self._subject_met(heard, context):
-            return None
-        if not self._narrowing_met(heard.meeting, turns):
+        if agreement == "silent" or not self._is_restated(heard, turns, context):
             return None
         if self.own == "denies" and (reserve < 1 or heard.own < 1 or not heard.is_close(_DENSE)):
             return None
-        if load_lexicon().exclusive.search(heard.folded) and not self._is_exclusive():
+        if load_lexicon().exclusive.search(heard.folded) and "only" not in self.frame.narrowing:
             return "mixed", "scope", heard.whole
         return self._side(against=False), "assertion", _likeness(heard) * reserve
+
+    def _is_restated(self, heard: _Heard, turns: Turns, context: Sequence[Meeting]) -> bool:
+        return (
+            _says_as_much(heard)
+            and self._is_said(heard.meeting)
+            and self._subject_met(heard, context)
+            and self._narrowing_met(heard.meeting, turns)
+        )
 
     def _from_turn(
         self, heard: _Heard, turns: Turns, agreement: Agreement, reserve: float
@@ -344,9 +350,6 @@ class _Reader:
         met = {place for places in heard.meeting.places.values() for place in places}
         return not any(found.start() <= tokens[place].start < found.end() for place in met)
 
-    def _is_exclusive(self) -> bool:
-        return "only" in self.frame.narrowing
-
     def _share_without(self, turned: Collection[str], heard: _Heard) -> float:
         """Return the share of the claim that is met, without the turned and the light words."""
         kept = {
@@ -372,6 +375,19 @@ class _Reader:
             for number in (each.whole if wholly else each.places)
         }
         return all(number in met for number, term in enumerate(self.frame.terms) if term.is_name)
+
+    def _is_said(self, meeting: Meeting) -> bool:
+        """Tell whether a short proposition is said and not only named.
+
+        "Climate change" says nothing, "the climate is changing" does.
+        """
+        tokens = read_tokens(fold_text(self.frame.text))
+        is_short = len(self.frame.terms) + len(self.frame.quantities) <= _FEWEST_TOPICS
+        if not is_short or not _has_auxiliary(tokens) or len(meeting.places) < _FEWEST_TOPICS:
+            return True
+        one, other = (meeting.places[number] for number in sorted(meeting.places)[:2])
+        near = min(((a, b) for a in one for b in other), key=lambda pair: abs(pair[0] - pair[1]))
+        return _has_auxiliary(meeting.tokens[min(near) : max(near) + 1])
 
     def _subject_met(self, heard: _Heard, context: Sequence[Meeting]) -> bool:
         """Tell whether the first thing that the claim names is met: exports are no imports."""
@@ -457,6 +473,10 @@ def _hear(frame: ClaimFrame, folded: str, meeting: Meeting, context: Sequence[Me
 
 def _closeness(heard: _Heard) -> float:
     return _LOOSEST + (1 - _LOOSEST) * min(1.0, heard.density)
+
+
+def _has_auxiliary(tokens: Sequence[Token]) -> bool:
+    return not load_lexicon().auxiliaries.isdisjoint(token.norm for token in tokens)
 
 
 def _likeness(heard: _Heard) -> float:

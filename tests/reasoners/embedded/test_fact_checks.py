@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,7 +32,9 @@ def test_a_myth_needs_no_rating() -> None:
     assert check.rating == "false"
 
 
-@pytest.mark.parametrize("text", ["Claims fell last year.", "The claim was paid.", "Statement of work"])
+@pytest.mark.parametrize(
+    "text", ["Claims fell last year.", "The claim was paid.", "Statement of work"]
+)
 def test_other_uses_of_the_words_are_no_quoted_claim(text: str) -> None:
     assert find_fact_checks(page_sentences(text)) == []
 
@@ -39,10 +43,12 @@ def test_an_unknown_rating_is_none() -> None:
     assert read_rating("Four llamas") is None
 
 
-@given(st.lists(st.sampled_from(["Claim", "Claim: a b", "Rating", "False.", "Verdict: true", "x y"])))
+@given(
+    st.lists(st.sampled_from(["Claim", "Claim: a b", "Rating", "False.", "Verdict: true", "x y"]))
+)
 def test_boxes_are_in_order_and_never_overlap(lines: list[str]) -> None:
     sentences = page_sentences("\n".join(lines))
     checks = find_fact_checks(sentences)
-    assert all(a.last < b.first for a, b in zip(checks, checks[1:], strict=False))
+    assert all(a.last < b.first for a, b in pairwise(checks))
     kept = [sentence for window in windows(sentences) for sentence in window.sentences]
     assert kept == sentences

@@ -17,26 +17,44 @@ def parts(claim: str) -> list[tuple[str, str]]:
     ("claim", "expected"),
     [
         ("Bats are blind.", [("main", "Bats are blind")]),
-        ("Knuckle cracking causes arthritis, she would say.", [("main", "Knuckle cracking causes arthritis")]),
+        (
+            "Knuckle cracking causes arthritis, she would say.",
+            [("main", "Knuckle cracking causes arthritis")],
+        ),
         ("People say that bats are blind at night.", [("main", "bats are blind at night")]),
         (
             "Sealed honey can keep for years, because it contains little water.",
-            [("main", "Sealed honey can keep for years"), ("reason", "Sealed honey contains little water")],
+            [
+                ("main", "Sealed honey can keep for years"),
+                ("reason", "Sealed honey contains little water"),
+            ],
         ),
         (
             "Lightning can strike twice: the tower in the harbour is hit ten times a year.",
-            [("main", "Lightning can strike twice"), ("beside", "the tower in the harbour is hit ten times a year")],
+            [
+                ("main", "Lightning can strike twice"),
+                ("beside", "the tower in the harbour is hit ten times a year"),
+            ],
         ),
         (
-            "Salt lowers the freezing point of water; roads are salted in winter for it. Or take ice.",
-            [("main", "Salt lowers the freezing point of water"), ("beside", "roads are salted in winter for it")],
+            "Salt lowers the freezing point of water; roads are salted for it. Or take ice.",
+            [
+                ("main", "Salt lowers the freezing point of water"),
+                ("beside", "roads are salted for it"),
+            ],
+        ),
+        (
+            "And look how it ended. Everybody knows why: sugar causes tooth decay.",
+            [("main", "sugar causes tooth decay")],
+        ),
+        (
+            "Mount Etna is 3,400 metres high, measured from sea level.",
+            [("main", "Mount Etna is 3,400 metres high"), ("reason", "measured from sea level")],
         ),
         ("Do bats see at night? Bats see at night.", [("main", "Bats see at night")]),
     ],
 )
-def test_a_claim_is_taken_apart_at_its_clauses(
-    claim: str, expected: list[tuple[str, str]]
-) -> None:
+def test_a_claim_is_taken_apart_at_its_clauses(claim: str, expected: list[tuple[str, str]]) -> None:
     assert parts(claim) == expected
 
 
@@ -44,7 +62,7 @@ def test_a_claim_is_taken_apart_at_its_clauses(
     "claim",
     [
         "France, Spain, and the United Kingdom are members of the alliance",
-        "A paper by an economist, a professor at the university, and others concludes that half is lost",
+        "A paper by an economist, a professor of law, and others concludes that half is lost",
         "Conflicts may become a reality, and have the potential to spread",
     ],
 )

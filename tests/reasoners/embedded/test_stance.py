@@ -32,8 +32,8 @@ SUGAR = "Sugar makes children hyperactive"
 WALL = "The Great Wall of China is visible from the Moon with the naked eye"
 BOILING = "Water boils at a lower temperature at high altitude"
 EVEREST = "Mount Everest is 8,849 metres high"
-LEAST_HELD_BACK = 0.7
-"""Share of the pairs that were not looked at during development; measured: see the benchmark."""
+LEAST_HELD_BACK = 0.85
+"""When they were first looked at, .885 of these pairs were read right."""
 
 BRAIN = "Humans use only 10 percent of their brains"
 
@@ -249,7 +249,11 @@ def test_a_page_that_rates_the_claim_of_its_title_is_read_with_it() -> None:
 @pytest.mark.parametrize(
     ("claim", "text", "stance"),
     [
-        ("Cold weather gives you a cold", "The evidence on cold weather and colds is mixed.", "mixed"),
+        (
+            "Cold weather gives you a cold",
+            "The evidence on cold weather and colds is mixed.",
+            "mixed",
+        ),
         (SUGAR, "Does sugar make children hyperactive? For most people, no.", "mixed"),
         (SUGAR, "Sugar makes children hyperactive only if they lack sleep.", "mixed"),
         (SUGAR, "Whether sugar makes children hyperactive is not settled.", "unclear"),
@@ -271,7 +275,9 @@ def test_a_claim_from_speech_is_read_by_its_main_proposition() -> None:
     assert denial.stance == "refutes"
     reason = "Honey keeps for years without spoiling, because bees sing to it in the hive."
     support = read(reason, "Honey keeps for years without spoiling.")
-    alone = read("Honey keeps for years without spoiling", "Honey keeps for years without spoiling.")
+    alone = read(
+        "Honey keeps for years without spoiling", "Honey keeps for years without spoiling."
+    )
     assert support.stance == alone.stance == "supports"
     assert 0 < support.confidence < alone.confidence
 
