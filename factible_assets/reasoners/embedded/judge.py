@@ -100,15 +100,18 @@ def _origins(rows: Sequence[Evidence]) -> int:
     return len({row.origin or row.domain for row in rows})
 
 
-_MARKUP = re.compile(
-    r"<[^>]*>|[*_`#<>\[\]{}|\\]|[^\S ]"
-    r"|[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069]"
+_MARKUP = re.compile(r"<[^>]*>|[*_`#<>\[\]{}|\\]|[^\S ]|[\u0000-\u001f\u007f-\u009f]")
+
+_INVISIBLE = re.compile(
+    "[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]"
 )
+"""Soft hyphens, zero-width and direction marks, tags: they stand inside words and show nothing."""
 
 
 def _name(row: Evidence) -> str:
     """Name a source by title and domain. Titles are untrusted: no markup, no instructions."""
-    title = re.sub(r" +", " ", _MARKUP.sub(" ", row.title)).strip(" .;:")
+    title = _MARKUP.sub(" ", _INVISIBLE.sub("", row.title))
+    title = re.sub(r" +", " ", title).strip(" .;:")
     if not title or load_lexicon().instructions.search(fold_text(title)):
         return row.domain
     if len(title) > _LONGEST_TITLE:

@@ -254,20 +254,7 @@ async def test_a_model_that_obeys_all_the_same_gives_another_verdict() -> None:
 # --- The embedded engine -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(
-            name,
-            marks=pytest.mark.xfail(
-                name == "Unicode: soft hyphens",
-                reason="A title keeps its soft hyphens in the embedded engine's summary.",
-                strict=True,
-            ),
-        )
-        for name in ATTACKS
-    ],
-)
+@pytest.mark.parametrize("name", ATTACKS)
 def test_no_attack_turns_the_embedded_engine_round(name: str) -> None:
     """A page that gives orders may lose its voice; it never speaks for the other side."""
     calm, attacked = by_rules(None), by_rules(name)
