@@ -8,11 +8,16 @@ run config (derived from these models in run_config.py).
 from __future__ import annotations
 
 from datetime import date
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from factible_assets.records import Rating
+
+ReasonerKnob = Annotated[
+    Literal["auto", "embedded", "llm"],
+    Field(description="Who judges; auto takes the language model if one is set up."),
+]
 
 
 class StageConfig(BaseModel):
@@ -30,6 +35,12 @@ class ClaimsConfig(StageConfig):
     min_importance: float = Field(
         default=0.0, ge=0.0, le=1.0, description="Claims below this importance are left out."
     )
+
+
+class ExtractionConfig(ClaimsConfig):
+    """The knobs of a run that extracts claims: what to extract, and who does."""
+
+    reasoner: ReasonerKnob = "auto"
 
 
 class QueriesConfig(StageConfig):
@@ -102,6 +113,4 @@ class FactCheckConfig(StageConfig):
     search: SearchConfig = SearchConfig()
     evidence: EvidenceConfig = EvidenceConfig()
     verdicts: VerdictsConfig = VerdictsConfig()
-    reasoner: Literal["auto", "embedded", "llm"] = Field(
-        default="auto", description="Who judges; auto takes the language model if one is set up."
-    )
+    reasoner: ReasonerKnob = "auto"

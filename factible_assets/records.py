@@ -424,6 +424,10 @@ class LlmCall(Record):
     input_tokens: Count
     output_tokens: Count
     cost_usd: float = Field(ge=0)
+    price_known: bool = Field(
+        default=True,
+        description="False: the model has no listed price, and cost_usd is 0 for that.",
+    )
     latency_seconds: Seconds
     cache_hit: bool = False
     outcome: Literal["ok", "invalid", "truncated", "refused", "infra_error"]

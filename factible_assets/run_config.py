@@ -81,8 +81,8 @@ def launchpad_config(name: str, model: type[config.StageConfig]) -> type[dg.Conf
     return made
 
 
-ClaimsRunConfig = launchpad_config("ClaimsRunConfig", config.ClaimsConfig)
-"""What the launchpad shows for `claims`."""
+ClaimsRunConfig = launchpad_config("ClaimsRunConfig", config.ExtractionConfig)
+"""What the launchpad shows for `claims`: its knobs, and who extracts."""
 
 ClaimChecksRunConfig = launchpad_config("ClaimChecksRunConfig", config.FactCheckConfig)
 """What the launchpad shows for the claim-level assets."""
@@ -92,7 +92,8 @@ def run_config_for(knobs: config.FactCheckConfig, assets: Collection[str]) -> di
     """Return the run config of a job that materializes these assets with these knobs."""
     ops: dict[str, Any] = {}
     if "claims" in assets:
-        ops["claims"] = {"config": knobs.claims.model_dump(mode="json", exclude_none=True)}
+        claims = config.ExtractionConfig(**knobs.claims.model_dump(), reasoner=knobs.reasoner)
+        ops["claims"] = {"config": claims.model_dump(mode="json", exclude_none=True)}
     if set(assets) & set(ALL_STAGES):
         ops["claim_checks"] = {"config": knobs.model_dump(mode="json", exclude_none=True)}
     return {"ops": ops, "loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}

@@ -12,12 +12,14 @@ from __future__ import annotations
 import tempfile
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
+from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic import BeforeValidator, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import (
     BaseSettings,
     DotEnvSettingsSource,
+    NoDecode,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
 )
@@ -30,6 +32,56 @@ if TYPE_CHECKING:
 
 _WORKSPACE_FILE = "workspace.yaml"
 _PACKAGE_PARENT = Path(factible_assets.__file__).resolve().parent.parent
+_OLLAMA_PORT = 11434
+
+SearchProvider = Literal["serper", "searxng", "semantic_scholar", "wikipedia", "perplexity"]
+"""The search providers of the live web, in the order in which their answers are listed."""
+
+SEARCH_PROVIDERS: tuple[SearchProvider, ...] = get_args(SearchProvider)
+
+Endpoint = Literal[
+    "serper",
+    "semantic_scholar",
+    "wikipedia",
+    "perplexity",
+    "jina",
+    "youtube",
+    "rdap",
+    "wayback",
+]
+"""Services that can be reached elsewhere: through a gateway, or at a mirror."""
+
+
+def _listed(value: object) -> object:
+    """Read `a, b` as a list."""
+    if not isinstance(value, str):
+        return value
+    return tuple(part for part in (each.strip() for each in value.split(",")) if part)
+
+
+def _paired(value: object) -> object:
+    """Read `name=value name=value` as a mapping."""
+    if not isinstance(value, str):
+        return value
+    pairs = [each.partition("=") for each in value.replace(",", " ").split()]
+    if not all(name and sign and what for name, sign, what in pairs):
+        raise ValueError("write it as name=value, several of them with spaces between")
+    return {name: what for name, _, what in pairs}
+
+
+def _address(value: object) -> object:
+    """Read `HOST:PORT` as an address to connect to."""
+    if not isinstance(value, str):
+        return value
+    host, sign, port = value.rpartition(":")
+    if not host or not sign or not port.isdigit():
+        raise ValueError("write the address as HOST:PORT")
+    return host, int(port)
+
+
+Listed = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed)]
+WebAddress = Annotated[str, Field(pattern=r"^https?://[^\s/?#]+[^\s?#]*$")]
+Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class SettingsError(Exception):
@@ -57,6 +109,8 @@ class Settings(BaseSettings):
         extra="ignore",
         frozen=True,
         populate_by_name=True,
+        # An error would otherwise repeat the value, which may be a key in the wrong place.
+        hide_input_in_errors=True,
     )
 
     home: Path = Field(
@@ -68,8 +122,85 @@ class Settings(BaseSettings):
         pattern=SearchConfig.model_json_schema()["properties"]["web"]["pattern"],
         description="Where evidence is looked for when a run does not say.",
     )
-    serper_api_key: SecretStr | None = Field(default=None, validation_alias="SERPER_API_KEY")
+
+    # Language models.
     openai_api_key: SecretStr | None = Field(default=None, validation_alias="OPENAI_API_KEY")
+    openai_base_url: WebAddress | None = Field(
+        default=None,
+        validation_alias="OPENAI_BASE_URL",
+        description="Another server that speaks OpenAI's protocol.",
+    )
+    ollama_host: str | None = Field(
+        default=None, validation_alias="OLLAMA_HOST", description="Where Ollama answers."
+    )
+    model: str | None = Field(default=None, description="The model of all stages.")
+    model_claims: str | None = None
+    model_queries: str | None = None
+    model_evidence: str | None = None
+    model_verdicts: str | None = None
+    model_api_keys: Annotated[dict[str, SecretStr], NoDecode, BeforeValidator(_paired)] = Field(
+        default_factory=dict, description="Keys of the providers in the home's models.yaml."
+    )
+    budget_per_video_usd: Dollars | None = None
+    budget_per_run_usd: Dollars | None = None
+
+    # Search.
+    search: Annotated[tuple[SearchProvider, ...], NoDecode, BeforeValidator(_listed)] = Field(
+        default=(), description="Who is asked on the live web; empty: all with a key or a URL."
+    )
+    serper_api_key: SecretStr | None = Field(default=None, validation_alias="SERPER_API_KEY")
+    searxng_url: WebAddress | None = Field(default=None, description="A SearXNG instance.")
+    semantic_scholar_api_key: SecretStr | None = Field(
+        default=None, validation_alias="SEMANTIC_SCHOLAR_API_KEY"
+    )
+    perplexity_api_key: SecretStr | None = Field(
+        default=None, validation_alias="PERPLEXITY_API_KEY"
+    )
+
+    # Pages and domains.
+    pages: Literal["direct", "jina"] = Field(
+        default="direct", description="Who fetches pages: this machine, or Jina's reader."
+    )
+    jina_api_key: SecretStr | None = Field(default=None, validation_alias="JINA_API_KEY")
+    browser: str = Field(
+        default="auto", description="Draws pages that need scripts: auto, off, or an executable."
+    )
+    robots: bool = Field(default=True, description="Whether robots.txt is respected.")
+    wayback: bool = Field(
+        default=False, description="Whether copies of pages that are gone are asked for."
+    )
+    domain_ages: bool = Field(
+        default=True, description="Whether registries are asked how old unlisted domains are."
+    )
+
+    # YouTube.
+    languages: Listed = Field(
+        default=("en", "en-US"), min_length=1, description="Languages of captions, best first."
+    )
+    translate: bool = Field(
+        default=False, description="Whether captions that YouTube translates are accepted."
+    )
+    youtube_proxy: SecretStr | None = Field(
+        default=None, description="An HTTP proxy for when YouTube refuses this address."
+    )
+    webshare_proxy_username: SecretStr | None = Field(
+        default=None, validation_alias="WEBSHARE_PROXY_USERNAME"
+    )
+    webshare_proxy_password: SecretStr | None = Field(
+        default=None, validation_alias="WEBSHARE_PROXY_PASSWORD"
+    )
+
+    # Where things are really found.
+    endpoints: Annotated[dict[Endpoint, WebAddress], NoDecode, BeforeValidator(_paired)] = Field(
+        default_factory=dict, description="Services that are reached elsewhere."
+    )
+    hosts: Annotated[
+        dict[str, Annotated[tuple[str, int], BeforeValidator(_address)]],
+        NoDecode,
+        BeforeValidator(_paired),
+    ] = Field(
+        default_factory=dict, description="Hosts of pages that are served by a stated address."
+    )
 
     cache_search_days: float = Field(
         default=1, ge=0, description="How long search answers are kept. 0 keeps none."
@@ -110,6 +241,22 @@ class Settings(BaseSettings):
         files = [folder / ".env" for folder in (project_root(), Path.cwd()) if folder is not None]
         dotenv = DotEnvSettingsSource(settings_cls, env_file=files)
         return init_settings, env_settings, dotenv
+
+    @property
+    def ollama_url(self) -> str | None:
+        """Where Ollama answers, as a URL: its own variable may hold a host or a port alone.
+
+        A server that listens everywhere (0.0.0.0) is asked on loopback.
+        """
+        if self.ollama_host is None:
+            return None
+        written = self.ollama_host.strip()
+        parts = urlsplit(written if "://" in written else f"http://{written}")
+        host = parts.hostname or "127.0.0.1"
+        host = "127.0.0.1" if host in {"0.0.0.0", "::"} else host  # noqa: S104 - not listened on
+        shown = f"[{host}]" if ":" in host else host
+        implied = {"https": 443}.get(parts.scheme, _OLLAMA_PORT)
+        return f"{parts.scheme}://{shown}:{parts.port or implied}{parts.path}".rstrip("/")
 
     @property
     def warehouse(self) -> Path:
@@ -198,14 +345,17 @@ class Settings(BaseSettings):
         return self.home
 
 
-def load_settings() -> Settings:
+def load_settings(home: Path | None = None) -> Settings:
     """Read the settings of this machine.
+
+    Args:
+        home: The data folder, whatever the environment says.
 
     Raises:
         SettingsError: If a variable has a value that cannot be used; its value is not repeated.
     """
     try:
-        return Settings()
+        return Settings() if home is None else Settings(home=home)
     except ValidationError as error:
         raise SettingsError(_sentence(error)) from error
 

@@ -77,7 +77,7 @@ def test_dagster_loads_the_definitions_the_way_workspace_yaml_says(tmp_path: Pat
 
 def test_the_launchpad_offers_every_knob_with_its_range() -> None:
     fields = ClaimsRunConfig.model_fields
-    assert set(fields) == set(config.ClaimsConfig.model_fields)
+    assert set(fields) == {*config.ClaimsConfig.model_fields, "reasoner"}
     assert "From 1 to 50." in str(fields["max_claims"].description)
     assert settled(config.FactCheckConfig, ClaimChecksRunConfig()) == config.FactCheckConfig()
 

@@ -12,8 +12,8 @@ EXAMPLE = Path(__file__).resolve().parent.parent / ".env.example"
 
 @pytest.fixture(autouse=True)
 def _a_machine_without_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in ("FACTIBLE_HOME", "FACTIBLE_WEB", "SERPER_API_KEY", "OPENAI_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
+    for name, field in Settings.model_fields.items():
+        monkeypatch.delenv(str(field.validation_alias or f"FACTIBLE_{name.upper()}"), raising=False)
     monkeypatch.chdir(tmp_path)
 
 
@@ -109,3 +109,68 @@ def test_every_variable_is_described_in_the_example() -> None:
         for name, field in Settings.model_fields.items()
     }
     assert described == known
+
+
+def test_lists_and_pairs_are_written_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FACTIBLE_SEARCH", "serper, wikipedia")
+    monkeypatch.setenv("FACTIBLE_LANGUAGES", "de,en")
+    monkeypatch.setenv("FACTIBLE_ENDPOINTS", "serper=https://a.example/s youtube=http://b.example")
+    monkeypatch.setenv("FACTIBLE_HOSTS", "*.intranet.example=10.0.0.5:80")
+    settings = load_settings()
+    assert settings.search == ("serper", "wikipedia")
+    assert settings.languages == ("de", "en")
+    assert settings.endpoints == {
+        "serper": "https://a.example/s",
+        "youtube": "http://b.example",
+    }
+    assert settings.hosts == {"*.intranet.example": ("10.0.0.5", 80)}
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("FACTIBLE_SEARCH", "serper,bing"),
+        ("FACTIBLE_ENDPOINTS", "serper"),
+        ("FACTIBLE_ENDPOINTS", "unknown=http://a.example"),
+        ("FACTIBLE_ENDPOINTS", "serper=ftp://a.example"),
+        ("FACTIBLE_HOSTS", "wiki.example=10.0.0.5"),
+        ("FACTIBLE_LANGUAGES", ","),
+        ("FACTIBLE_MODEL_API_KEYS", "canary-4711"),
+        ("FACTIBLE_BUDGET_PER_RUN_USD", "-1"),
+        ("FACTIBLE_BUDGET_PER_VIDEO_USD", "inf"),
+        ("FACTIBLE_PAGES", "canary-4711"),
+        ("OPENAI_BASE_URL", "canary-4711"),
+        ("FACTIBLE_SEARXNG_URL", "127.0.0.1:8888"),
+    ],
+)
+def test_a_value_that_cannot_be_used_is_named_by_its_variable_and_not_repeated(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str
+) -> None:
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(SettingsError, match=variable) as refused:
+        load_settings()
+    assert "canary" not in f"{refused.value} {refused.value.__cause__}"
+
+
+@pytest.mark.parametrize(
+    ("written", "url"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:11434"),
+        ("0.0.0.0:11500", "http://127.0.0.1:11500"),
+        (":11500", "http://127.0.0.1:11500"),
+        ("https://ollama.example/api-gate/", "https://ollama.example:443/api-gate"),
+        ("http://[::1]:11434", "http://[::1]:11434"),
+    ],
+)
+def test_ollamas_own_variable_may_hold_a_host_alone(
+    monkeypatch: pytest.MonkeyPatch, written: str, url: str
+) -> None:
+    monkeypatch.setenv("OLLAMA_HOST", written)
+    assert load_settings().ollama_url == url
+
+
+def test_a_data_folder_that_is_given_wins_over_the_environment(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("FACTIBLE_HOME", "elsewhere")
+    assert load_settings(tmp_path / "here").home == tmp_path / "here"

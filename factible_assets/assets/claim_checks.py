@@ -32,7 +32,7 @@ from factible_assets.records import (
     Video,
 )
 from factible_assets.run_config import ClaimChecksRunConfig, settled
-from factible_assets.services import FactCheckServices
+from factible_assets.services import FactCheckServices, Occasion
 from factible_assets.stages.flow import FlowResult, Known, check_claims
 from factible_assets.stages.ports import Observer
 from factible_assets.stages.progress import ALL_STAGES, Stage
@@ -128,6 +128,8 @@ async def claim_checks(  # type: ignore[no-untyped-def]
     listed = corpora.read().find(video_id)
     async with services.open(
         observer=Watchers(LogObserver(context.log), observer),
+        occasion=Occasion(context.run.run_id, video_id, context.log),
+        reasoner=knobs.reasoner,
         web=knobs.search.web,
         corpus_web=listed.web if listed else None,
     ) as opened:

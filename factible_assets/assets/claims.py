@@ -13,12 +13,12 @@ from factible_assets.assets.common import (
     definition_metadata,
     usage_metadata,
 )
-from factible_assets.config import ClaimsConfig, FactCheckConfig
+from factible_assets.config import ClaimsConfig, ExtractionConfig, FactCheckConfig
 from factible_assets.partitions import videos
 from factible_assets.presentation import cell, claims_table
 from factible_assets.records import Transcript, TranscriptSegment, Video
 from factible_assets.run_config import ClaimsRunConfig, settled
-from factible_assets.services import FactCheckServices
+from factible_assets.services import FactCheckServices, Occasion
 from factible_assets.stages.flow import ClaimsResult, extract_claims
 from factible_assets.stages.ports import Observer, ReasonerOutageError
 from factible_assets.watching import LogObserver, Watchers
@@ -53,8 +53,17 @@ async def claims(
     """Extract the claims of one video from its transcript."""
     (video,) = transcripts.of(Video)
     (transcript,) = transcripts.of(Transcript)
-    knobs = FactCheckConfig(claims=settled(ClaimsConfig, config))
-    async with services.open(observer=Watchers(LogObserver(context.log), observer)) as opened:
+    given = settled(ExtractionConfig, config)
+    knobs = FactCheckConfig(
+        claims=ClaimsConfig.model_validate(given.model_dump(exclude={"reasoner"})),
+        reasoner=given.reasoner,
+    )
+    async with services.open(
+        observer=Watchers(LogObserver(context.log), observer),
+        occasion=Occasion(context.run.run_id, video.video_id, context.log),
+        reasoner=knobs.reasoner,
+        web="archive",  # no web is needed, and this one leaves the machine alone
+    ) as opened:
         try:
             found = await extract_claims(
                 video, transcript, transcripts.of(TranscriptSegment), opened, knobs

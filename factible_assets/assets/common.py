@@ -63,6 +63,7 @@ def usage_metadata(calls: Iterable[LlmCall]) -> dict[str, Any]:
         "tokens in": sum(call.input_tokens for call in made),
         "tokens out": sum(call.output_tokens for call in made),
         "cost (USD)": round(sum(call.cost_usd for call in made), 6),
+        "calls without a listed price": sum(not call.price_known for call in made),
     }
 
 

@@ -1,10 +1,11 @@
 """The asset `transcripts`: what is said in a video, word by word, with its times.
 
 What belongs here: finding the video in the corpora, asking its provider, metadata. What does not:
-parsing of caption files (resources/transcripts), offsets (stages/transcript.py).
+parsing of caption files and asking YouTube (resources/transcripts), offsets (stages/transcript.py).
 """
 
 import time
+from dataclasses import dataclass
 
 import dagster as dg
 
@@ -20,14 +21,22 @@ from factible_assets.listing import CorporaResource
 from factible_assets.partitions import videos
 from factible_assets.presentation import cell, clock
 from factible_assets.records import Transcript, TranscriptSegment, Video
+from factible_assets.services import FactCheckServices
 from factible_assets.stages.transcript import (
     CueTimeError,
     EmptyTranscriptError,
     from_cues,
     from_text,
 )
-from resources.transcripts.base import Found, Outage, TranscriptAnswer
+from resources.transcripts.base import (
+    Found,
+    Outage,
+    TranscriptAnswer,
+    TranscriptProvider,
+    VideoDetails,
+)
 from resources.transcripts.file import FileTranscripts
+from resources.transcripts.youtube_ids import is_video_id, watch_url
 from warehouse.rows import data_version
 from warehouse.sets import AssetRows
 
@@ -79,15 +88,36 @@ def found_or_failure(answer: TranscriptAnswer) -> Found:
             raise final_failure(answer.reason)
 
 
-def listed_or_failure(reading: CorporaReading, video_id: str) -> CorpusVideo:
-    """Return the corpus entry of a video.
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The video as far as it is known, and whether a file holds its transcript."""
+
+    video: Video
+    listed: CorpusVideo | None = None
+
+    def file_provider(self) -> FileTranscripts | None:
+        """Return the provider of the listed transcript file, None if none is listed."""
+        if self.listed is None or self.listed.transcript is None:
+            return None
+        video_id, language = self.video.video_id, self.video.language
+        return FileTranscripts(
+            paths={video_id: self.listed.transcript},
+            languages={video_id: language} if language else {},
+        )
+
+
+def wanted_or_failure(reading: CorporaReading, video_id: str) -> Wanted:
+    """Return what is known of a video: its corpus entry, or nothing but its YouTube id.
 
     Raises:
-        dagster.Failure: no corpus lists it. Tried again only if some file could not be read.
+        dagster.Failure: no corpus lists it and it is no YouTube id. Tried again only if some file
+            could not be read.
     """
     listed = reading.find(video_id)
     if listed is not None:
-        return listed
+        return Wanted(listed.video, listed)
+    if is_video_id(video_id):
+        return Wanted(Video(video_id=video_id, title=video_id, url=watch_url(video_id)))
     if reading.problems:
         problems = "; ".join(str(problem) for problem in reading.problems)
         raise dg.Failure(
@@ -95,8 +125,25 @@ def listed_or_failure(reading: CorporaReading, video_id: str) -> CorpusVideo:
             f"{problems}"
         )
     raise final_failure(
-        f"The video {video_id!r} is in no corpus. List it, with its transcript file, in a YAML "
-        "file in corpora/ or by `factible corpus add`, and materialize it again."
+        f"The video {video_id!r} is in no corpus, and is no YouTube id. List it, with its "
+        "transcript file, in a YAML file in corpora/ or by `factible corpus add`, and materialize "
+        "it again."
+    )
+
+
+def with_details(wanted: Wanted, details: VideoDetails | None) -> Video:
+    """Fill the gaps of a video with what its platform says; what a corpus says stands."""
+    video = wanted.video
+    if details is None:
+        return video
+    has_title = wanted.listed is not None and video.title != video.video_id
+    return video.model_copy(
+        update={
+            "title": video.title if has_title else details.title or video.title,
+            "channel": video.channel or details.channel,
+            "duration_seconds": video.duration_seconds or details.duration_seconds,
+            "published_on": video.published_on or details.published_on,
+        }
     )
 
 
@@ -115,27 +162,40 @@ def listed_or_failure(reading: CorporaReading, video_id: str) -> CorpusVideo:
     ),
 )
 async def transcripts(
-    context: dg.AssetExecutionContext, corpora: CorporaResource
+    context: dg.AssetExecutionContext, corpora: CorporaResource, services: FactCheckServices
 ) -> dg.Output[AssetRows]:
-    """Obtain the transcript of one video."""
+    """Obtain the transcript of one video: from the file that a corpus names, else from YouTube."""
     started = time.perf_counter()
-    listed = listed_or_failure(corpora.read(), context.partition_key)
-    provider = FileTranscripts(
-        paths={listed.video.video_id: listed.transcript} if listed.transcript else {},
-        languages={listed.video.video_id: listed.video.language} if listed.video.language else {},
-    )
-    found = found_or_failure(await provider.transcript(listed.video.video_id))
-    transcript, segments = timed_transcript(listed.video.video_id, found)
+    reading = corpora.read()
+    wanted = wanted_or_failure(reading, context.partition_key)
+    if wanted.listed is None:
+        # A file that cannot be read must not look like one that lists nothing.
+        for problem in reading.problems:
+            context.log.warning(str(problem))
+    provider: TranscriptProvider = wanted.file_provider() or services.youtube()
+    found = found_or_failure(await provider.transcript(wanted.video.video_id))
+    transcript, segments = timed_transcript(wanted.video.video_id, found)
+    video = with_details(wanted, found.details)
     rows = AssetRows(
-        rows=[listed.video, transcript, *segments],
+        rows=[video, transcript, *segments],
         code_version=CODE_VERSION,
         duration_seconds=time.perf_counter() - started,
     )
     return dg.Output(
         rows,
         data_version=dg.DataVersion(data_version(rows.rows)),
-        metadata=_metadata(listed.video, transcript, segments, rows.duration_seconds),
+        metadata={
+            **_metadata(video, transcript, segments, rows.duration_seconds),
+            **_problems(found.details),
+        },
     )
+
+
+def _problems(details: VideoDetails | None) -> dict[str, dg.MetadataValue]:
+    """Say which details of the video are missing, if any are."""
+    if details is None or not details.problems:
+        return {}
+    return {"details missing": dg.MetadataValue.text(" ".join(details.problems))}
 
 
 def _metadata(

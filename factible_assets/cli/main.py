@@ -11,7 +11,19 @@ import typer
 from typer.core import TyperGroup
 
 import factible_assets
-from factible_assets.cli import archive, cache, check, corpus, demo, dev, models, report, sql
+from factible_assets.cli import (
+    archive,
+    cache,
+    check,
+    corpus,
+    demo,
+    dev,
+    doctor,
+    evaluate,
+    models,
+    report,
+    sql,
+)
 from factible_assets.cli.errors import EXIT_CODES, Boundary, install_hook
 
 
@@ -67,7 +79,9 @@ app.add_typer(corpus.app, name="corpus")
 app.add_typer(archive.app, name="archive")
 app.add_typer(cache.app, name="cache")
 app.add_typer(models.app, name="models")
+app.command("doctor", epilog=EXIT_CODES)(doctor.doctor)
 app.command("report", epilog=EXIT_CODES)(report.report)
+app.command("evaluate", epilog=EXIT_CODES)(evaluate.evaluate)
 app.command("sql", epilog=EXIT_CODES)(sql.sql)
 app.command("dev", epilog=EXIT_CODES)(dev.dev)
 

@@ -72,15 +72,10 @@ def resolve(target: str, title: str | None, settings: Settings) -> Target:
     video_id = bare_id(target)
     reading = read_corpora(settings)
     listed = reading.find(video_id)
-    if listed is None:
+    if listed is None and not _is_on_youtube(video_id):
         raise _not_listed(video_id, reading)
-    if listed.transcript is None:
-        raise CliError(
-            f"The video {video_id} has no transcript file in {listed.file}, line {listed.line}, "
-            "and no YouTube client is configured.",
-            "Save its captions as a file and name it there as `transcript`, or check the file: "
-            "factible check captions.vtt",
-        )
+    if listed is None and reading.problems:
+        note(f"Not every corpus could be read, such as {reading.problems[0]}")
     return Target(video_id)
 
 
@@ -169,20 +164,18 @@ def _refuse_other_title(listed: CorpusVideo, title: str | None) -> None:
         )
 
 
-def _not_listed(target: str, reading: CorporaReading) -> CliError:
+def _is_on_youtube(video_id: str) -> bool:
     from resources.transcripts.youtube_ids import is_video_id
 
+    return is_video_id(video_id)
+
+
+def _not_listed(target: str, reading: CorporaReading) -> CliError:
     shown = plain(target, 120)
     if Path(target).suffix.lower() in _FILE_SUFFIXES or "/" in target or "\\" in target:
         return CliError(f"There is no file {shown}.", "Check the path.")
     if problems := reading.problems:
         note(f"Not every corpus could be read, such as {problems[0]}")
-    if is_video_id(target):
-        return CliError(
-            f"The video {shown} is in no corpus, and no YouTube client is configured.",
-            "Save its captions as a file and check that: factible check captions.vtt, or list it: "
-            f"factible corpus add --transcript captions.vtt -- {shown}",
-        )
     known = [listed.video.video_id for listed in reading.videos()]
     close = difflib.get_close_matches(target, known, n=1)
     meant = f"Did you mean {close[0]}? " if close else ""

@@ -9,7 +9,14 @@ from factible_assets.cli.checking import as_document, stored_result
 from factible_assets.cli.errors import CliError, ExitCode
 from factible_assets.cli.files import file_stem, slug, write_whole
 from factible_assets.cli.output import as_text
-from factible_assets.cli.targets import bare_id, enlist, import_pages, read_corpora, resolve
+from factible_assets.cli.targets import (
+    Target,
+    bare_id,
+    enlist,
+    import_pages,
+    read_corpora,
+    resolve,
+)
 from factible_assets.settings import Settings
 from tests.cli.conftest import Run
 from tests.cli.stored import VIDEO_ID, store_failed_recheck, store_sample
@@ -23,8 +30,6 @@ from tests.cli.test_corpus import VTT, talk
         ("everyday-belief-talk", "Did you mean everyday-beliefs-talk?"),
         ("missing.vtt", "There is no file missing.vtt"),
         ("folder/missing", "There is no file folder/missing"),
-        (VIDEO_ID, "no YouTube client is configured"),
-        (f"https://www.youtube.com/watch?v={VIDEO_ID}", f"The video {VIDEO_ID} is in no corpus"),
         ("https://a.example/film", "is not a YouTube link"),
         ("https://www.youtube.com/@someone", "names a channel"),
         ("\x1b[31mred", "[31mred"),
@@ -41,10 +46,11 @@ def test_a_target_that_cannot_be_checked_is_a_sentence(
     assert not home.exists()
 
 
-def test_an_id_that_begins_with_a_dash_reaches_the_check(factible: Run) -> None:
-    result = factible("check", "--", "-LDjqcvSbP4")
-    assert result.exit_code == 4
-    assert "The video -LDjqcvSbP4 is in no corpus" in result.stderr
+@pytest.mark.parametrize("target", [VIDEO_ID, f"https://youtu.be/{VIDEO_ID}", "-LDjqcvSbP4"])
+def test_a_youtube_video_that_no_corpus_lists_can_be_checked(tmp_path: Path, target: str) -> None:
+    settings = Settings(home=tmp_path / "home")
+    assert resolve(target, None, settings) == Target(bare_id(target))
+    assert not settings.home.exists()
 
 
 @pytest.mark.parametrize("content", ["", "WEBVTT\n", "\x00\x01\x02binary"])

@@ -14,6 +14,7 @@ CREATE TABLE llm_calls (
     input_tokens BIGINT NOT NULL CHECK (input_tokens >= 0),
     output_tokens BIGINT NOT NULL CHECK (output_tokens >= 0),
     cost_usd DOUBLE NOT NULL CHECK (cost_usd >= 0 AND isfinite(cost_usd)),
+    price_known BOOLEAN NOT NULL,
     latency_seconds DOUBLE NOT NULL CHECK (latency_seconds >= 0 AND isfinite(latency_seconds)),
     cache_hit BOOLEAN NOT NULL,
     outcome VARCHAR NOT NULL CHECK (outcome IN ('ok', 'invalid', 'truncated', 'refused', 'infra_error')),
@@ -36,6 +37,7 @@ COMMENT ON COLUMN llm_calls.attempt IS '1 for the first attempt, more for repeti
 COMMENT ON COLUMN llm_calls.input_tokens IS 'Tokens read, as the API reported them.';
 COMMENT ON COLUMN llm_calls.output_tokens IS 'Tokens written, as the API reported them.';
 COMMENT ON COLUMN llm_calls.cost_usd IS 'What the call cost, in US dollars.';
+COMMENT ON COLUMN llm_calls.price_known IS 'Whether the model has a listed price; where it has none, cost_usd is 0 for that.';
 COMMENT ON COLUMN llm_calls.latency_seconds IS 'How long the answer took, in seconds.';
 COMMENT ON COLUMN llm_calls.cache_hit IS 'Whether the answer came from the cache.';
 COMMENT ON COLUMN llm_calls.outcome IS 'ok; invalid: not of the form asked for; truncated; refused; infra_error: the service failed.';

@@ -113,6 +113,7 @@ class Desk:
             input_tokens=report.input_tokens,
             output_tokens=report.output_tokens,
             cost_usd=report.cost_usd,
+            price_known=report.price_known,
             latency_seconds=report.latency_seconds,
             cache_hit=report.cache_hit,
             outcome=report.outcome,

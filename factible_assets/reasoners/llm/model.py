@@ -69,6 +69,11 @@ class CallReport(Protocol):
         ...
 
     @property
+    def price_known(self) -> bool:
+        """Whether the model has a listed price; where it has none, the cost is 0 for that."""
+        ...
+
+    @property
     def latency_seconds(self) -> float:
         """Seconds from sending to the last byte."""
         ...

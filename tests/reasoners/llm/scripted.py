@@ -36,6 +36,7 @@ class Report:
     input_tokens: int = 100
     output_tokens: int = 20
     cost_usd: float = 0.001
+    price_known: bool = True
     latency_seconds: float = 0.5
     outcome: Literal["ok", "invalid", "truncated", "refused", "infra_error"] = "ok"
     reason: str | None = None

@@ -1,0 +1,387 @@
+"""Seeded runs of the demo with random faults: no verdict may differ, it may only be incomplete.
+
+The demo's claims are checked once without faults against the miniature web, whose answers are kept
+in memory, and then again for each seed with faults at every door: searches, pages and domain ages
+that are out or slow, and a reasoner whose service fails while it writes queries, reads or judges.
+Each verdict must equal the fault-free one in stance and confidence, or be incomplete and have
+neither. Prints what became of how many; exits with 1 if one differed.
+
+    python -m benchmarks.faults --runs 1000
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import random
+import sys
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Hashable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from factible_assets.config import ClaimsConfig, FactCheckConfig
+from factible_assets.corpora import load_corpora
+from factible_assets.reasoners.embedded.engine import EmbeddedReasoner
+from factible_assets.records import (
+    Basis,
+    Claim,
+    Evidence,
+    Query,
+    Transcript,
+    TranscriptSegment,
+    Verdict,
+    Video,
+)
+from factible_assets.services.ratings import rating_directory
+from factible_assets.services.web import open_web
+from factible_assets.settings import Settings
+from factible_assets.stages.flow import check_claims, extract_claims
+from factible_assets.stages.ports import (
+    ClaimDrafts,
+    DomainAge,
+    DomainAges,
+    EvidenceDraft,
+    FetchedPage,
+    Fetcher,
+    Judged,
+    PageExcerpt,
+    QueryDraft,
+    Reasoner,
+    ReasonerOutageError,
+    SearchAnswer,
+    Searcher,
+    Services,
+    VerdictDraft,
+    Vote,
+)
+from factible_assets.stages.transcript import from_cues
+from resources.cache import DiskCache
+from resources.reliability.ages import DomainAge as Age
+from resources.scraping.pages import FetchedPage as Page
+from resources.search.base import SearchAnswer as Answer
+from resources.transcripts.base import Found
+from resources.transcripts.file import FileTranscripts
+
+DEMO_VIDEO = "everyday-beliefs-talk"
+DEMO_CLAIMS = 12
+
+Door = Literal["search", "page", "age", "queries", "reading", "judging"]
+DOORS: tuple[Door, ...] = ("search", "page", "age", "queries", "reading", "judging")
+Value = TypeVar("Value")
+
+
+# --- Faults -------------------------------------------------------------------------------------
+
+
+class Faults:
+    """Which questions fail in one run. The same seed fails the same questions, in any order."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        chance = random.Random(seed)  # noqa: S311 - to be repeated, not to be secret
+        # Most runs have a few bad doors, each somewhere between a hiccup and dead.
+        bad = chance.sample(DOORS, chance.choice((1, 1, 1, 2, 2, 3, len(DOORS))))
+        self._rates = {door: chance.choice((0.02, 0.1, 0.3, 0.7, 1.0)) for door in bad}
+        self.struck: Counter[Door] = Counter()
+
+    def strikes(self, door: Door, question: Hashable) -> bool:
+        """Tell whether a question fails."""
+        struck = self._draw(door, question) < self._rates.get(door, 0.0)
+        self.struck[door] += struck
+        return struck
+
+    async def linger(self, door: Door, question: Hashable) -> None:
+        """Take a different while for each question, so that answers come in another order."""
+        for _ in range(int(self._draw(f"{door} delay", question) * 8)):
+            await asyncio.sleep(0)
+
+    def _draw(self, door: str, question: Hashable) -> float:
+        source = random.Random(f"{self._seed} {door} {question!r}")  # noqa: S311 - as above
+        return source.random()
+
+
+NO_FAULTS: Faults | None = None
+
+
+# --- The doors, remembered and struck ------------------------------------------------------------
+
+
+@dataclass
+class Memory:
+    """Answers of the real doors, each asked for once for all runs."""
+
+    answers: dict[Hashable, object] = field(default_factory=dict)
+
+    async def recall(self, question: Hashable, ask: Callable[[], Awaitable[Value]]) -> Value:
+        """Return the answer to a question, asking if nobody has."""
+        if question not in self.answers:
+            self.answers[question] = await ask()
+        known: Value = self.answers[question]  # type: ignore[assignment] # put there above
+        return known
+
+
+@dataclass
+class FaultySearch:
+    """A searcher whose answers are remembered, and fail as the run's faults say."""
+
+    inner: Searcher
+    memory: Memory
+    faults: Faults | None
+
+    async def search(
+        self, query: str, *, limit: int, page: int = 1, before: date | None = None
+    ) -> Sequence[SearchAnswer]:
+        """Answer as the miniature web did, or with an outage."""
+        question = ("search", query, limit, page, before)
+        if self.faults is not None:
+            await self.faults.linger("search", question)
+            if self.faults.strikes("search", question):
+                return (Answer("miniature", "outage", reason="miniature: it answered 503"),)
+        return await self.memory.recall(
+            question, lambda: self.inner.search(query, limit=limit, page=page, before=before)
+        )
+
+
+@dataclass
+class FaultyPages:
+    """A fetcher whose pages are remembered, and fail as the run's faults say."""
+
+    inner: Fetcher
+    memory: Memory
+    faults: Faults | None
+
+    async def fetch(self, url: str) -> FetchedPage:
+        """Hand out a page, or an outage."""
+        if self.faults is not None:
+            await self.faults.linger("page", url)
+            if self.faults.strikes("page", url):
+                reason = "it was not done after 45 seconds"
+                return Page(
+                    url=url, outcome="outage", retrieved_at=datetime.now(UTC), reason=reason
+                )
+        return await self.memory.recall(("page", url), lambda: self.inner.fetch(url))
+
+
+@dataclass
+class FaultyAges:
+    """Domain ages that fail as the run's faults say."""
+
+    inner: DomainAges
+    faults: Faults | None
+
+    async def age(self, domain: str) -> DomainAge:
+        """Tell an age, or of an outage."""
+        if self.faults is not None and self.faults.strikes("age", domain):
+            return Age("outage", reason="the registry did not answer")
+        return await self.inner.age(domain)
+
+
+@dataclass
+class FaultyReasoner:
+    """A reasoner whose judgements are remembered, and whose service fails as the faults say."""
+
+    inner: Reasoner
+    memory: Memory
+    faults: Faults | None
+
+    @property
+    def basis(self) -> Basis:
+        """Return who really judges."""
+        return self.inner.basis
+
+    async def extract_claims(
+        self,
+        video: Video,
+        transcript: Transcript,
+        segments: Sequence[TranscriptSegment],
+        *,
+        max_claims: int,
+    ) -> Judged[ClaimDrafts]:
+        """Extract claims; without them there is no verdict to compare, so this never fails."""
+        return await self.inner.extract_claims(video, transcript, segments, max_claims=max_claims)
+
+    async def write_queries(
+        self, video: Video, claim: Claim, *, max_queries: int
+    ) -> Judged[tuple[QueryDraft, ...]]:
+        """Word searches, or fail."""
+        await self._strike("queries", claim.claim_id)
+        return await self.memory.recall(
+            ("queries", claim.claim_id, max_queries),
+            lambda: self.inner.write_queries(video, claim, max_queries=max_queries),
+        )
+
+    async def read_evidence(
+        self, claim: Claim, query: Query, page: PageExcerpt
+    ) -> Judged[EvidenceDraft | None]:
+        """Read a page, or fail."""
+        await self._strike("reading", (claim.claim_id, page.canonical_url))
+        return await self.memory.recall(
+            ("reading", claim.claim_id, page),
+            lambda: self.inner.read_evidence(claim, query, page),
+        )
+
+    async def judge(
+        self, claim: Claim, evidence: Sequence[Evidence], vote: Vote
+    ) -> Judged[VerdictDraft]:
+        """Reach a verdict, or fail."""
+        await self._strike("judging", claim.claim_id)
+        return await self.inner.judge(claim, evidence, vote)
+
+    async def _strike(self, door: Door, question: Hashable) -> None:
+        if self.faults is None:
+            return
+        await self.faults.linger(door, question)
+        if self.faults.strikes(door, question):
+            raise ReasonerOutageError(f"The model gave no answer ({door}): it failed (status 503).")
+
+
+# --- Runs ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """The demo's claims, the real doors, what they answered, and the right verdicts."""
+
+    video: Video
+    claims: tuple[Claim, ...]
+    services: Services
+    memory: Memory
+    config: FactCheckConfig
+    expected: dict[str, Verdict]
+
+    async def run(self, seed: int) -> Outcome:
+        """Check all claims under the faults of a seed."""
+        faults = Faults(seed)
+        found = await check_claims(
+            self.video, self.claims, struck(self.services, self.memory, faults), self.config
+        )
+        return Outcome(seed, faults.struck, compared(self.expected, found.verdicts))
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of one run: per claim `same`, `incomplete`, or a sentence on what differs."""
+
+    seed: int
+    struck: Counter[Door]
+    claims: tuple[str, ...]
+
+    @property
+    def differences(self) -> tuple[str, ...]:
+        """Return what should not be."""
+        return tuple(each for each in self.claims if each not in {"same", "incomplete"})
+
+
+def struck(services: Services, memory: Memory, faults: Faults | None) -> Services:
+    """Put remembered answers, and faults if there are any, in front of all doors."""
+    return replace(
+        services,
+        searcher=FaultySearch(services.searcher, memory, faults),
+        fetcher=FaultyPages(services.fetcher, memory, faults),
+        ages=FaultyAges(services.ages, faults),
+        reasoner=FaultyReasoner(services.reasoner, memory, faults),
+    )
+
+
+def compared(expected: dict[str, Verdict], found: Sequence[Verdict]) -> tuple[str, ...]:
+    """Compare the verdicts of a run with the right ones; every claim must have one."""
+    by_claim = {verdict.claim_id: verdict for verdict in found}
+    return tuple(_compare(right, by_claim.get(claim)) for claim, right in expected.items())
+
+
+def _compare(right: Verdict, found: Verdict | None) -> str:
+    if found is None:
+        return f"{right.claim_id} has no verdict"
+    if found.status == "incomplete":
+        empty = found.stance is None and found.confidence is None
+        return "incomplete" if empty else f"{right.claim_id} is incomplete and has a stance"
+    same = (found.stance, found.confidence) == (right.stance, right.confidence)
+    if same and found.status == right.status:
+        return "same"
+    return (
+        f"{right.claim_id} is {found.stance} ({found.confidence}) instead of {right.stance} "
+        f"({right.confidence})"
+    )
+
+
+async def prepare(stack: AsyncExitStack, *, max_claims: int = DEMO_CLAIMS) -> Case:
+    """Open the miniature web and check the demo's claims once without faults."""
+    settings = Settings(home=Path("nowhere"))
+    video, transcript, segments = await _demo_transcript(settings)
+    web = await open_web("miniature", settings, stack, _no_cache)
+    services = Services(
+        reasoner=EmbeddedReasoner(),
+        searcher=web.searcher,
+        fetcher=web.fetcher,
+        ratings=rating_directory(settings.rating_sets),
+        ages=web.ages,
+    )
+    config = FactCheckConfig(claims=ClaimsConfig(max_claims=max_claims))
+    claims = (await extract_claims(video, transcript, segments, services, config)).claims
+    memory = Memory()
+    right = await check_claims(video, claims, struck(services, memory, NO_FAULTS), config)
+    expected = {verdict.claim_id: verdict for verdict in right.verdicts}
+    unfinished = [verdict for verdict in right.verdicts if verdict.status != "complete"]
+    if unfinished or len(expected) != len(claims):
+        raise RuntimeError("The demo has incomplete verdicts without any fault; compare nothing.")
+    return Case(video, claims, services, memory, config, expected)
+
+
+def _no_cache() -> DiskCache:
+    raise AssertionError("the miniature web needs no cache")
+
+
+async def _demo_transcript(
+    settings: Settings,
+) -> tuple[Video, Transcript, tuple[TranscriptSegment, ...]]:
+    listed = load_corpora([settings.project_corpora]).find(DEMO_VIDEO)
+    if listed is None or listed.transcript is None:
+        raise RuntimeError("The demo's corpus is not there; install factible-assets again.")
+    found = await FileTranscripts(paths={DEMO_VIDEO: listed.transcript}, languages={}).transcript(
+        DEMO_VIDEO
+    )
+    if not isinstance(found, Found):
+        raise RuntimeError(found.reason)
+    transcript, segments = from_cues(DEMO_VIDEO, found.transcript.cues, provider="file")
+    return listed.video, transcript, segments
+
+
+# --- Figures ------------------------------------------------------------------------------------
+
+
+async def measure(runs: int, first_seed: int) -> int:
+    """Print the counts of all runs; return 1 if a verdict differed."""
+    async with AsyncExitStack() as stack:
+        case = await prepare(stack)
+        began = time.perf_counter()
+        outcomes = [await case.run(seed) for seed in range(first_seed, first_seed + runs)]
+        seconds = time.perf_counter() - began
+    verdicts = [each for outcome in outcomes for each in outcome.claims]
+    faults: Counter[Door] = sum((outcome.struck for outcome in outcomes), Counter())
+    print(f"{runs} runs of {len(case.claims)} claims in {seconds:.0f} s (seeds from {first_seed})")
+    print("faults: " + ", ".join(f"{faults[door]:,} {door}" for door in DOORS))
+    print(f"verdicts as without faults: {verdicts.count('same'):,}")
+    print(f"incomplete:                 {verdicts.count('incomplete'):,}")
+    different = [(outcome.seed, each) for outcome in outcomes for each in outcome.differences]
+    print(f"different:                  {len(different):,}")
+    for seed, words in different[:20]:
+        print(f"  seed {seed}: {words}")
+    return 1 if different else 0
+
+
+def main() -> int:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=200, help="How many seeds.")
+    parser.add_argument("--seed", type=int, default=0, help="The first of them.")
+    options = parser.parse_args()
+    return asyncio.run(measure(options.runs, options.seed))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

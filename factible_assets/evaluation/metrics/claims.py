@@ -1,0 +1,227 @@
+"""How well the extracted claims match the annotated ones: presence, order, importance.
+
+What belongs here: metrics of one video's matched claims. What does not: matching, averaging over
+videos (summary.py), stances (stances.py).
+
+Claims stand in the system's order, most important first; `k` looks at the first k of them only, in
+the matching of the whole list. A metric without anything to divide by is undefined, never zero.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+from factible_assets.evaluation.figures import Ratio
+from factible_assets.evaluation.matching import Matching
+from factible_assets.records import Stance
+
+IMPORTANT: Final = 0.80
+"""From this importance on, a claim is an important one (Factible, section 2.1.3)."""
+
+
+@dataclass(frozen=True, slots=True)
+class GoldClaim:
+    """An annotated claim; what was not annotated is None."""
+
+    text: str
+    importance: float | None = None
+    stance: Stance | None = None
+    checkable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class SystemClaim:
+    """A claim that the system extracted."""
+
+    text: str
+    importance: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MatchedVideo:
+    """One video's claims and their matching; what every metric of claims is computed from."""
+
+    video_id: str
+    system: tuple[SystemClaim, ...]
+    gold: tuple[GoldClaim, ...]
+    matching: Matching
+
+    def __post_init__(self) -> None:
+        """Refuse a matching of other claims."""
+        for pair in self.matching.pairs:
+            if not (0 <= pair.system < len(self.system) and 0 <= pair.gold < len(self.gold)):
+                raise ValueError(f"the matching of {self.video_id} names a claim that is not there")
+
+    def hits(self, k: int | None = None) -> list[bool]:
+        """Tell of each of the first k system claims whether it was matched."""
+        matched = self.matching.gold_of
+        return [position in matched for position in range(len(self.system))][:k]
+
+    def found(self, k: int | None = None) -> list[GoldClaim]:
+        """Return the gold claims that the first k system claims were matched to."""
+        count = len(self.system) if k is None else k
+        return [self.gold[pair.gold] for pair in self.matching.pairs if pair.system < count]
+
+
+def precision_at_k(video: MatchedVideo, k: int | None = None) -> Ratio:
+    """Return matched / extracted among the first k claims (Factible, section 2.1.3).
+
+    P@k = |matched in the first k| / min(k, |extracted|). Undefined if nothing was extracted.
+    """
+    hits = video.hits(k)
+    return Ratio(sum(hits), len(hits))
+
+
+def recall_at_k(video: MatchedVideo, k: int | None = None) -> Ratio:
+    """Return the share of gold claims matched by the first k claims (Factible, section 2.1.3).
+
+    R@k = |matched in the first k| / |gold|. Undefined without gold claims.
+    """
+    return Ratio(sum(video.hits(k)), len(video.gold))
+
+
+def f1_at_k(video: MatchedVideo, k: int | None = None) -> Ratio:
+    """Return the harmonic mean of precision and recall (Factible, section 2.1.3).
+
+    F1 = 2PR / (P + R), which is 2·|matched| / (|extracted| + |gold|). Undefined if both lists are
+    empty.
+    """
+    hits = video.hits(k)
+    return Ratio(2 * sum(hits), len(hits) + len(video.gold))
+
+
+def average_precision_over_hits(video: MatchedVideo, k: int | None = None) -> Ratio:
+    """Return the mean of the precisions at the ranks of hits: MAP's summand as published.
+
+    AP = Σ P@i over matched ranks i, divided by the number of hits (how the tables of Factible,
+    sections 2.2 and 2.3, were computed). Missing gold claims cost nothing, so it measures order
+    alone. Undefined without hits.
+    """
+    precisions = _precisions_at_hits(video, k)
+    return Ratio(math.fsum(precisions), len(precisions))
+
+
+def average_precision_over_relevant(video: MatchedVideo, k: int | None = None) -> Ratio:
+    """Return average precision as information retrieval defines it.
+
+    AP = Σ P@i over matched ranks i, divided by |gold| (Manning, Raghavan and Schütze, 2008,
+    section 8.4). Every missing gold claim costs. Undefined without gold claims.
+    """
+    return Ratio(math.fsum(_precisions_at_hits(video, k)), len(video.gold))
+
+
+def _precisions_at_hits(video: MatchedVideo, k: int | None) -> list[float]:
+    precisions = []
+    matched = 0
+    for rank, hit in enumerate(video.hits(k), start=1):
+        if hit:
+            matched += 1
+            precisions.append(matched / rank)
+    return precisions
+
+
+def ndcg_by_importance(video: MatchedVideo, k: int | None = None) -> Ratio:
+    """Return the discounted importance gained, as a share of the most that was possible.
+
+    DCG = Σ importance(gold of rank i) / log2(i + 1), 0 for unmatched ranks; IDCG is that of the
+    gold claims in order of importance, over the first k ranks or over all gold claims (Järvelin and
+    Kekäläinen, 2002). Undefined if no gold claim has importance.
+    """
+    gold_of = video.matching.gold_of
+    ranks = range(len(video.system) if k is None else min(k, len(video.system)))
+    gains = [_importance(video.gold[gold_of[i]]) if i in gold_of else 0.0 for i in ranks]
+    ideal = sorted((_importance(claim) for claim in video.gold), reverse=True)
+    return Ratio(_discounted(gains), _discounted(ideal[:k]))
+
+
+def _importance(claim: GoldClaim) -> float:
+    return claim.importance or 0.0
+
+
+def _discounted(gains: list[float]) -> float:
+    return math.fsum(gain / math.log2(rank + 1) for rank, gain in enumerate(gains, start=1))
+
+
+def recall_at_important(
+    video: MatchedVideo, k: int | None = None, *, threshold: float = IMPORTANT
+) -> Ratio:
+    """Return the recall of the important gold claims (Factible, section 2.1.3).
+
+    |matched gold with importance ≥ threshold| / |gold with importance ≥ threshold|. Undefined if no
+    gold claim is that important.
+    """
+    found = sum(_importance(claim) >= threshold for claim in video.found(k))
+    return Ratio(found, sum(_importance(claim) >= threshold for claim in video.gold))
+
+
+def importance_weighted_coverage(video: MatchedVideo, k: int | None = None) -> Ratio:
+    """Return the share of the gold claims' importance that was matched (Factible, section 2.1.3).
+
+    Σ importance of matched gold / Σ importance of gold. Undefined if there is no importance.
+    """
+    found = math.fsum(_importance(claim) for claim in video.found(k))
+    return Ratio(found, math.fsum(_importance(claim) for claim in video.gold))
+
+
+def importance_mae(video: MatchedVideo, k: int | None = None) -> Ratio:
+    """Return the mean absolute error of importance over matched claims (Factible, table 13).
+
+    Σ |importance of system − of gold| / |matched|. Undefined without matched claims whose
+    importance is known on both sides.
+    """
+    pairs = importance_pairs(video, k)
+    return Ratio(math.fsum(abs(system - gold) for system, gold in pairs), len(pairs))
+
+
+def importance_spearman(video: MatchedVideo) -> float | None:
+    """Return Spearman's rank correlation of importance over matched claims (Spearman, 1904).
+
+    Pearson's correlation of the ranks, ties sharing their mean rank. Undefined with fewer than
+    two matched claims, or if one side gives all of them the same importance.
+    """
+    return spearman(importance_pairs(video))
+
+
+def importance_kendall(video: MatchedVideo) -> float | None:
+    """Return Kendall's rank correlation of importance over matched claims (Kendall, 1945).
+
+    τ-b = (concordant − discordant) / √((pairs − ties of one side)(pairs − ties of the other)).
+    Undefined as Spearman's.
+    """
+    return kendall(importance_pairs(video))
+
+
+def importance_pairs(video: MatchedVideo, k: int | None = None) -> list[tuple[float, float]]:
+    """Return (system's, gold's) importance of each matched claim that has both."""
+    pairs = []
+    for pair in video.matching.pairs:
+        if k is not None and pair.system >= k:
+            continue
+        system, gold = video.system[pair.system].importance, video.gold[pair.gold].importance
+        if system is not None and gold is not None:
+            pairs.append((system, gold))
+    return pairs
+
+
+def spearman(pairs: list[tuple[float, float]]) -> float | None:
+    """Return Spearman's correlation of pairs of numbers; None where it is undefined."""
+    from scipy.stats import spearmanr  # noqa: PLC0415 - slow to import
+
+    if not _can_be_ranked(pairs):
+        return None
+    return float(spearmanr(*zip(*pairs, strict=True)).statistic)
+
+
+def kendall(pairs: list[tuple[float, float]]) -> float | None:
+    """Return Kendall's τ-b of pairs of numbers; None where it is undefined."""
+    from scipy.stats import kendalltau  # noqa: PLC0415 - slow to import
+
+    if not _can_be_ranked(pairs):
+        return None
+    return float(kendalltau(*zip(*pairs, strict=True)).statistic)
+
+
+def _can_be_ranked(pairs: list[tuple[float, float]]) -> bool:
+    return all(len({pair[side] for pair in pairs}) > 1 for side in (0, 1))

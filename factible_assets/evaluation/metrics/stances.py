@@ -1,0 +1,205 @@
+"""How well stances agree with the annotated ones, and how well their confidence is calibrated.
+
+What belongs here: metrics of classification and calibration, each with what the majority class
+would score. What does not: which claims are compared (matching), votes over evidence (stages).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from factible_assets.evaluation.figures import Ratio
+from factible_assets.records import Stance
+
+STANCES: Final[tuple[Stance, ...]] = ("supports", "refutes", "mixed", "unclear")
+BINS: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A judged claim: what it should be, what was said, and how surely.
+
+    Attributes:
+        video_id: Whose claim it is; intervals resample videos.
+        gold: The annotated class.
+        predicted: None if there is no answer because services failed: that is counted as a
+            failure of infrastructure and in no metric of quality.
+        confidence: The probability, from 0 to 1, that was given to `predicted`; None if unknown.
+    """
+
+    video_id: str
+    gold: str
+    predicted: str | None
+    confidence: float | None = None
+
+
+def answered(judgements: Sequence[Judgement]) -> list[Judgement]:
+    """Return the judgements that have an answer."""
+    return [each for each in judgements if each.predicted is not None]
+
+
+def accuracy(judgements: Sequence[Judgement]) -> Ratio:
+    """Return correct / answered (stance accuracy: Factible, section 2.1.3).
+
+    Undefined if nothing was answered.
+    """
+    judged = answered(judgements)
+    return Ratio(sum(each.predicted == each.gold for each in judged), len(judged))
+
+
+def majority_class(judgements: Sequence[Judgement]) -> str | None:
+    """Return the most frequent gold class among the answered; of equals, the first by name."""
+    counts = Counter(each.gold for each in answered(judgements))
+    return min(counts, key=lambda name: (-counts[name], name)) if counts else None
+
+
+def majority_accuracy(judgements: Sequence[Judgement]) -> Ratio:
+    """Return the accuracy of always answering the majority class of these very judgements."""
+    return accuracy(as_majority(judgements))
+
+
+def macro_f1(judgements: Sequence[Judgement]) -> float | None:
+    """Return the unweighted mean of the classes' F1 (Sokolova and Lapalme, 2009).
+
+    F1 of a class = 2·TP / (2·TP + FP + FN). The mean is over the classes that occur among gold or
+    predicted, so that an unused class neither helps nor harms. Undefined if nothing was answered.
+    """
+    scores = list(f1_by_class(judgements).values())
+    return math.fsum(scores) / len(scores) if scores else None
+
+
+def majority_macro_f1(judgements: Sequence[Judgement]) -> float | None:
+    """Return the macro-F1 of always answering the majority class."""
+    return macro_f1(as_majority(judgements))
+
+
+def f1_by_class(judgements: Sequence[Judgement]) -> dict[str, float]:
+    """Return the F1 of each class that occurs among gold or predicted, in order of name."""
+    judged = answered(judgements)
+    gold = Counter(each.gold for each in judged)
+    predicted = Counter(each.predicted for each in judged if each.predicted is not None)
+    correct = Counter(each.gold for each in judged if each.gold == each.predicted)
+    # TP + FP is how often a class was predicted, TP + FN how often it is gold.
+    return {
+        name: 2 * correct[name] / (gold[name] + predicted[name])
+        for name in sorted({*gold, *predicted})
+    }
+
+
+def as_majority(judgements: Sequence[Judgement]) -> list[Judgement]:
+    """Return what always answering the majority class would have said, without confidence."""
+    judged = answered(judgements)
+    most = majority_class(judged)
+    return [Judgement(each.video_id, each.gold, most) for each in judged]
+
+
+@dataclass(frozen=True, slots=True)
+class Confusion:
+    """How often each class was answered as each: `counts[gold][predicted]`, in order of `labels`.
+
+    Attributes:
+        labels: The classes.
+        counts: Shape [len(labels), len(labels)].
+        unanswered: Judgements without an answer, which stand nowhere in the matrix.
+    """
+
+    labels: tuple[str, ...]
+    counts: tuple[tuple[int, ...], ...]
+    unanswered: int
+
+
+def confusion_matrix(judgements: Sequence[Judgement], labels: Sequence[str] = STANCES) -> Confusion:
+    """Count gold against predicted classes.
+
+    Raises:
+        ValueError: if a class is none of the labels.
+    """
+    judged = answered(judgements)
+    pairs = Counter((each.gold, each.predicted) for each in judged)
+    strangers = sorted({str(name) for pair in pairs for name in pair if name not in labels})
+    if strangers:
+        raise ValueError(f"{', '.join(strangers)}: no such label. The labels: {', '.join(labels)}.")
+    rows = tuple(tuple(pairs[gold, predicted] for predicted in labels) for gold in labels)
+    return Confusion(tuple(labels), rows, len(judgements) - len(judged))
+
+
+def brier(judgements: Sequence[Judgement]) -> Ratio:
+    """Return the mean squared error of the confidence that an answer is right (Brier, 1950).
+
+    Σ (confidence − [correct])² / n over answers with a confidence: the binary form, of the event
+    that the answer is right. 0 is best. Undefined without such answers.
+    """
+    outcomes = _outcomes(judgements)
+    return Ratio(math.fsum((sure - right) ** 2 for sure, right in outcomes), len(outcomes))
+
+
+def majority_brier(judgements: Sequence[Judgement]) -> float | None:
+    """Return the Brier score of always answering the majority class with its share as confidence.
+
+    p·(1 − p), with p the share of the majority class among the answers that have a confidence: the
+    score of a forecast by climatology (Murphy, 1973).
+    """
+    share = majority_accuracy(_with_confidence(judgements)).value
+    return None if share is None else share * (1 - share)
+
+
+@dataclass(frozen=True, slots=True)
+class ReliabilityBin:
+    """Answers of like confidence: [low, high), the last bin with its upper end.
+
+    `confidence` and `accuracy` are means over the bin's n answers; None if it is empty.
+    """
+
+    low: float
+    high: float
+    n: int
+    confidence: float | None
+    accuracy: float | None
+
+
+def reliability_diagram(
+    judgements: Sequence[Judgement], bins: int = BINS
+) -> tuple[ReliabilityBin, ...]:
+    """Return confidence against accuracy in bins of equal width (Guo et al., 2017, section 2)."""
+    outcomes = _outcomes(judgements)
+    members: list[list[tuple[float, bool]]] = [[] for _ in range(bins)]
+    for sure, right in outcomes:
+        members[min(int(sure * bins), bins - 1)].append((sure, right))
+    return tuple(
+        ReliabilityBin(
+            low=index / bins,
+            high=(index + 1) / bins,
+            n=len(inside),
+            confidence=math.fsum(sure for sure, _ in inside) / len(inside) if inside else None,
+            accuracy=sum(right for _, right in inside) / len(inside) if inside else None,
+        )
+        for index, inside in enumerate(members)
+    )
+
+
+def expected_calibration_error(judgements: Sequence[Judgement], bins: int = BINS) -> Ratio:
+    """Return the mean distance of confidence from accuracy over bins (Naeini et al., 2015).
+
+    ECE = Σ over bins of n_b / N · |accuracy_b − confidence_b|. 0 is best, and is reached by always
+    answering the majority class with its own share as confidence: read it beside the accuracy.
+    Undefined without answers that have a confidence.
+    """
+    diagram = [each for each in reliability_diagram(judgements, bins) if each.n]
+    gaps = [each.n * abs((each.accuracy or 0.0) - (each.confidence or 0.0)) for each in diagram]
+    return Ratio(math.fsum(gaps), sum(each.n for each in diagram))
+
+
+def _with_confidence(judgements: Sequence[Judgement]) -> list[Judgement]:
+    return [each for each in answered(judgements) if each.confidence is not None]
+
+
+def _outcomes(judgements: Sequence[Judgement]) -> list[tuple[float, bool]]:
+    return [
+        (each.confidence, each.predicted == each.gold)
+        for each in answered(judgements)
+        if each.confidence is not None
+    ]

@@ -1,0 +1,276 @@
+"""Which parts are set up, which of them answer, and what to do about the others.
+
+What belongs here: one cheap call to each service that is configured, and its outcome as a sentence.
+What does not: printing them (cli/doctor.py). No finding holds a key or a password.
+
+A service that is not configured is not asked. What needs no configuration (YouTube, the domain
+registries) is asked only when a caller wants the network tried.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from factible_assets.services.embedded import can_run_models
+from factible_assets.services.reasoning import model_clients, names_models, plan_models
+from factible_assets.services.search import search_names, search_service, service_client
+from factible_assets.services.setup import SetupError
+from factible_assets.services.transcripts import youtube_transcripts
+from factible_assets.services.web import (
+    browser_executable,
+    domain_registry,
+    jina_reader,
+    wayback_machine,
+)
+from factible_assets.settings import SEARCH_PROVIDERS, SearchProvider, Settings
+from resources.http import HttpClient, HttpFailureError, RetryPolicy
+from resources.models.installed import model_path
+from resources.reliability.registries import RegistryError
+from warehouse.connection import FileConnector
+from warehouse.errors import WarehouseError
+from warehouse.store import Warehouse
+
+_SECONDS = 60.0
+_LOCK_SECONDS = 3.0
+_QUERY = "water boils at lower temperature at altitude"
+_PAGE = "https://www.example.com/"
+_DOMAIN = "iana.org"
+_VIDEO = "jNQXAC9IVRw"
+"""The first video on YouTube, which is likely to stay."""
+
+_IMPATIENT = RetryPolicy(attempts=1)
+
+_HOW_TO: dict[SearchProvider, str] = {
+    "serper": "For web search: set SERPER_API_KEY.",
+    "searxng": "For web search by an own instance: set FACTIBLE_SEARXNG_URL.",
+    "semantic_scholar": "For papers: set SEMANTIC_SCHOLAR_API_KEY, or name it in FACTIBLE_SEARCH.",
+    "wikipedia": "Needs no key: name it in FACTIBLE_SEARCH.",
+    "perplexity": "Set PERPLEXITY_API_KEY and name it in FACTIBLE_SEARCH.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What is known of one part. `answers` is None where it was not asked."""
+
+    service: str
+    configured: bool
+    answers: bool | None = None
+    sentence: str = ""
+    remedy: str = ""
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether it is set up and does not work."""
+        return self.configured and self.answers is False
+
+
+async def examine(settings: Settings, *, network: bool = False) -> list[Finding]:
+    """Look at every part; services are asked all at once.
+
+    Args:
+        settings: What is set up.
+        network: Whether services that need no configuration are asked too.
+    """
+    async with AsyncExitStack() as stack:
+        http = await stack.enter_async_context(service_client(settings, retry=_IMPATIENT))
+        work: list[Coroutine[Any, Any, list[Finding]]] = [
+            asyncio.to_thread(_kept_here, settings),
+            _models(settings, stack),
+            *(_alone(_search(name, http, settings)) for name in SEARCH_PROVIDERS),
+            asyncio.to_thread(lambda: [_browser(settings), *_local_models(settings)]),
+            _alone(_jina(settings, http)),
+            _alone(_wayback(settings, http)),
+            _alone(_youtube(settings, network=network)),
+            _alone(_registries(settings, http, network=network)),
+        ]
+        found = await asyncio.gather(*work)
+    return [finding for findings in found for finding in findings]
+
+
+async def _alone(work: Coroutine[Any, Any, Finding]) -> list[Finding]:
+    return [await work]
+
+
+async def _asked(service: str, ask: Callable[[], Awaitable[str | None]], answer: str) -> Finding:
+    """Ask a configured service; `ask` returns what is wrong, None if nothing is."""
+    try:
+        async with asyncio.timeout(_SECONDS):
+            problem = await ask()
+    except TimeoutError:
+        problem = f"It did not answer within {_SECONDS:g} seconds."
+    except (SetupError, HttpFailureError, RegistryError) as error:
+        problem = str(error)
+    if problem is None:
+        return Finding(service, True, True, answer)
+    remedy = "Correct this, or take its settings out of .env."
+    return Finding(service, True, False, problem, remedy)
+
+
+# --- This machine -------------------------------------------------------------------------------
+
+
+def _kept_here(settings: Settings) -> list[Finding]:
+    return [
+        _folder("data folder", settings.home, "Set FACTIBLE_HOME to a folder you may write to."),
+        _warehouse(settings),
+        _folder("cache", settings.cache, "Correct its permissions, or remove it."),
+    ]
+
+
+def _folder(name: str, place: Path, remedy: str) -> Finding:
+    """Try whether a folder can be written, or made; nothing is left behind."""
+    existing = next(each for each in (place, *place.parents) if each.exists())
+    try:
+        if existing == place:
+            with tempfile.TemporaryFile(dir=place):
+                pass
+            return Finding(name, True, True, f"{place} can be written.")
+    except OSError as error:
+        return Finding(name, True, False, f"{place} cannot be written: {error.strerror}.", remedy)
+    if existing.is_dir() and os.access(existing, os.W_OK | os.X_OK):
+        return Finding(name, True, True, f"{place} is made when it is needed.")
+    return Finding(name, True, False, f"{place} cannot be made in {existing}.", remedy)
+
+
+def _warehouse(settings: Settings) -> Finding:
+    path = settings.warehouse
+    if not path.exists():
+        return Finding("warehouse", True, None, "It is made by the first check.")
+    store = Warehouse(FileConnector(path, lock_timeout_seconds=_LOCK_SECONDS))
+    try:
+        store.query("SELECT 1")
+    except WarehouseError as error:
+        return Finding("warehouse", True, False, str(error))
+    return Finding("warehouse", True, True, f"{path} can be opened.")
+
+
+def _browser(settings: Settings) -> Finding:
+    if settings.browser == "off":
+        return Finding("browser", False, sentence="Switched off (FACTIBLE_BROWSER).")
+    if find_spec("playwright") is None:
+        remedy = "For pages that need scripts: pip install 'factible-assets[browser]'."
+        return Finding("browser", False, sentence="The extra is not installed.", remedy=remedy)
+    executable = browser_executable(settings)
+    if executable is not None:
+        return Finding("browser", True, True, f"{executable} draws pages that need scripts.")
+    if settings.browser != "auto":
+        sentence = f"There is no browser at {settings.browser}."
+        return Finding("browser", True, False, sentence, "Correct FACTIBLE_BROWSER.")
+    remedy = "For pages that need scripts: apt-get install chromium, or set FACTIBLE_BROWSER."
+    return Finding("browser", False, sentence="No Chromium was found.", remedy=remedy)
+
+
+def _local_models(settings: Settings) -> list[Finding]:
+    from factible_assets.reasoners.embedded.embedder import (  # noqa: PLC0415 - loads numpy
+        minilm_is_available,
+    )
+
+    runtime = can_run_models()
+    findings = []
+    for name, default in (("embeddings", "TF-IDF"), ("nli", "scoped rules")):
+        if runtime and model_path(settings.home, name) is not None:
+            findings.append(Finding(name, True, True, "The pulled model is used."))
+        elif name == "embeddings" and minilm_is_available():
+            findings.append(Finding(name, True, True, "MiniLM of the extra is used."))
+        else:
+            extra = "" if runtime else "pip install 'factible-assets[embeddings]', then "
+            remedy = f"Better: {extra}factible models pull {name}."
+            findings.append(Finding(name, False, None, f"The engine uses {default}.", remedy))
+    return findings
+
+
+# --- Services -----------------------------------------------------------------------------------
+
+
+async def _models(settings: Settings, stack: AsyncExitStack) -> list[Finding]:
+    if not names_models(settings):
+        remedy = "For verdicts by a language model: set OPENAI_API_KEY or FACTIBLE_MODEL."
+        return [Finding("language model", False, None, "The embedded engine judges.", remedy)]
+    try:
+        plan = plan_models(settings)
+        if plan.missing is not None:
+            remedy = f"Set {plan.missing}, or name another model."
+            return [Finding("language model", False, None, f"{plan.missing} is not set.", remedy)]
+        clients = await stack.enter_async_context(model_clients(settings, plan))
+        made = [clients.model(each.name, provider=each.provider) for each in plan.models]
+    except (SetupError, ValueError) as error:
+        return [Finding("language model", True, False, str(error), "Correct it in .env.")]
+    probes = await asyncio.gather(*(model.probe() for model in made))
+    return [
+        Finding(
+            f"model {model.model}",
+            True,
+            probe.ok,
+            probe.sentence,
+            "" if probe.ok else "Correct this, or name another model in FACTIBLE_MODEL.",
+        )
+        for model, probe in zip(made, probes, strict=True)
+    ]
+
+
+async def _search(name: SearchProvider, http: HttpClient, settings: Settings) -> Finding:
+    if name not in search_names(settings):
+        return Finding(name, False, remedy=_HOW_TO[name])
+
+    async def ask() -> str | None:
+        answers = await search_service(name, http, settings).search(_QUERY, limit=1)
+        return next((answer.reason for answer in answers if answer.outcome == "outage"), None)
+
+    return await _asked(name, ask, "It answers a search.")
+
+
+async def _jina(settings: Settings, http: HttpClient) -> Finding:
+    if settings.pages != "jina":
+        return Finding("jina", False, sentence="This machine fetches pages itself.")
+
+    async def ask() -> str | None:
+        page = await jina_reader(settings, http).fetch(_PAGE)
+        return None if page.outcome == "ok" else page.reason
+
+    return await _asked("jina", ask, "It fetches pages.")
+
+
+async def _wayback(settings: Settings, http: HttpClient) -> Finding:
+    if not settings.wayback:
+        remedy = "For copies of pages that are gone: set FACTIBLE_WAYBACK=true."
+        return Finding("wayback", False, remedy=remedy)
+
+    async def ask() -> str | None:
+        await wayback_machine(settings, http).fetch(_PAGE)
+        return None
+
+    return await _asked("wayback", ask, "It has copies.")
+
+
+async def _youtube(settings: Settings, *, network: bool) -> Finding:
+    if not network:
+        return Finding("youtube", True, None, "It needs no key. To ask it: --network.")
+
+    async def ask() -> str | None:
+        details = await youtube_transcripts(settings).details(_VIDEO)
+        return None if details.title else " ".join(details.problems)
+
+    return await _asked("youtube", ask, "It tells a video's title.")
+
+
+async def _registries(settings: Settings, http: HttpClient, *, network: bool) -> Finding:
+    if not (settings.domain_ages and search_names(settings)):
+        sentence = "They are asked on the live web only, and if FACTIBLE_DOMAIN_AGES allows it."
+        return Finding("domain registries", False, None, sentence)
+    if not network:
+        return Finding("domain registries", True, None, "They need no key. To ask one: --network.")
+
+    async def ask() -> str | None:
+        await domain_registry(settings, http).registered_at(_DOMAIN)
+        return None
+
+    return await _asked("domain registries", ask, "RDAP answers.")

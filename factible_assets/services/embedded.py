@@ -1,0 +1,70 @@
+"""The embedded engine with the best models that are on this machine.
+
+What belongs here: which models it gets. What does not: the engine and its models
+(reasoners/embedded), fetching models (resources/models).
+
+One of each model serves all runs of a process: loading takes a second, and they are safe to share.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from factible_assets.settings import Settings
+from factible_assets.stages.ports import Reasoner
+from resources.models.installed import model_path
+
+if TYPE_CHECKING:
+    from factible_assets.reasoners.embedded.embedder import Embedder
+    from factible_assets.reasoners.embedded.stance import StanceModel
+
+
+def embedded_reasoner(settings: Settings) -> Reasoner:
+    """Return the embedded engine with the best models on this machine; nothing is downloaded."""
+    from factible_assets.reasoners.embedded.engine import EmbeddedReasoner  # noqa: PLC0415
+
+    return EmbeddedReasoner(_embedder(settings.home), _stance_model(settings.home))
+
+
+def _embedder(home: Path) -> Embedder | None:
+    """Return the pulled model, else the extra's; None leaves it to TF-IDF."""
+    from factible_assets.reasoners.embedded.embedder import minilm_is_available  # noqa: PLC0415
+
+    pulled = model_path(home, "embeddings") if can_run_models() else None
+    if pulled is not None:
+        return _loaded_embedder(pulled)
+    return _loaded_embedder(None) if minilm_is_available() else None
+
+
+def _stance_model(home: Path) -> StanceModel | None:
+    """Return the pulled inference model; None leaves it to the scoped rules."""
+    pulled = model_path(home, "nli") if can_run_models() else None
+    return _loaded_inference(pulled) if pulled is not None else None
+
+
+def can_run_models() -> bool:
+    """Tell whether the extra that runs models in ONNX is installed. Loads nothing."""
+    return all(find_spec(name) is not None for name in ("onnxruntime", "tokenizers"))
+
+
+@lru_cache(maxsize=2)
+def _loaded_embedder(folder: Path | None) -> Embedder:
+    from factible_assets.reasoners.embedded.embedder import (  # noqa: PLC0415
+        ModelFiles,
+        OnnxEmbedder,
+    )
+
+    if folder is None:
+        return OnnxEmbedder()
+    return OnnxEmbedder(ModelFiles(folder / "model.onnx", folder / "tokenizer.json"))
+
+
+@lru_cache(maxsize=2)
+def _loaded_inference(folder: Path) -> StanceModel:
+    from factible_assets.reasoners.embedded.inference import InferenceStance  # noqa: PLC0415
+    from factible_assets.reasoners.embedded.nli import OnnxInference  # noqa: PLC0415
+
+    return InferenceStance(OnnxInference(folder))

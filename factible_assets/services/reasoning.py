@@ -1,0 +1,195 @@
+"""Who judges: the embedded engine, or the language models that the settings name.
+
+What belongs here: the choice between the two, which model serves which stage, keys, addresses and
+ceilings. What does not: the models of the embedded engine (embedded.py), the engines (reasoners/),
+the clients (resources/llm).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import Literal
+
+from factible_assets.services.setup import SetupError
+from factible_assets.settings import Settings
+from factible_assets.stages.ports import Reasoner
+from resources.cache import DiskCache
+from resources.llm.budget import Budget, Ceiling
+from resources.llm.clients import ModelClients
+from resources.llm.registry import ModelInfo, ModelRegistry, RegistryError
+
+DEFAULT_MODEL = "gpt-4o-mini"
+"""The model of all stages where only a key is set (Factible, table 2)."""
+
+STAGES = ("claims", "queries", "evidence", "verdicts")
+
+_SEED = 1
+_KEPT_RUNS = 256
+
+Kind = Literal["embedded", "llm"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonerChoice:
+    """Who judges a run. `remark` is what to say if that was nobody's explicit wish."""
+
+    kind: Kind
+    remark: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPlan:
+    """The models of the stages, and what is missing before they can be asked."""
+
+    registry: ModelRegistry
+    stages: dict[str, ModelInfo]
+    missing: str | None
+
+    @property
+    def models(self) -> tuple[ModelInfo, ...]:
+        """Each model once."""
+        return tuple(dict.fromkeys(self.stages.values()))
+
+
+def names_models(settings: Settings) -> bool:
+    """Tell whether anything in the settings asks for a language model."""
+    named = [settings.model, *(getattr(settings, f"model_{stage}") for stage in STAGES)]
+    return bool(settings.openai_api_key or settings.openai_base_url or any(named))
+
+
+def plan_models(settings: Settings) -> ModelPlan:
+    """Find out which model each stage uses.
+
+    A model is named as in models.yaml, or with its provider before it (ollama/qwen3:8b). One that
+    is not listed belongs to the server at OPENAI_BASE_URL, if that is set.
+
+    Raises:
+        SetupError: A registry cannot be read, or a model or provider is not known.
+    """
+    own = settings.home / "models.yaml"
+    files = (settings.project_corpora / "models.yaml", *([own] if own.is_file() else []))
+    try:
+        registry = ModelRegistry.load(*files)
+        stages = {stage: _model(settings, registry, stage) for stage in STAGES}
+    except RegistryError as error:
+        raise SetupError(str(error)) from error
+    missing = next(filter(None, (_missing(settings, info) for info in stages.values())), None)
+    return ModelPlan(registry, stages, missing)
+
+
+def _model(settings: Settings, registry: ModelRegistry, stage: str) -> ModelInfo:
+    name = getattr(settings, f"model_{stage}") or settings.model or DEFAULT_MODEL
+    providers = {provider.name for provider in registry.providers}
+    provider, slash, rest = name.partition("/")
+    if slash and provider in providers:
+        return registry.model(rest, provider=provider)
+    listed = any(model.name == name for model in registry.models)
+    if not listed and settings.openai_base_url is not None:
+        return registry.model(name, provider="openai")
+    return registry.model(name)
+
+
+def _missing(settings: Settings, model: ModelInfo) -> str | None:
+    """Return the setting that a model lacks. Only OpenAI itself always wants a key."""
+    if model.provider != "openai" or settings.openai_base_url or settings.openai_api_key:
+        return None
+    return "OPENAI_API_KEY"
+
+
+def model_clients(settings: Settings, plan: ModelPlan) -> ModelClients:
+    """Return the clients of the planned models; use them with `async with`."""
+    keys = dict(settings.model_api_keys)
+    if settings.openai_api_key is not None:
+        keys["openai"] = settings.openai_api_key
+    addresses = {"openai": settings.openai_base_url, "ollama": settings.ollama_url}
+    return ModelClients(
+        plan.registry,
+        keys=keys,
+        base_urls={name: url for name, url in addresses.items() if url is not None},
+    )
+
+
+def choose_reasoner(wish: str, settings: Settings) -> ReasonerChoice:
+    """Decide who judges.
+
+    Args:
+        wish: embedded, llm or auto, which takes the language model if one is set up.
+        settings: The machine's keys and models.
+
+    Raises:
+        SetupError: The language model was asked for and is not set up, or its settings are wrong.
+    """
+    if wish == "embedded":
+        return ReasonerChoice("embedded")
+    if wish == "auto" and not names_models(settings):
+        return ReasonerChoice(
+            "embedded",
+            "No language model is set up, so the embedded engine judges, and its verdicts are "
+            "automatic leanings. Set OPENAI_API_KEY, or FACTIBLE_MODEL for a model without a key.",
+        )
+    missing = plan_models(settings).missing
+    if missing is None:
+        return ReasonerChoice("llm")
+    if wish == "llm":
+        raise SetupError(
+            f"The language model was asked for, and {missing} is not set. Set it in .env, name a "
+            "model that needs no key (FACTIBLE_MODEL=ollama/qwen3:8b), or choose the reasoner "
+            "embedded."
+        )
+    return ReasonerChoice(
+        "embedded",
+        f"A model is named, and {missing} is not set: the embedded engine judges instead, and its "
+        "verdicts are automatic leanings.",
+    )
+
+
+class RunBudgets:
+    """The budgets of runs, so that all steps of a run, and their retries, spend from one."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._budgets: OrderedDict[str, Budget] = OrderedDict()
+
+    def of(self, run_id: str, video_id: str, settings: Settings) -> Budget:
+        """Return what a run may spend on a video."""
+        with self._lock:
+            if run_id not in self._budgets:
+                self._budgets[run_id] = Budget(
+                    "this run",
+                    Ceiling(settings.budget_per_run_usd, setting="FACTIBLE_BUDGET_PER_RUN_USD"),
+                    per_account=Ceiling(
+                        settings.budget_per_video_usd, setting="FACTIBLE_BUDGET_PER_VIDEO_USD"
+                    ),
+                )
+                if len(self._budgets) > _KEPT_RUNS:
+                    self._budgets.popitem(last=False)
+            return self._budgets[run_id].account(f"the video {video_id}")
+
+
+async def open_models(
+    settings: Settings, stack: AsyncExitStack, cache: DiskCache, budget: Budget
+) -> Reasoner:
+    """Return the reasoner that asks the planned models; the stack closes their clients.
+
+    Raises:
+        SetupError: A key or an address cannot be used.
+    """
+    from factible_assets.model_door import ModelDoor  # noqa: PLC0415 - only for runs with a model
+    from factible_assets.reasoners.llm.engine import LlmReasoner, StageModels  # noqa: PLC0415
+    from resources.cache.models import CachingModel  # noqa: PLC0415
+
+    plan = plan_models(settings)
+    clients = await stack.enter_async_context(model_clients(settings, plan))
+    try:
+        doors = {
+            model: ModelDoor(
+                CachingModel(clients.model(model.name, provider=model.provider), cache), budget
+            )
+            for model in plan.models
+        }
+    except ValueError as error:
+        raise SetupError(str(error)) from error
+    return LlmReasoner(StageModels.of(*(doors[plan.stages[stage]] for stage in STAGES), seed=_SEED))

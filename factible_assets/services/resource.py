@@ -1,0 +1,157 @@
+"""The Dagster resource that opens the services of a run and closes them again.
+
+What belongs here: the order in which things are opened, and the failures that Dagster is told. What
+does not: any choice (web.py, reasoning.py, transcripts.py).
+"""
+
+# No `from __future__ import annotations`: Dagster reads the annotations of resources as types.
+
+import logging
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import dagster as dg
+
+from factible_assets.services.embedded import embedded_reasoner
+from factible_assets.services.ratings import rating_directory
+from factible_assets.services.reasoning import RunBudgets, choose_reasoner, open_models
+from factible_assets.services.search import search_names
+from factible_assets.services.setup import SaidOnce, SetupError
+from factible_assets.services.transcripts import youtube_transcripts
+from factible_assets.services.web import choose_web, open_web
+from factible_assets.settings import Settings, SettingsError, load_settings
+from factible_assets.stages.ports import Observer, Reasoner, Services
+from resources.archive.errors import ArchiveError
+from resources.cache import DiskCache
+from resources.transcripts.base import TranscriptProvider
+
+_BUDGETS = RunBudgets()
+_SAID = SaidOnce()
+
+_NO_SEARCH = (
+    "No search provider is set up, so evidence is looked for in the archive of stored pages. Set "
+    "SERPER_API_KEY, FACTIBLE_SEARXNG_URL or FACTIBLE_SEARCH to search the live web."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Occasion:
+    """What services are opened for: the run, whose steps share a budget, and its log."""
+
+    run_id: str
+    video_id: str
+    log: logging.Logger
+
+    def remark(self, words: str) -> None:
+        """Log a sentence, once per run however many of its steps say it."""
+        if _SAID.is_new(self.run_id, words):
+            self.log.info(words)
+
+
+class FactCheckServices(dg.ConfigurableResource):  # type: ignore[type-arg]
+    """Opens what a fact-check needs from outside: search, pages, ratings, a reasoner.
+
+    With no key: the archive or the demo's miniature web, and the embedded engine.
+    """
+
+    home: str
+
+    def settings(self) -> Settings:
+        """Return the machine's settings for this data folder.
+
+        Raises:
+            dagster.Failure: A variable has a value that cannot be used. Never retried.
+        """
+        with _final():
+            return load_settings(Path(self.home))
+
+    def youtube(self) -> TranscriptProvider:
+        """Return who is asked for the transcripts of YouTube's videos."""
+        return youtube_transcripts(self.settings())
+
+    @asynccontextmanager
+    async def open(
+        self,
+        *,
+        observer: Observer,
+        occasion: Occasion,
+        reasoner: str = "auto",
+        web: str = "auto",
+        corpus_web: str | None = None,
+    ) -> AsyncIterator[Services]:
+        """Open the services of one step and close them again, whatever happens in between.
+
+        Args:
+            observer: Hears what happens.
+            occasion: The run.
+            reasoner: The run's wish, as in FactCheckConfig.reasoner.
+            web: The run's wish, as in SearchConfig.web.
+            corpus_web: The wish of the video's corpus.
+
+        Raises:
+            dagster.Failure: A service was asked for that is not set up. Never retried.
+        """
+        settings = self.settings()
+        async with AsyncExitStack() as stack:
+            with _final():
+                opened = await _open(settings, stack, observer, occasion, reasoner, web, corpus_web)
+            yield opened
+
+
+@contextmanager
+def _final() -> Iterator[None]:
+    """Turn settings that cannot be used into failures that no retry cures."""
+    try:
+        yield
+    except (SetupError, SettingsError, ArchiveError) as error:
+        raise dg.Failure(str(error), allow_retries=False) from error
+
+
+async def _open(
+    settings: Settings,
+    stack: AsyncExitStack,
+    observer: Observer,
+    occasion: Occasion,
+    reasoner: str,
+    web: str,
+    corpus_web: str | None,
+) -> Services:
+    caches: list[DiskCache] = []
+
+    def cache() -> DiskCache:
+        if not caches:
+            caches.append(DiskCache(settings.cache, settings.cache_policy))
+            stack.push_async_callback(caches[0].aclose)
+        return caches[0]
+
+    wishes = (web, corpus_web, settings.web)
+    live_ready = bool(search_names(settings))
+    opened = await open_web(choose_web(*wishes, live_ready=live_ready), settings, stack, cache)
+    if not live_ready and all(wish in {None, "", "auto"} for wish in wishes):
+        occasion.remark(_NO_SEARCH)
+    return Services(
+        reasoner=await _reasoner(settings, stack, occasion, reasoner, cache),
+        searcher=opened.searcher,
+        fetcher=opened.fetcher,
+        ratings=rating_directory(settings.rating_sets),
+        ages=opened.ages,
+        observer=observer,
+    )
+
+
+async def _reasoner(
+    settings: Settings,
+    stack: AsyncExitStack,
+    occasion: Occasion,
+    wish: str,
+    cache: Callable[[], DiskCache],
+) -> Reasoner:
+    choice = choose_reasoner(wish, settings)
+    if choice.remark is not None:
+        occasion.remark(choice.remark)
+    if choice.kind == "embedded":
+        return embedded_reasoner(settings)
+    budget = _BUDGETS.of(occasion.run_id, occasion.video_id, settings)
+    return await open_models(settings, stack, cache(), budget)

@@ -1,0 +1,211 @@
+"""Which web a run reads: who is searched, how pages are fetched, who knows how old domains are.
+
+What belongs here: the choice of web, and putting search, pages, archive, registries and caches
+together. What does not: the choice of search providers (search.py), the clients (resources/),
+what is read in a page (stages/).
+
+Services and pages have a client each. What the settings allow for a service, such as a SearXNG on
+this machine, is thereby never open to an address that stands in a page or in a search result.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+from factible_assets.services.search import cached_search, search_names, service_client
+from factible_assets.services.setup import SetupError
+from factible_assets.settings import Settings
+from factible_assets.stages.ports import DomainAges, Fetcher, Searcher
+from factible_assets.stages.urls import canonical_url, is_fictional
+from resources.archive import Archive, ArchiveFetcher, ArchiveSearcher, ArchivingFetcher
+from resources.cache import DiskCache
+from resources.cache.ages import CachingAges
+from resources.cache.pages import CachingFetcher, ConditionalFetcher
+from resources.http import HttpClient
+from resources.miniature_web import SEARCH_BASE_URL, MiniatureWeb
+from resources.network_guard import NameTable, NetworkGuard
+from resources.reliability.ages import RegistryAges, UnknownAges
+from resources.reliability.rdap import BOOTSTRAP_URL, RdapRegistry
+from resources.reliability.whois_registry import WhoisRegistry
+from resources.scraping import jina, wayback
+from resources.scraping.browser import Browser, find_browser
+from resources.scraping.pages import FetchedPage, KnownPage, PageFetcher
+from resources.search.merged import MergedSearch
+from resources.search.serper import SerperSearch
+
+FETCHED_COLLECTION = "fetched"
+"""The archive collection of everything that runs fetched from the live web."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenWeb:
+    """The doors to one web, open until their stack is closed."""
+
+    searcher: Searcher
+    fetcher: Fetcher
+    ages: DomainAges
+
+
+def choose_web(*wishes: str | None, live_ready: bool) -> str:
+    """Return the first wish that is not auto; else live if it is set up, else the archive.
+
+    Wishes come in order of precedence: the run's, the corpus's, the machine's.
+    """
+    for wish in wishes:
+        if wish and wish != "auto":
+            return wish
+    return "live" if live_ready else "archive"
+
+
+async def open_web(
+    chosen: str, settings: Settings, stack: AsyncExitStack, cache: Callable[[], DiskCache]
+) -> OpenWeb:
+    """Open the web of a run.
+
+    Args:
+        chosen: live, miniature, archive, or archive:NAME.
+        settings: The machine's keys and addresses.
+        stack: Closes what is opened.
+        cache: Opens the cache, which only the live web needs.
+
+    Raises:
+        SetupError: The live web was asked for, and is not set up or not correctly.
+    """
+    if chosen == "live":
+        return await _live(settings, stack, cache)
+    if chosen == "miniature":
+        return await _miniature(settings, stack)
+    archive = Archive(settings.archive, canonicalise=canonical_url)
+    collection = chosen.partition(":")[2]
+    collections = (collection,) if collection else None
+    return OpenWeb(
+        ArchiveSearcher(archive, collections), ArchiveFetcher(archive, collections), UnknownAges()
+    )
+
+
+async def _miniature(settings: Settings, stack: AsyncExitStack) -> OpenWeb:
+    web = stack.enter_context(MiniatureWeb(settings.project_corpora / "miniature_web"))
+    http = await stack.enter_async_context(HttpClient(guard=NetworkGuard(names=web.names)))
+    search = SerperSearch(http, api_key="none", base_url=SEARCH_BASE_URL, provider="miniature")
+    return OpenWeb(MergedSearch([search]), PageFetcher(http), UnknownAges())
+
+
+async def _live(
+    settings: Settings, stack: AsyncExitStack, cache: Callable[[], DiskCache]
+) -> OpenWeb:
+    names = search_names(settings)
+    if not names:
+        raise SetupError(
+            "The live web was asked for, and no search provider is set up. Set SERPER_API_KEY or "
+            "FACTIBLE_SEARXNG_URL in .env, name one that needs no key (FACTIBLE_SEARCH=wikipedia), "
+            "or choose another web: archive or miniature."
+        )
+    services = await stack.enter_async_context(service_client(settings))
+    kept = cache()
+    searchers = [cached_search(name, services, settings, kept) for name in names]
+    fetcher, identity = await _page_fetcher(settings, services, stack)
+    archive = Archive(settings.archive, canonicalise=canonical_url)
+    return OpenWeb(
+        MergedSearch(searchers),
+        ArchivingFetcher(
+            CachingFetcher(fetcher, kept, identity=identity),
+            archive,
+            FETCHED_COLLECTION,
+            leave_out=is_fictional,
+        ),
+        _ages(settings, services, kept),
+    )
+
+
+# --- Pages --------------------------------------------------------------------------------------
+
+
+class _Unconditional:
+    """A reader that knows no conditional requests, in the place of a fetcher that does."""
+
+    def __init__(self, reader: jina.JinaReader) -> None:
+        self._reader = reader
+
+    async def fetch(self, url: str, known: KnownPage | None = None) -> FetchedPage:
+        return await self._reader.fetch(url)
+
+
+async def _page_fetcher(
+    settings: Settings, services: HttpClient, stack: AsyncExitStack
+) -> tuple[ConditionalFetcher, str]:
+    """Return who fetches pages, and what the cache must know of it."""
+    if settings.pages == "jina":
+        return _Unconditional(jina_reader(settings, services)), f"jina {_jina_address(settings)}"
+    guard = NetworkGuard(names=NameTable(settings.hosts))
+    http = await stack.enter_async_context(HttpClient(guard=guard))
+    executable = browser_executable(settings)
+    browser = Browser(guard, executable=executable) if executable else None
+    if browser is not None:
+        await stack.enter_async_context(browser)
+    fetcher = PageFetcher(
+        http,
+        respect_robots=settings.robots,
+        browser=browser,
+        wayback=wayback_machine(settings, services) if settings.wayback else None,
+    )
+    ways = f"robots={settings.robots} browser={browser is not None} wayback={settings.wayback}"
+    return fetcher, f"direct {ways} {sorted(settings.hosts.items())}"
+
+
+def browser_executable(settings: Settings) -> str | None:
+    """Return the browser that draws pages, None if there is none or it is switched off."""
+    if settings.browser == "off" or find_spec("playwright") is None:
+        return None
+    variables = {"PATH": os.environ.get("PATH", os.defpath)}
+    if settings.browser != "auto":
+        return shutil.which(settings.browser, path=variables["PATH"])
+    return find_browser(variables)
+
+
+def jina_reader(settings: Settings, http: HttpClient) -> jina.JinaReader:
+    """Return Jina's reader in the place of an own fetcher."""
+    key = settings.jina_api_key
+    return jina.JinaReader(
+        http,
+        api_key=key.get_secret_value() if key else None,
+        base_url=_jina_address(settings),
+    )
+
+
+def _jina_address(settings: Settings) -> str:
+    return settings.endpoints.get("jina", jina.BASE_URL)
+
+
+def wayback_machine(settings: Settings, http: HttpClient) -> wayback.Wayback:
+    """Return who has copies of pages that are gone."""
+    address = settings.endpoints.get("wayback")
+    if address is None:
+        return wayback.Wayback(http)
+    base = address.rstrip("/")
+    return wayback.Wayback(
+        http, availability_url=f"{base}/wayback/available", replay_url=f"{base}/web"
+    )
+
+
+# --- Domains ------------------------------------------------------------------------------------
+
+
+def domain_registry(settings: Settings, http: HttpClient) -> RdapRegistry:
+    """Return the registry that is asked first."""
+    return RdapRegistry(http, bootstrap_url=_rdap_address(settings))
+
+
+def _rdap_address(settings: Settings) -> str:
+    return settings.endpoints.get("rdap", BOOTSTRAP_URL)
+
+
+def _ages(settings: Settings, http: HttpClient, cache: DiskCache) -> DomainAges:
+    if not settings.domain_ages:
+        return UnknownAges()
+    registries = RegistryAges([domain_registry(settings, http), WhoisRegistry()])
+    return CachingAges(registries, cache, identity=f"rdap {_rdap_address(settings)}, whois")

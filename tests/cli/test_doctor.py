@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.cli.conftest import Run
+from tests.end_to_end.loopback import (
+    BOOTSTRAP,
+    EXPERT,
+    MODELS,
+    PAPERS,
+    SEARCH,
+    LoopbackWorld,
+    loopback_world,
+)
+from tests.resources.transcripts.fake_youtube import OEMBED
+from tests.servers import respond
+
+KEYS = {
+    "SERPER_API_KEY": "canary-serper",
+    "OPENAI_API_KEY": "canary-openai",
+    "SEMANTIC_SCHOLAR_API_KEY": "canary-scholar",
+    "PERPLEXITY_API_KEY": "canary-perplexity",
+    "FACTIBLE_SEARCH": "serper,semantic_scholar,perplexity",
+}
+NOTHING_SET = {"OPENAI_BASE_URL": ""}
+
+
+def findings(out: str) -> dict[str, dict[str, Any]]:
+    return {finding["service"]: finding for finding in json.loads(out)}
+
+
+def paths(world: LoopbackWorld) -> list[str]:
+    return sorted(asked.path for asked in world.server.asked)
+
+
+def test_without_any_key_nothing_is_asked_and_nothing_is_wrong(tmp_path: Path) -> None:
+    with loopback_world(tmp_path) as world:
+        world.settings = NOTHING_SET
+        code, out, _ = world.factible("doctor", "--json")
+        assert code == 0
+        assert world.server.asked == []
+        found = findings(out)
+        for service in ("language model", "serper", "searxng", "wikipedia", "perplexity", "jina"):
+            assert (found[service]["configured"], found[service]["answers"]) == (False, None)
+        assert "SERPER_API_KEY" in found["serper"]["remedy"]
+        assert found["data folder"]["answers"] is True
+        assert not world.home.exists()
+
+
+def test_each_service_that_is_set_up_is_asked_once(tmp_path: Path) -> None:
+    with loopback_world(tmp_path) as world:
+        world.settings = KEYS
+        code, out, err = world.factible("doctor", "--json")
+        assert code == 0, err
+        assert paths(world) == sorted([SEARCH, PAPERS, EXPERT, MODELS])
+        found = findings(out)
+        for service in ("serper", "semantic_scholar", "perplexity", "model gpt-4o-mini"):
+            assert (found[service]["configured"], found[service]["answers"]) == (True, True)
+        assert "canary" not in out + err
+
+
+def test_what_needs_no_key_is_asked_only_if_the_network_may_be(tmp_path: Path) -> None:
+    with loopback_world(tmp_path) as world:
+        world.settings = {**NOTHING_SET, "SERPER_API_KEY": "k"}
+        code, out, _ = world.factible("doctor", "--json", "--network")
+        assert code == 0
+        assert {OEMBED, BOOTSTRAP} <= set(paths(world))
+        found = findings(out)
+        assert found["youtube"]["answers"] is True
+        assert found["domain registries"]["answers"] is True
+
+
+def test_a_service_that_is_set_up_and_does_not_answer_is_named(tmp_path: Path) -> None:
+    with loopback_world(tmp_path) as world:
+        world.settings = KEYS
+        world.server.on(SEARCH, respond("canary-serper", status=403))
+        world.server.on(MODELS, respond("no", status=401))
+        code, out, err = world.factible("doctor")
+        assert code == 1
+        assert "not working: model gpt-4o-mini, serper." in err
+        assert "check SERPER_API_KEY" in " ".join(out.split())
+        assert "canary" not in out + err
+
+
+def test_a_model_that_nobody_lists_is_a_finding(tmp_path: Path) -> None:
+    with loopback_world(tmp_path) as world:
+        world.settings = {**NOTHING_SET, "FACTIBLE_MODEL": "gpt-4o-mimi", "OPENAI_API_KEY": "k"}
+        code, out, _ = world.factible("doctor", "--json")
+        assert code == 1
+        assert "did you mean" in findings(out)["language model"]["sentence"]
+        world.settings = {**NOTHING_SET, "FACTIBLE_MODEL": "gpt-4o"}
+        code, out, _ = world.factible("doctor", "--json")
+        assert code == 0
+        assert findings(out)["language model"]["sentence"] == "OPENAI_API_KEY is not set."
+        assert world.server.asked == []
+
+
+def test_a_data_folder_or_a_warehouse_that_cannot_be_used_is_a_finding(
+    factible: Run, home: Path
+) -> None:
+    home.mkdir()
+    (home / "warehouse.duckdb").write_text("this is no database, and it is long enough" * 99)
+    (home / "cache").write_text("a file in the way")
+    result = factible("doctor", "--json")
+    assert result.exit_code == 1
+    found = findings(result.stdout)
+    assert found["data folder"]["answers"] is True
+    assert found["warehouse"]["answers"] is False
+    assert found["cache"]["answers"] is False
+    assert "warehouse, cache" in result.stderr
+
+
+def test_a_browser_that_is_not_where_it_is_said_to_be_is_a_finding(tmp_path: Path) -> None:
+    with loopback_world(tmp_path) as world:
+        world.settings = {**NOTHING_SET, "FACTIBLE_BROWSER": "/no/such/browser"}
+        code, out, _ = world.factible("doctor", "--json")
+        finding = findings(out)["browser"]
+        if finding["sentence"] == "The extra is not installed.":
+            assert (code, finding["configured"]) == (0, False)
+        else:
+            assert (code, finding["answers"]) == (1, False)

@@ -1,0 +1,241 @@
+"""A whole outside world on loopback: YouTube, search, papers, pages, a registry and a model.
+
+What belongs here: its answers, in the wire formats of the real services, and the settings that lead
+a data folder to it. What does not: what is made of them. The server has a thread and an event loop
+of its own, so that the command line can be run in the test's thread and asks it over HTTP like any
+other service.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import threading
+import traceback
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from typer.testing import CliRunner
+
+from factible_assets.cli.main import app
+from factible_assets.reasoners.llm.answers import (
+    ClaimsAnswer,
+    EvidenceAnswer,
+    QueriesAnswer,
+    VerdictAnswer,
+)
+from tests.reasoners.llm.scripted import GullibleModel
+from tests.resources.llm.servers import openai_answer
+from tests.resources.transcripts.fake_youtube import (
+    CAPTIONS,
+    OEMBED,
+    PLAYER,
+    VIDEO,
+    WATCH,
+    Track,
+    player,
+    timed_text,
+    watch_page,
+)
+from tests.servers import (
+    Asked,
+    Behaviour,
+    Exchange,
+    MisbehavingServer,
+    respond,
+    respond_json,
+)
+
+CHAT, MODELS = "/v1/chat/completions", "/v1/models"
+SEARCH = "/search"
+PAPERS = "/graph/v1/paper/search"
+EXPERT = "/chat/completions"
+BOOTSTRAP = "/rdap/dns.json"
+DOMAIN = "/rdap/domain/"
+JINA = "/jina"
+
+CLAIMS = (
+    "Sugar makes children hyperactive.",
+    "A glass of milk before bed makes children sleep at once.",
+)
+_SENTENCES = {
+    "Controlled trials found no evidence that sugar makes children hyperactive.": "refutes",
+    "A trial of bedtime milk found that children did not fall asleep sooner.": "refutes",
+}
+# No such domains are registered; a name under .example would not be looked up in a registry.
+HOSTS = ("www.sweet-findings-test.org", "www.bedtime-trials-test.org", "www.parents-paper-test.org")
+PAGES = {
+    f"http://{HOSTS[0]}/sugar": next(iter(_SENTENCES)),
+    f"http://{HOSTS[0]}/both": " ".join(_SENTENCES),
+    f"http://{HOSTS[1]}/milk": tuple(_SENTENCES)[1],
+    f"http://{HOSTS[2]}/party": "A birthday party is loud, with cake or without, say most parents.",
+}
+
+
+def page(words: str) -> str:
+    filler = "Parents were asked what they had seen, and a doctor watched the children play. " * 4
+    return (
+        "<!doctype html><html><head><title>What was found</title></head><body><article><h1>What "
+        f"was found</h1><p>{words}</p><p>{filler}</p></article></body></html>"
+    )
+
+
+def answer_like_a_model(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Answer in the shape that a request names, from the words in its prompt."""
+    shapes = {
+        shape.__name__: shape
+        for shape in (ClaimsAnswer, QueriesAnswer, EvidenceAnswer, VerdictAnswer)
+    }
+    shape = shapes[body["response_format"]["json_schema"]["name"]]
+    mind = GullibleModel(_SENTENCES, CLAIMS)  # type: ignore[arg-type] # its sides are stances
+    value = mind._answer(shape, body["messages"][1]["content"], False)
+    return openai_answer(shape.model_validate(value).model_dump_json())
+
+
+@dataclass
+class LoopbackWorld:
+    """The server, and the settings that lead to it."""
+
+    server: MisbehavingServer
+    home: Path
+    work: Path
+    settings: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.server.port}"
+
+    def open_services(self) -> None:
+        """Let every service answer as it should."""
+        server = self.server
+        cues = ((0.0, 4.0, f"Everybody knows it: {CLAIMS[0]}"), (4.0, 4.0, CLAIMS[1]))
+        server.on(WATCH, respond(watch_page()))
+        server.on(PLAYER, respond_json(player(Track("en"))))
+        server.on(CAPTIONS, respond(timed_text(*cues), content_type="text/xml; charset=utf-8"))
+        server.on(OEMBED, respond_json({"title": "On children", "author_name": "The Channel"}))
+        server.on(SEARCH, _serper)
+        server.on(PAPERS, respond_json({"total": 0, "offset": 0, "data": []}))
+        server.on(EXPERT, respond_json(_expert()))
+        server.on(BOOTSTRAP, respond_json(self._bootstrap()))
+        server.on(MODELS, respond_json({"object": "list", "data": [{"id": "gpt-4o-mini"}]}))
+        server.on(CHAT, _chat)
+        server.on("/robots.txt", respond("User-agent: *\nAllow: /\n", content_type="text/plain"))
+        server.on("*", _page_or_domain)
+
+    def _bootstrap(self) -> dict[str, Any]:
+        return {"version": "1.0", "services": [[["org"], [f"{self.address}/rdap/"]]]}
+
+    @property
+    def environment(self) -> dict[str, str | None]:
+        """The environment of a machine whose outside world is this one; None unsets a variable."""
+        foreign: dict[str, str | None] = {
+            name: None
+            for name in os.environ
+            if name.startswith(("FACTIBLE_", "OPENAI_", "OLLAMA_", "WEBSHARE_"))
+            or name.endswith(("_API_KEY", "_proxy", "_PROXY"))
+        }
+        services = ("serper", "semantic_scholar", "perplexity", "youtube")
+        endpoints = [f"{name}={self.address}" for name in services]
+        endpoints += [f"rdap={self.address}{BOOTSTRAP}", f"jina={self.address}{JINA}"]
+        return {
+            **foreign,
+            "FACTIBLE_HOME": str(self.home),
+            "FACTIBLE_WEB": "live",
+            "FACTIBLE_ENDPOINTS": " ".join(endpoints),
+            "FACTIBLE_HOSTS": " ".join(f"{host}=127.0.0.1:{self.server.port}" for host in HOSTS),
+            "FACTIBLE_BROWSER": "off",
+            "OPENAI_BASE_URL": f"{self.address}/v1",
+            "COLUMNS": "160",
+            **self.settings,
+        }
+
+    def factible(self, *arguments: str) -> tuple[int, str, str]:
+        """Run the command line in this world; return its code, stdout and stderr.
+
+        Stderr ends with the traceback of an error that the command line did not foresee.
+        """
+        with contextlib.chdir(self.work):
+            result = CliRunner().invoke(app, arguments, env=self.environment)
+        trace = "".join(traceback.format_exception(*result.exc_info)) if result.exc_info else ""
+        return result.exit_code, result.stdout, result.stderr + trace
+
+    def questions(self) -> Counter[str]:
+        """How often each question was asked: method, host, address and body together."""
+        return Counter(question(asked) for asked in self.server.asked)
+
+
+def question(asked: Asked) -> str:
+    body = asked.body.decode("utf-8", "replace")
+    return f"{asked.method} {asked.host} {asked.target} {body}"
+
+
+@contextmanager
+def loopback_world(folder: Path) -> Iterator[LoopbackWorld]:
+    """Yield a world in which every service answers, and an empty data folder."""
+    work = folder / "work"
+    work.mkdir()
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, name="loopback-world")
+    thread.start()
+    server = MisbehavingServer()
+    try:
+        asyncio.run_coroutine_threadsafe(server.__aenter__(), loop).result(10)
+        world = LoopbackWorld(server, folder / "home", work)
+        world.open_services()
+        yield world
+    finally:
+        closing = server.__aexit__(None, None, None)
+        asyncio.run_coroutine_threadsafe(closing, loop).result(10)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(10)
+        loop.close()
+
+
+async def _chat(exchange: Exchange) -> None:
+    asked = exchange.asked.json
+    assert isinstance(asked, dict)
+    await respond_json(answer_like_a_model(asked))(exchange)
+
+
+async def _serper(exchange: Exchange) -> None:
+    asked = exchange.asked.json
+    assert isinstance(asked, dict)
+    found = [] if asked["page"] > 1 else list(PAGES)
+    organic = [{"title": "What was found", "link": url, "snippet": "A trial."} for url in found]
+    await respond_json({"organic": organic})(exchange)
+
+
+async def _page_or_domain(exchange: Exchange) -> None:
+    asked = exchange.asked
+    behaviour: Behaviour = respond("no such page", status=404)
+    if asked.path.startswith(DOMAIN):
+        name = asked.path.removeprefix(DOMAIN)
+        registered = {"eventAction": "registration", "eventDate": "2001-02-03T04:05:06Z"}
+        behaviour = respond_json({"ldhName": name, "events": [registered]})
+    elif words := PAGES.get(f"http://{asked.host}{asked.path}"):
+        behaviour = respond(page(words))
+    await behaviour(exchange)
+
+
+def _expert() -> dict[str, Any]:
+    return {
+        "id": "1",
+        "model": "sonar",
+        "choices": [
+            {
+                "index": 0,
+                "finish_reason": "stop",
+                "message": {"role": "assistant", "content": "Trials found nothing [1]."},
+            }
+        ],
+        "search_results": [{"title": "What was found", "url": next(iter(PAGES)), "date": None}],
+        "usage": {"prompt_tokens": 10, "completion_tokens": 10, "total_tokens": 20},
+    }
+
+
+VIDEO_URL = f"https://www.youtube.com/watch?v={VIDEO}"

@@ -1,0 +1,61 @@
+"""The demo under random faults: a verdict equals the fault-free one, or it is incomplete."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from benchmarks.faults import DOORS, Case, Faults, compared, prepare, struck
+from factible_assets.stages.flow import check_claims
+from factible_assets.stages.ports import FetchedPage
+from resources.scraping.pages import FetchedPage as Page
+
+SEEDS = range(50, 75)
+
+
+@pytest.fixture
+async def case() -> AsyncIterator[Case]:
+    async with AsyncExitStack() as stack:
+        yield await prepare(stack)
+
+
+async def test_no_fault_gives_another_verdict(case: Case) -> None:
+    outcomes = [await case.run(seed) for seed in SEEDS]
+    assert [(each.seed, each.differences) for each in outcomes if each.differences] == []
+    # Every door failed somewhere, and some verdicts survived while others did not.
+    assert all(any(outcome.struck[door] for outcome in outcomes) for door in DOORS)
+    ends = [end for outcome in outcomes for end in outcome.claims]
+    assert min(ends.count("same"), ends.count("incomplete")) > len(ends) / 10
+
+
+async def test_the_same_seed_fails_the_same_questions(case: Case) -> None:
+    first, second = await case.run(3), await case.run(3)
+    assert first == second
+    assert first.struck
+
+
+class LyingPages:
+    """Passes every outage off as a page that has nothing to say."""
+
+    async def fetch(self, url: str) -> FetchedPage:
+        reason = "gone"
+        return Page(url=url, outcome="unavailable", retrieved_at=datetime.now(UTC), reason=reason)
+
+
+async def test_an_outage_that_is_passed_off_as_an_answer_is_noticed(case: Case) -> None:
+    doors = struck(case.services, case.memory, None)
+    found = await check_claims(
+        case.video, case.claims, replace(doors, fetcher=LyingPages()), case.config
+    )
+    ends = compared(case.expected, found.verdicts)
+    assert [end for end in ends if end not in {"same", "incomplete"}]
+
+
+def test_faults_are_drawn_by_seed_and_question_alone() -> None:
+    questions = [("page", number) for number in range(200)]
+    for seed in SEEDS:
+        forward = [Faults(seed).strikes("page", each) for each in questions]
+        backward = [Faults(seed).strikes("page", each) for each in reversed(questions)]
+        assert forward == backward[::-1]

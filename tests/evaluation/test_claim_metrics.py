@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from factible_assets.evaluation.matching import Matcher, Matching, Pair
+from factible_assets.evaluation.metrics.claims import (
+    GoldClaim,
+    MatchedVideo,
+    SystemClaim,
+    average_precision_over_hits,
+    average_precision_over_relevant,
+    f1_at_k,
+    importance_kendall,
+    importance_mae,
+    importance_spearman,
+    importance_weighted_coverage,
+    ndcg_by_importance,
+    precision_at_k,
+    recall_at_important,
+    recall_at_k,
+)
+from factible_assets.evaluation.metrics.summary import macro, micro, ratios
+
+RULE = Matcher("optimal", "measure", 0.7)
+
+
+def video(
+    matches: dict[int, int], gold: list[float | None], system: list[float | None]
+) -> MatchedVideo:
+    return MatchedVideo(
+        "v",
+        tuple(SystemClaim(f"s{index}", value) for index, value in enumerate(system)),
+        tuple(GoldClaim(f"g{index}", value) for index, value in enumerate(gold)),
+        Matching(RULE, tuple(Pair(row, matches[row], 0.9) for row in sorted(matches))),
+    )
+
+
+# Four extracted claims; the first, the third and the fourth are annotated ones.
+SAMPLE = video({0: 1, 2: 0, 3: 3}, gold=[0.9, 0.8, 0.95, 0.2, 0.4], system=[0.9, 0.8, 0.6, 0.3])
+EMPTY = video({}, gold=[], system=[])
+MISSED = video({}, gold=[0.9, 0.5], system=[0.7])
+
+
+@st.composite
+def videos(draw: st.DrawFn) -> MatchedVideo:
+    scores = st.one_of(st.none(), st.floats(0, 1))
+    system = draw(st.lists(scores, max_size=6))
+    gold = draw(st.lists(scores, max_size=6))
+    count = draw(st.integers(0, min(len(system), len(gold))))
+    rows = draw(st.permutations(range(len(system))))[:count]
+    columns = draw(st.permutations(range(len(gold))))[:count]
+    return video(dict(zip(rows, columns, strict=True)), gold, system)
+
+
+def test_precision_counts_hits_among_what_was_extracted() -> None:
+    assert precision_at_k(SAMPLE).value == 3 / 4
+    assert precision_at_k(SAMPLE, 2).value == 1 / 2
+
+
+def test_precision_beyond_the_last_claim_divides_by_what_there_is() -> None:
+    assert precision_at_k(SAMPLE, 10).value == 3 / 4
+
+
+def test_recall_counts_hits_among_what_is_annotated() -> None:
+    assert recall_at_k(SAMPLE).value == 3 / 5
+    assert recall_at_k(SAMPLE, 1).value == 1 / 5
+
+
+def test_f1_is_the_harmonic_mean() -> None:
+    assert f1_at_k(SAMPLE).value == pytest.approx(2 * 0.75 * 0.6 / (0.75 + 0.6))
+
+
+def test_the_two_average_precisions_differ_by_what_they_divide_by() -> None:
+    precisions = 1 / 1 + 2 / 3 + 3 / 4
+    assert average_precision_over_hits(SAMPLE).value == pytest.approx(precisions / 3)
+    assert average_precision_over_relevant(SAMPLE).value == pytest.approx(precisions / 5)
+
+
+def test_ndcg_discounts_importance_by_rank() -> None:
+    gained = 0.8 + 0.9 / math.log2(4) + 0.2 / math.log2(5)
+    ideal = sum(
+        value / math.log2(rank + 1) for rank, value in enumerate([0.95, 0.9, 0.8, 0.4, 0.2], 1)
+    )
+    assert ndcg_by_importance(SAMPLE).value == pytest.approx(gained / ideal)
+    assert ndcg_by_importance(SAMPLE, 1).value == pytest.approx(0.8 / 0.95)
+
+
+def test_a_claim_of_importance_eighty_is_important() -> None:
+    assert recall_at_important(SAMPLE).value == 2 / 3
+
+
+def test_coverage_weighs_by_importance() -> None:
+    assert importance_weighted_coverage(SAMPLE).value == pytest.approx((0.8 + 0.9 + 0.2) / 3.25)
+
+
+def test_importance_error_is_over_matched_claims() -> None:
+    assert importance_mae(SAMPLE).value == pytest.approx((0.1 + 0.3 + 0.1) / 3)
+
+
+def test_rank_correlations_of_three_pairs() -> None:
+    # (0.9, 0.8), (0.6, 0.9), (0.3, 0.2): two of three pairs are concordant.
+    assert importance_kendall(SAMPLE) == pytest.approx(1 / 3)
+    assert importance_spearman(SAMPLE) == pytest.approx(0.5)
+
+
+def test_what_cannot_be_divided_is_undefined_and_not_zero() -> None:
+    for metric in (precision_at_k, recall_at_k, f1_at_k, average_precision_over_relevant):
+        assert metric(EMPTY).value is None
+    assert average_precision_over_hits(MISSED).value is None
+    assert importance_mae(MISSED).value is None
+    assert importance_spearman(MISSED) is None
+    assert precision_at_k(MISSED).value == 0.0
+
+
+def test_without_important_annotations_their_recall_is_undefined() -> None:
+    assert recall_at_important(video({0: 0}, gold=[0.79], system=[0.5])).value is None
+
+
+def test_equal_importances_have_no_rank_correlation() -> None:
+    tied = video({0: 0, 1: 1}, gold=[0.5, 0.5], system=[0.2, 0.9])
+    assert importance_kendall(tied) is None
+    assert importance_spearman(tied) is None
+
+
+def test_a_matching_of_other_claims_is_refused() -> None:
+    with pytest.raises(ValueError, match="not there"):
+        video({0: 3}, gold=[0.5], system=[0.5])
+
+
+@given(videos(), st.one_of(st.none(), st.integers(1, 7)))
+def test_every_metric_lies_between_zero_and_one(sample: MatchedVideo, k: int | None) -> None:
+    for metric in (
+        precision_at_k,
+        recall_at_k,
+        f1_at_k,
+        average_precision_over_hits,
+        average_precision_over_relevant,
+        recall_at_important,
+        importance_weighted_coverage,
+        importance_mae,
+    ):
+        value = metric(sample, k).value
+        assert value is None or -1e-9 <= value <= 1 + 1e-9
+    gain = ndcg_by_importance(sample).value
+    assert gain is None or -1e-9 <= gain <= 1 + 1e-9
+
+
+@given(videos())
+def test_recall_grows_with_k(sample: MatchedVideo) -> None:
+    values = [recall_at_k(sample, k).numerator for k in range(1, 8)]
+    assert values == sorted(values)
+
+
+def test_videos_where_a_metric_is_undefined_do_not_enter_the_mean() -> None:
+    figure = macro("precision", {"a": 0.5, "b": None, "c": 1.0})
+    assert (figure.value, figure.n, figure.averaging) == (0.75, 2, "macro")
+    assert figure.interval is not None
+    assert macro("precision", {"a": None}).value is None
+
+
+def test_pooling_weighs_videos_by_their_claims() -> None:
+    per_video = {"a": precision_at_k(SAMPLE), "b": precision_at_k(MISSED)}
+    pooled = micro("precision", per_video)
+    assert (pooled.value, pooled.n, pooled.unit) == (3 / 5, 5, "claims")
+    assert [figure.value for figure in ratios("precision", per_video)] == [3 / 8, 3 / 5]

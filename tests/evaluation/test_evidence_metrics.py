@@ -1,0 +1,196 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from factible_assets.evaluation.metrics.evidence import (
+    distribution,
+    evidence_per_claim,
+    independent_origins_per_claim,
+    query_success_rate,
+    quote_grounding_rate,
+    reliability_distribution,
+    retrieval_success_rate,
+    source_class_distribution,
+    sources_per_query,
+)
+from factible_assets.evaluation.metrics.operations import (
+    infrastructure_failure_rate,
+    infrastructure_failures,
+    latency,
+    latency_by_stage,
+    seconds_to_first_verdict,
+    usage_by_stage,
+)
+from factible_assets.records import Claim, Evidence, LlmCall, Page, PageText, Query, Search
+
+TEXT = "The Earth goes around the Sun in a year."
+
+
+def claim(claim_id: str) -> Claim:
+    return Claim(
+        claim_id=claim_id,
+        video_id="v",
+        rank=1,
+        text="The Earth orbits the Sun.",
+        importance=0.9,
+        extraction_confidence=0.9,
+        basis="embedded",
+    )
+
+
+def query(query_id: str, claim_id: str = "c1", **other: Any) -> Query:
+    values = {"text": "earth orbit", "rank": 1, "query_type": "direct", "priority": 1} | other
+    return Query(query_id=query_id, claim_id=claim_id, video_id="v", basis="embedded", **values)
+
+
+def evidence(claim_id: str = "c1", query_id: str = "q1", **other: Any) -> Evidence:
+    values: dict[str, Any] = {
+        "status": "ok",
+        "stance": "supports",
+        "rating": "high",
+        "source_class": "academic",
+        "origin": None,
+        "domain": "space.example",
+        "content_hash": "hash",
+    } | other
+    if values["status"] != "ok":
+        values |= {"stance": None, "reason": "the site did not answer"}
+    return Evidence(
+        evidence_id="e",
+        claim_id=claim_id,
+        video_id="v",
+        hit_id="h",
+        query_id=query_id,
+        canonical_url="https://space.example/orbit",
+        title="Orbit",
+        rating_score=0.9,
+        **values,
+    )
+
+
+def call(**other: Any) -> LlmCall:
+    values: dict[str, Any] = {"stage": "claims", "model": "m", "latency_seconds": 2.0} | other
+    return LlmCall(
+        call_id="x",
+        video_id="v",
+        provider="p",
+        prompt_version="1",
+        attempt=1,
+        **({"input_tokens": 10, "output_tokens": 5, "cost_usd": 0.5, "outcome": "ok"} | values),
+    )
+
+
+CLAIMS = [claim("c1"), claim("c2"), claim("c3")]
+
+
+def test_a_claim_counts_as_found_with_one_read_source() -> None:
+    rows = [evidence("c1"), evidence("c1"), evidence("c2", status="no_evidence")]
+    assert retrieval_success_rate(CLAIMS, rows).value == 1 / 3
+    assert evidence_per_claim(CLAIMS, rows).value == 2 / 3
+
+
+def test_a_claim_whose_sources_all_failed_is_no_failed_search() -> None:
+    rows = [evidence("c1"), evidence("c2", status="infra_error")]
+    assert retrieval_success_rate(CLAIMS, rows).value == 1 / 2
+
+
+def test_queries_that_were_not_asked_do_not_count() -> None:
+    queries = [query("q1"), query("q2"), query("q3", status="infra_error", reason="no answer")]
+    rows = [evidence(query_id="q1"), evidence(query_id="q1")]
+    assert query_success_rate(queries, rows).value == 1 / 2
+    assert sources_per_query(queries, rows).value == 1.0
+
+
+def test_copies_of_one_story_are_one_origin() -> None:
+    rows = [
+        evidence(origin="wire story"),
+        evidence(origin="wire story", domain="paper.example"),
+        evidence(),
+        evidence("c2", origin="wire story"),
+    ]
+    assert independent_origins_per_claim(CLAIMS, rows).value == 3 / 3
+
+
+def test_distributions_count_read_sources() -> None:
+    rows = [
+        evidence(),
+        evidence(rating="low", source_class="blog"),
+        evidence(),
+        evidence(status="no_evidence"),
+    ]
+    assert reliability_distribution(rows).counts == (("high", 2), ("low", 1))
+    assert source_class_distribution(rows).share("blog") == 1 / 3
+    assert distribution([]).share("high") is None
+
+
+def test_a_quote_is_grounded_only_if_it_stands_in_the_stored_page() -> None:
+    stands: dict[str, Any] = {"quote": TEXT[:9], "quote_start": 0, "quote_end": 9}
+    moved: dict[str, Any] = {"quote": TEXT[:9], "quote_start": 1, "quote_end": 10}
+    elsewhere = stands | {"content_hash": "lost"}
+    rows = [
+        evidence(**stands),
+        evidence(**moved),
+        evidence(**elsewhere),
+        evidence(rejected_quotes=1),
+    ]
+    rate = quote_grounding_rate(rows, [PageText(content_hash="hash", text=TEXT)])
+    assert (rate.numerator, rate.denominator) == (1, 4)
+    assert quote_grounding_rate([], []).value is None
+
+
+def test_what_was_skipped_was_not_attempted() -> None:
+    rows = [evidence(), evidence(status="infra_error"), evidence(status="skipped")]
+    assert infrastructure_failure_rate(rows).value == 1 / 2
+    assert infrastructure_failures({"evidence": rows, "queries": []})["queries"].value is None
+
+
+def test_latency_is_summarised_by_stage() -> None:
+    search = Search(
+        query_id="q",
+        claim_id="c1",
+        video_id="v",
+        provider="p",
+        page=1,
+        hit_count=1,
+        latency_seconds=1.0,
+        status="ok",
+    )
+    page = Page(
+        page_id="p",
+        video_id="v",
+        canonical_url="https://space.example",
+        domain="space.example",
+        status="no_evidence",
+        retrieved_at=datetime.now(UTC),
+        latency_seconds=4.0,
+    )
+    stages = latency_by_stage([search], [page], [call(), call(latency_seconds=0.0, cache_hit=True)])
+    assert [(each.stage, each.n, each.mean) for each in stages] == [
+        ("web search", 1, 1.0),
+        ("page fetch", 1, 4.0),
+        ("model: claims", 1, 2.0),
+    ]
+    many = latency("fetch", [1.0, 2.0, 3.0, 10.0])
+    assert many is not None
+    assert (many.total, many.median) == (16.0, 2.5)
+    assert latency("fetch", []) is None
+
+
+def test_the_first_verdict_is_timed_from_the_start() -> None:
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    reached = [start + timedelta(seconds=9), start + timedelta(seconds=4)]
+    assert seconds_to_first_verdict(start, reached) == 4.0
+    assert seconds_to_first_verdict(start, []) is None
+    with pytest.raises(ValueError, match="before"):
+        seconds_to_first_verdict(start, [start - timedelta(seconds=1)])
+
+
+def test_usage_is_added_up_by_stage_and_model() -> None:
+    calls = [call(), call(outcome="invalid"), call(model="other"), call(stage="verdicts")]
+    first, *others = usage_by_stage(calls)
+    assert (first.stage, first.model, first.calls, first.failed) == ("claims", "m", 2, 1)
+    assert (first.input_tokens, first.output_tokens, first.cost_usd) == (20, 10, 1.0)
+    assert [(each.stage, each.model) for each in others] == [("claims", "other"), ("verdicts", "m")]

@@ -1,0 +1,435 @@
+"""Which implementation stands behind each door, and what is said if there is none."""
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+from pydantic import SecretStr
+
+from factible_assets.assets.transcripts import Wanted, wanted_or_failure, with_details
+from factible_assets.config import FactCheckConfig
+from factible_assets.corpora import CorporaReading, load_corpora
+from factible_assets.reasoners.embedded.embedder import OnnxEmbedder
+from factible_assets.records import Video
+from factible_assets.run_config import run_config_for
+from factible_assets.services import FactCheckServices, Occasion
+from factible_assets.services.embedded import can_run_models, embedded_reasoner
+from factible_assets.services.ratings import rating_directory
+from factible_assets.services.reasoning import (
+    DEFAULT_MODEL,
+    RunBudgets,
+    choose_reasoner,
+    open_models,
+    plan_models,
+)
+from factible_assets.services.search import search_names
+from factible_assets.services.setup import SetupError
+from factible_assets.services.transcripts import youtube_transcripts
+from factible_assets.services.web import OpenWeb, browser_executable, choose_web, open_web
+from factible_assets.settings import Settings
+from factible_assets.stages.ports import ReasonerOutageError, Services, SilentObserver
+from resources.cache import DiskCache
+from resources.models.installed import Receipt, ReceiptFile
+from resources.transcripts.base import VideoDetails
+from tests.reasoners.llm.material import CLAIM, PAGE, QUERY
+from tests.resources.llm.servers import CHAT
+from tests.servers import MisbehavingServer, respond, respond_json
+
+CANARY = "canary-wrong-ü-4f1d"
+
+
+@pytest.fixture(autouse=True)
+def _a_machine_without_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for field in Settings.model_fields.values():
+        if isinstance(field.validation_alias, str):
+            monkeypatch.delenv(field.validation_alias, raising=False)
+    for name in Settings.model_fields:
+        monkeypatch.delenv(f"FACTIBLE_{name.upper()}", raising=False)
+    monkeypatch.chdir(tmp_path)
+
+
+def settings(tmp_path: Path, **given: Any) -> Settings:
+    return Settings(home=tmp_path / "home", **given)
+
+
+# --- The web ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("wishes", "live_ready", "chosen"),
+    [
+        (("miniature", "archive", "live"), True, "miniature"),
+        (("auto", "archive:talks", "live"), True, "archive:talks"),
+        (("auto", None, "archive"), True, "archive"),
+        (("auto", "auto", "auto"), True, "live"),
+        (("auto", None, "auto"), False, "archive"),
+        (("live",), False, "live"),
+    ],
+)
+def test_the_first_wish_decides_on_the_web(
+    wishes: tuple[str | None, ...], live_ready: bool, chosen: str
+) -> None:
+    assert choose_web(*wishes, live_ready=live_ready) == chosen
+
+
+@pytest.mark.parametrize(
+    ("given", "names"),
+    [
+        ({}, ()),
+        ({"serper_api_key": "k"}, ("serper",)),
+        (
+            {"semantic_scholar_api_key": "k", "searxng_url": "http://127.0.0.1:1"},
+            ("searxng", "semantic_scholar"),
+        ),
+        ({"perplexity_api_key": "k"}, ()),
+        ({"search": "wikipedia, serper", "serper_api_key": "k"}, ("serper", "wikipedia")),
+        ({"search": "wikipedia", "serper_api_key": "k"}, ("wikipedia",)),
+    ],
+)
+def test_who_is_searched_follows_from_keys_unless_it_is_said(
+    tmp_path: Path, given: dict[str, str], names: tuple[str, ...]
+) -> None:
+    assert search_names(settings(tmp_path, **given)) == names
+
+
+@asynccontextmanager
+async def live_web(made: Settings) -> AsyncIterator[OpenWeb]:
+    async with AsyncExitStack() as stack:
+        cache = await stack.enter_async_context(DiskCache(made.cache, made.cache_policy))
+        yield await open_web("live", made, stack, lambda: cache)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({}, "SERPER_API_KEY"),
+        ({"search": "searxng"}, "FACTIBLE_SEARXNG_URL is not set"),
+        ({"search": "perplexity,serper", "serper_api_key": "k"}, "PERPLEXITY_API_KEY is not set"),
+        ({"serper_api_key": CANARY}, "check SERPER_API_KEY"),
+    ],
+)
+async def test_a_live_web_that_is_not_set_up_is_refused_by_the_name_of_the_setting(
+    tmp_path: Path, given: dict[str, str], words: str
+) -> None:
+    with pytest.raises(SetupError, match=words) as refused:
+        async with live_web(settings(tmp_path, **given)):
+            pass
+    assert "canary" not in str(refused.value)
+
+
+async def test_several_providers_answer_together_and_are_asked_the_same_only_once(
+    tmp_path: Path,
+) -> None:
+    async with MisbehavingServer() as server:
+        address = f"http://127.0.0.1:{server.port}"
+        hit = {"url": "http://site.example/", "title": "A", "content": "B"}
+        server.on("/searx/search", respond_json({"results": [hit]}))
+        server.on("/search", respond("out", status=503))
+        made = settings(
+            tmp_path,
+            searxng_url=f"{address}/searx",
+            serper_api_key="k",
+            endpoints=f"serper={address}",
+        )
+        for _ in range(2):
+            async with live_web(made) as web:
+                answers = await web.searcher.search("sugar", limit=3)
+                outcomes = {answer.provider: answer.outcome for answer in answers}
+                assert outcomes == {"serper": "outage", "searxng": "ok"}
+        # An answer is kept; an outage is not, and is asked again.
+        assert server.count("/searx/search") == 1
+        assert server.count("/search") > 2
+
+
+async def test_a_page_never_reaches_a_service_that_the_settings_allow(tmp_path: Path) -> None:
+    async with MisbehavingServer() as server:
+        server.on("*", respond("<p>inside</p>"))
+        address = f"http://127.0.0.1:{server.port}"
+        made = settings(
+            tmp_path, searxng_url=address, hosts=f"wiki.example=127.0.0.1:{server.port}"
+        )
+        async with live_web(made) as web:
+            inside = await web.fetcher.fetch(f"{address}/admin")
+            assert (inside.outcome, inside.text) == ("unavailable", "")
+            assert server.asked == []
+            allowed = await web.fetcher.fetch("http://wiki.example/page")
+        assert server.count("/page") == 1
+        assert allowed.outcome != "outage"
+
+
+def test_the_browser_can_be_switched_off_or_named(tmp_path: Path) -> None:
+    pytest.importorskip("playwright", reason="The extra [browser] is not installed.")
+    named = tmp_path / "my-browser"
+    named.write_text("#!/bin/sh\n")
+    named.chmod(0o755)
+    assert browser_executable(settings(tmp_path, browser="off")) is None
+    assert browser_executable(settings(tmp_path, browser=str(named))) == str(named)
+    assert browser_executable(settings(tmp_path, browser=str(tmp_path / "none"))) is None
+
+
+def test_own_rating_sets_may_be_tables_of_two_kinds(tmp_path: Path) -> None:
+    quality, named = tmp_path / "quality.csv", tmp_path / "mine.csv"
+    quality.write_text("domain,pc1\ngood.org,0.9\n")
+    named.write_text("domain,rating,class\nbad.org,Very Low,shop\n")
+    directory = rating_directory([quality, named])
+    assert [each.rating for each in directory.lookup("good.org")] == ["high"]
+    (bad,) = directory.lookup("bad.org")
+    assert (bad.rating, bad.source_class, bad.dataset) == ("very_low", "shop", "mine")
+    named.write_text("site,stars\nbad.org,5\n")
+    with pytest.raises(SetupError, match=r"mine\.csv"):
+        rating_directory([named])
+
+
+# --- The reasoner -------------------------------------------------------------------------------
+
+NO_KEY: dict[str, str] = {}
+A_KEY = {"openai_api_key": "k"}
+
+
+@pytest.mark.parametrize(
+    ("wish", "given", "kind", "remark"),
+    [
+        ("auto", NO_KEY, "embedded", "No language model is set up"),
+        ("auto", A_KEY, "llm", None),
+        ("auto", {"openai_base_url": "http://127.0.0.1:1/v1"}, "llm", None),
+        ("auto", {"model": "ollama/qwen3:8b"}, "llm", None),
+        ("auto", {"model": "qwen3:4b"}, "llm", None),
+        ("auto", {"model": "gpt-4o"}, "embedded", "OPENAI_API_KEY is not set"),
+        ("auto", {"model": "qwen3:4b", "model_verdicts": "gpt-4o"}, "embedded", "OPENAI_API_KEY"),
+        ("auto", {"ollama_host": "127.0.0.1"}, "embedded", "No language model is set up"),
+        ("embedded", A_KEY, "embedded", None),
+        ("llm", A_KEY, "llm", None),
+    ],
+)
+def test_the_reasoner_follows_from_the_wish_and_the_keys(
+    tmp_path: Path, wish: str, given: dict[str, str], kind: str, remark: str | None
+) -> None:
+    choice = choose_reasoner(wish, settings(tmp_path, **given))
+    assert choice.kind == kind
+    assert (choice.remark is None) == (remark is None)
+    assert (remark or "") in (choice.remark or "")
+
+
+@pytest.mark.parametrize("given", [NO_KEY, {"model": "gpt-4-turbo"}])
+def test_a_language_model_that_is_asked_for_and_not_set_up_is_refused_by_its_setting(
+    tmp_path: Path, given: dict[str, str]
+) -> None:
+    with pytest.raises(SetupError, match="OPENAI_API_KEY is not set"):
+        choose_reasoner("llm", settings(tmp_path, **given))
+
+
+def test_a_model_that_nobody_knows_is_no_reason_to_judge_without_one(tmp_path: Path) -> None:
+    made = settings(tmp_path, model="gpt-4o-mimi", openai_api_key="k")
+    with pytest.raises(SetupError, match="did you mean 'gpt-4o-mini'"):
+        choose_reasoner("auto", made)
+
+
+def test_each_stage_has_its_model(tmp_path: Path) -> None:
+    made = settings(
+        tmp_path, openai_api_key="k", model_claims="gpt-4o", model_evidence="ollama/llama4:8b"
+    )
+    plan = plan_models(made)
+    named = {stage: (model.provider, model.name) for stage, model in plan.stages.items()}
+    assert named == {
+        "claims": ("openai", "gpt-4o"),
+        "queries": ("openai", DEFAULT_MODEL),
+        "evidence": ("ollama", "llama4:8b"),
+        "verdicts": ("openai", DEFAULT_MODEL),
+    }
+    assert len(plan.models) == 3
+
+
+def test_a_model_that_is_not_listed_belongs_to_the_server_that_is_named(tmp_path: Path) -> None:
+    base = "http://127.0.0.1:8000/v1"
+    plan = plan_models(settings(tmp_path, openai_base_url=base, model="mistralai/Ministral-8B"))
+    assert {model.name for model in plan.models} == {"mistralai/Ministral-8B"}
+    assert {model.provider for model in plan.models} == {"openai"}
+
+
+def test_own_models_are_listed_in_the_data_folder(tmp_path: Path) -> None:
+    made = settings(tmp_path, model="house-model")
+    made.home.mkdir()
+    (made.home / "models.yaml").write_text(
+        'providers:\n  house: {protocol: openai, base_url: "http://127.0.0.1:9/v1"}\n'
+        "models:\n  house-model: {provider: house, price: free}\n"
+    )
+    assert choose_reasoner("auto", made).kind == "llm"
+    (made.home / "models.yaml").write_text("models:\n  house-model: {provider: nobody}\n")
+    with pytest.raises(SetupError, match=r"models\.yaml"):
+        choose_reasoner("auto", made)
+
+
+async def test_a_ceiling_stops_the_models_before_they_are_asked(tmp_path: Path) -> None:
+    async with MisbehavingServer() as server, AsyncExitStack() as stack:
+        made = settings(
+            tmp_path,
+            openai_api_key="k",
+            openai_base_url=f"http://127.0.0.1:{server.port}/v1",
+            budget_per_video_usd=0.0,
+        )
+        cache = await stack.enter_async_context(DiskCache(made.cache))
+        budget = RunBudgets().of("run", "v1", made)
+        mind = await open_models(made, stack, cache, budget)
+        with pytest.raises(ReasonerOutageError, match="FACTIBLE_BUDGET_PER_VIDEO_USD"):
+            await mind.read_evidence(CLAIM, QUERY, PAGE)
+        assert server.count(CHAT["openai"]) == 0
+
+
+def test_the_steps_of_a_run_spend_from_one_budget(tmp_path: Path) -> None:
+    budgets, made = RunBudgets(), settings(tmp_path)
+    assert budgets.of("a", "v", made) is budgets.of("a", "v", made)
+    assert budgets.of("a", "v", made) is not budgets.of("a", "w", made)
+    assert budgets.of("a", "v", made) is not budgets.of("b", "v", made)
+
+
+async def test_a_key_that_cannot_be_sent_is_refused_without_being_shown(tmp_path: Path) -> None:
+    made = settings(tmp_path, openai_api_key=CANARY)
+    async with AsyncExitStack() as stack:
+        with pytest.raises(SetupError, match="API key") as refused:
+            await open_models(made, stack, DiskCache(made.cache), RunBudgets().of("r", "v", made))
+    assert "canary" not in str(refused.value)
+
+
+def test_the_embedded_engine_takes_the_model_that_was_pulled(tmp_path: Path) -> None:
+    if not can_run_models():
+        pytest.skip("The packages of the extra [embeddings] are not installed.")
+    made = settings(tmp_path)
+    folder = made.home / "models" / "embeddings"
+    folder.mkdir(parents=True)
+    files = []
+    for name in ("model.onnx", "tokenizer.json"):
+        (folder / name).write_bytes(b"weights")
+        files.append(ReceiptFile(name=name, bytes=7))
+    receipt = Receipt(
+        name="embeddings",
+        title="t",
+        repo="r/r",
+        commit="c",
+        licence="l",
+        source="s",
+        fetched_at=datetime(2026, 1, 1, tzinfo=UTC),
+        files=tuple(files),
+    )
+    (folder / "receipt.json").write_text(receipt.model_dump_json())
+    embedder = embedded_reasoner(made)._embedder  # type: ignore[attr-defined]
+    assert isinstance(embedder, OnnxEmbedder)
+    assert embedder._files is not None
+    assert embedder._files.weights == folder / "model.onnx"
+    (folder / "model.onnx").unlink()
+    without = embedded_reasoner(made)._embedder  # type: ignore[attr-defined]
+    assert getattr(without, "_files", None) is None
+
+
+# --- The resource -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def occasion(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> Occasion:
+    caplog.set_level(logging.INFO)
+    return Occasion(f"run of {tmp_path}", "v1", logging.getLogger("factible"))
+
+
+@asynccontextmanager
+async def opened(tmp_path: Path, occasion: Occasion, **wishes: Any) -> AsyncIterator[Services]:
+    resource = FactCheckServices(home=str(tmp_path / "home"))
+    async with resource.open(observer=SilentObserver(), occasion=occasion, **wishes) as services:
+        yield services
+
+
+async def test_missing_keys_select_the_defaults_and_this_is_said_once_per_run(
+    tmp_path: Path, occasion: Occasion, caplog: pytest.LogCaptureFixture
+) -> None:
+    for _ in range(2):
+        async with opened(tmp_path, occasion) as services:
+            assert services.reasoner.basis == "embedded"
+    assert len([line for line in caplog.messages if "No language model is set up" in line]) == 1
+    assert len([line for line in caplog.messages if "No search provider is set up" in line]) == 1
+    again = Occasion("another run", "v1", occasion.log)
+    async with opened(tmp_path, again, reasoner="embedded", web="miniature"):
+        pass
+    assert len([record for record in caplog.records if record.name == "factible"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "wishes", "words"),
+    [
+        ("OPENAI_API_KEY", "", {"reasoner": "llm"}, "OPENAI_API_KEY"),
+        ("SERPER_API_KEY", "", {"web": "live"}, "SERPER_API_KEY"),
+        ("FACTIBLE_SEARCH", "bing", {}, "FACTIBLE_SEARCH"),
+        ("FACTIBLE_MODEL", "unheard-of", {}, "unheard-of"),
+    ],
+)
+async def test_what_is_not_set_up_is_a_failure_that_no_retry_cures(
+    tmp_path: Path,
+    occasion: Occasion,
+    monkeypatch: pytest.MonkeyPatch,
+    variable: str,
+    value: str,
+    wishes: dict[str, str],
+    words: str,
+) -> None:
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(dg.Failure, match=words) as failure:
+        async with opened(tmp_path, occasion, **wishes):
+            pass
+    assert failure.value.allow_retries is False
+
+
+def test_the_reasoner_of_a_run_is_that_of_both_of_its_steps() -> None:
+    config = run_config_for(FactCheckConfig(reasoner="embedded"), ["claims", "verdicts"])
+    assert config["ops"]["claims"]["config"]["reasoner"] == "embedded"
+    assert config["ops"]["claim_checks"]["config"]["reasoner"] == "embedded"
+
+
+# --- Transcripts --------------------------------------------------------------------------------
+
+
+def test_youtube_is_asked_as_the_settings_say(tmp_path: Path) -> None:
+    made = settings(tmp_path, languages="de, en", translate=True, youtube_proxy="http://p:1")
+    client = youtube_transcripts(made)
+    assert client._languages == ("de", "en")
+    assert client._translate
+    assert client._proxy is not None
+    webshare = settings(tmp_path, webshare_proxy_username="u", webshare_proxy_password="p")
+    assert youtube_transcripts(webshare)._proxy is not None
+    assert youtube_transcripts(settings(tmp_path, webshare_proxy_username="u"))._proxy is None
+
+
+def corpus(tmp_path: Path, entry: str) -> CorporaReading:
+    (tmp_path / "corpora").mkdir()
+    (tmp_path / "corpora" / "mine.yaml").write_text(f"corpus: mine\nvideos:\n  - {entry}\n")
+    return load_corpora([tmp_path / "corpora"])
+
+
+def test_a_youtube_video_needs_no_corpus(tmp_path: Path) -> None:
+    reading = load_corpora([tmp_path])
+    wanted = wanted_or_failure(reading, "-LDjqcvSbP4")
+    assert wanted.listed is None
+    assert wanted.file_provider() is None
+    assert wanted.video.url == "https://www.youtube.com/watch?v=-LDjqcvSbP4"
+    with pytest.raises(dg.Failure, match="is in no corpus, and is no YouTube id"):
+        wanted_or_failure(reading, "my-favourite-talk")
+
+
+def test_what_a_corpus_says_of_a_video_stands_and_youtube_fills_the_gaps(tmp_path: Path) -> None:
+    reading = corpus(tmp_path, "{id: abcDEF_-123, title: My title}")
+    wanted = wanted_or_failure(reading, "abcDEF_-123")
+    assert wanted.file_provider() is None
+    details = VideoDetails(title="Its title", channel="Its channel", duration_seconds=213.0)
+    video = with_details(wanted, details)
+    assert (video.title, video.channel, video.duration_seconds) == ("My title", "Its channel", 213)
+    untitled = Wanted(Video(video_id="abcDEF_-123", title="abcDEF_-123"))
+    assert with_details(untitled, details).title == "Its title"
+    assert with_details(untitled, VideoDetails()).title == "abcDEF_-123"
+    assert with_details(untitled, None) is untitled.video
+
+
+def test_secrets_in_settings_are_never_shown(tmp_path: Path) -> None:
+    made = settings(tmp_path, model_api_keys="house=canary", youtube_proxy="http://u:canary@p:1")
+    assert made.model_api_keys == {"house": SecretStr("canary")}
+    assert "canary" not in f"{made!r} {made} {made.model_dump()}"
