@@ -14,6 +14,7 @@ ROOMS = ("factible_assets", "resources", "warehouse")
 FORBIDDEN = {
     "factible_assets/stages": ("dagster", "duckdb", "httpx", "resources", "warehouse"),
     "factible_assets/reasoners": ("dagster", "duckdb", "httpx", "warehouse"),
+    "factible_assets/evaluation": ("dagster", "duckdb", "httpx", "resources", "warehouse"),
     "factible_assets/report": ("dagster", "duckdb", "httpx", "resources"),
     "factible_assets/records.py": ("dagster", "duckdb", "httpx", "resources", "warehouse"),
     "factible_assets/config.py": ("dagster", "duckdb", "httpx", "resources", "warehouse"),
