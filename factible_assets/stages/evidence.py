@@ -329,11 +329,6 @@ class QuoteFinder:
         return self._copy
 
 
-def find_quote(text: str, quote: str) -> tuple[int, int] | None:
-    """Find one quote in a text; see QuoteFinder.find."""
-    return QuoteFinder(text).find(quote)
-
-
 def _folded(text: str) -> tuple[str, list[int]]:
     """Fold what is forgiven; return the copy and, per character of it, its raw offset."""
     characters: list[str] = []

@@ -247,16 +247,6 @@ class RatingBook:
         self._ratings[name] = rate(self._video_id, name, self._directory, age)
 
 
-async def rate_domains(
-    video_id: str, hits: Iterable[SearchHit], directory: RatingDirectory, ages: DomainAges
-) -> tuple[ReliabilityRating, ...]:
-    """Rate the domains of a video's hits, asking for each registered domain's age once."""
-    held = tuple(hits)
-    book = RatingBook(video_id, directory, ages)
-    await book.rate_hits(held)
-    return book.ratings(held)
-
-
 def _host(hit: SearchHit) -> str:
     try:
         return host_of(hit.url)

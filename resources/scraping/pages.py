@@ -18,7 +18,6 @@ had another time.
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from http import HTTPStatus
@@ -264,27 +263,6 @@ class PageFetcher:
                 failure.reason, http_status=gone.http_status, final_url=gone.final_url
             ) from failure
         return _found(extract, "archive", response)
-
-
-Lookup: TypeAlias = Callable[[str], Awaitable[KnownPage | None]]
-"""Finds what is stored of a URL, None if nothing is."""
-
-
-class RevalidatingFetcher:
-    """Fetches pages that are stored already only if they changed.
-
-    Args:
-        inner: Fetches.
-        lookup: Finds what is stored of a URL.
-    """
-
-    def __init__(self, inner: PageFetcher, lookup: Lookup) -> None:
-        self._inner = inner
-        self._lookup = lookup
-
-    async def fetch(self, url: str) -> FetchedPage:
-        """Fetch one page, or return the stored one if the site says that nothing changed."""
-        return await self._inner.fetch(url, await self._lookup(url))
 
 
 def _reason(tried: list[tuple[str, str]]) -> str | None:

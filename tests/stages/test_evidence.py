@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from factible_assets.records import Stance
 from factible_assets.stages.evidence import (
+    QuoteFinder,
     check_words,
-    find_quote,
     keep_relevant,
     store_page,
 )
@@ -38,7 +38,7 @@ PAGE = (
 def test_a_verbatim_quote_is_found_and_stored_in_the_page_s_own_characters(
     offered: str, found: str
 ) -> None:
-    place = find_quote(PAGE, offered)
+    place = QuoteFinder(PAGE).find(offered)
     assert place is not None
     assert PAGE[slice(*place)] == found
 
@@ -55,7 +55,7 @@ def test_a_verbatim_quote_is_found_and_stored_in_the_page_s_own_characters(
     ],
 )
 def test_a_quote_that_does_not_stand_in_the_page_is_not_found(offered: str) -> None:
-    assert find_quote(PAGE, offered) is None
+    assert QuoteFinder(PAGE).find(offered) is None
 
 
 signs = st.sampled_from("abcdefgé \n\t\u00a0\u201c\u201d\"'\u2019-\u2014\u00ad\u200b🙂")
@@ -65,16 +65,16 @@ texts = st.text(signs, max_size=80)
 @given(texts, texts.map(lambda text: f"some words {text} and more words"), texts)
 def test_any_stretch_of_a_page_is_found_in_it(before: str, quote: str, after: str) -> None:
     text = before + quote + after
-    place = find_quote(text, quote)
+    place = QuoteFinder(text).find(quote)
     assert place is not None
     assert text[slice(*place)] == quote
-    spaced = find_quote(text, " ".join(quote.split()))
+    spaced = QuoteFinder(text).find(" ".join(quote.split()))
     assert spaced is not None
 
 
 @given(texts, texts)
 def test_a_place_always_lies_in_the_text(text: str, quote: str) -> None:
-    place = find_quote(text, quote)
+    place = QuoteFinder(text).find(quote)
     if place is not None:
         assert 0 <= place[0] < place[1] <= len(text)
         kept = [character for character in quote if character.isalnum()]

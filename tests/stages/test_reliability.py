@@ -9,14 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from factible_assets.records import Rating, SearchHit
+from factible_assets.records import Rating, ReliabilityRating, SearchHit
 from factible_assets.stages.reliability import (
     LISTED_SCORES,
     RATING_ORDER,
     RatingBook,
     institution_of,
     rate,
-    rate_domains,
 )
 from factible_assets.stages.urls import canonical_url, host_of, registrable_domain
 from tests.stages.world import Age, Listed, Registry, World
@@ -37,6 +36,15 @@ class Sets:
 
 
 NOTHING = Sets(())
+
+
+async def rate_domains(
+    video_id: str, hits: Sequence[SearchHit], sets: Sets, registry: Registry
+) -> tuple[ReliabilityRating, ...]:
+    """Rate as the flow does: what a book is asked for first, and what it then says."""
+    book = RatingBook(video_id, sets, registry)
+    await book.rate_hits(hits)
+    return book.ratings(hits)
 
 
 def a_hit(url: str) -> SearchHit:

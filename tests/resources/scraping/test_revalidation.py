@@ -7,10 +7,9 @@ from datetime import date
 
 import pytest
 
-from factible_assets.stages.ports import Fetcher
 from resources.http import HttpClient
 from resources.network_guard import NetworkGuard
-from resources.scraping.pages import KnownPage, PageFetcher, RevalidatingFetcher, Via
+from resources.scraping.pages import KnownPage, PageFetcher, Via
 from tests.servers import Behaviour, Exchange, MisbehavingServer, redirect, respond
 
 SITE = "http://site.example"
@@ -104,16 +103,3 @@ async def test_a_304_that_nobody_asked_for_is_no_page(
     server.on("/page", respond(status=304))
     page = await fetcher.fetch(f"{SITE}/page")
     assert (page.outcome, page.text) == ("unavailable", "")
-
-
-async def test_a_lookup_finds_what_is_stored(
-    server: MisbehavingServer, fetcher: PageFetcher
-) -> None:
-    server.on("*", revalidating('"v1"'))
-
-    async def lookup(url: str) -> KnownPage | None:
-        return KNOWN if url == f"{SITE}/page" else None
-
-    door: Fetcher = RevalidatingFetcher(fetcher, lookup)
-    assert (await door.fetch(f"{SITE}/page")).text == KNOWN.text
-    assert (await door.fetch(f"{SITE}/other")).title == "New"
