@@ -253,11 +253,11 @@ async def test_a_claim_that_nothing_was_found_for_is_complete_and_unclear() -> N
 
 async def test_enough_agreeing_origins_leave_the_stragglers_unread() -> None:
     world, claims = furnished_world(claims=1)
-    world.delays = {"fetch https://site022.example/page": 5.0}
+    world.delays = {"fetch https://site022.example/page": 120.0}
     config = FactCheckConfig(evidence=EvidenceConfig(enough_origins=3))
     started = time.perf_counter()
     result = await check(world, claims, config)
-    assert time.perf_counter() - started < 2
+    assert time.perf_counter() - started < 60
     left = [row for row in result.evidence if row.status == "skipped"]
     assert "https://site022.example/page" in {row.canonical_url for row in left}
     assert all(row.reason is not None and "already agreed" in row.reason for row in left)

@@ -97,7 +97,7 @@ def test_making_a_warehouse_touches_nothing(tmp_path: Path) -> None:
 
 def test_a_locked_file_is_waited_for(warehouse: Warehouse, processes: ForkServerContext) -> None:
     started = processes.Event()
-    with running(processes, hold, warehouse.path, 0.5, started):
+    with running(processes, hold, warehouse.path, 2.0, started):
         assert started.wait(30)
         before = time.monotonic()
         warehouse.write_asset("claims", "v", [claim("v")], stamp=stamp(1), code_version="1")
@@ -125,7 +125,7 @@ def test_nothing_but_a_lock_is_waited_for(tmp_path: Path) -> None:
     before = time.monotonic()
     with pytest.raises(NotAWarehouseError):
         Warehouse(path).query("SELECT 1")
-    assert time.monotonic() - before < 2
+    assert time.monotonic() - before < 30  # a lock is waited for longer than this
 
 
 def test_threads_of_one_process_take_turns(warehouse: Warehouse) -> None:
@@ -146,7 +146,7 @@ def test_a_connection_within_a_connection_is_refused_instead_of_waiting_for_itse
     before = time.monotonic()
     with warehouse.connection(), pytest.raises(WarehouseBusyError, match="this very thread"):
         warehouse.query("SELECT 1")
-    assert time.monotonic() - before < 2
+    assert time.monotonic() - before < 30  # a lock is waited for longer than this
 
 
 def test_another_thread_that_never_lets_go_is_named(warehouse: Warehouse) -> None:
@@ -213,12 +213,14 @@ def test_a_writer_that_is_killed_leaves_nothing_half_written(
     before = time.monotonic()
     warehouse.write_assets("w", fact_check("w"), stamp=stamp(0))
     slowness = max(1.0, 4 * (time.monotonic() - before))
-    dice, runs = random.Random(7), 0
-    for _ in range(5):
+    dice, runs, kills = random.Random(7), 0, 0
+    while kills < 5 or (runs <= 7 and kills < 20):
+        kills += 1
         started = processes.Event()
         with running(processes, write_without_end, warehouse.path, started):
             assert started.wait(30)
-            time.sleep(dice.uniform(0.1, 0.6) * slowness)
+            # Longer each time, until a writer was quick enough to write something.
+            time.sleep(dice.uniform(0.1, 0.6) * slowness * (1 + kills / 5))
         assert warehouse.query(whole).rows() == []
         assert warehouse.query(counted).rows() == []
         runs = max(runs, warehouse.query("SELECT count(*) FROM materializations").item())

@@ -111,7 +111,8 @@ def write_queries(
     title = video.title if video is not None else ""
     unique: dict[str, QueryDraft] = {}
     for draft in _drafts(claim, title):
-        unique.setdefault(normalise_text(draft.text), draft)
+        if draft.text.strip():
+            unique.setdefault(normalise_text(draft.text), draft)
     return tuple(unique.values())[:max_queries]
 
 
@@ -122,7 +123,7 @@ def keywords(text: str) -> list[str]:
 
 def _drafts(claim: Claim, title: str) -> Iterator[QueryDraft]:
     """Word every query, most useful first."""
-    text = _QUOTATION_MARKS.sub("", claim.text).strip()
+    text = _QUOTATION_MARKS.sub("", claim.text).strip() or claim.text.strip()
     words = _with_background(keywords(text), claim, title) or [text]
     topic = find_topic(" ".join([text, claim.context or "", title]))
     core = _most_telling(words, _CORE, topic)

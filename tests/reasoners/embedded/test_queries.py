@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from factible_assets.reasoners.embedded.queries import ask, write_queries
@@ -96,6 +96,8 @@ def test_statements_become_questions(statement: str, question: str) -> None:
 
 
 @given(st.text(min_size=1, max_size=200).filter(str.strip), st.integers(1, 10))
+@example(")", 3)
+@example(".", 10)
 def test_any_claim_gets_distinct_queries_that_are_not_empty(text: str, limit: int) -> None:
     queries = _write(text, limit)
     assert 1 <= len(queries) <= limit

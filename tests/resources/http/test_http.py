@@ -27,6 +27,7 @@ from resources.http import (
     status_failure,
 )
 from resources.network_guard import NetworkGuard
+from tests.patience import IN_VAIN, patience
 from tests.servers import (
     Exchange,
     MisbehavingServer,
@@ -54,8 +55,12 @@ async def server() -> AsyncIterator[MisbehavingServer]:
 
 
 @pytest.fixture
-async def client(server: MisbehavingServer) -> AsyncIterator[HttpClient]:
-    async with HttpClient(guard=NetworkGuard(server.names), limits=QUICK, retry=SOON) as opened:
+async def client(
+    server: MisbehavingServer, request: pytest.FixtureRequest
+) -> AsyncIterator[HttpClient]:
+    async with HttpClient(
+        guard=NetworkGuard(server.names), limits=patience(request, QUICK), retry=SOON
+    ) as opened:
         yield opened
 
 
@@ -169,7 +174,7 @@ async def test_a_reset_is_asked_again(server: MisbehavingServer, client: HttpCli
         (reset(), r"lost|broke off"),
         (truncate(), "broke off"),
         (garbage(), "broke the rules of HTTP"),
-        (hang(), "fell silent for 0.25 seconds"),
+        pytest.param(hang(), "fell silent for 0.25 seconds", marks=IN_VAIN),
         (respond(b"\x1f\x8bnonsense", headers={"Content-Encoding": "gzip"}), "damaged"),
         (respond(gzip.compress(b"x" * 99)[:-9], headers={"Content-Encoding": "gzip"}), "broke off"),
     ],
@@ -185,6 +190,7 @@ async def test_a_broken_answer_is_an_outage_after_three_attempts(
     assert "sesame" not in failure.value.reason
 
 
+@IN_VAIN
 async def test_a_server_that_drips_is_given_up_once(
     server: MisbehavingServer, client: HttpClient
 ) -> None:
@@ -237,7 +243,7 @@ async def test_a_huge_page_is_cut_off_early_and_memory_stays_flat(
         await client.get(f"{SITE}/")
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert time.perf_counter() - started < 5
+    assert time.perf_counter() - started < 60
     assert peak < 12_000_000
     assert server.exchanges[0].sent < 12_000_000
 
@@ -363,7 +369,7 @@ async def test_one_host_is_not_asked_by_all_at_once(server: MisbehavingServer) -
         running -= 1
 
     server.on("/", count)
-    limits = HttpLimits(max_requests_per_host=3, attempt_seconds=0.4)
+    limits = HttpLimits(max_requests_per_host=3)
     async with HttpClient(guard=NetworkGuard(server.names), limits=limits) as client:
         await asyncio.gather(*(client.get(f"{SITE}/") for _ in range(30)))
         assert highest == 3

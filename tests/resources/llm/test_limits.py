@@ -42,8 +42,8 @@ async def test_requests_beyond_the_rate_wait_for_the_window_to_pass() -> None:
 
 
 async def test_tokens_beyond_the_rate_wait_and_real_usage_frees_them() -> None:
-    limiter = RateLimiter(RateLimits(tokens_per_minute=100), minute_seconds=5.0)
-    async with asyncio.timeout(1):
+    limiter = RateLimiter(RateLimits(tokens_per_minute=100), minute_seconds=120.0)
+    async with asyncio.timeout(30):
         for _ in range(10):
             async with limiter.turn(90) as turn:
                 turn.used(1)
@@ -54,14 +54,14 @@ async def test_tokens_beyond_the_rate_wait_and_real_usage_frees_them() -> None:
 
 async def test_a_request_larger_than_the_limit_goes_alone_instead_of_never() -> None:
     limiter = RateLimiter(RateLimits(tokens_per_minute=100), minute_seconds=0.05)
-    async with asyncio.timeout(1):
+    async with asyncio.timeout(30):
         for _ in range(2):
             async with limiter.turn(5_000):
                 pass
 
 
 async def test_a_cancelled_wait_gives_its_turn_back() -> None:
-    limiter = RateLimiter(RateLimits(requests_per_minute=1, max_concurrent=5), minute_seconds=0.2)
+    limiter = RateLimiter(RateLimits(requests_per_minute=1, max_concurrent=5), minute_seconds=1.5)
     async with limiter.turn(1):
         pass
 
@@ -76,7 +76,7 @@ async def test_a_cancelled_wait_gives_its_turn_back() -> None:
     assert waiting.cancelled()
     began = time.monotonic()
     await wait()
-    assert time.monotonic() - began < 0.3
+    assert time.monotonic() - began < 2.9  # twice the window, had the turn been lost
 
 
 @pytest.mark.parametrize(

@@ -300,7 +300,7 @@ async def test_a_wait_that_the_server_asks_for_is_kept_by_all_who_ask_it(
         await asyncio.sleep(0.05)
         began = time.perf_counter()
         await asyncio.gather(first, model.complete(ask("And you?")))
-    assert 0.06 < time.perf_counter() - began < 1.0
+    assert 0.06 < time.perf_counter() - began < 20
     assert server.count(CHAT[dialect]) == 3
 
 

@@ -44,11 +44,13 @@ async def server() -> AsyncIterator[MisbehavingServer]:
 
 
 @asynccontextmanager
-async def fetching(server: MisbehavingServer, **limits: float) -> AsyncIterator[PageFetcher]:
+async def fetching(
+    server: MisbehavingServer, load_seconds: float = 20, wait_seconds: float = 12
+) -> AsyncIterator[PageFetcher]:
     guard = NetworkGuard(server.names)
     async with (
         HttpClient(guard=guard, retry=RetryPolicy(attempts=1)) as http,
-        Browser(guard, **limits) as browser,
+        Browser(guard, load_seconds=load_seconds, wait_seconds=wait_seconds) as browser,
     ):
         yield PageFetcher(http, browser=browser, respect_robots=False)
 

@@ -111,7 +111,9 @@ def test_blocks_become_lines_and_inline_markup_does_not() -> None:
 def test_pathological_markup_of_megabytes_is_read_in_bounded_time(html: str) -> None:
     started = time.perf_counter()
     extract_html(html, URL)
-    assert time.perf_counter() - started < 12
+    assert (
+        time.perf_counter() - started < 60
+    )  # minutes and more where the markup is read without limits
 
 
 @settings(deadline=None, max_examples=40)

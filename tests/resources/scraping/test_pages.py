@@ -14,6 +14,7 @@ from factible_assets.stages.ports import Fetcher
 from resources.http import HttpClient, HttpLimits, RetryPolicy
 from resources.network_guard import NetworkGuard
 from resources.scraping.pages import FetchedPage, PageFetcher
+from tests.patience import IN_VAIN, patience
 from tests.servers import (
     Behaviour,
     Exchange,
@@ -45,10 +46,14 @@ async def server() -> AsyncIterator[MisbehavingServer]:
 
 
 @pytest.fixture
-async def fetcher(server: MisbehavingServer) -> AsyncIterator[PageFetcher]:
+async def fetcher(
+    server: MisbehavingServer, request: pytest.FixtureRequest
+) -> AsyncIterator[PageFetcher]:
     async with HttpClient(
         guard=NetworkGuard(server.names),
-        limits=HttpLimits(connect_seconds=0.5, read_seconds=0.25, attempt_seconds=1.0),
+        limits=patience(
+            request, HttpLimits(connect_seconds=0.5, read_seconds=0.25, attempt_seconds=1.0)
+        ),
         retry=RetryPolicy(attempts=2, first_delay_seconds=0.01, max_delay_seconds=0.01),
     ) as http:
         yield PageFetcher(http)
@@ -100,8 +105,8 @@ async def test_a_page_comes_with_its_text_and_what_is_known_of_it(
         (respond(status=503), "outage", "answered 503"),
         (respond(status=429), "outage", "answered 429"),
         (reset(), "outage", "site.example"),
-        (hang(), "outage", "fell silent"),
-        (drip(), "outage", "was not done"),
+        pytest.param(hang(), "outage", "fell silent", marks=IN_VAIN),
+        pytest.param(drip(), "outage", "was not done", marks=IN_VAIN),
         (truncate(), "outage", "broke off"),
     ],
 )
@@ -220,7 +225,7 @@ async def test_tangled_markup_is_given_up_in_bounded_time(
         page = await fetcher.fetch(f"{SITE}/")
         assert page.outcome == "unavailable"
         assert "too tangled" in (page.reason or "")
-        assert time.perf_counter() - started < 3
+        assert time.perf_counter() - started < 30
 
 
 async def test_reading_leaves_the_event_loop_free(

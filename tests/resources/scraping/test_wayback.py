@@ -12,6 +12,7 @@ from resources.http import HttpClient, HttpLimits, RetryPolicy
 from resources.network_guard import NetworkGuard
 from resources.scraping.pages import PageFetcher
 from resources.scraping.wayback import Wayback
+from tests.patience import IN_VAIN, patience
 from tests.resources.scraping.pdfs import pdf
 from tests.servers import (
     Behaviour,
@@ -52,10 +53,14 @@ async def server() -> AsyncIterator[MisbehavingServer]:
 
 
 @pytest.fixture
-async def fetcher(server: MisbehavingServer) -> AsyncIterator[PageFetcher]:
+async def fetcher(
+    server: MisbehavingServer, request: pytest.FixtureRequest
+) -> AsyncIterator[PageFetcher]:
     async with HttpClient(
         guard=NetworkGuard(server.names),
-        limits=HttpLimits(connect_seconds=0.5, read_seconds=0.25, attempt_seconds=1.0),
+        limits=patience(
+            request, HttpLimits(connect_seconds=0.5, read_seconds=0.25, attempt_seconds=1.0)
+        ),
         retry=RetryPolicy(attempts=1),
     ) as http:
         wayback = Wayback(
@@ -138,7 +143,7 @@ async def test_a_page_without_a_copy_is_still_gone(
         respond(status=429),
         respond(status=404),
         reset(),
-        hang(),
+        pytest.param(hang(), marks=IN_VAIN),
         respond("<html>", content_type="text/html"),
         respond_json([]),
         respond_json({"archived_snapshots": []}),

@@ -8,6 +8,7 @@ import pytest
 
 from resources.http import HttpClient, HttpLimits, RetryPolicy
 from resources.network_guard import NetworkGuard
+from tests.patience import patience
 from tests.servers import MisbehavingServer
 
 
@@ -18,10 +19,14 @@ async def server() -> AsyncIterator[MisbehavingServer]:
 
 
 @pytest.fixture
-async def http(server: MisbehavingServer) -> AsyncIterator[HttpClient]:
+async def http(
+    server: MisbehavingServer, request: pytest.FixtureRequest
+) -> AsyncIterator[HttpClient]:
     async with HttpClient(
         guard=NetworkGuard(server.names),
-        limits=HttpLimits(connect_seconds=0.5, read_seconds=0.25, attempt_seconds=0.5),
+        limits=patience(
+            request, HttpLimits(connect_seconds=0.5, read_seconds=0.25, attempt_seconds=0.5)
+        ),
         retry=RetryPolicy(attempts=2, first_delay_seconds=0.01, max_delay_seconds=0.01),
     ) as client:
         yield client

