@@ -1,6 +1,7 @@
 """How well the embedded engine reads pages: relevance, and the stance rules.
 
-Run: `python -m benchmarks.evidence`. Prints, each with its n and its baseline:
+Run: `python -m benchmarks.evidence`, with `--embeddings` for what the extra `[embeddings]` adds.
+Prints, each with its n and its baseline:
 
 - relevance: area under the ROC curve between pages that a search returned for a claim and pages of
   other videos (all, and of the same category only, which are nearer);
@@ -44,6 +45,7 @@ from factible_assets.reasoners.embedded.embedder import (
     minilm_is_available,
 )
 from factible_assets.reasoners.embedded.evidence import read_page
+from factible_assets.reasoners.embedded.paraphrases import ParaphraseRules
 from factible_assets.reasoners.embedded.passages import select_passages
 from factible_assets.reasoners.embedded.scoped_rules import ScopedRules
 from factible_assets.records import Evidence, Rating
@@ -279,8 +281,8 @@ class StanceFigures:
 
 
 def measure(pairs: Sequence[Pair], embedder: Embedder) -> StanceFigures:
-    """Read every pair and compare."""
-    model = ScopedRules()
+    """Read every pair and compare, with the stance model that goes with the embedder."""
+    model = ParaphraseRules(embedder) if isinstance(embedder, OnnxEmbedder) else ScopedRules()
     began = time.perf_counter()
     drafts = [read_page(pair.claim, pair.page, embedder, model) for pair in pairs]
     milliseconds = 1000 * (time.perf_counter() - began) / max(1, len(pairs))
@@ -437,7 +439,8 @@ def _demo_row(number: int, source: DemoPage, draft: EvidenceDraft) -> Evidence:
 
 def report_demo(embedder: Embedder) -> None:
     """Print how the vote over all pages compares with each annotated claim of the demo."""
-    pages, model = demo_pages(), ScopedRules()
+    pages = demo_pages()
+    model = ParaphraseRules(embedder) if isinstance(embedder, OnnxEmbedder) else ScopedRules()
     stories = StoryIndex({source.url: source.page.text for source in pages})
     outcomes: Counter[str] = Counter()
     claims = _load("everyday_beliefs.yaml")["videos"][0]["claims"]
@@ -463,12 +466,11 @@ def report_demo(embedder: Embedder) -> None:
 
 def main() -> None:
     """Print every figure whose data is there."""
-    embedder: Embedder = TfidfEmbedder()
+    with_embeddings = minilm_is_available() and "--embeddings" in sys.argv
+    embedder: Embedder = OnnxEmbedder() if with_embeddings else TfidfEmbedder()
     if (DATA / "factible").exists() and (DATA / "recorded_web").exists():
         readings, pages = published_readings(), recorded_pages()
         report_relevance(readings, pages, embedder)
-        if minilm_is_available() and "--embeddings" in sys.argv:
-            report_relevance(readings, pages, OnnxEmbedder())
         report_stance("Recorded pages, published stances", silver_pairs(readings, pages), embedder)
         report_stance("Texts given to the published model", given_pairs(), embedder)
         report_stance(

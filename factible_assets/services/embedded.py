@@ -26,7 +26,13 @@ def embedded_reasoner(settings: Settings) -> Reasoner:
     """Return the embedded engine with the best models on this machine; nothing is downloaded."""
     from factible_assets.reasoners.embedded.engine import EmbeddedReasoner  # noqa: PLC0415
 
-    return EmbeddedReasoner(_embedder(settings.home), _stance_model(settings.home))
+    embedder = _embedder(settings.home)
+    return EmbeddedReasoner(embedder, _stance_model(settings.home, embedder))
+
+
+def installed_embedder(settings: Settings) -> Embedder | None:
+    """Return the sentence embeddings of this machine, for matching claims; None without a model."""
+    return _embedder(settings.home)
 
 
 def _embedder(home: Path) -> Embedder | None:
@@ -39,10 +45,19 @@ def _embedder(home: Path) -> Embedder | None:
     return _loaded_embedder(None) if minilm_is_available() else None
 
 
-def _stance_model(home: Path) -> StanceModel | None:
-    """Return the pulled inference model; None leaves it to the scoped rules."""
+def _stance_model(home: Path, embedder: Embedder | None) -> StanceModel | None:
+    """Return the pulled inference model, else paraphrases where there are embeddings.
+
+    None leaves it to the scoped rules.
+    """
     pulled = model_path(home, "nli") if can_run_models() else None
-    return _loaded_inference(pulled) if pulled is not None else None
+    if pulled is not None:
+        return _loaded_inference(pulled)
+    if embedder is None:
+        return None
+    from factible_assets.reasoners.embedded.paraphrases import ParaphraseRules  # noqa: PLC0415
+
+    return ParaphraseRules(embedder)
 
 
 def can_run_models() -> bool:

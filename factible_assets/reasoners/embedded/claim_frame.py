@@ -418,5 +418,14 @@ def directions_met(frame: ClaimFrame, tokens: Sequence[Token]) -> bool:
     )
 
 
+def same_directions(frame: ClaimFrame, tokens: Sequence[Token]) -> bool:
+    """Tell whether a sentence has a claim's words that have an opposite, and no others."""
+    lexicon = load_lexicon()
+    return directions_met(frame, tokens) and all(
+        any(same_word(word, own) or lexicon.same_family(word, own) for own, _ in frame.directions)
+        for word, _ in _directions(tokens, lexicon)
+    )
+
+
 def _same_anchor(first: Sequence[str], second: Sequence[str]) -> bool:
     return any(same_word(one, other) for one in first for other in second)

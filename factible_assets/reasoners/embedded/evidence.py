@@ -45,6 +45,7 @@ _GROUNDS: dict[Ground, str] = {
     "denial": "it speaks of the same by way of a denial",
     "number": "it gives a different figure",
     "opposite": "it says the opposite of the same thing",
+    "paraphrase": "it says much the same in other words",
     "inference": "an inference model reads it so",
 }
 

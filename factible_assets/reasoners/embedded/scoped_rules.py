@@ -32,6 +32,7 @@ from factible_assets.reasoners.embedded.claim_frame import (
     meet,
     read_claim,
     read_tokens,
+    same_directions,
 )
 from factible_assets.reasoners.embedded.denial import Polarity, own_polarity, polarity
 from factible_assets.reasoners.embedded.fact_checks import FactCheck, Rating, rating_of_page
@@ -52,6 +53,7 @@ from factible_assets.reasoners.embedded.stance import (
     Side,
     condense,
 )
+from factible_assets.reasoners.embedded.text import NEGATIONS
 from factible_assets.records import Stance
 
 # --- What must be met ---------------------------------------------------------------------------
@@ -125,6 +127,30 @@ class ScopedRules:
         parts = read_propositions(claim)
         readers = [(part.role, _reader(part.text, title)) for part in parts]
         return [_of_claim(readers, passage) for passage in passages]
+
+
+def possible_restatements(claim: str, passage: Passage, *, title: str) -> list[PageSentence]:
+    """Return the sentences of a passage that could say a claim in other words.
+
+    Whoever knows which sentences mean the same may take these at their word: they state, and do not
+    ask, quote, report, hedge or deny; their numbers and directions are the claim's, and the claim's
+    names stand in them, the sentence before, or the title. None if the claim itself is a denial or
+    cannot be held against a sentence, or the passage calls the matter open.
+    """
+    reader = _reader(claim, title)
+    if reader is None or reader.own != "asserts" or passage.check is not None:
+        return []
+    if any(_doubt(fold_text(sentence.text)) for sentence in passage.sentences):
+        return []
+    return [
+        sentence
+        for index, sentence in enumerate(passage.sentences)
+        if reader.may_be_restated(
+            sentence,
+            passage.sentences[index - 1] if index else passage.before,
+            passage.sentences[index + 1 :],
+        )
+    ]
 
 
 def _of_claim(readers: Sequence[tuple[Role, _Reader | None]], passage: Passage) -> PassageStance:
@@ -236,6 +262,30 @@ class _Reader:
         end = rest[0].end if comment else sentence.end
         confidence = min(HIGHEST, round(_SURE[ground] * strength, 4))
         return PassageStance(stance, confidence, ground, (sentence.start, end))
+
+    def may_be_restated(
+        self,
+        sentence: PageSentence,
+        before: PageSentence | None,
+        rest: Sequence[PageSentence],
+    ) -> bool:
+        """Tell whether nothing but other words keeps a sentence from asserting the claim."""
+        folded, tokens = _folded_tokens(sentence.text)
+        if not _is_plain_statement(folded) or _comment(folded, rest) is not None:
+            return False
+        context = [self._title_meeting()]
+        if before is not None:
+            context.append(meet(self.frame, _folded_tokens(before.text)[1]))
+        loose = meet(self.frame, tokens, loosely=True)
+        heard = _hear(self.frame, folded, loose, context)
+        return (
+            polarity(folded, self.frame, loose) == "asserts"
+            and not _negates(tokens)
+            and self._names_met(loose, context, wholly=False)
+            and self._agreement(heard) in {"none", "agrees"}
+            and same_directions(self.frame, tokens)
+            and self._reserve(heard) == 1.0
+        )
 
     def _title_meeting(self) -> Meeting:
         return meet(self.frame, _folded_tokens(self.title)[1])
@@ -449,6 +499,20 @@ class _Reader:
 
 _OTHER_NUMBERS: frozenset[Agreement] = frozenset({"silent", "conflicts"})
 _FLIPPED: dict[Side, Side] = {"supports": "refutes", "refutes": "supports"}
+
+
+def _is_plain_statement(folded: str) -> bool:
+    return (
+        _STATED.search(folded) is not None
+        and "?" not in folded
+        and not folded.endswith(_CUT_OFF)
+        and _QUOTED.search(folded) is None
+        and rating_of_page(folded) is None
+    )
+
+
+def _negates(tokens: Sequence[Token]) -> bool:
+    return any(token.norm in NEGATIONS for token in tokens)
 
 
 def _rated(side: Side, rating: Rating) -> Stance:

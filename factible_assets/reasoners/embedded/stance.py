@@ -25,11 +25,12 @@ Ground = Literal[
     "scope",
     "divided",
     "unsettled",
+    "paraphrase",
     "inference",
 ]
 """Why a passage says what it says: a fact-checker's rating, the same statement, a denial, another
-figure, the opposite, a statement about some only, findings both ways, a matter called open, or an
-inference model's reading."""
+figure, the opposite, a statement about some only, findings both ways, a matter called open, the
+same in other words, or an inference model's reading."""
 
 HIGHEST = 0.95
 """Confidence that is never exceeded: wording is no proof."""

@@ -46,7 +46,13 @@ class AnyQuery:
     hits: Sequence[Hit]
 
     async def search(
-        self, query: str, *, limit: int, page: int = 1, before: date | None = None
+        self,
+        query: str,
+        *,
+        limit: int,
+        page: int = 1,
+        before: date | None = None,
+        **restrictions: object,
     ) -> Sequence[Answer]:
         return [Answer("engine", hits=self.hits[:limit] if page == 1 else [])]
 

@@ -253,7 +253,7 @@ async def test_reading_leaves_the_event_loop_free(
 async def test_a_site_that_asks_for_a_pause_gets_it_for_all_its_pages(
     server: MisbehavingServer,
 ) -> None:
-    busy = respond(status=429, headers={"Retry-After": "1"})
+    busy = respond(status=429, headers={"Retry-After": "3"})
     server.on("/busy", busy, respond(article(f"<p>{PARAGRAPH * 5}</p>")))
     server.on("/page", respond(article(f"<p>{PARAGRAPH * 5}</p>")))
     async with HttpClient(guard=NetworkGuard(server.names)) as http:
@@ -268,7 +268,7 @@ async def test_a_site_that_asks_for_a_pause_gets_it_for_all_its_pages(
         page = await fetcher.fetch(f"{SITE}/page")
         waited = time.perf_counter() - started
         assert {(await first).outcome, elsewhere.outcome, page.outcome} == {"ok"}
-        assert unhindered < 0.8 < waited
+        assert unhindered < 2.5 < waited
 
 
 async def test_a_site_that_asks_for_a_long_pause_is_not_asked_for_its_other_pages(
