@@ -1,12 +1,12 @@
 """The scoped rules with an ear for other words: for machines that have sentence embeddings.
 
-What belongs here: taking a sentence that means much the same as the claim for its restatement. What
-does not: which sentences could be one (scoped_rules.py), the embeddings (embedder.py).
+What belongs here: taking what means much the same as the claim for its restatement. What does not:
+which sentences could be one (scoped_rules.py), the embeddings (embedder.py).
 
 The rules speak only where a page uses the claim's own words. A sentence embedding also sees that
 other words say the same; it does not see denials, numbers or opposites, which is why only sentences
-are compared in which the rules find nothing of the kind, and why a page is never said to refute
-here.
+are compared in which the rules find nothing of the kind. Only the answer "no" to a question in
+other words refutes here.
 """
 
 from __future__ import annotations
@@ -14,9 +14,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from factible_assets.reasoners.embedded.embedder import Embedder
-from factible_assets.reasoners.embedded.page_text import PageSentence
 from factible_assets.reasoners.embedded.passages import Passage
-from factible_assets.reasoners.embedded.scoped_rules import ScopedRules, possible_restatements
+from factible_assets.reasoners.embedded.scoped_rules import (
+    Restatement,
+    ScopedRules,
+    possible_restatements,
+)
 from factible_assets.reasoners.embedded.stance import SILENT, PassageStance, StanceModel
 
 SAME_MEANING = 0.8
@@ -57,28 +60,27 @@ class ParaphraseRules:
         stances = self._rules.read(claim, passages, title=title)
         if any(stance != SILENT for stance in stances):
             return stances
-        sentences = [
-            (index, sentence)
+        found = [
+            (index, restatement)
             for index, passage in enumerate(passages)
-            for sentence in possible_restatements(claim, passage, title=title)
+            for restatement in possible_restatements(claim, passage, title=title)
         ]
-        for (index, sentence), similarity in zip(
-            sentences, self._similarities(claim, [each for _, each in sentences]), strict=True
+        for (index, restatement), similarity in zip(
+            found, self._similarities(claim, [each for _, each in found]), strict=True
         ):
             if similarity >= SAME_MEANING:
-                found = _restated(sentence, similarity)
-                stances[index] = max(stances[index], found, key=lambda each: each.confidence)
+                heard = _heard(restatement, similarity)
+                stances[index] = max(stances[index], heard, key=lambda each: each.confidence)
         return stances
 
-    def _similarities(self, claim: str, sentences: Sequence[PageSentence]) -> list[float]:
-        if not sentences:
+    def _similarities(self, claim: str, found: Sequence[Restatement]) -> list[float]:
+        if not found:
             return []
-        vectors = self._embedder.embed([claim, *(sentence.text for sentence in sentences)])
+        vectors = self._embedder.embed([claim, *(each.sentence.text for each in found)])
         return [float(value) for value in vectors[1:] @ vectors[0]]
 
 
-def _restated(sentence: PageSentence, similarity: float) -> PassageStance:
+def _heard(found: Restatement, similarity: float) -> PassageStance:
     confidence = _CONFIDENCE + _STEEPNESS * (min(1.0, similarity) - SAME_MEANING)
-    return PassageStance(
-        "supports", round(confidence, 4), "paraphrase", (sentence.start, sentence.end)
-    )
+    span = (found.sentence.start, found.end)
+    return PassageStance(found.side, round(confidence, 4), "paraphrase", span)

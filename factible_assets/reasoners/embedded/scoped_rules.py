@@ -86,6 +86,10 @@ _ASKS = re.compile(
     r"\W*(did|does|do (?!not\b)|is|are|was|were|has|have|can|could|will|would|should|why|how) "
 )
 """How a question begins, even where its mark was lost in quotation marks."""
+_POLAR_QUESTION = re.compile(
+    r"\W*(did|does|do|is|are|was|were|has|have|had|can|could|will|would|should)\b[^?]*\?\W*$"
+)
+"""A question that yes or no answers, and nothing behind it."""
 _QUOTED = re.compile(r"[\"“][^\"”]{3,}[\"”]")
 
 # --- How sure that is ---------------------------------------------------------------------------
@@ -129,28 +133,41 @@ class ScopedRules:
         return [_of_claim(readers, passage) for passage in passages]
 
 
-def possible_restatements(claim: str, passage: Passage, *, title: str) -> list[PageSentence]:
+@dataclass(frozen=True, slots=True)
+class Restatement:
+    """A sentence that could be the claim in other words, and the side that it would then take.
+
+    `end` is where the answer ends, if the sentence is a question and the next one answers it.
+    """
+
+    sentence: PageSentence
+    side: Side
+    end: int
+
+
+def possible_restatements(claim: str, passage: Passage, *, title: str) -> list[Restatement]:
     """Return the sentences of a passage that could say a claim in other words.
 
     Whoever knows which sentences mean the same may take these at their word: they state, and do not
-    ask, quote, report, hedge or deny; their numbers and directions are the claim's, and the claim's
-    names stand in them, the sentence before, or the title. None if the claim itself is a denial or
-    cannot be held against a sentence, or the passage calls the matter open.
+    quote, report, hedge or deny; their numbers and directions are the claim's, and the claim's
+    names stand in them, the sentence before, or the title. A question that is answered by yes or no
+    is a statement too, or its denial. None if the claim itself is a denial or cannot be held
+    against a sentence, or the passage calls the matter open.
     """
     reader = _reader(claim, title)
     if reader is None or reader.own != "asserts" or passage.check is not None:
         return []
     if any(_doubt(fold_text(sentence.text)) for sentence in passage.sentences):
         return []
-    return [
-        sentence
-        for index, sentence in enumerate(passage.sentences)
-        if reader.may_be_restated(
+    found = (
+        reader.restatement(
             sentence,
             passage.sentences[index - 1] if index else passage.before,
             passage.sentences[index + 1 :],
         )
-    ]
+        for index, sentence in enumerate(passage.sentences)
+    )
+    return [each for each in found if each is not None]
 
 
 def _of_claim(readers: Sequence[tuple[Role, _Reader | None]], passage: Passage) -> PassageStance:
@@ -263,23 +280,36 @@ class _Reader:
         confidence = min(HIGHEST, round(_SURE[ground] * strength, 4))
         return PassageStance(stance, confidence, ground, (sentence.start, end))
 
-    def may_be_restated(
+    def restatement(
         self,
         sentence: PageSentence,
         before: PageSentence | None,
         rest: Sequence[PageSentence],
+    ) -> Restatement | None:
+        """Return what a sentence would say if it were the claim in other words; None if nothing."""
+        folded, tokens = _folded_tokens(sentence.text)
+        comment = _comment(folded, rest)
+        if comment is None:
+            stated = _is_plain_statement(folded)
+        else:
+            stated = comment in {"asserts", "denies"} and _POLAR_QUESTION.match(folded) is not None
+        if not stated or not self._differs_in_words_only(folded, tokens, before):
+            return None
+        if comment is None:
+            return Restatement(sentence, "supports", sentence.end)
+        return Restatement(sentence, "refutes" if comment == "denies" else "supports", rest[0].end)
+
+    def _differs_in_words_only(
+        self, folded: str, tokens: tuple[Token, ...], before: PageSentence | None
     ) -> bool:
         """Tell whether nothing but other words keeps a sentence from asserting the claim."""
-        folded, tokens = _folded_tokens(sentence.text)
-        if not _is_plain_statement(folded) or _comment(folded, rest) is not None:
-            return False
         context = [self._title_meeting()]
         if before is not None:
             context.append(meet(self.frame, _folded_tokens(before.text)[1]))
         loose = meet(self.frame, tokens, loosely=True)
         heard = _hear(self.frame, folded, loose, context)
         return (
-            polarity(folded, self.frame, loose) == "asserts"
+            polarity(folded.replace("?", "."), self.frame, loose) == "asserts"
             and not _negates(tokens)
             and self._names_met(loose, context, wholly=False)
             and self._agreement(heard) in {"none", "agrees"}

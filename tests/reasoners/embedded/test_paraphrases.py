@@ -63,6 +63,18 @@ def test_what_is_not_plainly_stated_is_not_support(sentence: str, minilm: Embedd
     assert draft is None or draft.stance != "supports"
 
 
+@pytest.mark.parametrize(
+    ("answer", "stance"), [("Yes.", "supports"), ("No, that is wrong.", "refutes")]
+)
+def test_an_answered_question_in_other_words_takes_a_side(
+    answer: str, stance: str, minilm: Embedder
+) -> None:
+    asked = "Have atmospheric levels of carbon dioxide risen since the industrial revolution?"
+    draft = read(CLAIM, f"{AROUND} {asked} {answer}", minilm)
+    assert draft is not None
+    assert (draft.stance, draft.quotes) == (stance, (f"{asked} {answer}",))
+
+
 def test_a_page_on_which_the_rules_hear_a_side_keeps_it(minilm: Embedder) -> None:
     denied = f"It is false that {CLAIM[0].lower()}{CLAIM[1:]}"
     draft = read(CLAIM, f"{SAME} {AROUND} {denied}", minilm)

@@ -1,0 +1,70 @@
+"""The reasoner with a real model behind a real llama.cpp server: its prompts and shapes arrive.
+
+So small a model answers nonsense, or rambles until it is cut off. What is held here is that the
+server takes every prompt and every shape, that whatever comes back is a valid answer or a typed
+outage, and that its calls are counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from factible_assets.model_door import ModelDoor
+from factible_assets.reasoners.llm.calls import StageModel
+from factible_assets.reasoners.llm.engine import LlmReasoner, StageModels
+from factible_assets.records import LlmCall
+from factible_assets.stages.ports import Judged, ReasonerOutageError
+from tests.real_model import WHY_SKIPPED, client, served
+from tests.reasoners.llm.material import CLAIM, PAGE, QUERY, VIDEO, VOTE, row, transcript
+
+pytest.importorskip("xllamacpp", reason=WHY_SKIPPED)
+
+_TOKENS = 64
+"""Enough for a beginning; a valid answer may need more, and is then cut off."""
+
+_TALK = "Sugar makes children hyperactive. A glass of milk makes them sleep. Honey never spoils."
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with served(4096) as address:
+        yield address
+
+
+@pytest.fixture
+async def mind(address: str) -> AsyncIterator[LlmReasoner]:
+    async with client(address, 4096, answer_seconds=600) as model:
+        stage = StageModel(ModelDoor(model), _TOKENS, seed=1)
+        yield LlmReasoner(StageModels(stage, stage, stage, stage))
+
+
+async def calls_of(judgement: Awaitable[Judged[Any]]) -> Sequence[LlmCall]:
+    try:
+        return (await judgement).calls
+    except ReasonerOutageError as outage:
+        return outage.calls
+
+
+Ask = Callable[[LlmReasoner], Awaitable[Judged[Any]]]
+
+JUDGEMENTS: dict[str, Ask] = {
+    "claims": lambda mind: mind.extract_claims(VIDEO, transcript(_TALK), [], max_claims=2),
+    "queries": lambda mind: mind.write_queries(VIDEO, CLAIM, max_queries=2),
+    "evidence": lambda mind: mind.read_evidence(CLAIM, QUERY, PAGE),
+    "verdicts": lambda mind: mind.judge(CLAIM, [row("a", "refutes")], VOTE),
+}
+
+
+@pytest.mark.parametrize("stage", JUDGEMENTS)
+async def test_a_real_server_takes_the_prompt_and_the_shape_of_every_judgement(
+    mind: LlmReasoner, stage: str
+) -> None:
+    calls = await calls_of(JUDGEMENTS[stage](mind))
+    assert calls
+    assert {call.stage for call in calls} == {stage}
+    # The server generated something in the shape that was asked for: nothing was turned away.
+    assert {call.outcome for call in calls} <= {"ok", "truncated"}
+    assert all(call.input_tokens > 100 and 0 < call.output_tokens <= _TOKENS for call in calls)
