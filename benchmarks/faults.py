@@ -22,7 +22,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from factible_assets.config import ClaimsConfig, FactCheckConfig
 from factible_assets.corpora import load_corpora
@@ -134,16 +134,23 @@ class FaultySearch:
     faults: Faults | None
 
     async def search(
-        self, query: str, *, limit: int, page: int = 1, before: date | None = None
+        self,
+        query: str,
+        *,
+        limit: int,
+        page: int = 1,
+        before: date | None = None,
+        **restrictions: Any,
     ) -> Sequence[SearchAnswer]:
         """Answer as the miniature web did, or with an outage."""
-        question = ("search", query, limit, page, before)
+        question = ("search", query, limit, page, before, *sorted(restrictions.items()))
         if self.faults is not None:
             await self.faults.linger("search", question)
             if self.faults.strikes("search", question):
                 return (Answer("miniature", "outage", reason="miniature: it answered 503"),)
         return await self.memory.recall(
-            question, lambda: self.inner.search(query, limit=limit, page=page, before=before)
+            question,
+            lambda: self.inner.search(query, limit=limit, page=page, before=before, **restrictions),
         )
 
 

@@ -7,10 +7,19 @@ run config (derived from these models in run_config.py).
 
 from __future__ import annotations
 
+import re
 from datetime import date
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    field_validator,
+)
 
 from factible_assets.records import Rating
 
@@ -55,6 +64,27 @@ class QueriesConfig(StageConfig):
     )
 
 
+def _listed(value: object) -> object:
+    """Read `a, b` as a list, which is how a command line and an environment write one."""
+    if not isinstance(value, str):
+        return value
+    return tuple(part for part in (each.strip() for each in value.split(",")) if part)
+
+
+def _code(value: str) -> str:
+    code = value.strip().lower()
+    if re.fullmatch(r"[a-z]{2}", code) is None:
+        raise ValueError("write it as a code of two letters, such as en or us")
+    return code
+
+
+Listed = Annotated[tuple[str, ...], BeforeValidator(_listed)]
+TwoLetters = Annotated[str, AfterValidator(_code)]
+
+_DOMAIN = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+")
+_FILE_TYPE = re.compile(r"[a-z0-9]{1,10}")
+
+
 class SearchConfig(StageConfig):
     """Where and how to look for evidence."""
 
@@ -75,6 +105,53 @@ class SearchConfig(StageConfig):
     published_before: date | None = Field(
         default=None, description="Leave out sources published on or after this day."
     )
+    published_after: date | None = Field(
+        default=None, description="Leave out sources published before this day."
+    )
+    exclude_domains: Listed = Field(
+        default=(),
+        max_length=100,
+        description="Leave out these domains and all below them, such as example.org.",
+    )
+    exclude_file_types: Listed = Field(
+        default=(), max_length=20, description="Leave out files of these types, such as pdf."
+    )
+    language: TwoLetters | None = Field(
+        default=None,
+        description="Search in this language (ISO 639-1, such as en), where a provider can choose.",
+    )
+    country: TwoLetters | None = Field(
+        default=None,
+        description="Search as from this country (ISO 3166-1, such as us), likewise.",
+    )
+
+    @field_validator("published_after")
+    @classmethod
+    def _period_has_days(cls, value: date | None, info: ValidationInfo) -> date | None:
+        before = info.data.get("published_before")
+        if value is not None and before is not None and value >= before:
+            raise ValueError(f"it leaves no day before {before}, where the period ends")
+        return value
+
+    @field_validator("exclude_domains")
+    @classmethod
+    def _domains_are_names(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        names = tuple(each.lower().strip(".").removeprefix("www.") for each in value)
+        return _each(names, _DOMAIN, "is no domain; write it as example.org, without https://")
+
+    @field_validator("exclude_file_types")
+    @classmethod
+    def _file_types_are_endings(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        endings = tuple(each.lower().lstrip(".") for each in value)
+        return _each(endings, _FILE_TYPE, "is no type of file; write it as pdf")
+
+
+def _each(values: tuple[str, ...], form: re.Pattern[str], otherwise: str) -> tuple[str, ...]:
+    """Return the values without repetitions, if all of them have the form."""
+    for value in values:
+        if form.fullmatch(value) is None:
+            raise ValueError(f"{value[:80]!r} {otherwise}")
+    return tuple(dict.fromkeys(values))
 
 
 class EvidenceConfig(StageConfig):
@@ -114,3 +191,17 @@ class FactCheckConfig(StageConfig):
     evidence: EvidenceConfig = EvidenceConfig()
     verdicts: VerdictsConfig = VerdictsConfig()
     reasoner: ReasonerKnob = "auto"
+    renew: bool = Field(
+        default=False,
+        description=(
+            "Check again: keep the queries that are good, ask every search anew, and ask every "
+            "page whether it changed, whatever was kept since the last check."
+        ),
+    )
+
+    def limited_to(self, day: date | None) -> FactCheckConfig:
+        """Return these knobs with a video's own date limit, unless the run sets one itself."""
+        if day is None or self.search.published_before is not None:
+            return self
+        search = self.search.model_copy(update={"published_before": day})
+        return self.model_copy(update={"search": search})

@@ -12,9 +12,16 @@ import dagster as dg
 
 from factible_assets.assets.claim_checks import claim_checks
 from factible_assets.assets.claims import claims
+from factible_assets.assets.evaluation import EVALUATION_JOB, evaluation_asset
+from factible_assets.assets.evaluation import NAME as EVALUATION
 from factible_assets.assets.transcripts import transcripts
 from factible_assets.automation import corpus_sensor, publish_sensor
+from factible_assets.checks.verdict_changes import verdict_flips
+from factible_assets.importing import import_corpus
 from factible_assets.listing import CorporaResource
+from factible_assets.nightly import nightly
+from factible_assets.records import ASSET_RECORDS
+from factible_assets.reporting import ReportsResource
 from factible_assets.services import FactCheckServices
 from factible_assets.settings import Settings, load_settings
 from factible_assets.stages.ports import SilentObserver
@@ -38,25 +45,36 @@ def build_defs(
             that take the place of the standard ones.
     """
     settings = settings or load_settings()
+    night = nightly(settings)
     warehouse = WarehouseResource(database=str(settings.warehouse))
     resources: dict[str, Any] = {
         "warehouse": warehouse,
         "io_manager": WarehouseIOManager(warehouse=warehouse),
         "services": FactCheckServices(home=str(settings.home)),
         "corpora": CorporaResource(folders=[str(each) for each in settings.corpus_folders]),
+        "reports": ReportsResource.of(settings),
         "observer": SilentObserver(),
         **(resource_overrides or {}),
     }
     return dg.Definitions(
-        assets=[transcripts, claims, claim_checks],
+        assets=[transcripts, claims, claim_checks, evaluation_asset(settings.corpus_folders)],
+        asset_checks=[verdict_flips],
         jobs=[
+            import_corpus,
+            *night.jobs,
             dg.define_asset_job(
                 FACT_CHECK_JOB,
-                selection=dg.AssetSelection.all(),
+                selection=dg.AssetSelection.assets(*ASSET_RECORDS),
                 description="Fact-check a video: all seven assets, from transcript to verdicts.",
-            )
+            ),
+            dg.define_asset_job(
+                EVALUATION_JOB,
+                selection=dg.AssetSelection.assets(EVALUATION),
+                description="Measure how good the newest answers of every corpus are.",
+            ),
         ],
-        sensors=[corpus_sensor, publish_sensor],
+        schedules=night.schedules,
+        sensors=[corpus_sensor, publish_sensor, *night.sensors],
         resources=resources,
         # Concurrency lives inside the async assets; a process per step would cost seconds each.
         executor=dg.in_process_executor,

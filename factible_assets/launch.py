@@ -8,7 +8,8 @@ shown (cli/).
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -18,12 +19,15 @@ from dagster._core.execution.plan.objects import StepFailureData
 from filelock import FileLock
 
 from factible_assets.config import FactCheckConfig
+from factible_assets.continuing import Inputs, Standing, inputs_of, standing
 from factible_assets.definitions import build_defs
 from factible_assets.partitions import videos
 from factible_assets.records import ASSET_RECORDS
 from factible_assets.run_config import run_config_for
+from factible_assets.services.setup import SetupError
 from factible_assets.settings import Settings, project_root
 from factible_assets.stages.ports import Observer
+from factible_assets.supervision import Listener, supervised
 from warehouse.store import Warehouse
 
 _OPENING_SECONDS = 120
@@ -38,11 +42,15 @@ class CheckError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class CheckOutcome:
-    """How a run ended. `failures` has a sentence for each step that failed."""
+    """How a run ended. `failures` has a sentence for each step that failed.
+
+    A run that was `canceled`, by Ctrl-C or in the UI, did not fail; what was complete is stored.
+    """
 
     run_id: str
     success: bool
     failures: tuple[str, ...]
+    canceled: bool = False
 
 
 def prepare_instance(settings: Settings) -> Path:
@@ -77,8 +85,15 @@ def check_video(
     config: FactCheckConfig,
     observer: Observer,
     assets: Sequence[str] | None = None,
+    job_name: str = "fact_check",
+    run_id: str | None = None,
+    tags: Mapping[str, str] | None = None,
+    listener: Listener | None = None,
 ) -> CheckOutcome:
     """Fact-check one video and publish the result for readers.
+
+    The run goes on in a thread of its own. Ctrl-C, SIGTERM and a termination in Dagster's UI stop
+    it cleanly, and Dagster records it as canceled; see supervision.py.
 
     Args:
         video_id: The partition; it is added if it is new.
@@ -86,26 +101,85 @@ def check_video(
         config: The run's knobs.
         observer: Hears of claims and verdicts as they come.
         assets: The assets to materialize; all seven if not given.
+        job_name: The job that materializes them: fact_check, or recheck.
+        run_id: The id of the run, a UUID, for a caller who must know it before it ends.
+        tags: Tags of the run, besides its own.
+        listener: Hears which assets are stored meanwhile.
 
     Raises:
         CheckError: the run could not be started.
+        KeyboardInterrupt: the run was to stop, did not at once, and was left.
     """
-    job = build_defs(settings, resource_overrides={"observer": observer}).resolve_job_def(
-        "fact_check"
-    )
+    run_id = run_id or new_run_id()
+    job = build_defs(settings, resource_overrides={"observer": observer}).resolve_job_def(job_name)
     with open_instance(settings) as instance:
         instance.add_dynamic_partitions(_partitions_name(), [video_id])
-        result = job.execute_in_process(
-            partition_key=video_id,
+        inputs = _inputs(video_id, settings, config)
+        every_tag = {
+            "video": video_id,
+            "launched_by": "factible",
+            **(inputs.tags if inputs else {}),
+            **(tags or {}),
+        }
+        result = supervised(
+            lambda: job.execute_in_process(
+                partition_key=video_id,
+                instance=instance,
+                raise_on_error=False,
+                asset_selection=[dg.AssetKey(name) for name in assets] if assets else None,
+                run_config=run_config_for(config, assets or tuple(ASSET_RECORDS)),
+                run_id=run_id,
+                tags=every_tag,
+            ),
+            run_id=run_id,
             instance=instance,
-            raise_on_error=False,
-            asset_selection=[dg.AssetKey(name) for name in assets] if assets else None,
-            run_config=run_config_for(config, assets or tuple(ASSET_RECORDS)),
-            tags={"video": video_id, "launched_by": "factible"},
+            listener=listener,
         )
+        run = instance.get_run_by_id(run_id)
+    canceled = run is not None and run.status is dg.DagsterRunStatus.CANCELED
     if result.success:
         Warehouse(settings.warehouse).publish(settings.published)
-    return CheckOutcome(result.run_id, result.success, tuple(_failures(result)))
+    failures = () if canceled else tuple(_failures(result))
+    return CheckOutcome(run_id, result.success, failures, canceled)
+
+
+def new_run_id() -> str:
+    """Return an id for a run that is yet to start."""
+    return str(uuid.uuid4())
+
+
+def still_standing(video_id: str, *, settings: Settings, config: FactCheckConfig) -> Standing:
+    """Find out what of an earlier check of a video need not be done again; see continuing.py."""
+    inputs = _inputs(video_id, settings, config)
+    if inputs is None or not settings.warehouse.exists():
+        return Standing()
+    with open_instance(settings) as instance:
+        return standing(video_id, inputs, settings=settings, instance=instance)
+
+
+def _inputs(video_id: str, settings: Settings, config: FactCheckConfig) -> Inputs | None:
+    try:
+        return inputs_of(video_id, settings=settings, config=config)
+    except SetupError:
+        # The run itself says what is not set up, where the UI shows it too.
+        return None
+
+
+def failures_of_run(instance: dg.DagsterInstance, run_id: str) -> tuple[str, ...]:
+    """Return one sentence for each step that failed in a run, or for the run that could not start.
+
+    Whoever started it: the command line, the UI or a schedule.
+    """
+    found = instance.get_records_for_run(run_id, of_type=dg.DagsterEventType.STEP_FAILURE)
+    events = [record.event_log_entry.dagster_event for record in found.records]
+    steps = tuple(
+        f"{event.step_key}: {_sentence(event.step_failure_data)}" for event in events if event
+    )
+    if steps:
+        return steps
+    found = instance.get_records_for_run(run_id, of_type=dg.DagsterEventType.RUN_FAILURE)
+    messages = (record.event_log_entry.dagster_event for record in found.records)
+    return tuple(event.message or "It failed without saying why." for event in messages if event)
 
 
 def _failures(result: dg.ExecuteInProcessResult) -> Iterator[str]:

@@ -13,7 +13,15 @@ import html
 import re
 from collections.abc import Iterable, Sequence
 
-from factible_assets.records import Claim, Evidence, Query, ReliabilityRating, Verdict, Video
+from factible_assets.records import (
+    Claim,
+    Evidence,
+    PriorFactCheck,
+    Query,
+    ReliabilityRating,
+    Verdict,
+    Video,
+)
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~<>])")
 _YOUTUBE_ID = re.compile(r"[A-Za-z0-9_-]{11}")
@@ -169,6 +177,32 @@ def evidence_table(claims: Sequence[Claim], evidence: Sequence[Evidence]) -> str
             for each in ordered
         ),
     )
+
+
+def prior_fact_checks_table(claims: Sequence[Claim], rows: Sequence[PriorFactCheck]) -> str:
+    """Return the reviews that belong to each claim, with links to them."""
+    ranks = {claim.claim_id: claim.rank for claim in claims}
+    kept = (row for row in rows if row.status == "ok")
+    ordered = sorted(kept, key=lambda row: (ranks.get(row.claim_id, 0), row.rank))
+    return table(
+        ("claim", "reviewed", "rating", "by", "on", "similarity"),
+        (
+            (
+                str(ranks.get(row.claim_id, "–")),
+                _reviewed(row),
+                cell(row.textual_rating or "–", 80),
+                cell(row.publisher or row.domain or "–", 80),
+                str(row.reviewed_on or "–"),
+                f"{row.similarity or 0:.2f}",
+            )
+            for row in ordered
+        ),
+    )
+
+
+def _reviewed(row: PriorFactCheck) -> str:
+    words = cell(row.claim_reviewed or row.title or "–", 150)
+    return f"[{words}](<{_link(row.canonical_url or '')}>)"
 
 
 def _link(url: str) -> str:

@@ -236,6 +236,59 @@ class SearchHit(Record):
     published_on: date | None = None
 
 
+class PriorFactCheck(Record):
+    """What a fact-checker has already published on something like the claim: a pointer, no evidence.
+
+    Never read by a verdict, neither as evidence nor in the vote: it is another's judgement. A claim
+    that was looked up has at least one row, and one that was not (the lane is off) has none.
+
+    `ok`: a review that belongs to the claim. `skipped`: a review that was found and left out, by
+    the rule that `reason` names. `no_evidence`: nothing was found at all. `infra_error`: the lane
+    failed. The last two have no review and stand alone.
+    """
+
+    table: ClassVar[str] = "prior_fact_checks"
+    volatile: ClassVar[frozenset[str]] = frozenset({"latency_seconds"})
+
+    prior_fact_check_id: str
+    claim_id: str
+    video_id: str
+    provider: str
+    rank: int = Field(ge=1, description="The most similar review of the claim is 1.")
+    status: Status
+    reason: str | None = None
+    publisher: str | None = Field(default=None, description="Who reviewed, as it calls itself.")
+    domain: str | None = Field(default=None, description="The publisher's registrable domain.")
+    url: str | None = Field(default=None, description="Of the review, as the provider gave it.")
+    canonical_url: str | None = None
+    title: str | None = None
+    claim_reviewed: str | None = Field(
+        default=None, description="The claim that was reviewed, in the words of the review."
+    )
+    claimant: str | None = Field(default=None, description="Who is said to have made it.")
+    textual_rating: str | None = Field(
+        default=None, description="The publisher's own words, such as Mostly false; scales differ."
+    )
+    reviewed_on: date | None = None
+    claimed_on: date | None = None
+    language: str | None = Field(default=None, description="Of the review, such as en (BCP 47).")
+    similarity: Score | None = Field(
+        default=None, description="How much the reviewed claim and the video's have in common."
+    )
+    latency_seconds: Seconds = Field(default=0.0, description="Of the look-up that found it.")
+
+    @model_validator(mode="after")
+    def _only_reviews_have_an_address(self) -> Self:
+        found = self.status in {"ok", "skipped"}
+        if {found} != {self.url is not None, self.canonical_url is not None}:
+            raise ValueError("exactly the reviews that were found, kept or left out, have a URL")
+        if found != (self.similarity is not None):
+            raise ValueError("exactly the reviews that were found have a similarity")
+        if self.status in {"skipped", "infra_error"} and self.reason is None:
+            raise ValueError("what was left out or failed says why")
+        return self
+
+
 class ReliabilityRating(Record):
     """How reliable one domain is held to be, and why."""
 
@@ -442,6 +495,7 @@ ALL_RECORDS: tuple[type[Record], ...] = (
     Query,
     Search,
     SearchHit,
+    PriorFactCheck,
     ReliabilityRating,
     Page,
     PageText,
@@ -455,7 +509,7 @@ ASSET_RECORDS: dict[str, tuple[type[Record], ...]] = {
     "transcripts": (Video, Transcript, TranscriptSegment),
     "claims": (Claim, LlmCall),
     "queries": (Query, LlmCall),
-    "search_hits": (Search, SearchHit),
+    "search_hits": (Search, SearchHit, PriorFactCheck),
     "reliability_ratings": (ReliabilityRating,),
     "evidence": (Page, PageText, Evidence, LlmCall),
     "verdicts": (Verdict, LlmCall),

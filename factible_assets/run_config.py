@@ -8,7 +8,7 @@ launchpad, and `settled` validates them, and all ranges, with the model of confi
 """
 
 from collections.abc import Collection
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar, get_args, get_origin
 
 import dagster as dg
 from pydantic import Field, ValidationError, create_model
@@ -45,6 +45,8 @@ def _launchpad_type(annotation: Any) -> Any:
     options = [option for option in get_args(annotation) if option is not type(None)]
     if annotation in _PLAIN:
         return annotation
+    if get_origin(annotation) is tuple:
+        return list[str]
     if len(options) == 1 and type(None) in get_args(annotation):
         plain = options[0] if options[0] in _PLAIN else str
         return plain | None
@@ -64,6 +66,10 @@ def _described(description: str, knob: Any) -> str:
     return description
 
 
+def _default(knob: Any) -> Any:
+    return list(knob.default) if isinstance(knob.default, tuple) else knob.default
+
+
 def launchpad_config(name: str, model: type[config.StageConfig]) -> type[dg.Config]:
     """Make the Dagster config class for a model of knobs, nested models included."""
     fields: dict[str, Any] = {}
@@ -74,7 +80,7 @@ def launchpad_config(name: str, model: type[config.StageConfig]) -> type[dg.Conf
         else:
             fields[field] = (
                 _launchpad_type(knob.annotation),
-                Field(default=knob.default, description=_described(knob.description or "", knob)),
+                Field(default=_default(knob), description=_described(knob.description or "", knob)),
             )
     made: type[dg.Config] = create_model(name, __base__=dg.Config, __module__=__name__, **fields)
     made.__doc__ = model.__doc__

@@ -14,6 +14,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, get_args
 from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BeforeValidator, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import (
@@ -45,6 +46,7 @@ Endpoint = Literal[
     "wikipedia",
     "perplexity",
     "jina",
+    "google_fact_check",
     "youtube",
     "rdap",
     "wayback",
@@ -157,6 +159,15 @@ class Settings(BaseSettings):
         default=None, validation_alias="PERPLEXITY_API_KEY"
     )
 
+    # Prior fact checks.
+    fact_checks: Literal["auto", "off"] = Field(
+        default="auto",
+        description="Whether fact-checkers' archives are asked: auto does where there is a key.",
+    )
+    google_fact_check_api_key: SecretStr | None = Field(
+        default=None, validation_alias="GOOGLE_FACT_CHECK_API_KEY"
+    )
+
     # Pages and domains.
     pages: Literal["direct", "jina"] = Field(
         default="direct", description="Who fetches pages: this machine, or Jina's reader."
@@ -171,6 +182,9 @@ class Settings(BaseSettings):
     )
     domain_ages: bool = Field(
         default=True, description="Whether registries are asked how old unlisted domains are."
+    )
+    whois: Annotated[tuple[str, int] | None, NoDecode, BeforeValidator(_address)] = Field(
+        default=None, description="A WHOIS server or relay that is asked in place of all others."
     )
 
     # YouTube.
@@ -222,6 +236,86 @@ class Settings(BaseSettings):
         pattern=r"^https?://[^\s?#]+$",
         description="Where `factible models pull` fetches from.",
     )
+
+    # Re-checks, retention, notifications.
+    recheck_schedule: Literal["on", "off"] = Field(
+        default="off", description="Whether the nightly schedules run unless the UI says otherwise."
+    )
+    recheck_cron: str = Field(
+        default="0 2 * * *",
+        pattern=r"^\S+( \S+){4}$",
+        description="When videos are checked again, as a cron expression of five fields.",
+    )
+    recheck_timezone: str = Field(
+        default="UTC", description="The time zone of the schedules, such as Europe/Madrid."
+    )
+    recheck_videos: int = Field(
+        default=20, ge=0, description="The most videos that a night checks again."
+    )
+    recheck_cost_usd: Dollars | None = Field(
+        default=1.0, description="The most that a night's re-checks may be expected to cost."
+    )
+    recheck_min_age_days: float = Field(
+        default=7, ge=0, le=3650, description="A complete check younger than this is not repeated."
+    )
+    retention_cron: str = Field(
+        default="30 4 * * 0",
+        pattern=r"^\S+( \S+){4}$",
+        description="When old texts and answers are removed, as a cron expression.",
+    )
+    retention_text_days: float = Field(
+        default=180,
+        ge=1,
+        description="Texts of pages that nothing current rests on are removed after so long.",
+    )
+    retention_cache_days: float = Field(
+        default=90, ge=0, description="Kept answers that nobody asked for so long are removed."
+    )
+    notify_url: SecretStr | None = Field(
+        default=None, description="A webhook that is told of flipped verdicts and failed runs."
+    )
+
+    # The HTML reports.
+    public_url: WebAddress | None = Field(
+        default=None, description="Where `factible serve` is reached, for links to its reports."
+    )
+
+    # The HTTP service.
+    serve_token: SecretStr | None = Field(
+        default=None,
+        description="What clients of the HTTP service prove who they are with; several by commas.",
+    )
+    serve_hosts: Listed = Field(
+        default=(), description="The names under which clients reach the HTTP service."
+    )
+    serve_origins: Listed = Field(
+        default=(), description="The web origins whose pages may call the HTTP service."
+    )
+    serve_max_runs: int = Field(
+        default=2, ge=1, le=32, description="Fact-checks that the HTTP service runs at once."
+    )
+    serve_videos_per_day: int | None = Field(
+        default=None, ge=0, description="Fact-checks that a client may start within 24 hours."
+    )
+    serve_requests_per_minute: int | None = Field(
+        default=None, ge=1, description="Requests that a client may send within a minute."
+    )
+
+    @field_validator("recheck_timezone")
+    @classmethod
+    def _timezone_is_known(cls, value: str) -> str:
+        try:
+            ZoneInfo(value)
+        except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+            raise ValueError("write a time zone such as Europe/Madrid or UTC") from error
+        return value
+
+    @field_validator("notify_url")
+    @classmethod
+    def _webhook_is_an_address(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None and not value.get_secret_value().startswith(("http://", "https://")):
+            raise ValueError("write the webhook as https://…")
+        return value
 
     @field_validator("home")
     @classmethod

@@ -16,6 +16,7 @@ FORBIDDEN = {
     "factible_assets/reasoners": ("dagster", "duckdb", "httpx", "warehouse"),
     "factible_assets/evaluation": ("dagster", "duckdb", "httpx", "resources", "warehouse"),
     "factible_assets/report": ("dagster", "duckdb", "httpx", "resources"),
+    "factible_assets/exchange": ("dagster", "duckdb", "httpx"),
     "factible_assets/records.py": ("dagster", "duckdb", "httpx", "resources", "warehouse"),
     "factible_assets/config.py": ("dagster", "duckdb", "httpx", "resources", "warehouse"),
     "resources": ("dagster", "duckdb", "factible_assets", "warehouse"),

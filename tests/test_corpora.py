@@ -4,11 +4,14 @@ import contextlib
 import json
 import stat
 import textwrap
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from pathlib import Path
 
+import jsonschema_rs
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,7 +27,7 @@ from factible_assets.corpora import (
     load_corpus,
     load_ground_truth,
 )
-from factible_assets.corpora.format import is_usable_id
+from factible_assets.corpora.format import is_usable_id, rendered_json_schema
 from factible_assets.corpora.lines import PlacedError, parse_document
 from resources.transcripts.file import read_transcript
 from tests.shared_data import shared_data
@@ -327,15 +330,217 @@ def test_ground_truth_for_another_video_is_told(folder: Path, owner: str, where:
     assert reading.problems[0].file == folder / "truth.txt"
 
 
+# --- On demand, and annotations that arrive by themselves --------------------------------------
+
+ON_DEMAND = (
+    "on_demand: true\nvideos:\n  - {id: v, transcript: talk.txt, title: T, claim_count: 3}\n"
+)
+
+
+def test_a_corpus_on_demand_is_known_and_not_listed(folder: Path) -> None:
+    corpus(folder, ON_DEMAND)
+    reading = load_corpora([folder])
+    assert reading.is_complete
+    assert list(reading.videos()) == []
+    found = reading.find("v")
+    assert found is not None
+    assert (found.video.title, found.claim_count) == ("T", 3)
+    assert [each.video.video_id for each in reading.everything()] == ["v"]
+
+
+@pytest.mark.parametrize("name", ["a.yaml", "z.yaml"])
+def test_an_entry_on_demand_gives_way_without_a_word(folder: Path, name: str) -> None:
+    corpus(folder, ON_DEMAND, "m.yaml")
+    corpus(folder, ENTRY, name)
+    reading = load_corpora([folder])
+    assert reading.is_complete
+    assert [each.file.name for each in reading.everything()] == [name]
+
+
+def test_a_video_on_demand_can_be_added_to_another_file(folder: Path) -> None:
+    on_demand = corpus(folder, ON_DEMAND)
+    entry = VideoEntry(id="v", transcript="talk.txt")
+    with pytest.raises(CorpusError, match="listed already"):
+        add_video(on_demand, entry)
+    add_video(folder / "mine.yaml", entry)
+    found = load_corpora([folder]).find("v")
+    assert found is not None
+    assert found.file.name == "mine.yaml"
+
+
+def annotate(folder: Path, video_id: str, name: str = "v.yaml", stance: str = "MIXED") -> Path:
+    file = folder / "ground_truth" / name
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(PUBLISHED.format(video_id, 0.5, stance))
+    return file
+
+
+@pytest.mark.parametrize("text", [ENTRY, ON_DEMAND])
+def test_annotations_beside_the_corpora_are_merged_by_video(folder: Path, text: str) -> None:
+    corpus(folder, text)
+    annotate(folder, "v", "any name.yaml")
+    reading = load_corpora([folder])
+    assert reading.problems == ()
+    found = reading.find("v")
+    assert found is not None
+    assert found.claims is not None
+    assert found.claims[0].stance == "mixed"
+
+
+def test_annotations_of_one_folder_reach_the_corpora_of_another(folder: Path) -> None:
+    corpus(folder, ON_DEMAND)
+    other = folder / "other"
+    other.mkdir()
+    annotate(other, "v")
+    found = load_corpora([folder, other]).find("v")
+    assert found is not None
+    assert found.claims is not None
+
+
+def test_ground_truth_for_a_video_that_no_corpus_lists_is_told_with_its_line(folder: Path) -> None:
+    corpus(folder, ENTRY)
+    file = annotate(folder, "stranger")
+    (problem,) = load_corpora([folder]).problems
+    assert (problem.file, problem.line) == (file, 1)
+    assert "'stranger', which no corpus lists. List the video" in problem.sentence
+
+
+def test_two_annotations_of_one_video_must_agree(folder: Path) -> None:
+    corpus(folder, ENTRY)
+    annotate(folder, "v", "a.yaml")
+    annotate(folder, "v", "b.yaml")
+    assert load_corpora([folder]).problems == ()
+    file = annotate(folder, "v", "c.yaml", "REFUTES")
+    (problem,) = load_corpora([folder]).problems
+    assert (problem.file, problem.line) == (file, 1)
+    assert "Keep one of the two" in problem.sentence
+
+
+def test_mistakes_in_merged_annotations_are_told_and_nothing_of_them_counts(folder: Path) -> None:
+    corpus(folder, ENTRY)
+    file = annotate(folder, "v", stance="PERHAPS")
+    reading = load_corpora([folder])
+    (problem,) = reading.problems
+    assert (problem.file, problem.line) == (file, 9)
+    found = reading.find("v")
+    assert found is not None
+    assert found.claims is None
+
+
+def test_a_date_limit_and_what_annotators_asked_are_read(folder: Path) -> None:
+    text = """\
+    videos:
+      - id: v
+        transcript: talk.txt
+        published_before: 2020-10-31
+        claims:
+          - text: Honey keeps.
+            speaker: A beekeeper
+            said_on: 2020-10-30
+            questions:
+              - text: How long?
+                answers:
+                  - {text: Years, kind: Extractive, source_url: "https://a.example"}
+            passages:
+              - {source: Honey, text: It keeps., stance: SUPPORTS}
+    """
+    (entry,) = load_corpus(corpus(folder, text)).videos()
+    assert entry.published_before == date(2020, 10, 31)
+    assert entry.claims is not None
+    (claim,) = entry.claims
+    assert claim.questions[0].answers[0].kind == "extractive"
+    assert claim.passages[0].stance == "supports"
+
+
+@pytest.mark.parametrize(
+    ("line", "text", "sentence"),
+    [
+        (
+            8,
+            "questions:\n          - text: a\n            answer: b",
+            "'answer' is not a key of a question. Did you mean 'answers'?",
+        ),
+        (
+            8,
+            "questions:\n          - text: a\n            answers: [{txt: b}]",
+            "An answer needs the key 'text'",
+        ),
+        (
+            7,
+            "passages:\n          - {source: a, stanse: b}",
+            "of a passage. Did you mean 'stance'?",
+        ),
+    ],
+)
+def test_mistakes_inside_a_claim_name_what_they_are_in(
+    folder: Path, line: int, text: str, sentence: str
+) -> None:
+    found = problems(
+        load_corpus(corpus(folder, ENTRY + f"    claims:\n      - text: c\n        {text}\n"))
+    )
+    assert any(sentence in told and place == line for place, told in found)
+
+
 # --- Schema -------------------------------------------------------------------------------------
 
 
 def test_the_json_schema_describes_every_key() -> None:
     schema = corpus_json_schema()
-    assert set(schema["properties"]) == {"corpus", "description", "web", "videos"}
+    assert set(schema["properties"]) == {"corpus", "description", "web", "on_demand", "videos"}
     assert "transcript" in schema["$defs"]["VideoEntry"]["properties"]
     assert schema["additionalProperties"] is False
     json.dumps(schema)
+
+
+SHIPPED = sorted((Path(__file__).resolve().parents[1] / "corpora").glob("*.yaml"))
+
+
+def as_editors_read(file: Path) -> object:
+    """Read YAML 1.2 as editors do, for which a date is a text."""
+
+    class Loader(yaml.SafeLoader):
+        """A safe loader that leaves dates alone."""
+
+    Loader.yaml_implicit_resolvers = {
+        first: [(tag, pattern) for tag, pattern in resolvers if "timestamp" not in tag]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+    return yaml.load(file.read_text(), Loader=Loader)  # noqa: S506
+
+
+def test_the_shipped_schema_is_that_of_the_models() -> None:
+    shipped = SHIPPED[0].parent / "corpus.schema.json"
+    assert shipped.read_text() == rendered_json_schema(), (
+        "Write it again: factible corpus schema -o corpora/corpus.schema.json"
+    )
+
+
+def test_every_shipped_corpus_fits_the_schema_and_names_it_for_editors() -> None:
+    corpora = [file for file in SHIPPED if load_corpus(file).corpora]
+    assert {file.name for file in corpora} >= {"everyday_beliefs.yaml", "factible_published.yaml"}
+    validator = jsonschema_rs.validator_for(corpus_json_schema())
+    for file in corpora:
+        first = file.read_text().split("\n", 1)[0]
+        assert first == "# yaml-language-server: $schema=corpus.schema.json", file
+        validator.validate(as_editors_read(file))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"importance": 1.2},
+        {"stance": "perhaps"},
+        {"stanse": "mixed"},
+        {"questions": [{"answers": []}]},
+    ],
+)
+def test_the_schema_refuses_in_the_editor_what_the_reader_refuses(
+    change: dict[str, object],
+) -> None:
+    validator = jsonschema_rs.validator_for(corpus_json_schema())
+    claim = {"text": "Ice melts.", "importance": 0.5, "stance": "supports"}
+    assert validator.is_valid({"videos": [{"id": "v", "claims": [claim]}]})
+    assert not validator.is_valid({"videos": [{"id": "v", "claims": [claim | change]}]})
 
 
 # --- Writing ------------------------------------------------------------------------------------
@@ -563,3 +768,61 @@ def test_many_additions_to_one_file_at_once_lose_none(folder: Path) -> None:
     with ThreadPoolExecutor(max_workers=6) as pool:
         added = list(pool.map(lambda entry: add_video(file, entry), entries))
     assert {entry.video.video_id for entry in load_corpus(file).videos()} == set(added)
+
+
+# --- The list of the published videos ---------------------------------------------------------
+
+LISTING = Path(__file__).resolve().parents[1] / "corpora" / "factible_published.yaml"
+
+COUNTS_THAT_AGREE = {"7bMfGXPRIig", "BHY0FxzoKZE"}
+"""Of the 18 videos whose annotations are at hand, those with as many claims as the table says."""
+
+
+def test_the_list_of_published_videos_has_the_shape_of_the_papers_table() -> None:
+    reading = load_corpus(LISTING)
+    assert reading.problems == ()
+    (listed,) = reading.corpora
+    assert listed.on_demand
+    assert len(listed.videos) == 30
+    kinds = Counter((each.video.category, each.video.tags) for each in listed.videos)
+    assert set(kinds.values()) == {5}
+    assert {category for category, _ in kinds} == {"climate", "health", "politics"}
+    assert {tags for _, tags in kinds} == {("factual",), ("misinformation",)}
+    # The rows of table 22 add up to 489, where table 11 and appendix A say 503.
+    assert sum(each.claim_count or 0 for each in listed.videos) == 489
+    assert all(each.claims is None and each.transcript is None for each in listed.videos)
+
+
+def test_the_list_agrees_with_the_published_data_but_for_numbers_of_claims(tmp_path: Path) -> None:
+    imported = import_published(shared_data("factible"), tmp_path)
+    own = load_corpus(LISTING)
+    agreeing = set()
+    for entry in load_corpus(imported.file).videos():
+        listed = own.corpora[0].videos
+        (same,) = (each for each in listed if each.video.video_id == entry.video.video_id)
+        assert same.video.category == entry.video.category
+        assert same.video.tags == entry.video.tags
+        if same.claim_count == len(entry.claims or ()):
+            agreeing.add(entry.video.video_id)
+    assert agreeing == COUNTS_THAT_AGREE
+
+
+def test_annotations_of_listed_videos_are_merged_from_a_folder_of_ones_own(tmp_path: Path) -> None:
+    truths = shared_data("factible", "ground_truth")
+    (tmp_path / "ground_truth").symlink_to(truths)
+    reading = load_corpora([LISTING.parent, tmp_path])
+    assert reading.problems == ()
+    annotated = [each for each in reading.everything() if each.claims and each.claim_count]
+    assert len(annotated) == 18
+    assert sum(len(each.claims or ()) for each in annotated) == 304
+
+
+def test_a_folder_of_annotations_alone_is_imported_with_what_the_list_knows(tmp_path: Path) -> None:
+    source = tmp_path / "given"
+    source.mkdir()
+    (source / "ground_truth").symlink_to(shared_data("factible", "ground_truth"))
+    done = import_published(source, tmp_path / "home", listing=load_corpora([LISTING.parent]))
+    assert (done.videos, done.claims, done.transcripts) == (18, 304, 0)
+    found = load_corpora([tmp_path / "home"]).find("-LDjqcvSbP4")
+    assert found is not None
+    assert (found.video.category, found.video.tags) == ("health", ("factual",))

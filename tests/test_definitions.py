@@ -30,15 +30,27 @@ def test_the_public_names_are_these_and_a_change_is_seen_in_review(defs: dg.Defi
         "evidence": "evidence",
         "verdicts": "verdicts",
     }
-    assert sorted(job.name for job in defs.jobs or ()) == ["fact_check"]
+    assert sorted(job.name for job in defs.jobs or ()) == [
+        "fact_check",
+        "import_corpus",
+        "recheck",
+        "retention",
+    ]
+    assert sorted(schedule.name for schedule in defs.schedules or ()) == [
+        "nightly_recheck",
+        "weekly_retention",
+    ]
     assert sorted(sensor.name for sensor in defs.sensors or ()) == [
         "corpus_sensor",
+        "notify_failures",
+        "notify_flips",
         "publish_sensor",
     ]
     assert sorted(defs.resources or {}) == [
         "corpora",
         "io_manager",
         "observer",
+        "reports",
         "services",
         "warehouse",
     ]

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,11 @@ import pytest
 from pydantic import SecretStr
 
 from factible_assets.assets.transcripts import Wanted, wanted_or_failure, with_details
-from factible_assets.config import FactCheckConfig
+from factible_assets.config import FactCheckConfig, SearchConfig
 from factible_assets.corpora import CorporaReading, load_corpora
 from factible_assets.reasoners.embedded.embedder import OnnxEmbedder
 from factible_assets.records import Video
-from factible_assets.run_config import run_config_for
+from factible_assets.run_config import ClaimChecksRunConfig, run_config_for, settled
 from factible_assets.services import FactCheckServices, Occasion
 from factible_assets.services.embedded import can_run_models, embedded_reasoner
 from factible_assets.services.ratings import rating_directory
@@ -27,6 +27,7 @@ from factible_assets.services.reasoning import (
     open_models,
     plan_models,
 )
+from factible_assets.services.remarks import reasoner_remark, search_remark
 from factible_assets.services.search import search_names
 from factible_assets.services.setup import SetupError
 from factible_assets.services.transcripts import youtube_transcripts
@@ -38,6 +39,7 @@ from resources.models.installed import Receipt, ReceiptFile
 from resources.transcripts.base import VideoDetails
 from tests.reasoners.llm.material import CLAIM, PAGE, QUERY
 from tests.resources.llm.servers import CHAT
+from tests.resources.reliability.test_ages import WhoisServer, say
 from tests.servers import MisbehavingServer, respond, respond_json
 
 CANARY = "canary-wrong-ü-4f1d"
@@ -380,6 +382,16 @@ async def test_what_is_not_set_up_is_a_failure_that_no_retry_cures(
     assert failure.value.allow_retries is False
 
 
+def test_lists_and_days_survive_the_launchpad() -> None:
+    search = SearchConfig(
+        exclude_domains=("a.example",), published_after=date(2020, 1, 1), language="EN"
+    )
+    knobs = FactCheckConfig(search=search)
+    given = run_config_for(knobs, ["verdicts"])["ops"]["claim_checks"]["config"]
+    assert given["search"]["exclude_domains"] == ["a.example"]
+    assert settled(FactCheckConfig, ClaimChecksRunConfig(**given)) == knobs
+
+
 def test_the_reasoner_of_a_run_is_that_of_both_of_its_steps() -> None:
     config = run_config_for(FactCheckConfig(reasoner="embedded"), ["claims", "verdicts"])
     assert config["ops"]["claims"]["config"]["reasoner"] == "embedded"
@@ -433,3 +445,67 @@ def test_secrets_in_settings_are_never_shown(tmp_path: Path) -> None:
     made = settings(tmp_path, model_api_keys="house=canary", youtube_proxy="http://u:canary@p:1")
     assert made.model_api_keys == {"house": SecretStr("canary")}
     assert "canary" not in f"{made!r} {made} {made.model_dump()}"
+
+
+# --- Prior fact checks, registries and remarks --------------------------------------------------
+
+
+async def test_prior_fact_checks_need_a_key_and_can_be_switched_off(tmp_path: Path) -> None:
+    search = {"search": "wikipedia"}
+    async with live_web(settings(tmp_path, **search)) as web:
+        assert web.fact_checks is None
+    key = {**search, "google_fact_check_api_key": "k"}
+    async with live_web(settings(tmp_path, **key, fact_checks="off")) as web:
+        assert web.fact_checks is None
+    async with MisbehavingServer() as server:
+        server.on("/v1alpha1/claims:search", respond_json({}))
+        address = f"google_fact_check=http://127.0.0.1:{server.port}"
+        for _ in range(2):
+            async with live_web(settings(tmp_path, **key, endpoints=address)) as web:
+                assert web.fact_checks is not None
+                answer = await web.fact_checks.prior_checks("sugar")
+                assert (answer.outcome, answer.checks) == ("ok", ())
+        assert len(server.asked) == 1
+        async with AsyncExitStack() as stack:
+            stored = await open_web(
+                "archive", settings(tmp_path, **key), stack, lambda: DiskCache(tmp_path)
+            )
+            assert stored.fact_checks is None
+
+
+async def test_a_fact_check_key_that_cannot_be_sent_is_refused_without_being_shown(
+    tmp_path: Path,
+) -> None:
+    made = settings(tmp_path, search="wikipedia", google_fact_check_api_key=CANARY)
+    with pytest.raises(SetupError, match="check GOOGLE_FACT_CHECK_API_KEY") as refused:
+        async with live_web(made):
+            pass
+    assert "canary" not in str(refused.value)
+
+
+async def test_a_whois_server_is_asked_where_the_settings_say(tmp_path: Path) -> None:
+    async with WhoisServer().running() as whois, MisbehavingServer() as server:
+        whois.answer = say("   Domain Name: AGENCY.COM\r\n   Creation Date: 2005-06-15T12:00:00Z")
+        server.on("*", respond_json({"version": "1.0", "services": []}))
+        made = settings(
+            tmp_path,
+            search="wikipedia",
+            whois=f"127.0.0.1:{whois.port}",
+            endpoints=f"rdap=http://127.0.0.1:{server.port}/dns.json",
+        )
+        async with live_web(made) as web:
+            age = await web.ages.age("agency.com")
+    assert age.outcome == "ok"
+    assert whois.asked == ["com", "agency.com"]
+
+
+def test_a_default_is_remarked_on_only_if_nobody_wished_otherwise(tmp_path: Path) -> None:
+    bare = settings(tmp_path)
+    assert "SERPER_API_KEY" in (search_remark(bare, "auto", None) or "")
+    assert search_remark(bare, "auto", "miniature") is None
+    assert search_remark(bare, "archive", None) is None
+    assert search_remark(settings(tmp_path, web="archive"), "auto", None) is None
+    assert search_remark(settings(tmp_path, search="wikipedia"), "auto", None) is None
+    assert "OPENAI_API_KEY" in (reasoner_remark(bare, "auto") or "")
+    assert reasoner_remark(bare, "embedded") is None
+    assert reasoner_remark(bare, "llm") is None  # the run itself fails with this sentence

@@ -178,9 +178,12 @@ class FileConnector:
             longest = min(2 * longest, LONGEST_PAUSE_SECONDS)
 
     def _connect_to(self, path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
-        return duckdb.connect(
+        connection = duckdb.connect(
             str(path), read_only=read_only, config={**CONNECTION_CONFIG, **self.config}
         )
+        # DuckDB draws one on stdout where it takes a process for interactive, as it does a child's.
+        connection.execute("SET enable_progress_bar = false")
+        return connection
 
     def _explain(self, failure: Exception) -> WarehouseError:
         message = str(failure)

@@ -32,6 +32,9 @@ _SAME_COLUMNS = {
     "current_materializations": "materializations",
     "latest_verdicts": "verdicts",
     "verdict_evidence": "evidence",
+    "corpus_quality": "metrics",
+    "video_quality": "metrics",
+    "metric_trend": "metrics",
 }
 """Views that show the columns of a table, and so take over the comments on them."""
 

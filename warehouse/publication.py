@@ -32,17 +32,18 @@ def publish_copy(connection: duckdb.DuckDBPyConnection, destination: Path) -> No
         destination.parent.mkdir(parents=True, exist_ok=True)
         # A publication that was killed may have left these behind.
         unfinished.unlink(missing_ok=True)
-        _wal_of(unfinished).unlink(missing_ok=True)
-        _copy_database(connection, unfinished)
+        wal_of(unfinished).unlink(missing_ok=True)
+        copy_database(connection, unfinished)
         unfinished.chmod(0o444)
         # A write-ahead log beside the old copy would be replayed into the new one.
-        _wal_of(destination).unlink(missing_ok=True)
+        wal_of(destination).unlink(missing_ok=True)
         unfinished.replace(destination)
     except (OSError, duckdb.IOException) as failure:
         raise WarehouseNotWritableError(destination, str(failure)) from failure
 
 
-def _copy_database(connection: duckdb.DuckDBPyConnection, destination: Path) -> None:
+def copy_database(connection: duckdb.DuckDBPyConnection, destination: Path) -> None:
+    """Copy the database of a connection into a new file, tables, views and comments included."""
     ((source,),) = connection.execute("SELECT current_database()").fetchall()
     # Neither ATTACH nor COPY FROM DATABASE takes parameters.
     path = str(destination).replace("'", "''")
@@ -52,5 +53,6 @@ def _copy_database(connection: duckdb.DuckDBPyConnection, destination: Path) -> 
     connection.execute("DETACH publication")
 
 
-def _wal_of(path: Path) -> Path:
+def wal_of(path: Path) -> Path:
+    """Return where DuckDB keeps the write-ahead log of a file."""
     return path.with_name(f"{path.name}.wal")

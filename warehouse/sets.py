@@ -20,7 +20,8 @@ from warehouse.errors import WarehouseIntegrityError
 from warehouse.rows import Stamp, data_version, to_frame, to_utc
 
 MATERIALIZATION_COLUMNS = (
-    "asset, video_id, run_id, checked_at, code_version, data_version, row_count, duration_seconds"
+    "asset, video_id, run_id, checked_at, code_version, data_version, row_count, duration_seconds, "
+    "first_result_seconds"
 )
 
 
@@ -33,12 +34,15 @@ class AssetRows:
         code_version: Version of the code that made them.
         data_version: Hash of their content; computed from all rows if it is not given.
         duration_seconds: How long it took to make them.
+        first_result_seconds: How long it took until the first piece of it was there, counted from
+            the beginning of the step's work; None if nobody measured it.
     """
 
     rows: Sequence[Record]
     code_version: str
     data_version: str | None = None
     duration_seconds: float = 0.0
+    first_result_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,7 @@ class Materialization:
     data_version: str
     row_count: int
     duration_seconds: float
+    first_result_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +113,7 @@ def prepare(asset: str, video_id: str, given: AssetRows, stamp: Stamp) -> Prepar
             data_version=given.data_version or data_version(given.rows),
             row_count=sum(not isinstance(row, PageText) for row in given.rows),
             duration_seconds=given.duration_seconds,
+            first_result_seconds=given.first_result_seconds,
         ),
         frames={
             record: to_frame(record, [row for row in given.rows if type(row) is record], stamp)
@@ -218,7 +224,7 @@ def _insert(connection: duckdb.DuckDBPyConnection, record: type[Record], frame: 
 def _enter(connection: duckdb.DuckDBPyConnection, whole: Materialization) -> None:
     connection.execute(
         f"INSERT OR REPLACE INTO materializations ({MATERIALIZATION_COLUMNS}) "  # noqa: S608
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
             whole.asset,
             whole.video_id,
@@ -228,6 +234,7 @@ def _enter(connection: duckdb.DuckDBPyConnection, whole: Materialization) -> Non
             whole.data_version,
             whole.row_count,
             whole.duration_seconds,
+            whole.first_result_seconds,
         ],
     )
 

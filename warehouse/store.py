@@ -23,11 +23,13 @@ import duckdb
 import polars as pl
 
 from factible_assets.records import (
+    ASSET_RECORDS,
     Claim,
     Evidence,
     LlmCall,
     Page,
     PageText,
+    PriorFactCheck,
     Query,
     Record,
     ReliabilityRating,
@@ -61,6 +63,7 @@ _NATURAL_ORDER: Mapping[type[Record], str] = {
     Query: "claim_id, rank, query_id",
     Search: "claim_id, query_id, provider, page",
     SearchHit: "claim_id, query_id, provider, rank, hit_id",
+    PriorFactCheck: "claim_id, rank, prior_fact_check_id",
     ReliabilityRating: "domain",
     Page: "canonical_url, page_id",
     PageText: "content_hash",
@@ -175,19 +178,43 @@ class Warehouse:
             NotMaterializedError: The asset was never materialized for this video.
         """
         with self.connection(read_only=True) as connection:
-            materialization = _current_materialization(connection, asset, video_id)
-            if materialization is None:
-                raise NotMaterializedError(asset, video_id)
-            rows = {
-                record: [
-                    row
-                    for row in _select(connection, record, f"current_{record.table}", video_id)
-                    # The stages share one table of model calls; each asset owns its own.
-                    if not isinstance(row, LlmCall) or row.stage == asset
-                ]
-                for record in classes_of(asset)
+            found = _current_set(connection, asset, video_id)
+        if found is None:
+            raise NotMaterializedError(asset, video_id)
+        return found
+
+    def read_video(self, video_id: str) -> dict[str, CurrentRecords]:
+        """Return the newest sets of a video by asset, all from one moment.
+
+        An asset that was never materialized for the video is not in the answer.
+        """
+        with self.connection(read_only=True) as connection:
+            found = {asset: _current_set(connection, asset, video_id) for asset in ASSET_RECORDS}
+        return {asset: one for asset, one in found.items() if one is not None}
+
+    def video_ids(self) -> list[str]:
+        """Return the videos of which the warehouse holds any set, in order of their ids."""
+        with self.connection(read_only=True) as connection:
+            rows = connection.execute(
+                "SELECT DISTINCT video_id FROM materializations ORDER BY video_id"
+            ).fetchall()
+        return [row[0] for row in rows]
+
+    def read_sets(self, video_id: str, runs: Mapping[str, str]) -> dict[str, CurrentRecords]:
+        """Return the sets that given runs wrote, current or not, all from one moment.
+
+        Unlike `read_asset`, this tells runs apart that stand side by side in one file.
+
+        Args:
+            video_id: The video.
+            runs: The run of each asset that is wanted. A set that was never written is left out.
+        """
+        with self.connection(read_only=True) as connection:
+            found = {
+                asset: _set_of_run(connection, asset, video_id, run_id)
+                for asset, run_id in runs.items()
             }
-        return CurrentRecords(materialization, rows)
+        return {asset: held for asset, held in found.items() if held is not None}
 
     def read_verdict_evidence(self, video_id: str) -> list[Evidence]:
         """Return what a video's current verdicts rest on, also after a failed re-check."""
@@ -274,6 +301,70 @@ def _select(
     return [from_row(record, row) for row in rows]
 
 
+def _set_of_run(
+    connection: duckdb.DuckDBPyConnection, asset: str, video_id: str, run_id: str
+) -> CurrentRecords | None:
+    found = connection.execute(
+        f"SELECT {MATERIALIZATION_COLUMNS} FROM materializations "  # noqa: S608
+        "WHERE asset = ? AND video_id = ? AND run_id = ?",
+        [asset, video_id, run_id],
+    ).fetchall()
+    if not found:
+        return None
+    rows = {
+        record: _of_run(connection, record, asset, video_id, run_id)
+        for record in classes_of(asset)
+        if record is not PageText
+    }
+    if PageText in classes_of(asset):
+        texts = stored_texts(connection, _hashes(rows))
+        rows[PageText] = [
+            PageText(content_hash=each, text=text) for each, text in sorted(texts.items())
+        ]
+    return CurrentRecords(_materialization(found[0]), rows)
+
+
+def _of_run(
+    connection: duckdb.DuckDBPyConnection,
+    record: type[Record],
+    asset: str,
+    video_id: str,
+    run_id: str,
+) -> list[Record]:
+    columns = ", ".join(column.name for column in columns_of(record))
+    rows = connection.execute(
+        f"SELECT {columns} FROM {record.table} WHERE video_id = ? AND run_id = ? "  # noqa: S608
+        f"ORDER BY {_NATURAL_ORDER[record]}",
+        [video_id, run_id],
+    ).fetchall()
+    found = (from_row(record, row) for row in rows)
+    return [row for row in found if not isinstance(row, LlmCall) or row.stage == asset]
+
+
+def _hashes(rows: Mapping[type[Record], Sequence[Record]]) -> list[str]:
+    read = (row for record in (Page, Evidence) for row in rows[record])
+    hashes = (row.content_hash for row in read if isinstance(row, Page | Evidence))
+    return [each for each in hashes if each is not None]
+
+
+def _current_set(
+    connection: duckdb.DuckDBPyConnection, asset: str, video_id: str
+) -> CurrentRecords | None:
+    materialization = _current_materialization(connection, asset, video_id)
+    if materialization is None:
+        return None
+    rows = {
+        record: [
+            row
+            for row in _select(connection, record, f"current_{record.table}", video_id)
+            # The stages share one table of model calls; each asset owns its own.
+            if not isinstance(row, LlmCall) or row.stage == asset
+        ]
+        for record in classes_of(asset)
+    }
+    return CurrentRecords(materialization, rows)
+
+
 def _current_materialization(
     connection: duckdb.DuckDBPyConnection, asset: str, video_id: str
 ) -> Materialization | None:
@@ -284,7 +375,11 @@ def _current_materialization(
     ).fetchall()
     if not found:
         return None
-    _, _, run_id, checked_at, code_version, version, row_count, duration = found[0]
+    return _materialization(found[0])
+
+
+def _materialization(row: Sequence[Any]) -> Materialization:
+    asset, video_id, run_id, checked_at, code_version, version, row_count, duration, first = row
     return Materialization(
         asset,
         video_id,
@@ -294,4 +389,5 @@ def _current_materialization(
         version,
         row_count,
         duration,
+        first,
     )

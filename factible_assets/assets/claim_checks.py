@@ -10,30 +10,40 @@ warehouse and the same functions run. All that one step computed is written in o
 that no reader ever sees evidence of one run beside search hits of another that was interrupted.
 """
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 import dagster as dg
 
 from factible_assets.assets.claim_checks_metadata import describe
 from factible_assets.assets.common import KINDS, OWNERS, RETRIES, definition_metadata
+from factible_assets.checks.structural import admit, stored_results, structural_specs
 from factible_assets.config import FactCheckConfig
 from factible_assets.listing import CorporaResource
 from factible_assets.partitions import videos
 from factible_assets.records import (
     Claim,
     Evidence,
+    LlmCall,
+    Page,
     PageText,
+    PriorFactCheck,
     Query,
     Record,
     ReliabilityRating,
     Search,
     SearchHit,
+    Transcript,
+    TranscriptSegment,
+    Verdict,
     Video,
 )
+from factible_assets.reporting import ReportsResource
 from factible_assets.run_config import ClaimChecksRunConfig, settled
 from factible_assets.services import FactCheckServices, Occasion
 from factible_assets.stages.flow import FlowResult, Known, check_claims
+from factible_assets.stages.integrity import Limits, VideoRows
 from factible_assets.stages.ports import Observer
 from factible_assets.stages.progress import ALL_STAGES, Stage
 from factible_assets.watching import LogObserver, Watchers
@@ -50,7 +60,8 @@ _DESCRIPTIONS: dict[Stage, str] = {
         "contrary."
     ),
     "search_hits": (
-        "What the searches found, before anything is fetched, and how each search ended."
+        "What the searches found, before anything is fetched, and how each search ended. Beside "
+        "it, and never part of the evidence: what fact-checkers have already published."
     ),
     "reliability_ratings": (
         "How reliable each domain that was found is held to be, by which rating set, and why."
@@ -106,6 +117,7 @@ _READS: dict[Stage, tuple[str, ...]] = {
     internal_asset_deps={
         stage: {dg.AssetKey(name) for name in names} for stage, names in _READS.items()
     },
+    check_specs=structural_specs(*ALL_STAGES),
     retry_policy=RETRIES,
 )
 # Dagster refuses AsyncIterator as a return annotation of several outputs, so there is none.
@@ -115,23 +127,34 @@ async def claim_checks(  # type: ignore[no-untyped-def]
     warehouse: WarehouseResource,
     services: FactCheckServices,
     corpora: CorporaResource,
+    reports: ReportsResource,
     observer: dg.ResourceParam[Observer],
     transcripts: CurrentRecords,
     claims: CurrentRecords,
 ):
-    """Check every claim of one video; yields a result for each selected asset."""
+    """Check every claim of one video; yields a result for each selected asset.
+
+    With checks selected and no asset, what is stored is judged once more.
+    """
     knobs = settled(FactCheckConfig, config)
     selected = _selected(context)
     store = warehouse.store()
     video_id = context.partition_key
     (video,) = transcripts.of(Video)
+    if not selected:
+        for judged in _stored_checks(context, store.read_video(video_id), limits_of(knobs)):
+            yield judged
+        return
+    known = _known(store, video_id, selected, keep_queries=knobs.renew)
     listed = corpora.read().find(video_id)
+    knobs = knobs.limited_to(listed.published_before if listed else None)
     async with services.open(
         observer=Watchers(LogObserver(context.log), observer),
         occasion=Occasion(context.run.run_id, video_id, context.log),
         reasoner=knobs.reasoner,
         web=knobs.search.web,
         corpus_web=listed.web if listed else None,
+        renew=knobs.renew,
     ) as opened:
         result = await check_claims(
             video,
@@ -139,16 +162,31 @@ async def claim_checks(  # type: ignore[no-untyped-def]
             opened,
             knobs,
             stages=selected,
-            known=_known(store, video_id, selected),
+            known=known,
         )
-    sets: dict[str, AssetRows] = {stage: _rows(stage, result) for stage in selected}
+    checks = admit(
+        context,
+        selected,
+        _judged_rows(selected, (transcripts, claims), result, known, limits_of(knobs)),
+    )
+    sets: dict[str, AssetRows] = {stage: asset_rows(stage, result) for stage in selected}
     stamp = Stamp(run_id=context.run.run_id, checked_at=datetime.now(UTC))
     written = {one.asset: one for one in store.write_assets(video_id, sets, stamp=stamp)}
+    # What is shown of the verdicts is written once they are stored.
+    published = (
+        await asyncio.to_thread(reports.publish, store, video_id, context.log)
+        if "verdicts" in selected
+        else {}
+    )
     for stage in selected:
         yield dg.MaterializeResult(
             asset_key=stage,
+            check_results=checks[stage],
             data_version=dg.DataVersion(written[stage].data_version),
-            metadata=describe(stage, video, claims.of(Claim), result),
+            metadata={
+                **describe(stage, video, claims.of(Claim), result),
+                **(published if stage == "verdicts" else {}),
+            },
         )
 
 
@@ -157,8 +195,13 @@ def _selected(context: dg.AssetExecutionContext) -> tuple[Stage, ...]:
     return tuple(stage for stage in ALL_STAGES if stage in names)
 
 
-def _known(store: Warehouse, video_id: str, selected: Sequence[Stage]) -> Known:
+def _known(
+    store: Warehouse, video_id: str, selected: Sequence[Stage], *, keep_queries: bool
+) -> Known:
     """Read the inputs of the selected stages that are not themselves selected.
+
+    With `keep_queries` the queries of the last check are read too: a re-check writes only those
+    anew that a service failed to write.
 
     Raises:
         NotMaterializedError: an input was never materialized for this video.
@@ -166,6 +209,86 @@ def _known(store: Warehouse, video_id: str, selected: Sequence[Stage]) -> Known:
     inputs = {name for stage in selected for name in _READS[stage]}
     needed = (inputs & set(ALL_STAGES)) - set(selected)
     read = {name: store.read_asset(name, video_id) for name in sorted(needed)}
+    if keep_queries and store.current_materialization("queries", video_id) is not None:
+        read["queries"] = store.read_asset("queries", video_id)
+    return known_of(read)
+
+
+def limits_of(knobs: FactCheckConfig) -> Limits:
+    """Return the dates that a run set, which its evidence must keep to."""
+    return Limits(knobs.search.published_before, knobs.search.published_after)
+
+
+def _judged_rows(
+    selected: Sequence[Stage],
+    upstream: tuple[CurrentRecords, CurrentRecords],
+    result: FlowResult,
+    known: Known,
+    limits: Limits,
+) -> VideoRows:
+    """Put what was computed beside what it was computed from."""
+    transcripts, claims = upstream
+    searched, read = "search_hits" in selected, "evidence" in selected
+    return VideoRows(
+        video=transcripts.of(Video)[0],
+        transcripts=transcripts.of(Transcript),
+        segments=transcripts.of(TranscriptSegment),
+        claims=claims.of(Claim),
+        queries=result.queries if "queries" in selected else known.queries,
+        searches=result.searches if searched else known.searches,
+        hits=result.hits if searched else known.hits,
+        prior_fact_checks=result.prior_fact_checks,
+        ratings=result.ratings,
+        pages=result.pages,
+        page_texts=result.page_texts if read else known.page_texts,
+        evidence=result.evidence if read else known.evidence,
+        verdicts=result.verdicts,
+        llm_calls=result.llm_calls,
+        limits=limits,
+    )
+
+
+def _stored_checks(
+    context: dg.AssetExecutionContext, sets: Mapping[str, CurrentRecords], limits: Limits
+) -> list[dg.AssetCheckResult]:
+    """Judge what is stored; a check of an asset that never ran has nothing to say."""
+
+    def rows(asset: str, record: type[AnyRecord]) -> list[AnyRecord]:
+        return sets[asset].of(record) if asset in sets else []
+
+    stored = VideoRows(
+        video=sets["transcripts"].of(Video)[0],
+        transcripts=rows("transcripts", Transcript),
+        segments=rows("transcripts", TranscriptSegment),
+        claims=rows("claims", Claim),
+        queries=rows("queries", Query),
+        searches=rows("search_hits", Search),
+        hits=rows("search_hits", SearchHit),
+        prior_fact_checks=rows("search_hits", PriorFactCheck),
+        ratings=rows("reliability_ratings", ReliabilityRating),
+        pages=rows("evidence", Page),
+        page_texts=rows("evidence", PageText),
+        evidence=rows("evidence", Evidence),
+        verdicts=rows("verdicts", Verdict),
+        llm_calls=[call for stage in ALL_STAGES for call in _stored_calls(sets, stage)],
+        limits=limits,
+    )
+    wanted = context.selected_asset_check_keys
+    judged = stored_results([stage for stage in ALL_STAGES if stage in sets], stored)
+    return [
+        result
+        for result in judged
+        if any((result.asset_key, result.check_name) == (key.asset_key, key.name) for key in wanted)
+    ]
+
+
+def _stored_calls(sets: Mapping[str, CurrentRecords], stage: str) -> list[LlmCall]:
+    has_calls = stage in sets and LlmCall in sets[stage].records
+    return sets[stage].of(LlmCall) if has_calls else []
+
+
+def known_of(read: Mapping[str, CurrentRecords]) -> Known:
+    """Return stored assets as the flow takes what it need not compute."""
 
     def rows(asset: str, record: type[AnyRecord]) -> list[AnyRecord]:
         return read[asset].of(record) if asset in read else []
@@ -180,10 +303,11 @@ def _known(store: Warehouse, video_id: str, selected: Sequence[Stage]) -> Known:
     )
 
 
-def _rows(stage: Stage, result: FlowResult) -> AssetRows:
+def asset_rows(stage: Stage, result: FlowResult) -> AssetRows:
+    """Return what the flow computed for one asset, as the set that is written."""
     own: dict[Stage, tuple[Sequence[Record], ...]] = {
         "queries": (result.queries,),
-        "search_hits": (result.searches, result.hits),
+        "search_hits": (result.searches, result.hits, result.prior_fact_checks),
         "reliability_ratings": (result.ratings,),
         "evidence": (result.pages, result.page_texts, result.evidence),
         "verdicts": (result.verdicts,),
@@ -194,4 +318,5 @@ def _rows(stage: Stage, result: FlowResult) -> AssetRows:
         rows=[row for rows in (*own[stage], calls) for row in rows],
         code_version=CODE_VERSIONS[stage],
         duration_seconds=timing.span_seconds if timing else 0.0,
+        first_result_seconds=timing.first_end_seconds if timing else None,
     )

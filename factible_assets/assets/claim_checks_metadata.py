@@ -11,12 +11,13 @@ import dagster as dg
 from factible_assets.assets.common import counts_by, usage_metadata
 from factible_assets.presentation import (
     evidence_table,
+    prior_fact_checks_table,
     queries_table,
     ratings_table,
     verdict_words,
     verdicts_table,
 )
-from factible_assets.records import Claim, Video
+from factible_assets.records import Claim, PriorFactCheck, Video
 from factible_assets.stages.flow import FlowResult
 from factible_assets.stages.progress import Stage
 
@@ -54,6 +55,19 @@ def _search_hits(video: Video, claims: Sequence[Claim], result: FlowResult) -> D
         "domains found": len({hit.domain for hit in result.hits}),
         "failures": "; ".join(sorted({search.reason or "–" for search in failed})) or "none",
         "dagster/row_count": len(result.hits),
+        **_prior_fact_checks(claims, result.prior_fact_checks),
+    }
+
+
+def _prior_fact_checks(claims: Sequence[Claim], rows: Sequence[PriorFactCheck]) -> Described:
+    """Describe the lane beside the search; nobody was asked if there is no row."""
+    if not rows:
+        return {"prior fact checks": "off"}
+    failed = {row.reason or "–" for row in rows if row.status == "infra_error"}
+    return {
+        "prior fact checks": dg.MetadataValue.md(prior_fact_checks_table(claims, rows)),
+        "prior fact checks found": sum(row.status == "ok" for row in rows),
+        "prior fact check failures": "; ".join(sorted(failed)) or "none",
     }
 
 

@@ -13,6 +13,7 @@ from factible_assets.assets.common import (
     definition_metadata,
     usage_metadata,
 )
+from factible_assets.checks.structural import admit, structural_specs
 from factible_assets.config import ClaimsConfig, ExtractionConfig, FactCheckConfig
 from factible_assets.partitions import videos
 from factible_assets.presentation import cell, claims_table
@@ -20,6 +21,7 @@ from factible_assets.records import Transcript, TranscriptSegment, Video
 from factible_assets.run_config import ClaimsRunConfig, settled
 from factible_assets.services import FactCheckServices, Occasion
 from factible_assets.stages.flow import ClaimsResult, extract_claims
+from factible_assets.stages.integrity import VideoRows
 from factible_assets.stages.ports import Observer, ReasonerOutageError
 from factible_assets.watching import LogObserver, Watchers
 from warehouse.rows import data_version
@@ -38,18 +40,20 @@ CODE_VERSION = "1"
     kinds=KINDS,
     retry_policy=RETRIES,
     metadata=definition_metadata("claims"),
+    check_specs=structural_specs("claims"),
     description=(
         "The check-worthy factual statements that the video makes, each with its importance for "
         "the video's thesis, its place in the transcript and its second in the video."
     ),
 )
-async def claims(
+# Its checks are outputs too, and Dagster refuses one annotation for several outputs.
+async def claims(  # type: ignore[no-untyped-def]
     context: dg.AssetExecutionContext,
     config: ClaimsRunConfig,  # type: ignore[valid-type]
     services: FactCheckServices,
     observer: dg.ResourceParam[Observer],
     transcripts: CurrentRecords,
-) -> dg.Output[AssetRows]:
+):
     """Extract the claims of one video from its transcript."""
     (video,) = transcripts.of(Video)
     (transcript,) = transcripts.of(Transcript)
@@ -75,8 +79,17 @@ async def claims(
         code_version=CODE_VERSION,
         duration_seconds=found.seconds,
     )
-    return dg.Output(
-        rows,
+    judged = VideoRows(
+        video=video,
+        transcripts=[transcript],
+        segments=transcripts.of(TranscriptSegment),
+        claims=found.claims,
+        llm_calls=found.llm_calls,
+    )
+    checks = admit(context, ["claims"], judged)
+    return dg.MaterializeResult(
+        value=rows,
+        check_results=checks["claims"],
         data_version=dg.DataVersion(data_version(rows.rows)),
         metadata=_metadata(video, found),
     )

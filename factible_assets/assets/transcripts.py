@@ -16,18 +16,21 @@ from factible_assets.assets.common import (
     definition_metadata,
     final_failure,
 )
+from factible_assets.checks.structural import admit, structural_specs
 from factible_assets.corpora import CorporaReading, CorpusVideo
 from factible_assets.listing import CorporaResource
 from factible_assets.partitions import videos
 from factible_assets.presentation import cell, clock
 from factible_assets.records import Transcript, TranscriptSegment, Video
 from factible_assets.services import FactCheckServices
+from factible_assets.stages.integrity import VideoRows
 from factible_assets.stages.transcript import (
     CueTimeError,
     EmptyTranscriptError,
     from_cues,
     from_text,
 )
+from factible_assets.stopping import STOPS
 from resources.transcripts.base import (
     Found,
     Outage,
@@ -73,8 +76,12 @@ def timed_transcript(
     return plain, ()
 
 
-def found_or_failure(answer: TranscriptAnswer) -> Found:
+def found_or_failure(answer: TranscriptAnswer, advice: str = "") -> Found:
     """Return the transcript.
+
+    Args:
+        answer: What its provider says.
+        advice: What else can be done where there is none.
 
     Raises:
         dagster.Failure: there is none. Only an outage is tried again.
@@ -83,9 +90,9 @@ def found_or_failure(answer: TranscriptAnswer) -> Found:
         case Found():
             return answer
         case Outage(reason=reason):
-            raise dg.Failure(reason)
+            raise dg.Failure(f"{reason} {advice}".rstrip())
         case _:
-            raise final_failure(answer.reason)
+            raise final_failure(f"{answer.reason} {advice}".rstrip())
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +111,18 @@ class Wanted:
             paths={video_id: self.listed.transcript},
             languages={video_id: language} if language else {},
         )
+
+
+def advice_without_transcript(wanted: Wanted, reading: CorporaReading) -> str:
+    """Say how to bring the captions of a video oneself; empty where a file holds them."""
+    listed, video_id = wanted.listed, wanted.video.video_id
+    if listed is not None and listed.transcript is not None:
+        return ""
+    if listed is not None and listed in reading.videos():
+        place = f"as transcript: in its entry, {listed.file}, line {listed.line}"
+    else:
+        place = f"with: factible corpus add --transcript FILE -- {video_id}"
+    return f"Or bring its captions yourself, {place}"
 
 
 def wanted_or_failure(reading: CorporaReading, video_id: str) -> Wanted:
@@ -156,14 +175,16 @@ def with_details(wanted: Wanted, details: VideoDetails | None) -> Video:
     kinds=KINDS,
     retry_policy=RETRIES,
     metadata=definition_metadata("transcripts"),
+    check_specs=structural_specs("transcripts"),
     description=(
         "The video and the raw text of what is said in it, with the time of every caption. All "
         "later offsets index this text as it is stored."
     ),
 )
-async def transcripts(
+# Its checks are outputs too, and Dagster refuses one annotation for several outputs.
+async def transcripts(  # type: ignore[no-untyped-def]
     context: dg.AssetExecutionContext, corpora: CorporaResource, services: FactCheckServices
-) -> dg.Output[AssetRows]:
+):
     """Obtain the transcript of one video: from the file that a corpus names, else from YouTube."""
     started = time.perf_counter()
     reading = corpora.read()
@@ -173,7 +194,11 @@ async def transcripts(
         for problem in reading.problems:
             context.log.warning(str(problem))
     provider: TranscriptProvider = wanted.file_provider() or services.youtube()
-    found = found_or_failure(await provider.transcript(wanted.video.video_id))
+    with STOPS.heeded(context.run.run_id):
+        found = found_or_failure(
+            await provider.transcript(wanted.video.video_id),
+            advice_without_transcript(wanted, reading),
+        )
     transcript, segments = timed_transcript(wanted.video.video_id, found)
     video = with_details(wanted, found.details)
     rows = AssetRows(
@@ -181,8 +206,11 @@ async def transcripts(
         code_version=CODE_VERSION,
         duration_seconds=time.perf_counter() - started,
     )
-    return dg.Output(
-        rows,
+    judged = VideoRows(video=video, transcripts=[transcript], segments=segments)
+    checks = admit(context, ["transcripts"], judged)
+    return dg.MaterializeResult(
+        value=rows,
+        check_results=checks["transcripts"],
         data_version=dg.DataVersion(data_version(rows.rows)),
         metadata={
             **_metadata(video, transcript, segments, rows.duration_seconds),

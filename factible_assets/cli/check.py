@@ -11,13 +11,19 @@ from typing import Annotated
 
 import typer
 
+from factible_assets.cli.completion import video_ids
 from factible_assets.cli.errors import CliError, ExitCode
 from factible_assets.cli.knobs import (
+    Country,
     EnoughOrigins,
+    ExcludeDomains,
+    ExcludeFileTypes,
+    Language,
     MaxClaims,
     MaxQueries,
     MaxResults,
     MinimumRating,
+    PublishedAfter,
     PublishedBefore,
     Reasoner,
     Web,
@@ -31,6 +37,7 @@ def check(
         str,
         typer.Argument(
             help="A YouTube URL or id, the id of a video in a corpus, or a transcript file.",
+            autocompletion=video_ids,
         ),
     ],
     *,
@@ -49,11 +56,19 @@ def check(
     web: Web = None,
     minimum_rating: MinimumRating = None,
     published_before: PublishedBefore = None,
+    published_after: PublishedAfter = None,
+    exclude_domains: ExcludeDomains = None,
+    exclude_file_types: ExcludeFileTypes = None,
+    language: Language = None,
+    country: Country = None,
     enough_origins: EnoughOrigins = None,
     reasoner: Reasoner = None,
     force: Annotated[
         bool,
-        typer.Option("--force", help="Check again what was checked with the same settings."),
+        typer.Option(
+            "--force",
+            help="Check again what was checked with the same settings, from the transcript on.",
+        ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -62,13 +77,21 @@ def check(
     A video that was completely checked before is shown as it was found; --force, or any option
     that changes the outcome, checks it again.
 
+    Ctrl-C stops cleanly, and the same command goes on: with the transcript and the claims that
+    are stored, unless what they come from has changed, and with every answer that was paid for.
+
     Example: factible check everyday-beliefs-talk
 
     Example: factible check talk.vtt --title "What everybody knows" --pages my-pages/
 
     An id that begins with a dash follows two dashes: factible check --json -- -LDjqcvSbP4
     """
-    from factible_assets.cli.checking import check_and_report, show, stored_result
+    from factible_assets.cli.checking import (
+        check_and_report,
+        note_defaults,
+        show,
+        stored_result,
+    )
     from factible_assets.cli.targets import enlist, import_pages, resolve
     from factible_assets.settings import load_settings
 
@@ -83,6 +106,11 @@ def check(
         "web": web,
         "minimum_rating": minimum_rating,
         "published_before": published_before,
+        "published_after": published_after,
+        "exclude_domains": exclude_domains,
+        "exclude_file_types": exclude_file_types,
+        "language": language,
+        "country": country,
         "enough_origins": enough_origins,
         "reasoner": reasoner,
     }
@@ -99,6 +127,8 @@ def check(
     if pages is not None:
         web = knobs["web"] = f"archive:{import_pages(pages, settings)}"
     video_id = enlist(meant, settings, web)
-    checked = check_and_report(video_id, settings=settings, config=config_of(knobs))
+    if not as_json:
+        note_defaults(video_id, settings=settings, config=config_of(knobs))
+    checked = check_and_report(video_id, settings=settings, config=config_of(knobs), fresh=force)
     show(checked, as_json=as_json)
     raise typer.Exit(checked.code)

@@ -12,17 +12,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from factible_assets.cli.errors import CliError, ExitCode
-from factible_assets.cli.output import note, plain, print_json, print_verdicts
+from factible_assets.cli.output import (
+    complain,
+    counted,
+    dollars,
+    note,
+    plain,
+    print_json,
+    print_verdicts,
+)
 
 if TYPE_CHECKING:
     from factible_assets.config import FactCheckConfig
+    from factible_assets.continuing import Standing
+    from factible_assets.launch import CheckOutcome
     from factible_assets.records import Claim, Verdict
     from factible_assets.report.data import ReportData
+    from factible_assets.services.reasoning import Spent
     from factible_assets.settings import Settings
-
-
-_INTERRUPTION = "DagsterExecutionInterruptedError"
-"""How a run that Ctrl-C ended names its failure: Dagster records it and goes on to the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +40,13 @@ class Checked:
     report: Path
     run_id: str | None
     failures: tuple[str, ...] = ()
+    cost_ever: float = 0.0
+    """What the models of all checks of the video have cost, in US dollars."""
+
+    @property
+    def cost(self) -> float:
+        """What the model calls behind the stored rows cost, in US dollars."""
+        return sum(call.cost_usd for call in self.data.calls)
 
     @property
     def verdicts(self) -> dict[str, Verdict]:
@@ -69,33 +83,34 @@ class Checked:
         return ExitCode.DONE
 
 
-def check_and_report(video_id: str, *, settings: Settings, config: FactCheckConfig) -> Checked:
+def check_and_report(
+    video_id: str, *, settings: Settings, config: FactCheckConfig, fresh: bool = True
+) -> Checked:
     """Fact-check a video, say on stderr what happens meanwhile, and write its report.
 
+    Args:
+        video_id: The video.
+        settings: The data folder and the services.
+        config: The run's knobs.
+        fresh: Find the transcript and the claims anew, even if the stored ones still stand.
+
     Raises:
-        CliError: If the run failed and left nothing to show.
-        KeyboardInterrupt: If the run was interrupted; Dagster has recorded that by then.
+        CliError: If the run failed and left nothing to show, or was stopped.
+        KeyboardInterrupt: If it was to stop, did not at once, and was left.
     """
     settings.ensure_home()
     note(f"Checking {plain(video_id)} …")
     # After the note, for loading Dagster takes seconds.
     from dagster import BetaWarning, PreviewWarning
 
-    from factible_assets.cli.progress import watching
-
     with warnings.catch_warnings():
         # Dagster's remarks to whoever writes pipelines are none for whoever checks a video.
         for kind in (BetaWarning, PreviewWarning):
             warnings.simplefilter("ignore", kind)
-        from factible_assets.launch import check_video
-
-        with watching() as observer:
-            outcome = check_video(video_id, settings=settings, config=config, observer=observer)
-    if any(_INTERRUPTION in failure for failure in outcome.failures):
-        raise KeyboardInterrupt
+        outcome = _run(video_id, settings, config, fresh=fresh)
     failures = () if outcome.success else outcome.failures or ("The run failed.",)
     for failure in failures:
-        note(f"factible: {failure}")
+        complain(failure)
     checked = stored_result(video_id, settings=settings, run_id=outcome.run_id, failures=failures)
     if checked is None:
         raise CliError(
@@ -103,6 +118,78 @@ def check_and_report(video_id: str, *, settings: Settings, config: FactCheckConf
             code=ExitCode.FAILED,
         )
     return checked
+
+
+def note_defaults(video_id: str, *, settings: Settings, config: FactCheckConfig) -> None:
+    """Say in one line which defaults take the place of services that nobody set up or refused."""
+    from factible_assets.cli.targets import read_corpora
+    from factible_assets.services.remarks import reasoner_remark, search_remark
+
+    listed = read_corpora(settings).find(video_id)
+    remarks = (
+        reasoner_remark(settings, config.reasoner),
+        search_remark(settings, config.search.web, listed.web if listed else None),
+    )
+    words = " ".join(remark for remark in remarks if remark is not None)
+    if words:
+        note(words)
+
+
+def _run(
+    video_id: str, settings: Settings, config: FactCheckConfig, *, fresh: bool
+) -> CheckOutcome:
+    from factible_assets.cli.progress import watching
+    from factible_assets.launch import check_video, new_run_id, still_standing
+    from factible_assets.services.resource import spent
+
+    run_id = new_run_id()
+    still = None if fresh else still_standing(video_id, settings=settings, config=config)
+    claims = _standing_claims(video_id, still, settings) if still else []
+    with watching(lambda: spent(run_id)) as watcher:
+        if claims:
+            watcher.claims_found(claims)
+        outcome = check_video(
+            video_id,
+            settings=settings,
+            config=config,
+            observer=watcher,
+            assets=still.assets if still else None,
+            run_id=run_id,
+            listener=watcher,
+        )
+    if outcome.canceled:
+        raise CliError(*_stopped_words(outcome.run_id, spent(run_id)), ExitCode.INTERRUPTED)
+    return outcome
+
+
+def _standing_claims(video_id: str, still: Standing, settings: Settings) -> list[Claim]:
+    """Return the claims that are taken over, after saying what is."""
+    from factible_assets.records import Claim
+    from warehouse.store import Warehouse
+
+    if still.stored_at is None:
+        return []
+    when = f"{still.stored_at:%Y-%m-%d %H:%M} UTC"
+    if still.claims_run is None:
+        note(f"Going on with the transcript of {when}; --force asks for it again.")
+        return []
+    claims = Warehouse(settings.warehouse).read_current(Claim, video_id)
+    note(
+        f"Going on with the transcript and the {counted(len(claims), 'claim')} of {when}: nothing "
+        "that they come from has changed. --force finds them anew."
+    )
+    return claims
+
+
+def _stopped_words(run_id: str, spent: Spent) -> tuple[str, str]:
+    paid = ""
+    if spent.calls:
+        calls = counted(spent.calls, "model call")
+        paid = f" Answers are kept and not paid again ({calls}, {dollars(spent.usd)} so far)."
+    return (
+        f"Stopped: the run {run_id[:8]} is canceled, and nothing is half-written.{paid}",
+        "The same command goes on from there.",
+    )
 
 
 def stored_result(
@@ -118,7 +205,15 @@ def stored_result(
     data = stored_data(video_id, settings)
     if data is None:
         return None
-    return Checked(data, write_report(data, settings), run_id or data.run_id, failures)
+    ever = _cost_ever(video_id, settings)
+    return Checked(data, write_report(data, settings), run_id or data.run_id, failures, ever)
+
+
+def _cost_ever(video_id: str, settings: Settings) -> float:
+    from warehouse.store import Warehouse
+
+    question = "SELECT coalesce(sum(cost_usd), 0) FROM costs_by_stage WHERE video_id = $video"
+    return float(Warehouse(settings.warehouse).query(question, {"video": video_id}).item())
 
 
 def stored_data(video_id: str, settings: Settings) -> ReportData | None:
@@ -141,7 +236,23 @@ def show(checked: Checked, *, as_json: bool) -> None:
         note("These are automatic leanings of the embedded engine; the report shows the quotes.")
     if checked.code is ExitCode.INCOMPLETE:
         note("Some verdicts are incomplete because services failed; check the video again.")
+    print(f"cost: {_cost_words(checked)}")
     print(f"report: {checked.report}")
+
+
+def _cost_words(checked: Checked) -> str:
+    calls = checked.data.calls
+    ever = f"; all checks of this video: {dollars(checked.cost_ever)}" if checked.cost_ever else ""
+    if not calls:
+        return f"nothing, no model was asked{ever}"
+    kept = sum(call.cache_hit for call in calls)
+    unpriced = sum(not call.price_known for call in calls)
+    parts = [
+        counted(len(calls), "model call"),
+        *([f"{kept:,} answered from the cache"] if kept else []),
+        *([f"{unpriced:,} without a listed price"] if unpriced else []),
+    ]
+    return f"{dollars(checked.cost)} for {', '.join(parts)}{ever}"
 
 
 def as_document(checked: Checked) -> dict[str, Any]:
@@ -156,6 +267,9 @@ def as_document(checked: Checked) -> dict[str, Any]:
         "failures": list(checked.failures),
         "exit_code": int(checked.code),
         "report": str(checked.report),
+        "cost_usd": checked.cost,
+        "cost_usd_all_runs": checked.cost_ever,
+        "model_calls": len(checked.data.calls),
         "claims": [
             {
                 **claim.model_dump(mode="json", exclude={"video_id"}),

@@ -6,6 +6,7 @@ What belongs here: arguments, tables. What does not: the format of corpora and t
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,6 +25,26 @@ if TYPE_CHECKING:
         CorpusVideo,
         VideoEntry,
     )
+
+
+class ImportFormat(StrEnum):
+    """What can be imported; the same as in exchange.importing, which is not loaded for help."""
+
+    AUTO = "auto"
+    PUBLISHED = "published"
+    CORPUS = "corpus"
+    AVERITEC = "averitec"
+    FEVER = "fever"
+    CLAIMREVIEW = "claimreview"
+
+
+class CorpusExport(StrEnum):
+    """The forms in which annotated claims can be written."""
+
+    AVERITEC = "averitec"
+    FEVER = "fever"
+    CLAIMREVIEW = "claimreview"
+
 
 app = typer.Typer(
     name="corpus",
@@ -76,8 +97,10 @@ def add(
     settings = load_settings()
     file = corpus or settings.home_corpora / LOCAL_CORPUS
     video_id = bare_id(video)
-    listed = read_corpora(settings).find(video_id)
-    if listed is not None:
+    reading = read_corpora(settings)
+    listed = reading.find(video_id)
+    # An entry of a corpus on demand gives way to one of the user's own.
+    if listed is not None and listed in reading.videos():
         raise CliError(
             f"The video {video_id} is listed already, in {listed.file}, line {listed.line}.",
             "Edit that entry instead.",
@@ -110,7 +133,13 @@ def add(
 
 
 @app.command("list", epilog=EXIT_CODES)
-def list_(as_json: AsJson = False) -> None:
+def list_(
+    *,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Also the videos of corpora that are read on demand.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
     """List the videos of all corpora, the project's and your own.
 
     Example: factible corpus list --json
@@ -119,11 +148,16 @@ def list_(as_json: AsJson = False) -> None:
     from factible_assets.settings import load_settings
 
     reading = read_corpora(load_settings())
-    videos = list(reading.videos())
+    videos = list(reading.everything() if everything else reading.videos())
     if as_json:
         print_json([_as_document(listed) for listed in videos])
     else:
         _print_videos(videos)
+    for corpus in () if everything else reading.corpora:
+        if corpus.on_demand:
+            note(
+                f"{len(corpus.videos)} more on demand, of {corpus.name}: factible corpus list --all"
+            )
     _note_problems(reading.problems)
 
 
@@ -153,45 +187,79 @@ def validate(
         typer.echo(str(problem))
     if reading.problems:
         raise typer.Exit(ExitCode.BAD_INPUT)
-    note(f"{len(list(reading.videos()))} videos in {len(reading.corpora)} corpora, no problems")
+    count = len(list(reading.everything()))
+    note(f"{count} videos in {len(reading.corpora)} corpora, no problems")
 
 
 @app.command("import", epilog=EXIT_CODES)
 def import_(
-    folder: Annotated[
-        Path, typer.Argument(help="A folder with videos.csv, runs/ and ground_truth/.")
+    path: Annotated[
+        Path,
+        typer.Argument(help="A file of claims or a corpus; or a published evaluation folder."),
     ],
     *,
+    form: Annotated[
+        ImportFormat, typer.Option("--format", "-f", help="What it is; auto looks.")
+    ] = ImportFormat.AUTO,
+    name: Annotated[
+        str | None, typer.Option("--name", help="The corpus's name; else that of the path.")
+    ] = None,
     to: Annotated[
         Path | None, typer.Option("--to", help="The folder of corpora; else the data folder's.")
     ] = None,
-    web: Annotated[str, typer.Option("--web", help="Where their evidence is looked for.")] = (
-        "archive"
-    ),
+    web: Annotated[
+        str | None,
+        typer.Option(
+            "--web",
+            help="Where evidence is looked for; else the archive for published runs, auto for "
+            "the rest.",
+        ),
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, help="Only the first so many claims.")
+    ] = None,
     replace: Annotated[
         bool, typer.Option("--replace", help="Overwrite a different corpus of the same name.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Import a published evaluation folder, transcripts and ground truth included, as a corpus.
+    """Import claims or videos that others annotated, as a corpus with transcripts.
+
+    Formats: published (a folder with videos.csv, runs/ and ground_truth/), corpus (a corpus file,
+    such as one that is read on demand), averitec (JSON), fever (JSON Lines, Climate-FEVER's too),
+    claimreview (JSON-LD). A claim without a video becomes an entry of its own, with its date as
+    the date limit of its evidence.
 
     Example: factible corpus import published/ --web archive:recorded
+
+    Example: factible corpus import averitec/dev.json --name averitec-dev --limit 100
     """
-    from factible_assets.corpora import import_published
+    from factible_assets.cli.targets import read_corpora
+    from factible_assets.exchange.importing import import_corpus
     from factible_assets.settings import load_settings
 
     settings = load_settings()
-    if not folder.is_dir():
-        raise CliError(f"There is no folder {folder}.", "Check the path.")
+    if not path.exists():
+        raise CliError(f"There is no file or folder {path}.", "Check the path.")
     if to is None:
         settings.ensure_home()
-    done = import_published(folder, to or settings.home_corpora, web=web, replace=replace)
+    done = import_corpus(
+        path,
+        to or settings.home_corpora,
+        form=form.value,
+        name=name,
+        web=web,
+        limit=limit,
+        replace=replace,
+        listing=read_corpora(settings),
+    )
     for sentence in done.left_out:
         note(f"  left out: {plain(sentence)}")
     if as_json:
         print_json(
             {
                 "corpus": str(done.file),
+                "name": done.name,
                 "videos": done.videos,
                 "claims": done.claims,
                 "transcripts": done.transcripts,
@@ -200,6 +268,95 @@ def import_(
         )
     else:
         typer.echo(f"{done.videos} videos with {done.claims} annotated claims → {done.file}")
+
+
+@app.command("export", epilog=EXIT_CODES)
+def export(
+    name: Annotated[str, typer.Argument(help="The name of a corpus with annotated claims.")],
+    *,
+    form: Annotated[CorpusExport, typer.Option("--format", "-f", help="The form to write.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write to this file, not to stdout.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a corpus's annotated claims, the ground truth, as other programs read them.
+
+    Example: factible corpus export everyday-beliefs --format averitec -o beliefs.json
+
+    What was found by checking is exported by: factible export
+    """
+    from factible_assets.cli.files import write_whole
+    from factible_assets.cli.targets import read_corpora
+    from factible_assets.settings import load_settings
+
+    if as_json and output is None:
+        raise CliError("--json tells where a file is.", "Name it with --output.", ExitCode.USAGE)
+    text, count = _exported(read_corpora(load_settings()), name, form)
+    if output is None:
+        typer.echo(text, nl=False)
+        return
+    write_whole(output, text.encode())
+    if as_json:
+        print_json({"corpus": name, "format": form.value, "path": str(output), "claims": count})
+    else:
+        typer.echo(f"{count} annotated claims → {output}")
+
+
+@app.command("schema", epilog=EXIT_CODES)
+def schema(
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write to this file, not to stdout.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print the JSON Schema of corpus files, for editors that check while one types.
+
+    Editors find it by a first line such as: # yaml-language-server: $schema=corpus.schema.json
+
+    Example: factible corpus schema -o my-corpora/corpus.schema.json
+    """
+    from factible_assets.cli.files import write_whole
+    from factible_assets.corpora.format import rendered_json_schema
+
+    del as_json  # A schema is JSON in any case.
+    text = rendered_json_schema()
+    if output is None:
+        typer.echo(text, nl=False)
+    else:
+        typer.echo(str(write_whole(output, text.encode())))
+
+
+def _exported(reading: CorporaReading, name: str, form: CorpusExport) -> tuple[str, int]:
+    """Return the annotated claims of a corpus in another form, and their number.
+
+    Raises:
+        CliError: There is no such corpus, or it has no annotated claims.
+    """
+    from factible_assets.exchange.averitec import write_averitec
+    from factible_assets.exchange.claim_review_writing import reviews_of_corpus
+    from factible_assets.exchange.claims import claims_of_corpus
+    from factible_assets.exchange.fever import write_fever
+
+    corpus = reading.corpus(name)
+    if corpus is None:
+        _note_problems(reading.problems)
+        known = ", ".join(each.name for each in reading.corpora)
+        raise CliError(f"There is no corpus {plain(name)!r}.", f"Corpora: {plain(known)}.")
+    claims = list(claims_of_corpus(corpus))
+    if not claims:
+        raise CliError(
+            f"The corpus {plain(name)} has no annotated claims, so there is nothing to export.",
+            f"Annotate its videos in {corpus.file}, or export results: factible export",
+        )
+    if form is CorpusExport.AVERITEC:
+        return write_averitec(claims), len(claims)
+    if form is CorpusExport.FEVER:
+        return "".join(write_fever(claims)), len(claims)
+    reviews = reviews_of_corpus(name, claims)
+    if reviews.unjudged:
+        note(f"{reviews.unjudged} claims without a stance are left out: there is no rating of them")
+    return reviews.text, reviews.count
 
 
 def _entry(**values: str | None) -> VideoEntry:
@@ -245,6 +402,8 @@ def _as_document(listed: CorpusVideo) -> dict[str, object]:
         "web": listed.web,
         "transcript": str(listed.transcript) if listed.transcript else None,
         "annotated_claims": None if listed.claims is None else len(listed.claims),
+        "claim_count": listed.claim_count,
+        "published_before": listed.published_before,
         "file": str(listed.file),
         "line": listed.line,
     }
@@ -264,9 +423,15 @@ def _print_videos(videos: list[CorpusVideo]) -> None:
             plain(listed.video.corpus or "–"),
             listed.web,
             "file" if listed.transcript else "YouTube",
-            "–" if listed.claims is None else str(len(listed.claims)),
+            _count_words(listed),
         )
     stdout().print(table)
+
+
+def _count_words(listed: CorpusVideo) -> str:
+    if listed.claims is not None:
+        return str(len(listed.claims))
+    return "–" if listed.claim_count is None else f"({listed.claim_count})"
 
 
 def _note_problems(problems: Iterable[CorpusProblem]) -> None:

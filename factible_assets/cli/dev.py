@@ -9,7 +9,10 @@ from typing import Annotated
 
 import typer
 
+from factible_assets.cli.errors import CliError, ExitCode
 from factible_assets.cli.output import note
+
+_HIGHEST_PORT = 65_535
 
 
 def dev(
@@ -20,10 +23,40 @@ def dev(
 
     Example: factible dev --port 3001
     """
-    from factible_assets.launch import serve_ui
     from factible_assets.settings import load_settings
+
+    refuse_taken_port(host, port, "factible dev")
+    from factible_assets.launch import serve_ui
 
     settings = load_settings()
     settings.ensure_home()
     note(f"The Dagster UI will answer on http://{host}:{port}; Ctrl-C ends it.")
     serve_ui(settings, host=host, port=port)
+
+
+def refuse_taken_port(host: str, port: int, command: str) -> None:
+    """See whether somebody could listen on an address.
+
+    Raises:
+        CliError: Another program listens there, or this machine has no such address.
+    """
+    import errno
+    import socket
+
+    try:
+        with socket.create_server((host, port)):
+            return
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            free = f"{command} --port {port + 1 if port < _HIGHEST_PORT else 3000}"
+            raise CliError(
+                f"Port {port} of {host} is in use by another program.",
+                f"End that one, or choose another port: {free}",
+                ExitCode.ENVIRONMENT,
+            ) from error
+        raise CliError(
+            # Python repeats the address in brackets.
+            f"Nothing can listen on {host}: {str(error.strerror or error).split(' (')[0]}.",
+            "Choose another --host or --port.",
+            ExitCode.ENVIRONMENT,
+        ) from error

@@ -51,6 +51,7 @@ class CliError(Exception):
 KNOWN: dict[str, ExitCode] = {
     "factible_assets.settings.SettingsError": ExitCode.ENVIRONMENT,
     "factible_assets.corpora.CorpusError": ExitCode.BAD_INPUT,
+    "factible_assets.experiments.format.ExperimentError": ExitCode.BAD_INPUT,
     "factible_assets.launch.CheckError": ExitCode.FAILED,
     "warehouse.errors.WarehouseError": ExitCode.ENVIRONMENT,
     "warehouse.errors.NotMaterializedError": ExitCode.BAD_INPUT,
@@ -80,7 +81,7 @@ def exit_code(error: BaseException) -> ExitCode | None:
 
 def sentence(error: BaseException) -> str:
     """Say an error in one line."""
-    if exit_code(error) is ExitCode.INTERRUPTED:
+    if exit_code(error) is ExitCode.INTERRUPTED and not isinstance(error, CliError):
         return "Interrupted. What was complete is stored; run the same command to go on."
     if isinstance(error, OSError) and error.filename is not None:
         return (
@@ -97,6 +98,9 @@ def unexpected(error: BaseException) -> str:
         f"An unexpected {type(error).__name__} stopped the command: {words} "
         "Run it again as `factible --debug …` and report the traceback."
     )
+
+
+_state = {"debug": False}
 
 
 class Boundary:
@@ -120,7 +124,7 @@ class Boundary:
         code = exit_code(error)
         if code is None:
             return
-        if self._debug:
+        if self._debug or _state["debug"]:
             traceback.print_exception(kind, error, trace)
         typer.echo(f"factible: {sentence(error)}", err=True)
         raise typer.Exit(code) from error
@@ -136,4 +140,10 @@ def report_unexpected(
 
 def install_hook(*, debug: bool) -> None:
     """Say unexpected errors in a sentence, with `debug` in a traceback."""
+    _state["debug"] = debug
     sys.excepthook = sys.__excepthook__ if debug else report_unexpected
+
+
+def show_tracebacks() -> None:
+    """Show tracebacks from now on: what `--debug` behind a command asks for."""
+    install_hook(debug=True)

@@ -1,23 +1,23 @@
-"""Files that the command line writes: whole or not at all.
+"""Files that the command line writes.
 
-What belongs here: atomic writing, names made from ids. What does not: what is in the files.
+What belongs here: where results go and what they are called. What does not: atomic writing
+(factible_assets/files.py), what is in the files.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
 import re
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from factible_assets.files import digest, file_stem, write_whole
 
 if TYPE_CHECKING:
     from factible_assets.report.data import ReportData
     from factible_assets.settings import Settings
 
-_UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
-_HASH_DIGITS = 10
+__all__ = ["digest", "file_stem", "slug", "write_report", "write_whole"]
+
 _SLUG_CHARACTERS = 40
 
 
@@ -27,38 +27,13 @@ def slug(text: str) -> str:
     return words or "untitled"
 
 
-def digest(data: bytes) -> str:
-    """Return the short hash that tells two contents of one name apart."""
-    return hashlib.sha256(data).hexdigest()[:_HASH_DIGITS]
-
-
-def file_stem(video_id: str) -> str:
-    """Return a file name for a video id, which may hold any character; distinct ids differ."""
-    safe = _UNSAFE.sub("-", video_id)
-    return video_id if safe == video_id else f"{safe}-{digest(video_id.encode())}"
-
-
-def write_whole(path: Path, content: bytes) -> Path:
-    """Write a file so that a reader finds the old one or the new one, never half of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(content)
-        # A temporary file is private; a result has the permissions of any other new file.
-        mask = os.umask(0)
-        os.umask(mask)
-        Path(temporary).chmod(0o666 & ~mask)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    return path
-
-
 def write_report(data: ReportData, settings: Settings, path: Path | None = None) -> Path:
-    """Render a report and write it to `path`, else to the folder of reports."""
-    from factible_assets.report.render import render_report
+    """Write the report of a video to `path`, else among the others, whose index is refreshed."""
+    from factible_assets.report import writing
+    from warehouse.store import Warehouse
 
-    target = path or settings.reports / f"{file_stem(data.video.video_id)}.html"
-    return write_whole(target, render_report(data).encode("utf-8"))
+    if path is not None:
+        return writing.write_report(data, path)
+    target = writing.write_report(data, writing.report_path(settings.reports, data.video.video_id))
+    writing.write_index(Warehouse(settings.warehouse), settings.reports)
+    return target

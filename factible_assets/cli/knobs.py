@@ -43,6 +43,40 @@ PublishedBefore = Annotated[
         "--published-before", metavar="YYYY-MM-DD", help="Leave out sources from this day on."
     ),
 ]
+PublishedAfter = Annotated[
+    str | None,
+    typer.Option(
+        "--published-after", metavar="YYYY-MM-DD", help="Leave out sources from before this day."
+    ),
+]
+ExcludeDomains = Annotated[
+    str | None,
+    typer.Option(
+        "--exclude-domains",
+        metavar="A,B",
+        help="Leave out these domains and all below them: example.org,example.net.",
+    ),
+]
+ExcludeFileTypes = Annotated[
+    str | None,
+    typer.Option(
+        "--exclude-file-types", metavar="A,B", help="Leave out files of these types, such as pdf."
+    ),
+]
+Language = Annotated[
+    str | None,
+    typer.Option(
+        "--language", metavar="XX", help="Search in this language, where a provider can choose: en."
+    ),
+]
+Country = Annotated[
+    str | None,
+    typer.Option(
+        "--country",
+        metavar="XX",
+        help="Search as from this country, where a provider can choose: us.",
+    ),
+]
 EnoughOrigins = Annotated[
     int | None,
     typer.Option(
@@ -58,6 +92,11 @@ _PLACES: dict[str, tuple[str, ...]] = {
     "web": ("search", "web"),
     "minimum_rating": ("search", "minimum_rating"),
     "published_before": ("search", "published_before"),
+    "published_after": ("search", "published_after"),
+    "exclude_domains": ("search", "exclude_domains"),
+    "exclude_file_types": ("search", "exclude_file_types"),
+    "language": ("search", "language"),
+    "country": ("search", "country"),
     "enough_origins": ("evidence", "enough_origins"),
     "reasoner": ("reasoner",),
 }
@@ -85,9 +124,15 @@ def config_of(given: dict[str, Any]) -> FactCheckConfig:
         return FactCheckConfig.model_validate(nested)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        option = f"--{str(first['loc'][-1]).replace('_', '-')}"
+        names = [part for part in first["loc"] if isinstance(part, str)]
+        option = f"--{names[-1].replace('_', '-')}"
         raise CliError(
-            f"{option} {first['input']!r} cannot be used: {first['msg']}.",
+            f"{option} {first['input']!r} cannot be used: {_said(first['msg'])}.",
             "factible check --help describes the options.",
             ExitCode.USAGE,
         ) from error
+
+
+def _said(words: str) -> str:
+    """Return what a model of knobs says of a value, without the name of the kind of error."""
+    return words.removeprefix("Value error, ")

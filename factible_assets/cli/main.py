@@ -5,41 +5,43 @@ What belongs here: the command tree, the options of the whole program. What does
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+import os
+from typing import Annotated
 
 import typer
-from typer.core import TyperGroup
 
 import factible_assets
 from factible_assets.cli import (
     archive,
     cache,
     check,
+    completion,
     corpus,
     demo,
     dev,
     doctor,
     evaluate,
+    experiment,
+    export,
     models,
+    recheck,
     report,
+    retention,
+    runs,
+    serve,
     sql,
+    status,
 )
-from factible_assets.cli.errors import EXIT_CODES, Boundary, install_hook
-
-
-class _Program(TyperGroup):
-    """The command tree inside its error boundary."""
-
-    def invoke(self, ctx: Any) -> Any:
-        """Run the chosen command; a known error ends it with a sentence and an exit code."""
-        with Boundary(debug=bool(ctx.params.get("debug"))):
-            return super().invoke(ctx)
-
+from factible_assets.cli import open as open_command
+from factible_assets.cli.errors import EXIT_CODES, install_hook
+from factible_assets.cli.everywhere import CHECK, DATA, LOOK, MACHINE, MEASURE, SERVE, Program
 
 app = typer.Typer(
     name="factible",
-    cls=_Program,
+    cls=Program,
     no_args_is_help=True,
+    # `factible completion` prints the scripts.
+    add_completion=False,
     # Plain help: drawing it with rich would double the time that it takes.
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -73,19 +75,32 @@ def program(
     install_hook(debug=debug)
 
 
-app.command("demo", epilog=EXIT_CODES)(demo.demo)
-app.command("check", epilog=EXIT_CODES)(check.check)
-app.add_typer(corpus.app, name="corpus")
-app.add_typer(archive.app, name="archive")
-app.add_typer(cache.app, name="cache")
-app.add_typer(models.app, name="models")
-app.command("doctor", epilog=EXIT_CODES)(doctor.doctor)
-app.command("report", epilog=EXIT_CODES)(report.report)
-app.command("evaluate", epilog=EXIT_CODES)(evaluate.evaluate)
-app.command("sql", epilog=EXIT_CODES)(sql.sql)
-app.command("dev", epilog=EXIT_CODES)(dev.dev)
+app.command("demo", epilog=EXIT_CODES, rich_help_panel=CHECK)(demo.demo)
+app.command("check", epilog=EXIT_CODES, rich_help_panel=CHECK)(check.check)
+app.command("recheck", epilog=EXIT_CODES, rich_help_panel=CHECK)(recheck.recheck)
+app.command("status", epilog=EXIT_CODES, rich_help_panel=LOOK)(status.status)
+app.command("runs", epilog=EXIT_CODES, rich_help_panel=LOOK)(runs.runs)
+app.command("open", epilog=EXIT_CODES, rich_help_panel=LOOK)(open_command.open_)
+app.command("report", epilog=EXIT_CODES, rich_help_panel=LOOK)(report.report)
+app.command("sql", epilog=EXIT_CODES, rich_help_panel=LOOK)(sql.sql)
+app.command("export", epilog=EXIT_CODES, rich_help_panel=LOOK)(export.export)
+app.add_typer(corpus.app, name="corpus", rich_help_panel=DATA)
+app.add_typer(archive.app, name="archive", rich_help_panel=DATA)
+app.command("evaluate", epilog=EXIT_CODES, rich_help_panel=MEASURE)(evaluate.evaluate)
+app.add_typer(experiment.app, name="experiment", rich_help_panel=MEASURE)
+app.command("dev", epilog=EXIT_CODES, rich_help_panel=SERVE)(dev.dev)
+app.command("serve", epilog=EXIT_CODES, rich_help_panel=SERVE)(serve.serve)
+app.command("doctor", epilog=EXIT_CODES, rich_help_panel=MACHINE)(doctor.doctor)
+app.add_typer(cache.app, name="cache", rich_help_panel=MACHINE)
+app.command("completion", epilog=EXIT_CODES, rich_help_panel=MACHINE)(completion.completion)
+app.add_typer(models.app, name="models", rich_help_panel=MACHINE)
+app.command("retention", epilog=EXIT_CODES, rich_help_panel=MACHINE)(retention.retention)
 
 
 def main() -> None:
     """Run the command line."""
+    if completion.VARIABLE in os.environ:
+        from typer.completion import completion_init  # type: ignore[attr-defined] # not listed
+
+        completion_init()
     app(prog_name="factible")

@@ -2,14 +2,28 @@
 
 What belongs here: consoles, notes, JSON, tables of verdicts. What does not: progress (progress.py),
 files.
+
+The convention that every command keeps:
+
+- `--json` (declared by the command as `as_json: AsJson`): stdout is one JSON document, by
+  `print_json`, and nothing else; keys in snake_case, times in ISO 8601, null for what is unknown.
+- `--quiet` (given to every command by everywhere.py): the result and errors alone. `note` and
+  `stderr` fall silent by themselves; `complain` does not.
+- Errors are raised as CliError: one sentence and the remedy on stderr, an exit code, and an empty
+  stdout.
+- Text from outside goes through `plain` wherever a person's terminal shows it.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
@@ -23,6 +37,15 @@ AsJson = Annotated[
     bool, typer.Option("--json", help="Print JSON on stdout; progress stays on stderr.")
 ]
 
+_WIDTH = 160
+"""How wide results are where nobody watches: no line is cut for a screen that is not there."""
+
+_WHOLE_CENTS = 10
+"""Dollars from which fractions of a cent are of no interest."""
+
+_FULL_TABLE = 110
+"""How wide a screen must be for the columns of verdicts beside the claims."""
+
 STYLES = {
     "supports": "green",
     "refutes": "red",
@@ -32,37 +55,104 @@ STYLES = {
 }
 
 
+@dataclass
+class _State:
+    quiet: bool = False
+    stderr: TextIO | None = None
+
+
+_state = _State()
+
+
+def be_quiet(*, wanted: bool) -> None:
+    """Say nothing but results and errors from now on, or speak again."""
+    _state.quiet = wanted
+
+
+def is_quiet() -> bool:
+    """Tell whether the user asked for results and errors alone."""
+    return _state.quiet
+
+
+@contextmanager
+def direct_stderr() -> Iterator[None]:
+    """Write to the stderr of now in the body, wherever file descriptor 2 leads meanwhile.
+
+    Dagster leads it into a file while a step runs, and copies that to the terminal at its leisure.
+    """
+    try:
+        copy = os.dup(sys.stderr.fileno())
+    except (OSError, ValueError):  # no file at all, as in a test
+        yield
+        return
+    with os.fdopen(copy, "w", encoding=sys.stderr.encoding, errors="backslashreplace") as stream:
+        _state.stderr = stream
+        try:
+            yield
+        finally:
+            _state.stderr = None
+
+
 def stdout() -> Console:
     """Return a console for results; wide where nobody watches, so that no line is cut."""
     return _console(stderr=False)
 
 
 def stderr() -> Console:
-    """Return a console for progress and notes."""
+    """Return a console for progress and notes; with --quiet one that is no terminal and silent."""
     return _console(stderr=True)
 
 
 def _console(*, stderr: bool) -> Console:
     from rich.console import Console
 
-    stream = sys.stderr if stderr else sys.stdout
-    width = None if stream.isatty() else 160
-    return Console(file=stream, width=width, highlight=False, emoji=False, markup=False)
+    stream = (_state.stderr or sys.stderr) if stderr else sys.stdout
+    silent = stderr and is_quiet()
+    return Console(
+        file=stream,
+        width=None if stream.isatty() else _WIDTH,
+        highlight=False,
+        emoji=False,
+        markup=False,
+        quiet=silent,
+        force_terminal=False if silent else None,
+    )
 
 
 def note(words: str) -> None:
-    """Say something beside the result, on stderr."""
-    typer.echo(words, err=True)
+    """Say something beside the result, on stderr; nothing with --quiet."""
+    if not is_quiet():
+        _say(words)
+
+
+def complain(words: str) -> None:
+    """Say what failed though the command goes on, on stderr, also with --quiet."""
+    _say(f"factible: {words}")
+
+
+def _say(words: str) -> None:
+    typer.echo(words, file=_state.stderr or sys.stderr)
 
 
 def print_json(value: Any) -> None:
     """Print one JSON document, on stdout."""
-    typer.echo(json.dumps(value, ensure_ascii=False, indent=2, default=as_text))
+    text = json.dumps(value, ensure_ascii=False, indent=2, default=as_text)
+    typer.echo(without_controls(text))
 
 
 def as_text(value: Any) -> str:
     """Return what JSON has no form for as text, times as ISO 8601."""
     return value.isoformat() if isinstance(value, date) else str(value)
+
+
+def without_controls(text: str) -> str:
+    """Return text of several lines in which control characters are written out, as JSON does."""
+    return "".join(c if c.isprintable() or c in "\n\t" else _written_out(c) for c in text)
+
+
+def _written_out(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
 
 
 def plain(text: str, limit: int | None = None) -> str:
@@ -72,6 +162,16 @@ def plain(text: str, limit: int | None = None) -> str:
     """
     flat = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return flat if limit is None or len(flat) <= limit else f"{flat[: limit - 1].rstrip()}…"
+
+
+def counted(number: int, noun: str) -> str:
+    """Say how many there are of what."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def dollars(usd: float) -> str:
+    """Say a sum in US dollars, small ones with the digits that they need."""
+    return f"${usd:,.2f}" if usd >= _WHOLE_CENTS or usd == 0 else f"${usd:.4f}"
 
 
 def outcome_text(verdict: Verdict) -> Text:
@@ -89,28 +189,30 @@ def print_verdicts(title: str, claims: list[Claim], verdicts: dict[str, Verdict]
 
     from factible_assets.presentation import clock
 
-    table = Table(title=plain(title), title_justify="left", show_lines=False, expand=False)
+    console = stdout()
+    is_narrow = console.width < _FULL_TABLE
+    table = Table(title=plain(title), title_justify="left", show_lines=is_narrow)
     table.add_column("at", justify="right", no_wrap=True)
     table.add_column("claim", ratio=3, overflow="fold")
     table.add_column("verdict", no_wrap=True)
-    table.add_column("confidence", no_wrap=True)
-    table.add_column("for : against", justify="center", no_wrap=True)
-    table.add_column("origins", justify="right", no_wrap=True)
+    if not is_narrow:
+        table.add_column("confidence", no_wrap=True)
+        table.add_column("for : against", justify="center", no_wrap=True)
+        table.add_column("origins", justify="right", no_wrap=True)
     for claim in claims:
-        verdict = verdicts.get(claim.claim_id)
-        at = clock(claim.start_seconds)
-        if verdict is None:
-            table.add_row(at, plain(claim.text), "not judged", "–", "–", "–")
-            continue
-        table.add_row(
-            at,
-            plain(claim.text),
-            outcome_text(verdict),
-            _confidence(verdict),
-            f"{verdict.supporting} : {verdict.refuting}",
-            str(verdict.independent_origins),
-        )
-    stdout().print(table)
+        cells = _verdict_cells(verdicts.get(claim.claim_id), is_narrow=is_narrow)
+        table.add_row(clock(claim.start_seconds), plain(claim.text), *cells)
+    console.print(table)
+
+
+def _verdict_cells(verdict: Verdict | None, *, is_narrow: bool) -> list[Text | str]:
+    """Return the cells behind a claim; where there is little room, all in one."""
+    if verdict is None:
+        return ["not judged"] if is_narrow else ["not judged", "–", "–", "–"]
+    words, balance = outcome_text(verdict), f"{verdict.supporting} : {verdict.refuting}"
+    if is_narrow:
+        return [words.append(f"\n{_confidence(verdict)}, {balance}", style="default")]
+    return [words, _confidence(verdict), balance, str(verdict.independent_origins)]
 
 
 def _confidence(verdict: Verdict) -> str:

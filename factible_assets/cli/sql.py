@@ -1,54 +1,62 @@
 """`factible sql`: questions to the warehouse, in SQL.
 
-What belongs here: reading the query and its parameters, drawing or writing the answer. What does
-not: the connection (warehouse/), views (warehouse/views).
+What belongs here: reading the query and its parameters, asking, saying what is wrong with a query.
+What does not: the connection (warehouse/), views (warehouse/views), forms of an answer (tables.py),
+the prompt (prompt.py).
 """
 
 from __future__ import annotations
 
-import io
 import json
+import re
 import sys
-from enum import StrEnum
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from factible_assets.cli.errors import CliError, ExitCode
-from factible_assets.cli.output import as_text, note, plain, stdout
+from factible_assets.cli.output import AsJson, note, stdout, without_controls
+from factible_assets.cli.tables import Format
 
 if TYPE_CHECKING:
     import polars as pl
 
     from factible_assets.settings import Settings
 
-_CATALOGUE = """
-    select table_name as name, table_type as kind, coalesce(comment, '') as comment
-    from (
-        select view_name as table_name, 'view' as table_type, comment
-        from duckdb_views() where not internal
-        union all
-        select table_name, 'table', comment from duckdb_tables() where not internal
+_TABLES = """
+    SELECT table_name AS name, table_type AS kind, coalesce(comment, '') AS comment
+    FROM (
+        SELECT view_name AS table_name, 'view' AS table_type, comment
+        FROM duckdb_views() WHERE NOT internal
+        UNION ALL
+        SELECT table_name, 'table', comment FROM duckdb_tables() WHERE NOT internal
     )
-    order by kind desc, name
+    ORDER BY kind DESC, name
 """
-
-
-class Format(StrEnum):
-    """How an answer is written."""
-
-    TABLE = "table"
-    CSV = "csv"
-    JSON = "json"
-    PARQUET = "parquet"
+_SCHEMA = """
+    SELECT column_name AS "column", data_type AS type, coalesce(comment, '') AS meaning
+    FROM duckdb_columns() WHERE NOT internal AND table_name = $name ORDER BY column_index
+"""
+_NAMES = """
+    SELECT table_name AS name FROM duckdb_columns() WHERE NOT internal
+    UNION SELECT column_name FROM duckdb_columns() WHERE NOT internal
+    ORDER BY name
+"""
+_PLACE = re.compile(r"LINE (?P<line>\d+): (?P<text>.*)\n(?P<caret> *)\^")
+_HISTORY = ".sql_history"
 
 
 def sql(
     query: Annotated[
         str | None,
-        typer.Argument(help="A query; without one it is read from stdin, or the views are listed."),
+        typer.Argument(
+            help="A query, .tables or .schema NAME. Without one it is read from stdin; "
+            "on a terminal a prompt opens.",
+        ),
     ] = None,
+    *,
     param: Annotated[
         list[str] | None,
         typer.Option(
@@ -58,19 +66,22 @@ def sql(
             help="A value for $NAME. JSON numbers, true, false and null are such; else it is text.",
         ),
     ] = None,
-    form: Annotated[Format, typer.Option("--format", "-f", help="How to write the answer.")] = (
-        Format.TABLE
-    ),
+    form: Annotated[
+        Format | None,
+        typer.Option("--format", "-f", help="How to write the answer; a table if not given."),
+    ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write to this file, not to stdout.")
     ] = None,
     live: Annotated[
         bool, typer.Option("--live", help="Ask the live warehouse, not the published copy.")
     ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Ask the warehouse a question in SQL; nothing can be changed.
 
     The published copy answers, so that no run is held up; the live warehouse where there is none.
+    The views have stable names: factible sql .tables lists them, .schema NAME their columns.
 
     Example: factible sql "select stance, count(*) from current_verdicts group by all"
 
@@ -78,23 +89,38 @@ def sql(
     """
     from factible_assets.settings import load_settings
 
+    form = _form(form, output, as_json=as_json)
+    desk = _Desk(load_settings(), live=live)
+    given = _parameters(param or [])
+    if query is None and sys.stdin.isatty():
+        _talk(desk, form, given)
+        return
+    text = _query_text(query)
+    frame = desk.answer(text or ".tables", given)
+    if text is None:
+        note("Views and tables; ask one with: factible sql 'from NAME limit 5'")
+    _write(frame, form, output)
+
+
+def _form(form: Format | None, output: Path | None, *, as_json: bool) -> Format:
+    if as_json and form not in {None, Format.JSON}:
+        raise CliError(
+            f"--json and --format {form} say how to write the answer.",
+            "Give one of them.",
+            ExitCode.USAGE,
+        )
+    form = Format.JSON if as_json else form or Format.TABLE
     if form is Format.PARQUET and output is None and sys.stdout.isatty():
         raise CliError(
             "Parquet is no text for a terminal.", "Name a file with --output.", ExitCode.USAGE
         )
-    text = _query_text(query)
-    frame = _ask(load_settings(), text or _CATALOGUE, _parameters(param or []), live=live)
-    if text is None:
-        note("Views and tables; ask one with: factible sql 'from NAME limit 5'")
-    _write(frame, form, output)
+    return form
 
 
 def _query_text(query: str | None) -> str | None:
     """Return the query, None if there is none and nobody pipes one in."""
     if query is not None and query != "-":
         return query
-    if query is None and sys.stdin.isatty():
-        return None
     return sys.stdin.read().strip() or None
 
 
@@ -121,110 +147,132 @@ def _value(text: str) -> Any:
     return text if isinstance(value, list | dict) else value
 
 
-def _ask(settings: Settings, query: str, parameters: dict[str, Any], *, live: bool) -> pl.DataFrame:
-    import duckdb
+@dataclass(frozen=True)
+class _Desk:
+    """Where questions are answered: each opens the file anew, so that the newest copy answers."""
 
-    from warehouse.store import Warehouse
+    settings: Settings
+    live: bool = False
+    nothing: dict[str, Any] = field(default_factory=dict)
 
-    is_published = settings.published.exists() and not live
-    path = settings.published if is_published else settings.warehouse
-    if not path.exists():
-        raise CliError(
-            f"There is no warehouse at {path} yet.", "Check a video first, such as: factible demo"
-        )
-    try:
-        return Warehouse(path).query(query, parameters)
-    except duckdb.Error as error:
-        raise CliError(_sql_sentence(error)) from error
+    def answer(self, text: str, parameters: dict[str, Any]) -> pl.DataFrame:
+        """Answer a query or a dot command.
+
+        Raises:
+            CliError: The query is wrong, or there is no warehouse yet.
+        """
+        from factible_assets.cli.prompt import schema_name
+
+        name = schema_name(text)
+        if name is not None:
+            frame = self._ask(_SCHEMA, {"name": name})
+            if not frame.height:
+                raise CliError(f"There is no view or table {name}.", "All: factible sql .tables")
+            return frame
+        if text.rstrip("; ") == ".tables":
+            return self._ask(_TABLES, self.nothing)
+        if text.startswith("."):
+            raise CliError(
+                f"There is no command {text.split(maxsplit=1)[0]}.", "Use .tables or .schema NAME."
+            )
+        return self._ask(text, parameters)
+
+    def names(self) -> list[str]:
+        """Return the names of views, tables and columns."""
+        return [str(name) for (name,) in self._ask(_NAMES, self.nothing).iter_rows()]
+
+    def _ask(self, query: str, parameters: dict[str, Any]) -> pl.DataFrame:
+        import duckdb
+
+        from warehouse.store import Warehouse
+
+        is_published = self.settings.published.exists() and not self.live
+        path = self.settings.published if is_published else self.settings.warehouse
+        if not path.exists():
+            raise CliError(
+                f"There is no warehouse at {path} yet.",
+                "Check a video first, such as: factible demo",
+            )
+        try:
+            return Warehouse(path).query(query, parameters)
+        except duckdb.InterruptException as error:
+            raise KeyboardInterrupt from error
+        except duckdb.Error as error:
+            raise CliError(*query_problem(error)) from error
 
 
-def _sql_sentence(error: Exception) -> str:
-    """Say a DuckDB error with its hint and the place in the query, without its stack trace."""
+def query_problem(error: Exception) -> tuple[str, str]:
+    """Say what is wrong with a query, where, and what to do: a sentence and a remedy."""
     words = str(error).strip()
     if "read-only mode" in words:
-        return f"The warehouse is open for reading only: {words}"
-    return f"The query failed: {words}"
+        return (
+            "The warehouse is open for reading only, and the query would change it.",
+            "The pipeline alone writes; to keep an answer, give --output FILE.",
+        )
+    place = _PLACE.search(words)
+    message = words[: place.start()] if place else words
+    kind, colon, rest = message.partition("Error: ")
+    message = " ".join((rest if colon else kind).split()).rstrip(".!")
+    where = f" at line {place['line']}, {_column(place)}" if place else ""
+    return f"The query failed{where}: {message}.", _remedy(error, words)
+
+
+def _column(place: re.Match[str]) -> str:
+    offset = len(place["caret"]) - len(f"LINE {place['line']}: ")
+    text = place["text"]
+    # DuckDB shortens a long line on both sides, and what is left no longer counts columns.
+    if text.startswith("..."):
+        return f"near {text[max(0, offset) :].split(' ')[0]!r}"
+    return f"column {offset + 1}"
+
+
+def _remedy(error: Exception, words: str) -> str:
+    kinds = {
+        "CatalogException": "The views and tables: factible sql .tables",
+        "BinderException": "The columns of a view: factible sql '.schema NAME'",
+        "ParserException": "Correct it there, or just before.",
+        "ConversionException": "Convert it with try_cast, which gives null where it cannot.",
+    }
+    if "prepared statement parameters" in words or "Parameter argument" in words:
+        return "Give a value for each $NAME with -p NAME=VALUE, and none besides."
+    return kinds.get(type(error).__name__, "The names: factible sql .tables")
+
+
+def _talk(desk: _Desk, form: Format, given: dict[str, Any]) -> None:
+    """Answer what is typed, until the user leaves."""
+    from factible_assets.cli.prompt import HELP, run_prompt
+
+    if form is Format.PARQUET:
+        raise CliError(
+            "Parquet is no text for a terminal.", "Give a query with it.", ExitCode.USAGE
+        )
+
+    def answer(text: str) -> None:
+        if text.rstrip("; ") == ".help":
+            typer.echo(HELP)
+            return
+        _write(desk.answer(text, given), form, None)
+
+    names = desk.names()
+    note("Questions end with a semicolon; .help says more, .quit leaves.")
+    run_prompt(answer, names=names, history=desk.settings.home / _HISTORY)
 
 
 def _write(frame: pl.DataFrame, form: Format, output: Path | None) -> None:
+    from factible_assets.cli.tables import draw, encode
+
     if form is Format.TABLE and output is None:
-        _draw(frame)
+        draw(frame, stdout())
+        if frame.width and not frame.height:
+            note("no rows")
         return
-    content = _encode(frame, form)
+    content = encode(frame, form)
     if output is None:
+        if sys.stdout.isatty():
+            content = without_controls(content.decode()).encode()
         typer.echo(content, nl=False)
         return
     from factible_assets.cli.files import write_whole
 
     write_whole(output, content)
     note(f"{frame.height:,} rows written to {output}")
-
-
-def _encode(frame: pl.DataFrame, form: Format) -> bytes:
-    if form is Format.JSON:
-        rows = json.dumps(frame.to_dicts(), ensure_ascii=False, indent=2, default=as_text)
-        return f"{rows}\n".encode()
-    if form is Format.PARQUET:
-        stream = io.BytesIO()
-        frame.write_parquet(stream)
-        return stream.getvalue()
-    if form is Format.CSV:
-        return _flat(frame).write_csv().encode()
-    return _table_text(frame).encode()
-
-
-def _flat(frame: pl.DataFrame) -> pl.DataFrame:
-    """Write lists and structures as JSON, for CSV knows none."""
-    import polars as pl
-
-    nested = [name for name, kind in frame.schema.items() if kind.is_nested()]
-    texts = {
-        name: [
-            None if value is None else json.dumps(value, ensure_ascii=False, default=as_text)
-            for value in frame[name].to_list()
-        ]
-        for name in nested
-    }
-    return frame.with_columns(
-        pl.Series(name, values, dtype=pl.String) for name, values in texts.items()
-    )
-
-
-def _table_text(frame: pl.DataFrame) -> str:
-    from rich.console import Console
-
-    stream = io.StringIO()
-    console = Console(file=stream, width=200, highlight=False, markup=False, emoji=False)
-    console.print(_table(frame))
-    return stream.getvalue()
-
-
-def _draw(frame: pl.DataFrame) -> None:
-    console = stdout()
-    console.print(_table(frame))
-    if not frame.height:
-        note("no rows")
-
-
-def _table(frame: pl.DataFrame) -> Any:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD)
-    for name, kind in frame.schema.items():
-        table.add_column(
-            plain(name), justify="right" if kind.is_numeric() else "left", overflow="fold"
-        )
-    for row in frame.iter_rows():
-        table.add_row(*(_cell(value) for value in row))
-    return table
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return "–"
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    if isinstance(value, list):
-        return plain(", ".join(str(part) for part in value))
-    return plain(str(value))

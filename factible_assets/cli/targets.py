@@ -122,6 +122,23 @@ def import_pages(folder: Path, settings: Settings) -> str:
     return name
 
 
+def unchecked(video_id: str, settings: Settings) -> CliError:
+    """Say that nothing is stored about a video, and what to do: check it, or mean another one."""
+    shown = plain(video_id, 120)
+    known = [listed.video.video_id for listed in read_corpora(settings).videos()]
+    if video_id in known or _is_on_youtube(video_id):
+        return CliError(
+            f"Nothing is stored about the video {shown}: it was not checked yet.",
+            f"Check it first: factible check -- {shown}",
+        )
+    close = difflib.get_close_matches(video_id, known, n=1)
+    meant = f"Did you mean {close[0]}? " if close else ""
+    return CliError(
+        f"Nothing is stored about a video {shown}, and no corpus lists one.",
+        f"{meant}All videos: factible corpus list",
+    )
+
+
 def read_corpora(settings: Settings) -> CorporaReading:
     """Read every corpus, the project's own and those of the data folder."""
     from factible_assets.corpora import load_corpora

@@ -1,13 +1,16 @@
 """Corpora: which videos there are, and what is known of them. Data lives in `corpora/*.yaml`."""
 
 from factible_assets.corpora.format import (
+    AnswerEntry,
     ClaimEntry,
     CorpusError,
     CorpusFile,
+    PassageEntry,
+    QuestionEntry,
     VideoEntry,
     corpus_json_schema,
 )
-from factible_assets.corpora.published import PublishedImport, import_published
+from factible_assets.corpora.published import CorpusImport, import_published
 from factible_assets.corpora.reading import (
     CorporaReading,
     Corpus,
@@ -18,18 +21,21 @@ from factible_assets.corpora.reading import (
     load_corpus,
     load_ground_truth,
 )
-from factible_assets.corpora.writing import add_video
+from factible_assets.corpora.writing import add_video, write_corpus
 
 __all__ = [
+    "AnswerEntry",
     "ClaimEntry",
     "CorporaReading",
     "Corpus",
     "CorpusError",
     "CorpusFile",
+    "CorpusImport",
     "CorpusProblem",
     "CorpusVideo",
     "GroundTruth",
-    "PublishedImport",
+    "PassageEntry",
+    "QuestionEntry",
     "VideoEntry",
     "add_video",
     "corpus_json_schema",
@@ -37,4 +43,5 @@ __all__ = [
     "load_corpora",
     "load_corpus",
     "load_ground_truth",
+    "write_corpus",
 ]

@@ -6,9 +6,10 @@ does not: files and lines (reading.py), YAML (lines.py).
 
 from __future__ import annotations
 
+import json
 import re
 from datetime import date
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -21,7 +22,7 @@ from pydantic import (
 )
 
 from factible_assets.config import SearchConfig
-from factible_assets.records import Score, Seconds, Stance
+from factible_assets.records import Count, Score, Seconds, Stance
 from resources.transcripts.youtube_ids import NotAVideoLinkError, video_id_of
 
 _VIDEO_ID = re.compile(r"[A-Za-z0-9_.\-]{1,128}")
@@ -45,6 +46,43 @@ class Entry(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+AnswerKind = Literal["extractive", "abstractive", "boolean", "unanswerable"]
+"""How an answer was made from its source (AVeriTeC, arXiv:2305.13117, section 3)."""
+
+
+class AnswerEntry(Entry):
+    """An annotator's answer to a question, with the source that it rests on."""
+
+    text: str = Field(description="The answer; yes or no for a boolean one.")
+    kind: Annotated[AnswerKind | None, BeforeValidator(_lower)] = Field(
+        default=None, description="How the answer was made from its source."
+    )
+    explanation: str | None = Field(default=None, description="Why yes, or why no.")
+    source_url: str | None = None
+    archived_url: str | None = Field(default=None, description="A stored copy of the source.")
+    medium: str | None = Field(default=None, description="What the source is, such as Web text.")
+
+
+class QuestionEntry(Entry):
+    """A question whose answers decide the claim."""
+
+    text: str = Field(min_length=1)
+    answers: tuple[AnswerEntry, ...] = ()
+
+
+class PassageEntry(Entry):
+    """A passage that annotators judged the claim by."""
+
+    source: str = Field(min_length=1, description="The URL or the title of the page.")
+    text: str | None = Field(
+        default=None, description="The passage; None if only its place is known."
+    )
+    place: str | None = Field(default=None, description="Where on the page, such as a line number.")
+    stance: Annotated[Stance | None, BeforeValidator(_lower)] = Field(
+        default=None, description="How the passage alone stands to the claim."
+    )
+
+
 class ClaimEntry(Entry):
     """A claim that a person found in the video, with what that person concluded."""
 
@@ -57,6 +95,20 @@ class ClaimEntry(Entry):
         default=None, description="What the evidence says of the claim."
     )
     reasoning: str | None = Field(default=None, description="Why, with sources.")
+    label: str | None = Field(
+        default=None, description="The conclusion in the words of the dataset that it comes from."
+    )
+    speaker: str | None = Field(default=None, description="Who made the claim.")
+    said_on: date | None = Field(default=None, description="The day on which it was made.")
+    appeared_at: str | None = Field(default=None, description="The URL at which it was made.")
+    review_url: str | None = Field(default=None, description="A published fact-check of it.")
+    review_publisher: str | None = Field(default=None, description="Who published that.")
+    questions: tuple[QuestionEntry, ...] = Field(
+        default=(), description="Questions that annotators asked, with their answers."
+    )
+    passages: tuple[PassageEntry, ...] = Field(
+        default=(), description="Passages that annotators judged by."
+    )
 
 
 class VideoEntry(Entry):
@@ -72,6 +124,10 @@ class VideoEntry(Entry):
     category: str | None = None
     tags: tuple[str, ...] = ()
     published_on: date | None = None
+    published_before: date | None = Field(
+        default=None,
+        description="The date limit: sources published on or after this day are left out.",
+    )
     duration_seconds: Seconds | None = None
     notes: str | None = None
     web: str | None = Field(default=None, description="Overrides the corpus's web.")
@@ -83,6 +139,11 @@ class VideoEntry(Entry):
     )
     ground_truth: str | None = Field(
         default=None, description="A YAML file with the claims instead, relative to this file."
+    )
+    claim_count: Count | None = Field(
+        default=None,
+        description="How many claims annotators are said to have found, where the annotations "
+        "are not part of this file.",
     )
 
     @field_validator("web")
@@ -124,6 +185,11 @@ class CorpusFile(Entry):
     corpus: str | None = Field(default=None, description="The name; by default the file's.")
     description: str | None = None
     web: str = Field(default="auto", description=SearchConfig.model_fields["web"].description)
+    on_demand: bool = Field(
+        default=False,
+        description="Whether its videos are known only to who asks for them: they get no "
+        "partition by themselves, and give way to an entry in any other corpus.",
+    )
     videos: tuple[VideoEntry, ...] = ()
 
     @field_validator("web")
@@ -154,3 +220,8 @@ def corpus_json_schema() -> dict[str, Any]:
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     schema["title"] = "Corpus"
     return schema
+
+
+def rendered_json_schema() -> str:
+    """Return that JSON Schema as the text of its file, `corpora/corpus.schema.json`."""
+    return json.dumps(corpus_json_schema(), ensure_ascii=False, indent=2) + "\n"

@@ -25,7 +25,7 @@ Place: TypeAlias = tuple[str | int, ...]
 _NULLS: Final = frozenset({"", "~", "null", "Null", "NULL"})
 _MAX_DEPTH: Final = 40
 _Loader: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_MAX_BYTES: Final = 16 * 1024 * 1024
+MAX_BYTES: Final = 16 * 1024 * 1024
 
 
 class PlacedError(Exception):
@@ -68,7 +68,7 @@ def read_document(path: Path) -> Document:
         PlacedError: if it is missing, too large, not UTF-8, or not YAML.
     """
     try:
-        if path.stat().st_size > _MAX_BYTES:
+        if path.stat().st_size > MAX_BYTES:
             raise PlacedError(None, "The file is larger than 16 MB. Split it.")
         text = path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError as error:

@@ -20,16 +20,19 @@ from io import StringIO
 from pathlib import Path
 from typing import Final
 
-import yaml
-
 from factible_assets.corpora.format import (
     CorpusError,
     CorpusFile,
     VideoEntry,
     is_usable_id,
 )
-from factible_assets.corpora.reading import GroundTruth, load_ground_truth
-from factible_assets.corpora.writing import write_atomically
+from factible_assets.corpora.reading import (
+    CorporaReading,
+    CorpusProblem,
+    GroundTruth,
+    load_ground_truth,
+)
+from factible_assets.corpora.writing import write_corpus
 from resources.transcripts.base import TimedText
 from resources.transcripts.errors import TranscriptError
 from resources.transcripts.file import read_transcript
@@ -39,67 +42,99 @@ from resources.transcripts.youtube_ids import is_video_id, watch_url
 _INDEX: Final = "videos.csv"
 _TRUTHS: Final = "ground_truth"
 _RUNS: Final = "runs"
-_WIDTH: Final = 100
+_KINDS: Final = {"misinfo": "misinformation"}
+"""Short forms of the layout, and the words of the paper's table."""
 
 
 @dataclass(frozen=True, slots=True)
-class PublishedImport:
+class CorpusImport:
     """What an import wrote, and a sentence for everything that it had to leave out."""
 
     file: Path
-    videos: int
+    name: str
+    video_ids: tuple[str, ...]
     claims: int
     transcripts: int
     left_out: tuple[str, ...]
 
+    @property
+    def videos(self) -> int:
+        """How many videos the corpus lists."""
+        return len(self.video_ids)
+
 
 def import_published(
-    folder: Path, destination: Path, *, web: str = "archive", replace: bool = False
-) -> PublishedImport:
+    folder: Path,
+    destination: Path,
+    *,
+    name: str | None = None,
+    web: str = "archive",
+    replace: bool = False,
+    listing: CorporaReading | None = None,
+) -> CorpusImport:
     """Write a corpus file and its transcripts from a published folder.
 
-    The corpus is named after the folder: `destination/NAME.yaml`, with the transcripts as segment
-    lists in `destination/NAME/`. Importing the same folder again changes nothing.
+    The corpus is `destination/NAME.yaml`, with the transcripts as segment lists in
+    `destination/NAME/`. Importing the same folder again changes nothing. A video without a
+    transcript is listed if it is annotated; its transcript is then asked of YouTube.
 
     Args:
-        folder: The published layout.
+        folder: The published layout. Without `videos.csv`, the annotations say which videos.
         destination: A folder of corpora.
+        name: The corpus; the folder's name if not given.
         web: Where evidence for these videos is looked for.
         replace: Whether a corpus file of that name with other content may be overwritten.
+        listing: Corpora that may know what the folder does not say of a video.
 
     Raises:
         CorpusError: if the layout is not that one, the destination cannot be written, or a
             different corpus of that name is there.
     """
-    rows = _rows(folder)
-    name = folder.resolve().name
+    name = name or folder.resolve().name
     left_out: list[str] = []
-    _note_strangers(folder, rows, left_out)
-    found = {video_id: _transcript_of(folder, video_id, left_out) for video_id in rows}
-    transcripts = {video_id: text for video_id, text in found.items() if text is not None}
-    entries = [
-        _entry(folder, name, row, transcripts, left_out)
-        for row in rows.values()
-        if row["video_id"] in transcripts
-    ]
+    truths = _ground_truths(folder)
+    rows = _rows(folder, truths)
+    _note_strangers(rows, truths, left_out)
+    entries: list[VideoEntry] = []
+    beside: dict[str, bytes] = {}
+    for video_id, row in rows.items():
+        truth = _usable(truths.get(video_id), left_out)
+        transcript = _transcript_of(folder, video_id)
+        if transcript is None and (truth is None or not is_video_id(video_id)):
+            left_out.append(f"{video_id}: no run of it has a timed transcript.")
+            continue
+        entry = _entry(name, row, transcript, truth, listing)
+        entries.append(entry)
+        if transcript is not None and entry.transcript is not None:
+            segments = json.dumps(list(segments_of(transcript)), ensure_ascii=False, indent=1)
+            beside[entry.transcript] = segments.encode()
     corpus = CorpusFile(corpus=name, web=web, videos=tuple(entries))
-    file = destination / f"{name}.yaml"
-    content = _rendered(corpus)
-    if file.exists() and file.read_bytes() != content and not replace:
-        raise CorpusError(
-            f"{file}: there is a different corpus of this name. Remove it, or import with replace."
-        )
-    for video_id, transcript in transcripts.items():
-        segments = json.dumps(list(segments_of(transcript)), ensure_ascii=False, indent=1)
-        write_atomically(destination / name / f"{video_id}.json", segments.encode())
-    # Last, so that no corpus is ever seen that names transcripts which are not there.
-    write_atomically(file, content)
-    claims = sum(len(entry.claims or ()) for entry in entries)
-    return PublishedImport(file, len(entries), claims, len(transcripts), tuple(left_out))
+    return CorpusImport(
+        file=write_corpus(destination, corpus, beside, replace=replace),
+        name=name,
+        video_ids=tuple(entry.video_id for entry in entries),
+        claims=sum(len(entry.claims or ()) for entry in entries),
+        transcripts=len(beside),
+        left_out=tuple(left_out),
+    )
 
 
-def _rows(folder: Path) -> dict[str, Mapping[str, str]]:
+def _ground_truths(folder: Path) -> dict[str, tuple[Path, GroundTruth]]:
+    """Return the annotations by the video that they name; without a name, by their file's."""
+    read = [(path, load_ground_truth(path)) for path in sorted((folder / _TRUTHS).glob("*.yaml"))]
+    return {truth.video_id or path.stem: (path, truth) for path, truth in read}
+
+
+def _rows(
+    folder: Path, truths: Mapping[str, tuple[Path, GroundTruth]]
+) -> dict[str, Mapping[str, str]]:
     index = folder / _INDEX
+    if truths and not index.exists():
+        return {video_id: {"video_id": video_id} for video_id in truths if is_usable_id(video_id)}
+    return _listed_rows(index)
+
+
+def _listed_rows(index: Path) -> dict[str, Mapping[str, str]]:
     try:
         text = index.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -121,15 +156,33 @@ def _rows(folder: Path) -> dict[str, Mapping[str, str]]:
     return rows
 
 
-def _note_strangers(folder: Path, rows: Mapping[str, object], left_out: list[str]) -> None:
+def _note_strangers(
+    rows: Mapping[str, object],
+    truths: Mapping[str, tuple[Path, GroundTruth]],
+    left_out: list[str],
+) -> None:
     left_out.extend(
-        f"{path}: this ground truth is for a video that {_INDEX} does not list."
-        for path in sorted((folder / _TRUTHS).glob("*.yaml"))
-        if path.stem not in rows
+        str(
+            CorpusProblem(
+                path,
+                truth.line,
+                f"This ground truth is for the video {video_id!r}, which {_INDEX} does not list. "
+                "Add the video there, or take the file away.",
+            )
+        )
+        for video_id, (path, truth) in truths.items()
+        if video_id not in rows
     )
 
 
-def _transcript_of(folder: Path, video_id: str, left_out: list[str]) -> TimedText | None:
+def _usable(found: tuple[Path, GroundTruth] | None, left_out: list[str]) -> GroundTruth | None:
+    if found is None:
+        return None
+    left_out.extend(str(problem) for problem in found[1].problems)
+    return None if found[1].problems else found[1]
+
+
+def _transcript_of(folder: Path, video_id: str) -> TimedText | None:
     """Return the transcript of the first run that has one."""
     # No pattern with the id in it: an id may contain what patterns read as syntax.
     runs = sorted(
@@ -145,49 +198,32 @@ def _transcript_of(folder: Path, video_id: str, left_out: list[str]) -> TimedTex
             continue
         if transcript.cues:
             return transcript
-    left_out.append(f"{video_id}: none of its {len(runs)} runs has a timed transcript.")
     return None
 
 
 def _entry(
-    folder: Path,
     name: str,
     row: Mapping[str, str],
-    transcripts: Mapping[str, TimedText],
-    left_out: list[str],
+    transcript: TimedText | None,
+    truth: GroundTruth | None,
+    listing: CorporaReading | None,
 ) -> VideoEntry:
     video_id = row["video_id"]
-    truth = _ground_truth(folder, video_id, left_out)
+    known = listing.find(video_id) if listing else None
     slug = row.get("slug") or ""
-    kind = (row.get("kind") or "").strip()
+    kind = _KINDS.get((row.get("kind") or "").strip(), (row.get("kind") or "").strip())
+    category = (row.get("category") or "").strip()
     return VideoEntry(
         id=video_id,
         url=watch_url(video_id) if is_video_id(video_id) else None,
-        title=(truth.video_title if truth else None) or slug.replace("_", " ") or None,
-        language=transcripts[video_id].language,
-        category=(row.get("category") or "").strip() or None,
-        tags=(kind,) if kind else (),
+        title=(truth.video_title if truth else None)
+        or (known.video.title if known else None)
+        or slug.replace("_", " ")
+        or None,
+        language=transcript.language if transcript else None,
+        category=category or (known.video.category if known else None),
+        tags=(kind,) if kind else (known.video.tags if known else ()),
         duration_seconds=truth.duration_seconds if truth else None,
-        transcript=f"{name}/{video_id}.json",
+        transcript=f"{name}/{video_id}.json" if transcript else None,
         claims=truth.claims if truth else None,
     )
-
-
-def _ground_truth(folder: Path, video_id: str, left_out: list[str]) -> GroundTruth | None:
-    path = folder / _TRUTHS / f"{video_id}.yaml"
-    if not path.is_file():
-        return None
-    truth = load_ground_truth(path)
-    if truth.problems:
-        left_out.extend(str(problem) for problem in truth.problems)
-        return None
-    if truth.video_id != video_id:
-        left_out.append(f"{path}: this ground truth names the video {truth.video_id!r}.")
-        return None
-    return truth
-
-
-def _rendered(corpus: CorpusFile) -> bytes:
-    values = corpus.model_dump(mode="json", exclude_none=True)
-    text = yaml.safe_dump(values, sort_keys=False, allow_unicode=True, width=_WIDTH)
-    return text.encode()

@@ -7,6 +7,12 @@ A file that cannot be read is a problem with a place, never an empty corpus: who
 folders must look at `CorporaReading.problems` before concluding that a video is gone. Within a
 file, an entry with a problem is withheld and the other entries stay; a problem of the file as a
 whole withholds the file.
+
+An `on_demand` corpus lists videos that exist without asking anybody to check them: `find` knows
+them, `videos` does not yield them, and an entry elsewhere takes their place without a word.
+
+Annotations may also arrive by themselves: every file in the folder `ground_truth/` beside corpus
+files belongs to the video that it names, and is merged into that video's entry when it is read.
 """
 
 from __future__ import annotations
@@ -14,19 +20,31 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from pathlib import Path
 from typing import Final, TypeVar
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from factible_assets.corpora.format import ClaimEntry, CorpusFile, Entry, VideoEntry
+from factible_assets.corpora.format import (
+    AnswerEntry,
+    ClaimEntry,
+    CorpusFile,
+    Entry,
+    PassageEntry,
+    QuestionEntry,
+    VideoEntry,
+)
 from factible_assets.corpora.lines import Document, Place, PlacedError, read_document
 from factible_assets.records import Video
 from factible_assets.stages.ids import normalise_text
 from resources.transcripts.youtube_ids import is_video_id, watch_url
 
 SUFFIXES: Final = (".yaml", ".yml")
+
+GROUND_TRUTH_FOLDER: Final = "ground_truth"
+"""The folder beside corpus files whose files are merged into the videos that they name."""
 
 _Model = TypeVar("_Model", bound=Entry)
 
@@ -59,6 +77,10 @@ class CorpusVideo:
     """The annotated claims; None if the video is not annotated, empty if it makes none."""
     file: Path
     line: int
+    published_before: date | None = None
+    """The date limit of this video's evidence, unless a run sets its own."""
+    claim_count: int | None = None
+    """How many claims annotators are said to have found, where their annotations are elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +92,7 @@ class Corpus:
     web: str
     file: Path
     videos: tuple[CorpusVideo, ...]
+    on_demand: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +110,27 @@ class CorporaReading:
         return not self.problems
 
     def videos(self) -> Iterator[CorpusVideo]:
-        """Yield every usable entry of every corpus."""
+        """Yield every usable entry, except those of corpora that are read on demand."""
         for corpus in self.corpora:
-            yield from corpus.videos
+            if not corpus.on_demand:
+                yield from corpus.videos
+
+    def everything(self) -> Iterator[CorpusVideo]:
+        """Yield every usable entry, those on demand last."""
+        yield from self.videos()
+        for corpus in self.corpora:
+            if corpus.on_demand:
+                yield from corpus.videos
 
     def find(self, video_id: str) -> CorpusVideo | None:
-        """Return the entry of one video."""
-        return next((entry for entry in self.videos() if entry.video.video_id == video_id), None)
+        """Return the entry of one video, also one that is known on demand."""
+        return next(
+            (entry for entry in self.everything() if entry.video.video_id == video_id), None
+        )
+
+    def corpus(self, name: str) -> Corpus | None:
+        """Return the corpus of a name."""
+        return next((corpus for corpus in self.corpora if corpus.name == name), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,31 +153,24 @@ def load_corpora(folders: Iterable[Path]) -> CorporaReading:
     """Read every corpus file in some folders. Never raises: what fails is a problem.
 
     Files are read in the order of the folders and of their names; of two entries for one video
-    the first counts and the second is a problem. A folder that is not there holds no files.
+    the first counts and the second is a problem, except that an entry on demand gives way. A
+    folder that is not there holds no files. Annotations in `ground_truth/` are merged in.
     """
-    corpora: list[Corpus] = []
+    read: list[Corpus] = []
     problems: list[CorpusProblem] = []
     ignored: list[Path] = []
-    seen: dict[str, CorpusVideo] = {}
-    for folder in folders:
-        try:
-            files = _corpus_files(folder)
-        except OSError as error:
-            problems.append(
-                CorpusProblem(
-                    folder, None, f"The folder cannot be read ({error.strerror}). Check its rights."
-                )
-            )
-            continue
+    places = list(folders)
+    for folder in places:
+        files, unreadable = _yaml_files(folder)
+        problems.extend(unreadable)
         for file in files:
             reading = load_corpus(file)
             problems.extend(reading.problems)
             ignored.extend(reading.ignored)
-            for corpus in reading.corpora:
-                kept, repeated = _without_known(corpus, seen)
-                corpora.append(kept)
-                problems.extend(repeated)
-    return CorporaReading(tuple(corpora), tuple(problems), tuple(ignored))
+            read.extend(reading.corpora)
+    corpora, repeated = _each_video_once(read)
+    merged, unmerged = _with_ground_truth(corpora, places)
+    return CorporaReading(tuple(merged), (*problems, *repeated, *unmerged), tuple(ignored))
 
 
 def load_corpus(file: Path) -> CorporaReading:
@@ -156,28 +186,93 @@ def load_corpus(file: Path) -> CorporaReading:
     return CorporaReading((corpus,) if corpus else (), tuple(reader.problems))
 
 
-def _corpus_files(folder: Path) -> list[Path]:
+def _yaml_files(folder: Path) -> tuple[list[Path], list[CorpusProblem]]:
+    """Return the YAML files in a folder, and what kept them from being listed."""
     if not folder.exists():
-        return []
-    return sorted(
-        path
-        for path in folder.iterdir()
-        if path.suffix in SUFFIXES and path.is_file() and not path.name.startswith(".")
+        return [], []
+    try:
+        files = sorted(
+            path
+            for path in folder.iterdir()
+            if path.suffix in SUFFIXES and path.is_file() and not path.name.startswith(".")
+        )
+    except OSError as error:
+        sentence = f"The folder cannot be read ({error.strerror}). Check its rights."
+        return [], [CorpusProblem(folder, None, sentence)]
+    return files, []
+
+
+def _each_video_once(read: Sequence[Corpus]) -> tuple[list[Corpus], list[CorpusProblem]]:
+    """Keep the first entry of each video; entries on demand come after all others."""
+    seen: dict[str, CorpusVideo] = {}
+    kept: dict[int, Corpus] = {}
+    problems: list[CorpusProblem] = []
+    for index, corpus in sorted(enumerate(read), key=lambda each: each[1].on_demand):
+        entries = []
+        for entry in corpus.videos:
+            first = seen.setdefault(entry.video.video_id, entry)
+            if first is entry:
+                entries.append(entry)
+            elif not corpus.on_demand:
+                problems.append(_repeated(entry, first))
+        kept[index] = replace(corpus, videos=tuple(entries))
+    return [kept[index] for index in range(len(read))], problems
+
+
+def _with_ground_truth(
+    corpora: Sequence[Corpus], folders: Sequence[Path]
+) -> tuple[list[Corpus], list[CorpusProblem]]:
+    """Merge the annotations that lie beside the corpora into the videos that they name."""
+    entries = {entry.video.video_id: entry for corpus in corpora for entry in corpus.videos}
+    annotated: dict[str, tuple[ClaimEntry, ...]] = {}
+    problems: list[CorpusProblem] = []
+    for folder in folders:
+        files, unreadable = _yaml_files(folder / GROUND_TRUTH_FOLDER)
+        problems.extend(unreadable)
+        for file in files:
+            truth = load_ground_truth(file)
+            problems.extend(truth.problems)
+            video_id = truth.video_id or file.stem
+            known = annotated.get(video_id, entries[video_id].claims if video_id in entries else ())
+            problem = _unmergeable(file, truth, video_id, entries.get(video_id), known)
+            if problem is not None:
+                problems.append(problem)
+            elif not truth.problems:
+                annotated[video_id] = truth.claims
+    return [_annotated(corpus, annotated) for corpus in corpora], problems
+
+
+def _unmergeable(
+    file: Path,
+    truth: GroundTruth,
+    video_id: str,
+    entry: CorpusVideo | None,
+    known: tuple[ClaimEntry, ...] | None,
+) -> CorpusProblem | None:
+    """Say why annotations cannot be merged, None if they can."""
+    if entry is None:
+        sentence = (
+            f"This ground truth is for the video {video_id!r}, which no corpus lists. List the "
+            "video in a corpus, or take the file away."
+        )
+    elif known is not None and known != truth.claims:
+        sentence = (
+            f"The video {video_id!r} has other annotated claims already, in {entry.file}, line "
+            f"{entry.line}, or in another file of this folder. Keep one of the two."
+        )
+    else:
+        return None
+    return CorpusProblem(file, truth.line, sentence)
+
+
+def _annotated(corpus: Corpus, claims: Mapping[str, tuple[ClaimEntry, ...]]) -> Corpus:
+    return replace(
+        corpus,
+        videos=tuple(
+            replace(entry, claims=claims.get(entry.video.video_id, entry.claims))
+            for entry in corpus.videos
+        ),
     )
-
-
-def _without_known(
-    corpus: Corpus, seen: dict[str, CorpusVideo]
-) -> tuple[Corpus, list[CorpusProblem]]:
-    kept = []
-    problems = []
-    for entry in corpus.videos:
-        first = seen.setdefault(entry.video.video_id, entry)
-        if first is entry:
-            kept.append(entry)
-        else:
-            problems.append(_repeated(entry, first))
-    return replace(corpus, videos=tuple(kept)), problems
 
 
 def _repeated(entry: CorpusVideo, first: CorpusVideo) -> CorpusProblem:
@@ -193,6 +288,9 @@ def _is_something_else(document: Document) -> bool:
     """Tell YAML of another kind, such as a rating set, from a corpus with a misspelt key."""
     if not isinstance(document.data, dict) or not document.data:
         return False
+    if "experiment" in document.data:
+        # An experiment names videos, too.
+        return True
     return not any(
         difflib.get_close_matches(key, ("corpus", "videos"), cutoff=0.7) for key in document.data
     )
@@ -225,7 +323,9 @@ class _Reader:
         name = head.corpus or self.file.stem
         # The entries of a withheld file are read too, so that all problems are told at once.
         videos = self._videos(len(listed) if isinstance(listed, list) else 0, name, head.web)
-        return Corpus(name, head.description, head.web, self.file, videos) if is_whole else None
+        if not is_whole:
+            return None
+        return Corpus(name, head.description, head.web, self.file, videos, head.on_demand)
 
     def _videos(self, count: int, corpus: str, web: str) -> tuple[CorpusVideo, ...]:
         videos: dict[str, CorpusVideo] = {}
@@ -261,6 +361,8 @@ class _Reader:
             claims=claims,
             file=self.file,
             line=self.document.line(place),
+            published_before=entry.published_before,
+            claim_count=entry.claim_count,
         )
 
     def _claims(self, entry: VideoEntry, place: Place) -> tuple[ClaimEntry, ...] | None:
@@ -450,7 +552,7 @@ def _validate(
 
 def _sentence(model: type[Entry], detail: ErrorDetails) -> str:
     place = detail["loc"]
-    inner: type[Entry] = ClaimEntry if "claims" in place and len(place) > 1 else model
+    inner = _innermost(model, place)
     what = _NAMES[inner]
     key = str(place[-1]) if place else ""
     match detail["type"]:
@@ -462,18 +564,47 @@ def _sentence(model: type[Entry], detail: ErrorDetails) -> str:
             return f"{what.capitalize()} is written as key: value lines. Correct this one."
         case "value_error":
             return _as_sentence(detail["msg"].removeprefix("Value error, "))
-        case "literal_error":
-            expected = detail.get("ctx", {}).get("expected", "another value")
-            return f"{key} is {_shown(detail['input'])}; it must be {expected}."
+        case "literal_error" | "less_than_equal" | "greater_than_equal":
+            return f"{key} is {_shown(detail['input'])}; {_wanted(detail)}."
         case _:
             return f"{key} is {_shown(detail['input'])}: {_as_sentence(detail['msg'])}"
+
+
+def _wanted(detail: ErrorDetails) -> str:
+    """Say what a closed value must be."""
+    limits = detail.get("ctx", {})
+    match detail["type"]:
+        case "less_than_equal":
+            return f"write a number of at most {limits['le']:g}"
+        case "greater_than_equal":
+            return f"write a number of at least {limits['ge']:g}"
+        case _:
+            return f"it must be {limits.get('expected', 'another value')}"
 
 
 _NAMES: Final[Mapping[type[Entry], str]] = {
     CorpusFile: "a corpus file",
     VideoEntry: "a video",
     ClaimEntry: "a claim",
+    QuestionEntry: "a question",
+    AnswerEntry: "an answer",
+    PassageEntry: "a passage",
 }
+
+_LISTS: Final[Mapping[str | int, type[Entry]]] = {
+    "videos": VideoEntry,
+    "claims": ClaimEntry,
+    "questions": QuestionEntry,
+    "answers": AnswerEntry,
+    "passages": PassageEntry,
+}
+
+
+def _innermost(model: type[Entry], place: Place) -> type[Entry]:
+    """Return the model of the entry in which a place lies."""
+    # A key alone is the list itself; with a position behind it, one of its items.
+    inside = [_LISTS[key] for key in place[:-1] if key in _LISTS]
+    return inside[-1] if inside else model
 
 
 def _suggestion(key: str, model: type[Entry]) -> str:

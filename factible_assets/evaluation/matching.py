@@ -146,6 +146,37 @@ def _optimal(matrix: Matrix, threshold: float) -> list[Index]:
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class ClaimMatcher:
+    """A measure and a rule, ready to match the claims of any video.
+
+    Attributes:
+        similarity: The measure.
+        threshold: Instead of the measure's own.
+        assignment: How pairs are chosen.
+    """
+
+    similarity: Similarity
+    threshold: float | None = None
+    assignment: Assignment = "optimal"
+
+    @property
+    def matcher(self) -> Matcher:
+        """Return the rule as results name it."""
+        limit = self.similarity.threshold if self.threshold is None else self.threshold
+        return Matcher(self.assignment, self.similarity.name, limit)
+
+    def match(self, system: Sequence[str], gold: Sequence[str]) -> Matching:
+        """Match claims by their texts; `system` stands in its order of importance."""
+        return match_claims(
+            system,
+            gold,
+            similarity=self.similarity,
+            threshold=self.threshold,
+            assignment=self.assignment,
+        )
+
+
 def decision_agreement(first: Matching, second: Matching, system_claims: int) -> Ratio:
     """Return the share of system claims that two matchers both match, or both leave unmatched.
 

@@ -19,6 +19,12 @@ _CONTEXT_CHARACTERS = 220
 _WORD_SEARCH_CHARACTERS = 40
 _BLOCK_SECONDS = 30.0
 _BLOCK_CHARACTERS = 600
+WHOLE_CHARACTERS = 12_000
+"""Up to this length a page's stored text is shown whole."""
+_AROUND_QUOTE_CHARACTERS = 2_500
+
+Span = tuple[int, int, str]
+"""Where something stands in a text, and its id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +45,10 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A stretch of transcript in which the same claims are being made, often none."""
+    """A stretch of text inside the same marks, often none: claims made there, or quotes."""
 
     text: str
-    claim_ids: tuple[str, ...]
+    ids: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +57,27 @@ class Block:
 
     start_seconds: float | None
     runs: tuple[Run, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """A stretch of a stored page text. `omitted` counts the characters left out before it."""
+
+    omitted: int
+    runs: tuple[Run, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredText:
+    """A stored page text with its quotes marked, whole if it is short.
+
+    `shown` and `length` count characters; `omitted_at_end` are those after the last excerpt.
+    """
+
+    excerpts: tuple[Excerpt, ...]
+    omitted_at_end: int
+    shown: int
+    length: int
 
 
 def quote_passage(evidence: Evidence, page_text: str | None) -> Passage | None:
@@ -70,6 +97,36 @@ def quote_passage(evidence: Evidence, page_text: str | None) -> Passage | None:
         ends_mid_text=last < len(page_text),
         located=True,
     )
+
+
+def stored_text(text: str, quotes: Sequence[Span]) -> StoredText:
+    """Lay out a page's stored text with its quotes marked; of a long one what is around them.
+
+    A long text without a quote shows its beginning.
+    """
+    ranges = [(0, len(text))] if len(text) <= WHOLE_CHARACTERS else _around(text, quotes)
+    excerpts = []
+    position = 0
+    for first, last in ranges:
+        excerpts.append(Excerpt(first - position, _runs(text, first, last, quotes)))
+        position = last
+    shown = sum(last - first for first, last in ranges)
+    return StoredText(tuple(excerpts), len(text) - position, shown, len(text))
+
+
+def _around(text: str, quotes: Sequence[Span]) -> list[tuple[int, int]]:
+    """Return the stretches around the quotes in order, those that touch joined."""
+    if not quotes:
+        return [(0, _word_end(text, WHOLE_CHARACTERS, 0))]
+    merged: list[tuple[int, int]] = []
+    for start, end, _ in sorted(quotes):
+        first = _word_start(text, max(0, start - _AROUND_QUOTE_CHARACTERS), start)
+        last = _word_end(text, min(len(text), end + _AROUND_QUOTE_CHARACTERS), end)
+        if merged and first <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(last, merged[-1][1]))
+        else:
+            merged.append((first, last))
+    return merged
 
 
 def _word_start(text: str, position: int, limit: int) -> int:
@@ -133,17 +190,16 @@ def _untimed_starts(text: str) -> list[tuple[int, float | None]]:
     return starts
 
 
-def _runs(
-    text: str, start: int, end: int, spans: Sequence[tuple[int, int, str]]
-) -> tuple[Run, ...]:
+def _runs(text: str, start: int, end: int, spans: Sequence[Span]) -> tuple[Run, ...]:
+    within = [span for span in spans if span[0] < end and span[1] > start]
     cuts = {start, end}
-    for first, last, _ in spans:
+    for first, last, _ in within:
         cuts.update(cut for cut in (first, last) if start < cut < end)
     edges = sorted(cuts)
     return tuple(
         Run(
             text[left:right],
-            tuple(claim for first, last, claim in spans if first <= left and right <= last),
+            tuple(name for first, last, name in within if first <= left and right <= last),
         )
         for left, right in itertools.pairwise(edges)
     )

@@ -1,12 +1,13 @@
-"""The page: records in, one self-contained HTML document out.
+"""The pages: records in, one self-contained HTML document out.
 
 What belongs here: the template engine, its filters, and the content security policy. What does not:
-what is shown (view.py) and where it is written (the caller).
+what is shown (view.py, index_view.py) and where it is written (writing.py).
 
-Everything that a report shows can be hostile: titles, transcripts, pages, URLs. Three independent
-walls stand between it and the reader: every value is escaped by the template engine, links are made
-only from URLs that `safe_url` let through, and the document's policy allows no script at all, no
-request, and no style sheet but the one whose hash it names.
+Everything that a report shows can be hostile: titles, transcripts, pages, URLs. Four independent
+walls stand between it and the reader: every value is escaped by the template engine; links are made
+only from URLs that `safe_url` let through; the document's policy allows one script and one style
+sheet, by their hashes, no request, and no frame but YouTube's player; and the script reads nothing
+but numbers and fixed names, which the policy holds it to (no markup may be made from text).
 """
 
 from __future__ import annotations
@@ -14,47 +15,105 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from datetime import date, datetime
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 
 import jinja2
+from markupsafe import Markup
 
 import factible_assets
 from factible_assets.presentation import clock
-from factible_assets.report.data import ReportData
-from factible_assets.report.view import arrange, plural
+from factible_assets.report.data import IndexData, ReportData
+from factible_assets.report.index_view import arrange_index
+from factible_assets.report.links import PLAYER_ORIGIN
+from factible_assets.report.view import ReportView, arrange
+from factible_assets.report.words import (
+    GLYPHS,
+    OUTCOME_WORDS,
+    day,
+    dollars,
+    moment,
+    outcome_words,
+    plural,
+)
 
-_TEMPLATE = "report.html.jinja"
-_STYLE = "report.css"
 # Not characters of a document (HTML standard, section 13.1.4): a parser replaces or drops them.
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
-def render_report(data: ReportData) -> str:
-    """Return the report of one video as an HTML document, encodable as UTF-8."""
-    style = _style()
+def render_report(data: ReportData, *, index: str | None = None) -> str:
+    """Return the report of one video as an HTML document, encodable as UTF-8.
+
+    Args:
+        data: The records of the video.
+        index: The relative address of the index, if the report stands beside one.
+    """
+    view = arrange(data)
+    frames = PLAYER_ORIGIN if view.youtube_id else None
+    return _page("report", frames=frames, report=view, index=index, verdict_of=_verdict_of(view))
+
+
+def render_index(data: IndexData, hrefs: Mapping[str, str]) -> str:
+    """Return the index of all videos as an HTML document, encodable as UTF-8.
+
+    Args:
+        data: The videos.
+        hrefs: The relative address of each report that is written, by video.
+    """
+    return _page("index", frames=None, index=arrange_index(data, hrefs))
+
+
+def _verdict_of(view: ReportView) -> str:
+    """Say in one phrase who judged."""
+    judges = []
+    if "embedded" in view.bases:
+        judges.append("the embedded engine (an automatic leaning)")
+    if "llm" in view.bases:
+        judges.append("a language model")
+    return " and ".join(judges) or "nobody yet"
+
+
+def _page(name: str, *, frames: str | None, **values: object) -> str:
+    style, script = _text("shared.css", f"{name}.css"), _text("shared.js", f"{name}.js")
     html = (
         _environment()
-        .get_template(_TEMPLATE)
+        .get_template(f"{name}.html.jinja")
         .render(
-            report=arrange(data),
-            style=style,
-            policy=_policy(style),
+            **values,
+            # Both are files of this package, not text from outside.
+            style=Markup(style),  # noqa: S704
+            script=Markup(script),  # noqa: S704
+            policy=_policy(style, script, frames),
             version=factible_assets.__version__,
         )
     )
     return _UNPRINTABLE.sub("\ufffd", html.lstrip()) + "\n"
 
 
-def _policy(style: str) -> str:
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode("ascii")
-    return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+def _policy(style: str, script: str, frames: str | None) -> str:
+    frame_source = frames or "'none'"
+    rules = [
+        "default-src 'none'",
+        f"script-src {_hash_source(script)}",
+        f"style-src {_hash_source(style)}",
+        f"frame-src {frame_source}",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "require-trusted-types-for 'script'",
+        "trusted-types 'none'",
+    ]
+    return "; ".join(rules)
+
+
+def _hash_source(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}'"
 
 
 @cache
-def _style() -> str:
-    return files(__package__).joinpath(_STYLE).read_text("utf-8")
+def _text(*names: str) -> str:
+    folder = files(__package__)
+    return "".join(folder.joinpath(name).read_text("utf-8") for name in names)
 
 
 @cache
@@ -66,14 +125,8 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(clock=clock, day=_day, moment=_moment)
-    environment.globals.update(plural=plural)
+    environment.filters.update(clock=clock, day=day, moment=moment, dollars=dollars)
+    environment.globals.update(
+        plural=plural, outcome_words=outcome_words, glyphs=GLYPHS, words_of=OUTCOME_WORDS
+    )
     return environment
-
-
-def _day(value: date) -> str:
-    return f"{value.day} {value:%B} {value.year}"
-
-
-def _moment(value: datetime) -> str:
-    return f"{_day(value)}, {value:%H:%M} {value.tzname() or ''}".rstrip()

@@ -20,8 +20,15 @@ from pathlib import Path
 from typing import Any
 
 from factible_assets.services.embedded import can_run_models
+from factible_assets.services.ratings import rating_directory
 from factible_assets.services.reasoning import model_clients, names_models, plan_models
-from factible_assets.services.search import search_names, search_service, service_client
+from factible_assets.services.search import (
+    asks_fact_checkers,
+    fact_check_lane,
+    search_names,
+    search_service,
+    service_client,
+)
 from factible_assets.services.setup import SetupError
 from factible_assets.services.transcripts import youtube_transcripts
 from factible_assets.services.web import (
@@ -84,8 +91,10 @@ async def examine(settings: Settings, *, network: bool = False) -> list[Finding]
         http = await stack.enter_async_context(service_client(settings, retry=_IMPATIENT))
         work: list[Coroutine[Any, Any, list[Finding]]] = [
             asyncio.to_thread(_kept_here, settings),
+            asyncio.to_thread(lambda: [_rating_sets(settings)]),
             _models(settings, stack),
             *(_alone(_search(name, http, settings)) for name in SEARCH_PROVIDERS),
+            _alone(_fact_checks(settings, http)),
             asyncio.to_thread(lambda: [_browser(settings), *_local_models(settings)]),
             _alone(_jina(settings, http)),
             _alone(_wayback(settings, http)),
@@ -151,6 +160,26 @@ def _warehouse(settings: Settings) -> Finding:
     except WarehouseError as error:
         return Finding("warehouse", True, False, str(error))
     return Finding("warehouse", True, True, f"{path} can be opened.")
+
+
+def _rating_sets(settings: Settings) -> Finding:
+    try:
+        sets = rating_directory(settings.rating_sets).sets
+    except SetupError as error:
+        return Finding("rating sets", True, False, str(error), "Correct it, or remove the file.")
+    told = (
+        (
+            each.as_of.isoformat() if each.as_of else "undated",
+            f"{len(each.ratings):,}",
+            each.licence,
+        )
+        for each in sets
+    )
+    named = (
+        f"{each.name} ({', '.join(filter(None, about))})"
+        for each, about in zip(sets, told, strict=True)
+    )
+    return Finding("rating sets", True, True, f"In order of precedence: {', '.join(named)}.")
 
 
 def _browser(settings: Settings) -> Finding:
@@ -226,6 +255,21 @@ async def _search(name: SearchProvider, http: HttpClient, settings: Settings) ->
         return next((answer.reason for answer in answers if answer.outcome == "outage"), None)
 
     return await _asked(name, ask, "It answers a search.")
+
+
+async def _fact_checks(settings: Settings, http: HttpClient) -> Finding:
+    name = "prior fact checks"
+    if settings.fact_checks == "off":
+        return Finding(name, False, sentence="Switched off (FACTIBLE_FACT_CHECKS).")
+    if not asks_fact_checkers(settings):
+        remedy = "For what fact-checkers have published: set GOOGLE_FACT_CHECK_API_KEY."
+        return Finding(name, False, remedy=remedy)
+
+    async def ask() -> str | None:
+        answer = await fact_check_lane(settings, http).prior_checks(_QUERY, limit=1)
+        return answer.reason if answer.outcome == "outage" else None
+
+    return await _asked(name, ask, "Google's Fact Check Tools answer.")
 
 
 async def _jina(settings: Settings, http: HttpClient) -> Finding:

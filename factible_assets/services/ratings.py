@@ -1,17 +1,24 @@
 """The rating sets of a machine, read once as long as their files stay the same.
 
 What belongs here: which reader a file needs. What does not: the readers
-(resources/reliability/datasets.py), what a rating is worth (stages/reliability.py).
+(resources/reliability/datasets.py), what a rating is worth and which of several sets decides
+(stages/reliability.py).
 
 By a file's ending: .yaml as in corpora/domain_ratings.yaml, .json as Media Bias/Fact Check's
 snapshots, .csv with the columns `domain` and `pc1` (domain quality, Lin et al. 2023) or `domain`
-and `rating`, and `class`, `bias` and `reason` where it has them.
+and `rating`, and `class`, `bias` and `reason` where it has them. A .csv with any other columns is
+described by a file of its name and .yaml, such as mine.csv.yaml, which can also give any .csv and
+.json a name, a day and a licence (resources/reliability/descriptions.py). A set that nobody dates
+takes its day from its file's name, such as 20251207_media_bias.json.
 """
 
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date
 from functools import lru_cache
 from pathlib import Path
 
@@ -19,7 +26,6 @@ from factible_assets.services.setup import SetupError
 from resources.reliability.datasets import (
     DOMAIN_QUALITY,
     RatingDirectory,
-    RatingFileError,
     RatingSet,
     TableLayout,
     load_mbfc_json,
@@ -27,6 +33,16 @@ from resources.reliability.datasets import (
     load_rating_yaml,
     rating_by_name,
 )
+from resources.reliability.descriptions import (
+    ENDING,
+    Description,
+    description_of,
+    load_description,
+)
+from resources.reliability.files import RatingFileError
+
+_DESCRIBED = (".csv", ".json")
+_DAY = re.compile(r"(?<!\d)(20\d\d)-?([01]\d)-?([0-3]\d)(?!\d)")
 
 
 def rating_directory(files: Sequence[Path]) -> RatingDirectory:
@@ -35,23 +51,72 @@ def rating_directory(files: Sequence[Path]) -> RatingDirectory:
     Raises:
         SetupError: A file is malformed; the sentence names it, and the line.
     """
+    given = set(files)
     try:
-        return RatingDirectory([_rating_set(file, file.stat().st_mtime_ns) for file in files])
+        sets = [
+            _rating_set(file, _changed_at(file), _changed_at(description_of(file)))
+            for file in files
+            if not _is_description(file, given)
+        ]
     except RatingFileError as error:
         raise SetupError(str(error)) from error
+    return RatingDirectory(sets)
+
+
+def _is_description(file: Path, given: set[Path]) -> bool:
+    """Tell whether a file describes another one.
+
+    Raises:
+        RatingFileError: It does, and the other one is not there.
+    """
+    described = file.with_name(file.name.removesuffix(ENDING))
+    if file.suffix != ENDING or described.suffix.lower() not in _DESCRIBED:
+        return False
+    if described not in given:
+        problem = f"it describes {described.name}, which is not there; add it, or remove this file"
+        raise RatingFileError(file, None, problem)
+    return True
+
+
+def _changed_at(file: Path) -> int | None:
+    return file.stat().st_mtime_ns if file.is_file() else None
 
 
 @lru_cache(maxsize=32)
-def _rating_set(file: Path, changed_at: int) -> RatingSet:
-    match file.suffix.lower():
-        case ".json":
-            return load_mbfc_json(file)
-        case ".csv":
-            return load_rating_csv(file, _layout(file))
-    return load_rating_yaml(file)
+def _rating_set(file: Path, changed_at: int | None, described_at: int | None) -> RatingSet:
+    kind = file.suffix.lower()
+    if kind not in _DESCRIBED:
+        return load_rating_yaml(file)
+    description = None if described_at is None else load_description(description_of(file))
+    as_of = (description and description.as_of) or _day_in_name(file)
+    if kind == ".csv":
+        return load_rating_csv(file, _layout(file, description), as_of=as_of)
+    if description is None:
+        return load_mbfc_json(file, as_of=as_of)
+    if description.layout is not None:
+        problem = "columns are for tables; this file is of Media Bias/Fact Check's layout"
+        raise RatingFileError(description_of(file), None, problem)
+    return replace(
+        load_mbfc_json(file, name=description.dataset, as_of=as_of),
+        licence=description.licence,
+        citation=description.citation,
+    )
 
 
-def _layout(file: Path) -> TableLayout:
+def _day_in_name(file: Path) -> date | None:
+    found = _DAY.search(file.stem)
+    try:
+        return date(*(int(part) for part in found.groups())) if found else None
+    except ValueError:
+        return None
+
+
+def _layout(file: Path, description: Description | None) -> TableLayout:
+    known = _layout_by_header(file)
+    return known if description is None else description.applied_to(known)
+
+
+def _layout_by_header(file: Path) -> TableLayout:
     """Choose a layout by the header; a file without a known one is refused by its reader."""
     with file.open(encoding="utf-8-sig", errors="replace", newline="") as opened:
         header = next(csv.reader(opened), [])

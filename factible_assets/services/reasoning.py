@@ -146,6 +146,14 @@ def choose_reasoner(wish: str, settings: Settings) -> ReasonerChoice:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Model calls that were settled, and what they cost in US dollars."""
+
+    calls: int = 0
+    usd: float = 0.0
+
+
 class RunBudgets:
     """The budgets of runs, so that all steps of a run, and their retries, spend from one."""
 
@@ -167,6 +175,12 @@ class RunBudgets:
                 if len(self._budgets) > _KEPT_RUNS:
                     self._budgets.popitem(last=False)
             return self._budgets[run_id].account(f"the video {video_id}")
+
+    def spent(self, run_id: str) -> Spent:
+        """Return what a run has spent so far; nothing if it asked no model."""
+        with self._lock:
+            budget = self._budgets.get(run_id)
+        return Spent() if budget is None else Spent(budget.calls, budget.spent.usd or 0.0)
 
 
 async def open_models(

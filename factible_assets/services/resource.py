@@ -16,24 +16,26 @@ import dagster as dg
 
 from factible_assets.services.embedded import embedded_reasoner
 from factible_assets.services.ratings import rating_directory
-from factible_assets.services.reasoning import RunBudgets, choose_reasoner, open_models
+from factible_assets.services.reasoning import (
+    RunBudgets,
+    Spent,
+    choose_reasoner,
+    open_models,
+)
+from factible_assets.services.remarks import search_remark
 from factible_assets.services.search import search_names
 from factible_assets.services.setup import SaidOnce, SetupError
 from factible_assets.services.transcripts import youtube_transcripts
 from factible_assets.services.web import choose_web, open_web
 from factible_assets.settings import Settings, SettingsError, load_settings
 from factible_assets.stages.ports import Observer, Reasoner, Services
+from factible_assets.stopping import STOPS
 from resources.archive.errors import ArchiveError
 from resources.cache import DiskCache
 from resources.transcripts.base import TranscriptProvider
 
 _BUDGETS = RunBudgets()
 _SAID = SaidOnce()
-
-_NO_SEARCH = (
-    "No search provider is set up, so evidence is looked for in the archive of stored pages. Set "
-    "SERPER_API_KEY, FACTIBLE_SEARXNG_URL or FACTIBLE_SEARCH to search the live web."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,7 @@ class FactCheckServices(dg.ConfigurableResource):  # type: ignore[type-arg]
         reasoner: str = "auto",
         web: str = "auto",
         corpus_web: str | None = None,
+        renew: bool = False,
     ) -> AsyncIterator[Services]:
         """Open the services of one step and close them again, whatever happens in between.
 
@@ -89,15 +92,44 @@ class FactCheckServices(dg.ConfigurableResource):  # type: ignore[type-arg]
             reasoner: The run's wish, as in FactCheckConfig.reasoner.
             web: The run's wish, as in SearchConfig.web.
             corpus_web: The wish of the video's corpus.
+            renew: Whether what is kept of searches and pages is asked for anew.
 
         Raises:
             dagster.Failure: A service was asked for that is not set up. Never retried.
         """
         settings = self.settings()
         async with AsyncExitStack() as stack:
+            stack.enter_context(STOPS.heeded(occasion.run_id))
             with _final():
-                opened = await _open(settings, stack, observer, occasion, reasoner, web, corpus_web)
+                opened = await _open(
+                    settings, stack, observer, occasion, reasoner, web, corpus_web, renew=renew
+                )
             yield opened
+
+
+def spent(run_id: str) -> Spent:
+    """Tell what the models of a run in this process have cost so far."""
+    return _BUDGETS.spent(run_id)
+
+
+@asynccontextmanager
+async def open_services(
+    settings: Settings,
+    *,
+    observer: Observer,
+    occasion: Occasion,
+    reasoner: str,
+    web: str,
+    corpus_web: str | None = None,
+) -> AsyncIterator[Services]:
+    """Open services outside of Dagster, by settings that need not be the machine's.
+
+    Raises:
+        SetupError: A service was asked for that is not set up.
+        ArchiveError: The archive of stored pages cannot be used.
+    """
+    async with AsyncExitStack() as stack:
+        yield await _open(settings, stack, observer, occasion, reasoner, web, corpus_web)
 
 
 @contextmanager
@@ -117,6 +149,8 @@ async def _open(
     reasoner: str,
     web: str,
     corpus_web: str | None,
+    *,
+    renew: bool = False,
 ) -> Services:
     caches: list[DiskCache] = []
 
@@ -128,9 +162,11 @@ async def _open(
 
     wishes = (web, corpus_web, settings.web)
     live_ready = bool(search_names(settings))
-    opened = await open_web(choose_web(*wishes, live_ready=live_ready), settings, stack, cache)
-    if not live_ready and all(wish in {None, "", "auto"} for wish in wishes):
-        occasion.remark(_NO_SEARCH)
+    chosen = choose_web(*wishes, live_ready=live_ready)
+    opened = await open_web(chosen, settings, stack, cache, renew=renew)
+    no_search = search_remark(settings, web, corpus_web)
+    if no_search is not None:
+        occasion.remark(no_search)
     return Services(
         reasoner=await _reasoner(settings, stack, occasion, reasoner, cache),
         searcher=opened.searcher,
@@ -138,6 +174,7 @@ async def _open(
         ratings=rating_directory(settings.rating_sets),
         ages=opened.ages,
         observer=observer,
+        fact_checks=opened.fact_checks,
     )
 
 

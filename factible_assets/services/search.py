@@ -1,7 +1,8 @@
 """Who is searched on the live web, and with which key and address.
 
-What belongs here: the choice of providers, and the client that services are asked with. What does
-not: the providers (resources/search), merging what they find (stages/search.py).
+What belongs here: the choice of providers, the lane of prior fact checks beside them, and the
+client that services are asked with. What does not: the providers (resources/search), merging what
+they find (stages/search.py).
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ from pydantic import SecretStr
 from factible_assets.services.setup import SetupError
 from factible_assets.settings import SEARCH_PROVIDERS, SearchProvider, Settings
 from resources.cache import DiskCache
+from resources.cache.fact_checks import CachingFactChecks
 from resources.cache.search import CachingSearch
 from resources.http import HttpClient, HttpLimits, RetryPolicy
 from resources.network_guard import NameTable, NetworkGuard
-from resources.search import perplexity, semantic_scholar, serper, wikipedia
+from resources.search import fact_checks, perplexity, semantic_scholar, serper, wikipedia
 from resources.search.searxng import SearxngSearch
 from resources.search.service import SearchService
 
@@ -115,7 +117,12 @@ def _required(value: SecretStr | str | None, name: str, variable: str) -> str:
 
 
 def cached_search(
-    name: SearchProvider, http: HttpClient, settings: Settings, cache: DiskCache
+    name: SearchProvider,
+    http: HttpClient,
+    settings: Settings,
+    cache: DiskCache,
+    *,
+    renew: bool = False,
 ) -> CachingSearch:
     """Return one search provider that is asked the same only once while the cache keeps it.
 
@@ -123,7 +130,52 @@ def cached_search(
         SetupError: Its key or address is missing, or cannot be used.
     """
     parts = (name, search_address(name, settings), _first_language(settings))
-    return CachingSearch(search_service(name, http, settings), cache, identity=" ".join(parts))
+    return CachingSearch(
+        search_service(name, http, settings), cache, identity=" ".join(parts), renew=renew
+    )
+
+
+# --- Prior fact checks --------------------------------------------------------------------------
+
+
+def asks_fact_checkers(settings: Settings) -> bool:
+    """Tell whether prior fact checks are looked up on the live web."""
+    return settings.fact_checks == "auto" and settings.google_fact_check_api_key is not None
+
+
+def fact_check_lane(settings: Settings, http: HttpClient) -> fact_checks.GoogleFactChecks:
+    """Return who knows what fact-checkers have published.
+
+    Raises:
+        SetupError: Its key is missing, or cannot be used.
+    """
+    key = settings.google_fact_check_api_key
+    try:
+        return fact_checks.GoogleFactChecks(
+            http,
+            api_key=key.get_secret_value() if key else "",
+            base_url=_fact_check_address(settings),
+        )
+    except ValueError as error:
+        raise SetupError(f"Prior fact checks cannot be looked up: {error}.") from error
+
+
+def cached_fact_checks(
+    http: HttpClient, settings: Settings, cache: DiskCache, *, renew: bool = False
+) -> CachingFactChecks | None:
+    """Return the lane of prior fact checks; None if it is off.
+
+    Raises:
+        SetupError: Its key cannot be used.
+    """
+    if not asks_fact_checkers(settings):
+        return None
+    identity = f"google_fact_check {_fact_check_address(settings)}"
+    return CachingFactChecks(fact_check_lane(settings, http), cache, identity=identity, renew=renew)
+
+
+def _fact_check_address(settings: Settings) -> str:
+    return settings.endpoints.get("google_fact_check", fact_checks.DEFAULT_BASE_URL)
 
 
 def _first_language(settings: Settings) -> str:

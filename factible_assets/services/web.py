@@ -17,10 +17,15 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from importlib.util import find_spec
 
-from factible_assets.services.search import cached_search, search_names, service_client
+from factible_assets.services.search import (
+    cached_fact_checks,
+    cached_search,
+    search_names,
+    service_client,
+)
 from factible_assets.services.setup import SetupError
 from factible_assets.settings import Settings
-from factible_assets.stages.ports import DomainAges, Fetcher, Searcher
+from factible_assets.stages.ports import DomainAges, Fetcher, PriorFactChecks, Searcher
 from factible_assets.stages.urls import canonical_url, is_fictional
 from resources.archive import Archive, ArchiveFetcher, ArchiveSearcher, ArchivingFetcher
 from resources.cache import DiskCache
@@ -49,6 +54,8 @@ class OpenWeb:
     searcher: Searcher
     fetcher: Fetcher
     ages: DomainAges
+    fact_checks: PriorFactChecks | None = None
+    """Only the live web has them: a stored or fictional one asks nobody outside."""
 
 
 def choose_web(*wishes: str | None, live_ready: bool) -> str:
@@ -63,7 +70,12 @@ def choose_web(*wishes: str | None, live_ready: bool) -> str:
 
 
 async def open_web(
-    chosen: str, settings: Settings, stack: AsyncExitStack, cache: Callable[[], DiskCache]
+    chosen: str,
+    settings: Settings,
+    stack: AsyncExitStack,
+    cache: Callable[[], DiskCache],
+    *,
+    renew: bool = False,
 ) -> OpenWeb:
     """Open the web of a run.
 
@@ -72,12 +84,13 @@ async def open_web(
         settings: The machine's keys and addresses.
         stack: Closes what is opened.
         cache: Opens the cache, which only the live web needs.
+        renew: Whether what is kept of searches and pages is asked for anew.
 
     Raises:
         SetupError: The live web was asked for, and is not set up or not correctly.
     """
     if chosen == "live":
-        return await _live(settings, stack, cache)
+        return await _live(settings, stack, cache, renew=renew)
     if chosen == "miniature":
         return await _miniature(settings, stack)
     archive = Archive(settings.archive, canonicalise=canonical_url)
@@ -96,7 +109,11 @@ async def _miniature(settings: Settings, stack: AsyncExitStack) -> OpenWeb:
 
 
 async def _live(
-    settings: Settings, stack: AsyncExitStack, cache: Callable[[], DiskCache]
+    settings: Settings,
+    stack: AsyncExitStack,
+    cache: Callable[[], DiskCache],
+    *,
+    renew: bool,
 ) -> OpenWeb:
     names = search_names(settings)
     if not names:
@@ -107,18 +124,19 @@ async def _live(
         )
     services = await stack.enter_async_context(service_client(settings))
     kept = cache()
-    searchers = [cached_search(name, services, settings, kept) for name in names]
+    searchers = [cached_search(name, services, settings, kept, renew=renew) for name in names]
     fetcher, identity = await _page_fetcher(settings, services, stack)
     archive = Archive(settings.archive, canonicalise=canonical_url)
     return OpenWeb(
         MergedSearch(searchers),
         ArchivingFetcher(
-            CachingFetcher(fetcher, kept, identity=identity),
+            CachingFetcher(fetcher, kept, identity=identity, renew=renew),
             archive,
             FETCHED_COLLECTION,
             leave_out=is_fictional,
         ),
         _ages(settings, services, kept),
+        cached_fact_checks(services, settings, kept, renew=renew),
     )
 
 
@@ -207,5 +225,8 @@ def _rdap_address(settings: Settings) -> str:
 def _ages(settings: Settings, http: HttpClient, cache: DiskCache) -> DomainAges:
     if not settings.domain_ages:
         return UnknownAges()
-    registries = RegistryAges([domain_registry(settings, http), WhoisRegistry()])
-    return CachingAges(registries, cache, identity=f"rdap {_rdap_address(settings)}, whois")
+    whois = WhoisRegistry(server=settings.whois)
+    registries = RegistryAges([domain_registry(settings, http), whois])
+    asked = f"rdap {_rdap_address(settings)}, whois"
+    identity = f"{asked} {settings.whois}" if settings.whois else asked
+    return CachingAges(registries, cache, identity=identity)

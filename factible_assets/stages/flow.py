@@ -20,6 +20,7 @@ from factible_assets.records import (
     LlmCall,
     Page,
     PageText,
+    PriorFactCheck,
     Query,
     Record,
     ReliabilityRating,
@@ -39,6 +40,7 @@ from factible_assets.stages.evidence import (
 from factible_assets.stages.origins import StoryIndex, label_origins
 from factible_assets.stages.pages import PageLibrary
 from factible_assets.stages.ports import ReasonerOutageError, Services
+from factible_assets.stages.prior_fact_checks import look_up
 from factible_assets.stages.progress import (
     ALL_STAGES,
     Progress,
@@ -87,6 +89,8 @@ class FlowResult:
     queries: tuple[Query, ...] = ()
     searches: tuple[Search, ...] = ()
     hits: tuple[SearchHit, ...] = ()
+    prior_fact_checks: tuple[PriorFactCheck, ...] = ()
+    """Rows of the search, kept apart from it: no evidence, and no verdict, is made of them."""
     ratings: tuple[ReliabilityRating, ...] = ()
     pages: tuple[Page, ...] = ()
     page_texts: tuple[PageText, ...] = ()
@@ -157,7 +161,11 @@ async def check_claims(
     )
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(run.check(claim)) for claim in claims]
-    return run.result([task.result() for task in tasks])
+        # Beside the claims and not in them: no verdict waits for this lane, or fails with it.
+        lane = [group.create_task(run.look_up(claim)) for claim in claims]
+    return run.result(
+        [task.result() for task in tasks], [row for task in lane for row in task.result()]
+    )
 
 
 class _Run:
@@ -211,9 +219,17 @@ class _Run:
         case = CaseFile(claim, queries, found.searches, found.hits, evidence)
         return _ClaimRows(case, await self._verdict(case))
 
+    async def look_up(self, claim: Claim) -> tuple[PriorFactCheck, ...]:
+        """Look a claim up in what fact-checkers have published, if there is such a lane."""
+        lane = self._services.fact_checks
+        if lane is None or "search_hits" not in self._stages:
+            return ()
+        return await look_up(claim, self._video, lane, self._config.search)
+
     async def _queries(self, claim: Claim) -> tuple[Query, ...]:
-        if "queries" not in self._stages:
-            held = (query for query in self._known.queries if query.claim_id == claim.claim_id)
+        held = [query for query in self._known.queries if query.claim_id == claim.claim_id]
+        are_good = bool(held) and all(query.status == "ok" for query in held)
+        if "queries" not in self._stages or (self._config.renew and are_good):
             return tuple(sorted(held, key=lambda query: query.rank))
         config = self._config.queries
         with self._watch.time("queries"):
@@ -352,7 +368,9 @@ class _Run:
 
     # What came of all claims.
 
-    def result(self, rows: Sequence[_ClaimRows]) -> FlowResult:
+    def result(
+        self, rows: Sequence[_ClaimRows], prior_fact_checks: Sequence[PriorFactCheck]
+    ) -> FlowResult:
         cases = [each.case for each in rows]
         hits = tuple(hit for case in cases for hit in case.hits)
         read = tuple(row for case in cases for row in case.evidence)
@@ -363,6 +381,7 @@ class _Run:
                 "search_hits", (row for case in cases for row in case.searches)
             ),
             hits=self._if_selected("search_hits", hits),
+            prior_fact_checks=tuple(prior_fact_checks),
             ratings=self._book.ratings(hits) if "reliability_ratings" in self._stages else (),
             pages=self._library.pages(),
             page_texts=self._page_texts(read) if "evidence" in self._stages else (),

@@ -42,6 +42,11 @@ def hit_id(query: str, canonical_url: str) -> str:
     return _derive("h", query, canonical_url)
 
 
+def prior_fact_check_id(claim: str, canonical_url: str | None) -> str:
+    """Identify a prior fact check by the claim and the review's URL (none: nothing was found)."""
+    return _derive("f", claim, canonical_url or "")
+
+
 def page_id(canonical_url: str, page_hash: str | None) -> str:
     """Identify a page by its canonical URL and its content (none for a page without text)."""
     return _derive("p", canonical_url, page_hash or "")

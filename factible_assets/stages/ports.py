@@ -71,9 +71,94 @@ class Searcher(Protocol):
     """A search provider, or several behind one door. Never raises for an outage: it answers so."""
 
     async def search(
-        self, query: str, *, limit: int, page: int = 1, before: date | None = None
+        self,
+        query: str,
+        *,
+        limit: int,
+        page: int = 1,
+        before: date | None = None,
+        after: date | None = None,
+        exclude_domains: Sequence[str] = (),
+        exclude_file_types: Sequence[str] = (),
+        language: str | None = None,
+        country: str | None = None,
     ) -> Sequence[SearchAnswer]:
-        """Ask every provider behind this door for one page of results, counted from 1."""
+        """Ask every provider behind this door for one page of results, counted from 1.
+
+        Args:
+            query: The words to look for.
+            limit: Results per page.
+            page: Which page.
+            before: Leave out what is known to be published on or after this day.
+            after: Leave out what is known to be published before this day.
+            exclude_domains: Leave out these domains and all below them.
+            exclude_file_types: Leave out files whose URL ends so, such as pdf.
+            language: Prefer this language (ISO 639-1), where the provider can choose.
+            country: Search as from this country (ISO 3166-1), where the provider can choose.
+        """
+        ...
+
+
+# --- Prior fact checks --------------------------------------------------------------------------
+
+
+class FoundFactCheck(Protocol):
+    """One review of one claim by one publisher. Unknown texts are empty."""
+
+    @property
+    def claim(self) -> str: ...
+    @property
+    def claimant(self) -> str: ...
+    @property
+    def rating(self) -> str: ...
+    @property
+    def publisher(self) -> str: ...
+    @property
+    def url(self) -> str: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def language(self) -> str: ...
+    @property
+    def reviewed_on(self) -> date | None: ...
+    @property
+    def claimed_on(self) -> date | None: ...
+
+
+class FactCheckAnswer(Protocol):
+    """How one look-up ended. Only ok answers have checks; ok without any is an answer too."""
+
+    @property
+    def provider(self) -> str: ...
+    @property
+    def outcome(self) -> Literal["ok", "outage"]: ...
+    @property
+    def reason(self) -> str | None: ...
+    @property
+    def checks(self) -> Sequence[FoundFactCheck]: ...
+    @property
+    def latency_seconds(self) -> float: ...
+
+
+class PriorFactChecks(Protocol):
+    """Knows what fact-checkers have already published. Never raises for an outage."""
+
+    async def prior_checks(
+        self,
+        claim: str,
+        *,
+        limit: int = 10,
+        language: str | None = None,
+        after: date | None = None,
+    ) -> FactCheckAnswer:
+        """Look a claim up.
+
+        Args:
+            claim: Its words.
+            limit: The most reviewed claims that are wanted.
+            language: Only reviews in this language; all if None.
+            after: Leave out what was reviewed before this day.
+        """
         ...
 
 
@@ -143,6 +228,10 @@ class ListedRating(Protocol):
     def source_class(self) -> SourceClass: ...
     @property
     def reason(self) -> str: ...
+    @property
+    def as_of(self) -> date | None:
+        """The day that the set describes, None if it does not say."""
+        ...
 
 
 class RatingDirectory(Protocol):
@@ -336,3 +425,5 @@ class Services:
     ratings: RatingDirectory
     ages: DomainAges
     observer: Observer = field(default_factory=SilentObserver)
+    fact_checks: PriorFactChecks | None = None
+    """Where prior fact checks are looked up; None: the lane is off."""

@@ -11,6 +11,14 @@ The rule (Factible, section 1.3.4, step 2; the first that matches decides):
 3. otherwise the rating is unknown, 0.50 (Enhanced Claim Verification System, equation 9), moved by
    the domain's age: +0.10 from ten years on, -0.15 below one year.
 
+Several sets at once: the nearest listed name decides first, so that a newspaper's section that any
+set lists by its own name is not rated as the newspaper. Of the sets that list this name the first
+in order of precedence decides: the project's own, then the user's in alphabetical order of their
+files. The others agree or disagree, and neither moves the score: sets are made from each other, so
+agreement is no second opinion, and an average would belong to nobody. Every one of them is named in
+`datasets` and, with its rating, its reason and the day that it describes, in `reasons`; the bias is
+that of the first set that states one.
+
 Age alone never makes an unlisted domain better than unknown-leaning: its rating stays unknown, and
 its score stays at or below 0.55, under the 0.60 of a domain that is listed as medium. Anyone can
 keep a domain for ten years.
@@ -134,14 +142,14 @@ def _listed_rating(
     video_id: str, name: str, listed_name: str, listed: Sequence[ListedRating]
 ) -> ReliabilityRating:
     first, *others = listed
-    reasons = [f"{first.dataset} lists {listed_name} as {_words(first.rating)}: {first.reason}"]
+    reasons = [f"{_source(first)} lists {listed_name} as {_words(first.rating)}: {first.reason}"]
     for other in others:
         if other.rating == first.rating:
-            reasons.append(f"{other.dataset} agrees: {other.reason}")
+            reasons.append(f"{_source(other)} agrees: {other.reason}")
         else:
             reasons.append(
-                f"{other.dataset} disagrees and says {_words(other.rating)}: {other.reason} "
-                f"{first.dataset} comes first and decides."
+                f"{_source(other)} disagrees and says {_words(other.rating)}: "
+                f"{other.reason.rstrip('.')}. {first.dataset} comes first and decides."
             )
     return ReliabilityRating(
         video_id=video_id,
@@ -178,6 +186,11 @@ def _unlisted_rating(video_id: str, name: str, age: DomainAge | None) -> Reliabi
         domain_age_years=years,
         status="infra_error" if failed else "ok",
     )
+
+
+def _source(listed: ListedRating) -> str:
+    """Name a set and the day it describes: ratings change, and an old one is worth less."""
+    return f"{listed.dataset} ({listed.as_of.isoformat() if listed.as_of else 'undated'})"
 
 
 def _words(rating: Rating) -> str:

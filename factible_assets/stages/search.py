@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import PurePosixPath
 from typing import Protocol
 from urllib.parse import unquote, urlsplit
@@ -131,6 +132,11 @@ async def _ask(
         limit=HEADROOM * config.max_results,
         page=page,
         before=config.published_before,
+        after=config.published_after,
+        exclude_domains=config.exclude_domains,
+        exclude_file_types=config.exclude_file_types,
+        language=config.language,
+        country=config.country,
     )
     return Gathered(
         searches=tuple(_search_row(query, answer, page) for answer in answers),
@@ -230,8 +236,8 @@ def select_hits(
 
     Query by query in order of rank, at most `max_results` pages each, a URL only once: for the
     first query that takes it. Left out before the choice: what is no web address, the video
-    itself and re-uploads of it, files without text, and pages published on or after
-    `published_before` where the date is known.
+    itself and re-uploads of it, files without text, and what the run's own limits leave out (see
+    `unwanted`).
 
     Of the others those that reach the minimum rating come first, the best rating first, then in
     the provider's order. Where fewer than max(1, max_results // 2) reach it, the best of the rest
@@ -291,25 +297,45 @@ def _exclusion(video: Video, hit: SearchHit, config: SearchConfig) -> str | None
         return "It is no web address."
     if is_the_video(video, hit.url):
         return "It is the video itself."
-    if _is_reupload(video, hit):
+    if is_reupload(video, hit):
         return "It is a video of the same title: a re-upload."
-    suffix = PurePosixPath(unquote(urlsplit(hit.canonical_url).path)).suffix.lower().lstrip(".")
+    suffix = _file_type(hit.canonical_url)
     if _UNREADABLE.fullmatch(suffix):
         return f"A file of type {suffix} has no text to read."
-    before = config.published_before
-    if before is not None and hit.published_on is not None and hit.published_on >= before:
-        return f"It was published on {hit.published_on}, not before {before}."
-    return None
+    return unwanted(hit.canonical_url, hit.published_on, config)
 
 
 def late_exclusion(video: Video, page: Page, config: SearchConfig) -> str | None:
     """Say why a page is left out after all, now that its date and its last address are known."""
     if page.final_url is not None and is_the_video(video, page.final_url):
         return "It leads to the video itself."
-    before = config.published_before
-    if before is not None and page.published_on is not None and page.published_on >= before:
-        return f"It was published on {page.published_on}, not before {before}."
+    return unwanted(page.final_url or page.canonical_url, page.published_on, config)
+
+
+def unwanted(url: str, published_on: date | None, config: SearchConfig) -> str | None:
+    """Say which of the run's own limits leaves a page out: domain, file type, or period.
+
+    Providers are asked to keep to them, and not all of them can. What has no known date stays.
+    """
+    host = urlsplit(url).hostname or ""
+    for domain in config.exclude_domains:
+        if host == domain or host.endswith(f".{domain}"):
+            return f"The run leaves out {domain}."
+    suffix = _file_type(url)
+    if suffix in config.exclude_file_types:
+        return f"The run leaves out files of type {suffix}."
+    before, after = config.published_before, config.published_after
+    if published_on is None:
+        return None
+    if before is not None and published_on >= before:
+        return f"It was published on {published_on}, not before {before}."
+    if after is not None and published_on < after:
+        return f"It was published on {published_on}, before {after}."
     return None
+
+
+def _file_type(url: str) -> str:
+    return PurePosixPath(unquote(urlsplit(url).path)).suffix.lower().lstrip(".")
 
 
 def is_the_video(video: Video, url: str) -> bool:
@@ -334,7 +360,8 @@ def _identity(url: str) -> str:
         return url
 
 
-def _is_reupload(video: Video, hit: SearchHit) -> bool:
+def is_reupload(video: Video, hit: SearchHit) -> bool:
+    """Tell whether a hit is a video of the same title on a platform for videos."""
     if not is_video_platform(host_of(hit.url)) or not video.title.strip():
         return False
     title = hit.title

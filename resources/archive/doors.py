@@ -13,13 +13,13 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
-from typing import Final, Protocol
+from typing import Final, Protocol, Unpack
 
 from resources.archive.errors import ArchiveError
 from resources.archive.records import NewPage
 from resources.archive.store import Archive, is_fictional
 from resources.scraping.pages import FetchedPage
-from resources.search.base import SearchAnswer, SearchHit
+from resources.search.base import Restrictions, SearchAnswer, SearchHit, SearchRequest
 
 _log = logging.getLogger(__name__)
 
@@ -34,9 +34,20 @@ class ArchiveSearcher:
         self._collections = collections
 
     async def search(
-        self, query: str, *, limit: int, page: int = 1, before: date | None = None
+        self,
+        query: str,
+        *,
+        limit: int,
+        page: int = 1,
+        before: date | None = None,
+        **restrictions: Unpack[Restrictions],
     ) -> tuple[SearchAnswer, ...]:
-        """Return one page of results. An archive that cannot be read is an outage."""
+        """Return one page of results; see SearchProvider.search.
+
+        An archive that cannot be read is an outage. Language and country are ignored: stored pages
+        do not say theirs.
+        """
+        request = SearchRequest(query, limit=limit, page=page, before=before, **restrictions)
         began = time.perf_counter()
         try:
             hits = await asyncio.to_thread(
@@ -46,6 +57,8 @@ class ArchiveSearcher:
                 page=page,
                 collections=self._collections,
                 before=before,
+                after=request.after,
+                admits=request.admits_url,
             )
         except ArchiveError as error:
             answer = SearchAnswer(PROVIDER, "outage", reason=str(error))

@@ -4,7 +4,7 @@ What belongs here: statements, constant and with named parameters only. What doe
 run (store.py).
 
 `:collections` is a JSON list of names, or NULL for everywhere but the documents that are set
-apart. `:before` is an ISO date or NULL.
+apart. `:before` and `:after` are ISO dates or NULL.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ LIMIT 1
 """
 
 FIND_RECORDED: Final = """
-SELECT documents.id, documents.canonical_url, hits.snippet
+SELECT documents.id, documents.canonical_url, documents.url, hits.snippet
 FROM recorded_hits AS hits JOIN documents ON documents.id = hits.document_id
 WHERE hits.query_key = :query_key
 AND iif(
@@ -81,11 +81,12 @@ AND iif(
     documents.collection IN (SELECT value FROM json_each(:collections))
 )
 AND (:before IS NULL OR documents.published_on IS NULL OR documents.published_on < :before)
+AND (:after IS NULL OR documents.published_on IS NULL OR documents.published_on >= :after)
 ORDER BY hits.searched_on DESC, hits.rank, documents.id
 """
 
 FIND_RANKED: Final = """
-SELECT documents.id, documents.canonical_url
+SELECT documents.id, documents.canonical_url, documents.url
 FROM documents_fts JOIN documents ON documents.id = documents_fts.rowid
 WHERE documents_fts MATCH :expression
 AND iif(
@@ -94,6 +95,7 @@ AND iif(
     documents.collection IN (SELECT value FROM json_each(:collections))
 )
 AND (:before IS NULL OR documents.published_on IS NULL OR documents.published_on < :before)
+AND (:after IS NULL OR documents.published_on IS NULL OR documents.published_on >= :after)
 ORDER BY
     bm25(documents_fts, :title_weight, :snippet_weight, :text_weight)
     * iif(documents.has_text, :text_factor, 1.0),

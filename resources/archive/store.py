@@ -71,6 +71,10 @@ def is_fictional(url: str) -> bool:
     return host.rstrip(".").rpartition(".")[2] == "example"
 
 
+def _any(_url: str) -> bool:
+    return True
+
+
 def unchanged(url: str) -> str:
     """Return a URL as it is: for archives whose URLs are canonical already."""
     return url
@@ -113,6 +117,8 @@ class _Question:
     expression: str
     collections: str | None
     before: str | None
+    after: str | None
+    admits: Callable[[str], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,6 +300,8 @@ class Archive:
         page: int = 1,
         collections: Sequence[str] | None = None,
         before: date | None = None,
+        after: date | None = None,
+        admits: Callable[[str], bool] | None = None,
     ) -> tuple[ArchiveHit, ...]:
         """Return one page of results, counted from 1.
 
@@ -306,6 +314,8 @@ class Archive:
             page: Which page of results, from 1.
             collections: Where to look; None: everywhere but in what is set apart.
             before: Leaves out pages known to be published on or after this day.
+            after: Leaves out pages known to be published before this day.
+            admits: Told a URL; false for pages that are to be left out.
 
         Raises:
             ArchiveError: if the file cannot be read.
@@ -317,6 +327,8 @@ class Archive:
             match_expression(query),
             _names(collections),
             before.isoformat() if before else None,
+            after.isoformat() if after else None,
+            admits or _any,
         )
         skipped = (page - 1) * limit
         with self._reading() as connection:
@@ -431,16 +443,19 @@ def _candidates(
         "expression": question.expression,
         "collections": question.collections,
         "before": question.before,
+        "after": question.after,
         **_WEIGHTS,
     }
     found: dict[str, _Candidate] = {}
     for row in connection.execute(statements.FIND_RECORDED, values):
-        found.setdefault(
-            row["canonical_url"], _Candidate(row["id"], recorded=True, snippet=row["snippet"])
-        )
+        if question.admits(row["url"]):
+            found.setdefault(
+                row["canonical_url"], _Candidate(row["id"], recorded=True, snippet=row["snippet"])
+            )
     if question.expression and len(found) < count:
         for row in connection.execute(statements.FIND_RANKED, values):
-            found.setdefault(row["canonical_url"], _Candidate(row["id"], recorded=False))
+            if question.admits(row["url"]):
+                found.setdefault(row["canonical_url"], _Candidate(row["id"], recorded=False))
             if len(found) >= count:
                 break
     return list(found.values())[:count]

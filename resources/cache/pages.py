@@ -14,6 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Protocol
 
 from resources.cache.flights import Flights
+from resources.cache.shelf import Kept
 from resources.cache.store import DiskCache
 from resources.cache.values import cache_key, from_json, to_json
 from resources.scraping.pages import FetchedPage, KnownPage
@@ -40,7 +41,14 @@ class CachingFetcher:
     stands and the time is the new one. An outage is handed on, whatever is kept.
     """
 
-    def __init__(self, fetcher: ConditionalFetcher, cache: DiskCache, *, identity: str) -> None:
+    def __init__(
+        self,
+        fetcher: ConditionalFetcher,
+        cache: DiskCache,
+        *,
+        identity: str,
+        renew: bool = False,
+    ) -> None:
         """Wrap a fetcher.
 
         Args:
@@ -48,10 +56,12 @@ class CachingFetcher:
             cache: Where pages are kept; its owner closes it.
             identity: Everything about the fetcher that changes its pages: whether it has a browser,
                 asks an archive, heeds robots.txt. Never a key.
+            renew: Whether what was kept before this wrapper was made is asked after, however fresh.
         """
         self._fetcher = fetcher
         self._cache = cache
         self._identity = identity
+        self._since = cache.now() if renew else None
         self._readers = [_version_of(name) for name in _READERS]
         self._flights: Flights[FetchedPage] = Flights()
 
@@ -65,11 +75,17 @@ class CachingFetcher:
             page = from_json(FetchedPage, kept.value) if kept is not None else None
             if kept is None or page is None:
                 return await self._fetch(url, key, None)
-            if self._cache.is_fresh(kept, self._limit(page)):
+            if self._is_good(kept, page):
                 return replace(page, latency_seconds=0.0)
             return await self._fetch(url, key, page)
 
         return replace((await self._flights.join(key, work)).result(), url=url)
+
+    def _is_good(self, kept: Kept, page: FetchedPage) -> bool:
+        """Tell whether a kept page is given out without asking."""
+        if self._since is not None and kept.stored_at < self._since:
+            return False
+        return self._cache.is_fresh(kept, self._limit(page))
 
     def _limit(self, page: FetchedPage) -> timedelta:
         policy = self._cache.policy

@@ -28,7 +28,9 @@ class CachingSearch:
     others nothing.
     """
 
-    def __init__(self, provider: SearchProvider, cache: DiskCache, *, identity: str) -> None:
+    def __init__(
+        self, provider: SearchProvider, cache: DiskCache, *, identity: str, renew: bool = False
+    ) -> None:
         """Wrap a provider.
 
         Args:
@@ -36,10 +38,12 @@ class CachingSearch:
             cache: Where answers are kept; its owner closes it.
             identity: Everything about the provider that changes its answers: its name, its
                 address, its standing country and language. Never a key.
+            renew: Whether what was kept before this wrapper was made is asked for anew.
         """
         self._provider = provider
         self._cache = cache
         self._identity = identity
+        self._since = cache.now() if renew else None
         self._flights: Flights[_Answers] = Flights()
 
     async def search(
@@ -73,6 +77,8 @@ class CachingSearch:
     async def _kept(self, key: str) -> _Answers | None:
         kept = await self._cache.get("search", key)
         if kept is None or not self._cache.is_fresh(kept, self._cache.policy.search):
+            return None
+        if self._since is not None and kept.stored_at < self._since:
             return None
         answers = from_json(_Answers, kept.value)
         return answers and tuple(replace(answer, latency_seconds=0.0) for answer in answers)

@@ -151,6 +151,24 @@ class Shelf:
         entries, oldest = found or (0, None)
         return ShelfInfo(entries, sum(_size(file) for file in self._files()), oldest)
 
+    def trim(self, unused_since: float) -> int:
+        """Forget what has expired and what was last used before a moment; give the room back.
+
+        Args:
+            unused_since: In seconds since 1970.
+
+        Returns:
+            How many values there were.
+        """
+        settled_since = time.time() - self._settle_seconds
+        with self._lock:
+            trimmed = (
+                self._attempt(lambda opened: _trim(opened, unused_since, settled_since))
+                if self._path.exists()
+                else None
+            )
+        return trimmed or 0
+
     def clear(self) -> int:
         """Forget everything, give the room back, and return how many values there were."""
         with self._lock:
@@ -319,12 +337,28 @@ def _count(opened: _Open) -> tuple[int, float | None]:
     return entries, oldest
 
 
+def _trim(opened: _Open, unused_since: float, settled_since: float) -> int:
+    with closing(opened.connection.cursor()) as cursor:
+        cursor.execute(
+            "DELETE FROM entries WHERE last_accessed_at < ?"
+            " OR (expires_at < ? AND last_accessed_at < ?)",
+            (unused_since, time.time(), settled_since),
+        )
+        trimmed: int = cursor.rowcount
+        _give_back(cursor)
+    return trimmed
+
+
 def _empty(opened: _Open) -> int:
     entries, _ = _count(opened)
     with closing(opened.connection.cursor()) as cursor:
         cursor.execute("DELETE FROM entries")
-        with suppress(sqlite3.OperationalError):  # another process reads: the room is reused later
-            cursor.execute("VACUUM")
-            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            cursor.fetchall()
+        _give_back(cursor)
     return entries
+
+
+def _give_back(cursor: sqlite3.Cursor) -> None:
+    with suppress(sqlite3.OperationalError):  # another process reads: the room is reused later
+        cursor.execute("VACUUM")
+        cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        cursor.fetchall()

@@ -140,6 +140,10 @@ class DiskCache:
         """Return how long ago a value was put away."""
         return timedelta(seconds=self._clock() - kept.stored_at)
 
+    def now(self) -> float:
+        """Return the present of the cache, in seconds since 1970."""
+        return self._clock()
+
     def is_fresh(self, kept: Kept, limit: timedelta) -> bool:
         """Tell whether a value is younger than a limit, and not from the future."""
         return timedelta(seconds=-_CLOCK_SLACK) <= self.age(kept) < limit
@@ -154,6 +158,15 @@ class DiskCache:
     def clear(self, kind: Kind | None = None) -> dict[Kind, int]:
         """Forget one kind, or everything; return how many values that were."""
         return {each: self._shelves[each].clear() for each in KINDS if kind in {None, each}}
+
+    def trim(self, unused_for: timedelta) -> dict[Kind, int]:
+        """Forget what has expired, and what nobody has asked for so long; return how many.
+
+        By the clock of the machine, whatever clock the cache was opened with: last uses are kept
+        in it.
+        """
+        unused_since = time.time() - unused_for.total_seconds()
+        return {kind: self._shelves[kind].trim(unused_since) for kind in KINDS}
 
     def _run(self, work: Callable[..., Done], *arguments: Any) -> asyncio.Future[Done]:
         if self._thread is None:

@@ -222,7 +222,7 @@ def broken(kind: Break, error: BaseException, *, connect_seconds: float) -> Back
     sentences: dict[Break, str] = {
         "connect_timeout": f"it could not be reached within {connect_seconds:g} seconds",
         "timeout": "it fell silent",
-        "connect": "no connection could be made; is the server running?",
+        "connect": "no connection could be made; the server may not be running",
         "lost": "the connection broke off before the answer was complete",
     }
     return BackendError("passing", sentences[kind], lost=kind in {"timeout", "lost"})

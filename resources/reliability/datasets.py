@@ -1,8 +1,8 @@
 """Rating sets: which domains a file lists, and how reliable it holds them to be.
 
 What belongs here: reading each known layout into `ListedRating`s, and looking hosts up in several
-sets. What does not: what a rating is worth, parent domains, and unlisted domains (all the domain's
-business).
+sets. What does not: describing a table of any other layout (descriptions.py), what a rating is
+worth, parent domains, and unlisted domains (all the domain's business).
 
 A set written for this project is read strictly: the first wrong value ends in an error that names
 file and line. Sets of others are read as they are: rows that rate no host (dead sites, names that
@@ -17,12 +17,22 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from typing import Literal, get_args
 
 import yaml
+
+from resources.reliability.files import (
+    RatingFileError,
+    compose,
+    day_of,
+    line_of,
+    mapping,
+    read_text,
+    text_of,
+)
 
 Rating = Literal["high", "medium", "low", "very_low", "unknown"]
 SourceClass = Literal[
@@ -48,19 +58,12 @@ _HOST = re.compile(r"(?=.{4,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-
 _FRONT_PAGES = frozenset({"", "home", "index.html", "index.php", "en", "news"})
 
 
-class RatingFileError(Exception):
-    """A rating set that cannot be used. The message names file, line, and remedy."""
-
-    def __init__(self, file: Path, line: int | None, problem: str) -> None:
-        where = str(file) if line is None else f"{file}, line {line}"
-        super().__init__(f"{where}: {problem}")
-        self.file = file
-        self.line = line
-
-
 @dataclass(frozen=True, slots=True)
 class ListedRating:
-    """What one rating set says of one host. `domain` is lower case, without `www.`."""
+    """What one rating set says of one host. `domain` is lower case, without `www.`.
+
+    `as_of` is the day that the set describes, None if nobody says.
+    """
 
     dataset: str
     domain: str
@@ -68,6 +71,7 @@ class ListedRating:
     source_class: SourceClass = "unknown"
     reason: str = ""
     bias: str | None = None
+    as_of: date | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +84,8 @@ class RatingSet:
     description: str = ""
     left_out: Mapping[str, int] = field(default_factory=dict)
     """Rows that rate no host, counted by reason."""
+    licence: str = ""
+    citation: str = ""
 
 
 class RatingDirectory:
@@ -105,96 +111,56 @@ class RatingDirectory:
 def load_rating_yaml(file: Path) -> RatingSet:
     """Read a rating set in the project's layout.
 
-    A mapping with `dataset` (its name), `as_of` or `retrieved` (a date), `description`, and
-    `ratings`: a list of `domain`, `rating` (high, medium, low, very_low), `class`, `reason` and,
-    where known, `bias`.
+    A mapping with `dataset` (its name), `as_of` or `retrieved` (a date), `description`, `licence`,
+    `citation`, and `ratings`: a list of `domain`, `rating` (high, medium, low, very_low), `class`,
+    `reason` and, where known, `bias`.
 
     Raises:
         RatingFileError: The file cannot be read, or something in it is wrong.
     """
-    root = _compose(file)
-    top = _mapping(file, root, {"dataset", "ratings"}, {"as_of", "retrieved", "description"})
-    name = _text(file, top["dataset"])
+    root = compose(file)
+    told = {"as_of", "retrieved", "description", "licence", "citation"}
+    top = mapping(file, root, {"dataset", "ratings"}, told)
+    name = text_of(file, top["dataset"])
+    day = top.get("as_of") or top.get("retrieved")
+    as_of = None if day is None else day_of(file, day)
     if not isinstance(top["ratings"], yaml.SequenceNode):
-        raise RatingFileError(file, _line(top["ratings"]), "ratings should be a list")
+        raise RatingFileError(file, line_of(top["ratings"]), "ratings should be a list")
     ratings: dict[str, ListedRating] = {}
     for entry in top["ratings"].value:
-        rating = _yaml_rating(file, name, entry)
+        rating = _yaml_rating(file, name, as_of, entry)
         if rating.domain in ratings:
-            raise RatingFileError(file, _line(entry), f"{rating.domain} is listed twice")
+            raise RatingFileError(file, line_of(entry), f"{rating.domain} is listed twice")
         ratings[rating.domain] = rating
-    day = top.get("as_of") or top.get("retrieved")
+    words = {key: text_of(file, top[key]) if key in top else "" for key in told}
     return RatingSet(
         name=name,
         ratings=ratings,
-        as_of=None if day is None else _yaml_day(file, day),
-        description=_text(file, top["description"]) if "description" in top else "",
+        as_of=as_of,
+        description=words["description"],
+        licence=words["licence"],
+        citation=words["citation"],
     )
 
 
-def _yaml_rating(file: Path, dataset: str, entry: yaml.Node) -> ListedRating:
-    fields = _mapping(file, entry, {"domain", "rating", "class", "reason"}, {"bias"})
-    domain = host_name(_text(file, fields["domain"]))
+def _yaml_rating(file: Path, dataset: str, as_of: date | None, entry: yaml.Node) -> ListedRating:
+    fields = mapping(file, entry, {"domain", "rating", "class", "reason"}, {"bias"})
+    domain = host_name(text_of(file, fields["domain"]))
     if domain is None:
         raise RatingFileError(
-            file, _line(fields["domain"]), "domain should be a host name such as example.org"
+            file, line_of(fields["domain"]), "domain should be a host name such as example.org"
         )
     return ListedRating(
         dataset=dataset,
         domain=domain,
-        rating=_rating(file, _line(fields["rating"]), _text(file, fields["rating"])),
-        source_class=_class(file, _line(fields["class"]), _text(file, fields["class"])),
-        reason=_text(file, fields["reason"]),
-        bias=_text(file, fields["bias"]).lower() if "bias" in fields else None,
+        rating=rating_of_name(file, line_of(fields["rating"]), text_of(file, fields["rating"])),
+        source_class=source_class_of(
+            file, line_of(fields["class"]), text_of(file, fields["class"])
+        ),
+        reason=text_of(file, fields["reason"]),
+        bias=text_of(file, fields["bias"]).lower() if "bias" in fields else None,
+        as_of=as_of,
     )
-
-
-def _compose(file: Path) -> yaml.Node | None:
-    # Nodes, not values: only they know the line that they stand on. SafeLoader makes no objects.
-    try:
-        return yaml.compose(_read(file), Loader=yaml.SafeLoader)
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark is not None else None
-        raise RatingFileError(file, line, f"this is not YAML: {error.problem}") from error
-    except yaml.YAMLError as error:
-        raise RatingFileError(file, None, f"this is not YAML: {error}") from error
-
-
-def _mapping(
-    file: Path, node: yaml.Node | None, required: set[str], optional: set[str]
-) -> dict[str, yaml.Node]:
-    if not isinstance(node, yaml.MappingNode):
-        names = ", ".join(sorted(required))
-        line = _line(node) if node is not None else None
-        raise RatingFileError(file, line, f"here should stand a mapping with {names}")
-    found: dict[str, yaml.Node] = {}
-    for key, value in node.value:
-        name = key.value if isinstance(key, yaml.ScalarNode) else None
-        if name not in required | optional or name in found:
-            problem = "stands here twice" if name in found else "is not known here"
-            raise RatingFileError(file, _line(key), f"the key {name} {problem}")
-        found[name] = value
-    missing = sorted(required - found.keys())
-    if missing:
-        raise RatingFileError(file, _line(node), f"{', '.join(missing)} should be given")
-    return found
-
-
-def _text(file: Path, node: yaml.Node) -> str:
-    if not isinstance(node, yaml.ScalarNode) or not node.value.strip():
-        raise RatingFileError(file, _line(node), "here should stand a text")
-    return " ".join(node.value.split())
-
-
-def _yaml_day(file: Path, node: yaml.Node) -> date:
-    try:
-        return date.fromisoformat(_text(file, node))
-    except ValueError as error:
-        raise RatingFileError(file, _line(node), "write the date as 2026-01-31") from error
-
-
-def _line(node: yaml.Node) -> int:
-    return int(node.start_mark.line) + 1
 
 
 # --- Media Bias/Fact Check ----------------------------------------------------------------------
@@ -253,7 +219,7 @@ def load_mbfc_json(file: Path, *, name: str = "mbfc", as_of: date | None = None)
     left_out: Counter[str] = Counter()
     for row in _json_rows(file):
         host, is_section = _site(str(row.get("Source URL") or ""))
-        rating = _mbfc_rating(name, host, row) if host is not None else None
+        rating = _mbfc_rating(name, as_of, host, row) if host is not None else None
         if rating is None:
             left_out["no host" if host is None else "no rating"] += 1
         elif is_section:
@@ -268,7 +234,9 @@ def load_mbfc_json(file: Path, *, name: str = "mbfc", as_of: date | None = None)
     return RatingSet(name, sites, as_of, "Media Bias/Fact Check", dict(left_out))
 
 
-def _mbfc_rating(name: str, host: str, row: Mapping[str, object]) -> ListedRating | None:
+def _mbfc_rating(
+    name: str, as_of: date | None, host: str, row: Mapping[str, object]
+) -> ListedRating | None:
     credibility, factual, bias, medium = (
         " ".join(str(row.get(key) or "").split()).lower()
         for key in ("Credibility", "Factual Reporting", "Bias", "Media Type")
@@ -296,12 +264,13 @@ def _mbfc_rating(name: str, host: str, row: Mapping[str, object]) -> ListedRatin
         reason=f"credibility {credibility or 'not given'}, factual reporting "
         f"{factual or 'not given'}, bias {bias or 'not given'}",
         bias=bias or None,
+        as_of=as_of,
     )
 
 
 def _json_rows(file: Path) -> Iterator[Mapping[str, object]]:
     try:
-        rows = json.loads(_read(file))
+        rows = json.loads(read_text(file))
     except json.JSONDecodeError as error:
         raise RatingFileError(file, error.lineno, f"this is not JSON: {error.msg}") from error
     except RecursionError as error:
@@ -337,7 +306,8 @@ class TableLayout:
     """Where a CSV file keeps what a rating needs.
 
     `rating_of` turns the text of the rating's column into a rating and raises ValueError for a
-    text that is none; empty cells are left out.
+    text that is none; empty cells are left out. `classes` translates the texts of the class's
+    column, and one that it lacks is unknown; without it they must be the project's own names.
     """
 
     name: str
@@ -348,6 +318,10 @@ class TableLayout:
     bias_column: str | None = None
     reason_column: str | None = None
     description: str = ""
+    classes: Mapping[str, SourceClass] | None = None
+    delimiter: str = ","
+    licence: str = ""
+    citation: str = ""
 
 
 # Lin et al. (2023) give no classes. The cuts were set where they part the outlets that Media
@@ -411,8 +385,17 @@ def load_rating_csv(file: Path, layout: TableLayout, *, as_of: date | None = Non
         if host is None or not row[layout.rating_column].strip():
             left_out["no host" if host is None else "no rating"] += 1
             continue
-        ratings[host] = _lower(_table_rating(file, line, layout, host, row), ratings.get(host))
-    return RatingSet(layout.name, ratings, as_of, layout.description, dict(left_out))
+        rating = _table_rating(file, line, layout, host, row)
+        ratings[host] = _lower(replace(rating, as_of=as_of), ratings.get(host))
+    return RatingSet(
+        layout.name,
+        ratings,
+        as_of,
+        layout.description,
+        dict(left_out),
+        licence=layout.licence,
+        citation=layout.citation,
+    )
 
 
 def _table_rating(
@@ -427,19 +410,29 @@ def _table_rating(
     except ValueError as error:
         problem = f"{layout.rating_column} holds {value[:40]!r}: {error}"
         raise RatingFileError(file, line, problem) from error
-    named_class = cell(layout.class_column)
     return ListedRating(
         dataset=layout.name,
         domain=host,
         rating=rating,
-        source_class=_class(file, line, named_class) if named_class else "unknown",
+        source_class=_table_class(file, line, layout, cell(layout.class_column)),
         reason=cell(layout.reason_column) or f"{layout.rating_column} {value[:12]}",
         bias=cell(layout.bias_column).lower() or None,
     )
 
 
+def _table_class(file: Path, line: int, layout: TableLayout, named: str) -> SourceClass:
+    if layout.classes is not None:
+        return layout.classes.get(folded(named), "unknown")
+    return source_class_of(file, line, named) if named else "unknown"
+
+
 def _csv_rows(file: Path, layout: TableLayout) -> Iterator[tuple[int, Mapping[str, str]]]:
-    reader = csv.DictReader(io.StringIO(_read(file), newline=""), strict=True, restval="")
+    reader = csv.DictReader(
+        io.StringIO(read_text(file), newline=""),
+        strict=True,
+        restval="",
+        delimiter=layout.delimiter,
+    )
     columns = {
         layout.domain_column,
         layout.rating_column,
@@ -477,7 +470,17 @@ def host_name(text: str) -> str | None:
     return host if _HOST.fullmatch(host) else None
 
 
-def _rating(file: Path, line: int, text: str) -> Rating:
+def folded(text: str) -> str:
+    """Return a text of a table as it is compared: white space and case mean nothing."""
+    return " ".join(text.split()).casefold()
+
+
+def rating_of_name(file: Path, line: int, text: str) -> Rating:
+    """Read a rating's exact name.
+
+    Raises:
+        RatingFileError: It is none.
+    """
     for rating in _LISTED_RATINGS:
         if rating == text:
             return rating
@@ -486,20 +489,15 @@ def _rating(file: Path, line: int, text: str) -> Rating:
     )
 
 
-def _class(file: Path, line: int, text: str) -> SourceClass:
+def source_class_of(file: Path, line: int, text: str) -> SourceClass:
+    """Read a source class's exact name.
+
+    Raises:
+        RatingFileError: It is none.
+    """
     for known in _CLASSES:
         if known == text:
             return known
     raise RatingFileError(
         file, line, f"{text[:40]!r} is no class; write one of {', '.join(sorted(_CLASSES))}"
     )
-
-
-def _read(file: Path) -> str:
-    try:
-        return file.read_text("utf-8-sig")
-    except OSError as error:
-        raise RatingFileError(file, None, f"it cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
-        raise RatingFileError(file, line, "it is not UTF-8; save it as UTF-8") from error

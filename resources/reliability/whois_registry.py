@@ -46,11 +46,20 @@ class WhoisRegistry:
 
     Args:
         names: WHOIS servers that are served elsewhere, as `HOST:43`; public ones if None.
+        server: Asked in place of every other server, IANA's included: a host and a port, such as a
+            relay on an own network.
         seconds: The time that one look-up may take.
     """
 
-    def __init__(self, *, names: NameTable | None = None, seconds: float = 8.0) -> None:
+    def __init__(
+        self,
+        *,
+        names: NameTable | None = None,
+        server: tuple[str, int] | None = None,
+        seconds: float = 8.0,
+    ) -> None:
         self._names = names or NameTable()
+        self._server = server
         self._seconds = seconds
         self._servers: dict[str, str | None] = {}
 
@@ -64,7 +73,8 @@ class WhoisRegistry:
             raise RegistryOutageError("WHOIS: the registry was not done in time") from error
 
     def _look_up(self, domain: str) -> datetime | None:
-        client = _BoundedClient(self._names, self._servers, time.monotonic() + self._seconds)
+        end = time.monotonic() + self._seconds
+        client = _BoundedClient(self._names, self._servers, end, self._server)
         try:
             answer = client.whois_lookup(
                 None, domain, NICClient.WHOIS_QUICK, quiet=True, ignore_socket_errors=False
@@ -83,11 +93,18 @@ class WhoisRegistry:
 
 
 class _BoundedClient(NICClient):  # type: ignore[misc] # python-whois ships no types
-    def __init__(self, names: NameTable, servers: dict[str, str | None], end: float) -> None:
+    def __init__(
+        self,
+        names: NameTable,
+        servers: dict[str, str | None],
+        end: float,
+        only: tuple[str, int] | None,
+    ) -> None:
         super().__init__()
         self._names = names
         self._servers = servers
         self._end = end
+        self._only = only
         self._sockets: list[_BoundedSocket] = []
 
     @property
@@ -103,7 +120,7 @@ class _BoundedClient(NICClient):  # type: ignore[misc] # python-whois ships no t
 
     def get_socket(self) -> socket.socket:
         """Hand the library a socket that keeps this client's bounds."""
-        sock = _BoundedSocket(self._names, self._end)
+        sock = _BoundedSocket(self._names, self._end, self._only)
         self._sockets.append(sock)
         return sock
 
@@ -113,8 +130,9 @@ class _BoundedClient(NICClient):  # type: ignore[misc] # python-whois ships no t
 
 
 class _BoundedSocket(socket.socket):
-    def __init__(self, names: NameTable, end: float) -> None:
+    def __init__(self, names: NameTable, end: float, only: tuple[str, int] | None) -> None:
         super().__init__(socket.AF_INET, socket.SOCK_STREAM)
+        self._only = only
         self._names = names
         self._end = end
         self._room = _MAX_BYTES
@@ -127,7 +145,7 @@ class _BoundedSocket(socket.socket):
                 self.host = host
             case _:
                 raise ValueError("a WHOIS server is a host and a port")
-        target = self._names.find(host, port) or _public_address(host, port)
+        target = self._only or self._names.find(host, port) or _public_address(host, port)
         self._keep_deadline()
         super().connect(target)
 

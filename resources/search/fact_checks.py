@@ -1,8 +1,8 @@
 """What fact-checkers have already said: a lane of its own, never mixed with evidence.
 
-What belongs here: prior fact checks as values, the door to them, Google's Fact Check Tools behind
-it (GET /v1alpha1/claims:search), and the door that is switched off. What does not: search for
-evidence (the other modules of this folder), and what a prior fact check is worth.
+What belongs here: prior fact checks as values, the door to them, and Google's Fact Check Tools
+behind it (GET /v1alpha1/claims:search). What does not: search for evidence (the other modules of
+this folder), and what a prior fact check is worth.
 
 A prior fact check is a verdict, not a source: read as evidence it would decide the claim by
 another's judgement. So these results are no SearchHits, and no SearchProvider hands them out.
@@ -62,10 +62,10 @@ class PriorFactCheck:
 
 @dataclass(frozen=True, slots=True)
 class FactCheckAnswer:
-    """How one look-up ended. `off`: nobody was asked. Only ok answers have checks."""
+    """How one look-up ended. Only ok answers have checks, and ok without any is an answer too."""
 
     provider: str
-    outcome: Literal["ok", "outage", "off"]
+    outcome: Literal["ok", "outage"]
     checks: tuple[PriorFactCheck, ...] = ()
     reason: str | None = None
     latency_seconds: float = 0.0
@@ -93,22 +93,6 @@ class FactCheckLane(Protocol):
             after: Leave out what was claimed and reviewed before this day.
         """
         ...
-
-
-class FactChecksOff:
-    """The lane that is switched off: it asks nobody and says so."""
-
-    async def prior_checks(
-        self,
-        claim: str,
-        *,
-        limit: int = 10,
-        page: int = 1,
-        language: str | None = None,
-        after: date | None = None,
-    ) -> FactCheckAnswer:
-        """Answer that the lane is off."""
-        return FactCheckAnswer("none", "off", reason="prior fact checks are switched off")
 
 
 class GoogleFactChecks:

@@ -49,7 +49,13 @@ class DeadSearch:
     asked: list[str] = field(default_factory=list)
 
     async def search(
-        self, query: str, *, limit: int, page: int = 1, before: date | None = None
+        self,
+        query: str,
+        *,
+        limit: int,
+        page: int = 1,
+        before: date | None = None,
+        **restrictions: object,
     ) -> tuple[SearchAnswer, ...]:
         self.asked.append(query)
         return (SearchAnswer("testsearch", "outage", reason="testsearch: HTTP status 503"),)

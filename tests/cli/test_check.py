@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from factible_assets.cli.checking import as_document, stored_result
+from factible_assets.cli.checking import as_document, note_defaults, stored_result
 from factible_assets.cli.errors import CliError, ExitCode
 from factible_assets.cli.files import file_stem, slug, write_whole
 from factible_assets.cli.output import as_text
@@ -17,6 +17,7 @@ from factible_assets.cli.targets import (
     read_corpora,
     resolve,
 )
+from factible_assets.config import FactCheckConfig
 from factible_assets.settings import Settings
 from tests.cli.conftest import Run
 from tests.cli.stored import VIDEO_ID, store_failed_recheck, store_sample
@@ -207,3 +208,40 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="folder"):
         write_whole(blocked, b"two")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["deep", "folder"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--exclude-domains", "https://x"), "--exclude-domains 'https://x' cannot be used: "),
+        (("--language", "english"), "--language 'english' cannot be used: write it as a code"),
+        (
+            ("--published-after", "2024-01-01", "--published-before", "2020-01-01"),
+            "it leaves no day before 2020-01-01",
+        ),
+    ],
+)
+def test_a_limit_that_cannot_be_meant_is_refused_by_the_name_of_its_option(
+    factible: Run, options: tuple[str, ...], words: str
+) -> None:
+    result = factible("check", "everyday-beliefs-talk", *options)
+    assert result.exit_code == 2
+    assert words in result.stderr
+    assert "Value error" not in result.stderr
+
+
+def test_missing_keys_are_said_once_in_one_line(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "SERPER_API_KEY", "FACTIBLE_WEB"):
+        monkeypatch.delenv(name, raising=False)
+    settings = Settings(home=home)
+    note_defaults("-LDjqcvSbP4", settings=settings, config=FactCheckConfig())
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "OPENAI_API_KEY" in line
+    assert "SERPER_API_KEY" in line
+    # The demo's corpus names its web, and whoever names a reasoner needs no hint.
+    note_defaults(
+        "everyday-beliefs-talk", settings=settings, config=FactCheckConfig(reasoner="embedded")
+    )
+    assert capsys.readouterr().err == ""

@@ -107,10 +107,10 @@ def test_a_wrong_date_is_wrong_usage(factible: Run, tmp_path: Path) -> None:
     assert "--published-on" in result.stderr
 
 
-def test_a_folder_that_is_not_there_cannot_be_imported(factible: Run) -> None:
+def test_a_path_that_is_not_there_cannot_be_imported(factible: Run) -> None:
     result = factible("corpus", "import", "nowhere")
     assert result.exit_code == 4
-    assert "There is no folder nowhere" in result.stderr
+    assert "There is no file or folder nowhere" in result.stderr
 
 
 def test_a_folder_of_another_layout_is_refused_with_a_sentence(
@@ -120,3 +120,82 @@ def test_a_folder_of_another_layout_is_refused_with_a_sentence(
     assert result.exit_code == 4
     assert str(tmp_path) in result.stderr
     assert "Traceback" not in result.stderr
+
+
+# --- Other formats ------------------------------------------------------------------------------
+
+FEVER = """\
+{"id": 1, "claim": "Honey keeps for years.", "label": "SUPPORTS"}
+{"id": 2, "claim": "Tea cures a cough.", "label": "PERHAPS"}
+"""
+
+
+def test_claims_are_imported_listed_and_exported_again(
+    factible: Run, home: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "claims.jsonl"
+    file.write_text(FEVER, encoding="utf-8")
+    done = factible("corpus", "import", file, "--name", "tried", "--json")
+    assert done.exit_code == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert (told["name"], told["videos"], told["claims"]) == ("tried", 1, 1)
+    assert f"{file}:2: " in told["left_out"][0]
+    assert "tried.1" in factible("corpus", "list").stdout
+    written = tmp_path / "again.jsonl"
+    result = factible("corpus", "export", "tried", "-f", "fever", "-o", written, "--json")
+    assert json.loads(result.stdout)["claims"] == 1
+    assert json.loads(written.read_text())["label"] == "SUPPORTS"
+    printed = factible("corpus", "export", "tried", "--format", "averitec")
+    assert json.loads(printed.stdout)[0]["label"] == "Supported"
+    assert factible("corpus", "validate").exit_code == 0
+
+
+def test_the_demos_annotations_can_be_written_in_every_form(factible: Run) -> None:
+    averitec = json.loads(factible("corpus", "export", "everyday-beliefs", "-f", "averitec").stdout)
+    reviews = json.loads(
+        factible("corpus", "export", "everyday-beliefs", "-f", "claimreview").stdout
+    )
+    lines = factible("corpus", "export", "everyday-beliefs", "-f", "fever").stdout.splitlines()
+    assert len(averitec) == len(reviews["@graph"]) == len(lines) == 18
+
+
+def test_a_corpus_without_annotations_or_that_is_not_there_is_told(factible: Run) -> None:
+    bare = factible("corpus", "export", "factible-published", "-f", "fever")
+    assert (bare.exit_code, bare.stdout) == (4, "")
+    assert "no annotated claims" in bare.stderr
+    unknown = factible("corpus", "export", "nothing", "-f", "fever")
+    assert unknown.exit_code == 4
+    assert "everyday-beliefs" in unknown.stderr
+
+
+def test_an_import_of_nothing_usable_says_file_line_and_remedy(
+    factible: Run, home: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "claims.json"
+    file.write_text('[\n {"claim": "A.",\n  "label": "Perhaps"}]', encoding="utf-8")
+    result = factible("corpus", "import", file)
+    assert result.exit_code == 4
+    assert f"{file}:3: Item 1 ('A.'): label is 'Perhaps'" in result.stderr
+    assert not list((home / "corpora").glob("*"))
+
+
+def test_the_schema_is_printed_as_it_is_shipped(factible: Run, tmp_path: Path) -> None:
+    shipped = Path(__file__).resolve().parents[2] / "corpora" / "corpus.schema.json"
+    assert factible("corpus", "schema").stdout == shipped.read_text(encoding="utf-8")
+    written = tmp_path / "schema.json"
+    assert factible("corpus", "schema", "-o", written).exit_code == 0
+    assert written.read_text(encoding="utf-8") == shipped.read_text(encoding="utf-8")
+
+
+def test_videos_on_demand_are_listed_when_asked_for_and_give_way(
+    factible: Run, tmp_path: Path
+) -> None:
+    plain = factible("corpus", "list")
+    assert "KdMqCUa7XJk" not in plain.stdout
+    assert "30 more on demand, of factible-published" in plain.stderr
+    everything = json.loads(factible("corpus", "list", "--all", "--json").stdout)
+    assert len(everything) == 31
+    added = factible("corpus", "add", "--transcript", talk(tmp_path), "KdMqCUa7XJk")
+    assert added.exit_code == 0, added.stderr
+    assert "KdMqCUa7XJk" in factible("corpus", "list").stdout
+    assert factible("corpus", "validate").exit_code == 0

@@ -12,19 +12,6 @@ import factible_assets
 from factible_assets.cli.errors import KNOWN, Boundary, CliError, ExitCode, exit_code, sentence
 from tests.cli.conftest import Run
 
-COMMANDS = (
-    ("demo",),
-    ("check",),
-    ("corpus", "add"),
-    ("corpus", "list"),
-    ("corpus", "validate"),
-    ("corpus", "import"),
-    ("archive", "import"),
-    ("archive", "info"),
-    ("report",),
-    ("sql",),
-    ("dev",),
-)
 HEAVY = (
     "rich",
     "dagster",
@@ -37,15 +24,6 @@ HEAVY = (
     "yaml",
     "jinja2",
 )
-
-
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_every_command_explains_itself_with_an_example(
-    factible: Run, command: tuple[str, ...]
-) -> None:
-    result = factible(*command, "--help")
-    assert result.exit_code == 0
-    assert f"Example: factible {' '.join(command)}" in result.stdout
 
 
 def test_help_says_what_exit_codes_mean(factible: Run) -> None:
@@ -86,7 +64,7 @@ def test_the_installed_program_answers_with_its_version(home: Path) -> None:
 def test_without_a_command_help_is_shown(factible: Run) -> None:
     result = factible()
     assert result.exit_code == 2
-    assert "Commands" in result.stdout + result.stderr
+    assert "Check videos:" in result.stdout + result.stderr
 
 
 def test_a_wrong_option_is_wrong_usage(factible: Run) -> None:
@@ -187,6 +165,11 @@ def test_errors_of_other_rooms_are_known_by_their_true_names() -> None:
         error = getattr(import_module(module), kind)
         assert issubclass(error, BaseException)
         assert f"{error.__module__}.{error.__qualname__}" == name
+
+
+def test_an_interruption_that_says_more_is_said_in_its_own_words() -> None:
+    stopped = CliError("Stopped.", "Go on.", ExitCode.INTERRUPTED)
+    assert sentence(stopped) == "Stopped. Go on."
 
 
 def test_the_nearest_kind_decides_the_exit_code() -> None:

@@ -5,8 +5,9 @@ import io
 import pytest
 from rich.console import Console
 
-from factible_assets.cli.output import plain
-from factible_assets.cli.progress import LiveObserver, PlainObserver, watching
+from factible_assets.cli.output import be_quiet, plain, without_controls
+from factible_assets.cli.progress import STOPPING, LiveObserver, PlainObserver, watching
+from factible_assets.services.reasoning import Spent
 from tests.report import samples
 
 
@@ -31,21 +32,57 @@ def test_an_embedded_verdict_is_told_as_a_leaning(capsys: pytest.CaptureFixture[
     assert "leaning supported" in capsys.readouterr().err
 
 
-def drawn(observer: LiveObserver, width: int = 100) -> str:
+def drawn(observer: LiveObserver, width: int = 100, height: int = 40) -> str:
     stream = io.StringIO()
-    Console(file=stream, width=width, markup=False).print(observer)
+    Console(file=stream, width=width, height=height, markup=False).print(observer)
     return stream.getvalue()
 
 
-def test_the_live_display_shows_where_each_claim_is() -> None:
+def test_the_live_display_has_a_bar_for_each_stage_and_shows_where_each_claim_is() -> None:
     observer = LiveObserver()
-    assert "reading the transcript" in drawn(observer)
+    stages = [line.split()[0] for line in drawn(observer).splitlines()[:6]]
+    assert stages == ["transcript", "claims", "queries", "search", "evidence", "verdicts"]
     observer.claims_found([samples.claim(0), samples.claim(1)])
     observer.stage_progressed("search_hits", samples.claim(0), 1, 3)
+    shown = drawn(observer)
+    assert "2 found" in shown
+    assert "1 searches" in shown
+    assert "0 of 2" in shown
+    assert f"{samples.SENTENCES[0]}  searches 1/3" in " ".join(shown.split("   "))
+
+
+def test_a_verdict_becomes_a_line_that_stays_and_its_claim_is_no_longer_open() -> None:
+    told: list[str] = []
+    observer = LiveObserver(tell=lambda line: told.append(line.plain))
+    observer.claims_found([samples.claim(0), samples.claim(1)])
     observer.verdict_reached(samples.claim(1), samples.verdict(1, "refutes"))
-    first, second = drawn(observer).splitlines()
-    assert "search hits 1/3" in first
-    assert "leaning refuted" in second
+    (line,) = told
+    assert line.startswith("1/2   0:10  leaning refuted (medium)")
+    assert samples.SENTENCES[1] in line
+    shown = drawn(observer)
+    assert samples.SENTENCES[1] not in shown
+    assert "1 of 2" in shown
+
+
+def test_the_costs_so_far_are_shown_live_and_in_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    def costs() -> Spent:
+        return Spent(calls=14, usd=0.0031)
+
+    assert "14 model calls, $0.0031 so far" in drawn(LiveObserver(costs=costs))
+    assert "no model cost so far" in drawn(LiveObserver(costs=Spent))
+    PlainObserver(costs).verdict_reached(samples.claim(0), samples.verdict(0, "supports"))
+    assert capsys.readouterr().err.endswith("[14 model calls, $0.0031 so far]\n")
+
+
+def test_the_time_that_has_passed_is_shown() -> None:
+    moments = iter([100.0, 175.0])
+    assert "1:15 · " in drawn(LiveObserver(now=lambda: next(moments)))
+
+
+def test_whoever_stops_is_told_that_it_is_being_done() -> None:
+    observer = LiveObserver()
+    observer.stopping()
+    assert STOPPING in drawn(observer)
 
 
 def test_a_claim_that_was_never_announced_is_shown_all_the_same() -> None:
@@ -58,6 +95,25 @@ def test_the_live_display_fits_a_narrow_terminal() -> None:
     observer = LiveObserver()
     observer.claims_found([samples.claim(1)])
     assert max(map(len, drawn(observer, width=50).splitlines())) <= 50
+
+
+def test_more_claims_than_there_is_room_for_are_counted() -> None:
+    observer = LiveObserver()
+    observer.claims_found([samples.claim(number) for number in range(5)])
+    shown = drawn(observer, width=80, height=12).splitlines()
+    assert len(shown) <= 12
+    assert shown[-1].strip() == "… and 3 more"
+
+
+def test_who_wants_quiet_has_it(capsys: pytest.CaptureFixture[str]) -> None:
+    be_quiet(wanted=True)
+    try:
+        with watching() as observer:
+            observer.claims_found([samples.claim(0)])
+            observer.verdict_reached(samples.claim(0), samples.verdict(0, "supports"))
+    finally:
+        be_quiet(wanted=False)
+    assert capsys.readouterr() == ("", "")
 
 
 def test_where_nobody_watches_lines_are_written() -> None:
@@ -75,6 +131,10 @@ def test_where_nobody_watches_lines_are_written() -> None:
 )
 def test_hostile_text_moves_no_cursor(text: str, shown: str) -> None:
     assert plain(text) == shown
+
+
+def test_controls_in_text_of_several_lines_are_written_out() -> None:
+    assert without_controls("a\x1b[31m\n\tb\x9b") == "a\\u001b[31m\n\tb\\u009b"
 
 
 def test_long_text_is_shortened() -> None:

@@ -36,6 +36,46 @@ def test_a_report_can_be_written_elsewhere(factible: Run, home: Path, tmp_path: 
     assert target.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
+def test_all_reports_are_written_with_their_index(factible: Run, home: Path) -> None:
+    store_sample(home)
+    result = factible("report", "--all", "--json")
+    index = home / "reports" / "index.html"
+    report = home / "reports" / f"{VIDEO_ID}.html"
+    assert json.loads(result.stdout) == {"index": str(index), "reports": {VIDEO_ID: str(report)}}
+    assert f'href="{VIDEO_ID}.html"' in index.read_text("utf-8")
+    assert samples.SENTENCES[0] in report.read_text("utf-8")
+
+
+def test_the_index_can_be_written_alone(factible: Run, home: Path) -> None:
+    store_sample(home)
+    assert factible("report", "--index").stdout.strip() == str(home / "reports" / "index.html")
+    assert not (home / "reports" / f"{VIDEO_ID}.html").exists()
+
+
+def test_writing_one_report_refreshes_the_index_beside_it(factible: Run, home: Path) -> None:
+    store_sample(home)
+    factible("report", VIDEO_ID)
+    index = (home / "reports" / "index.html").read_text("utf-8")
+    assert f'href="{VIDEO_ID}.html#claim-{samples.claim(0).claim_id}"' in index
+
+
+def test_an_index_of_a_folder_without_a_warehouse_is_a_sentence_with_the_remedy(
+    factible: Run,
+) -> None:
+    result = factible("report", "--all")
+    assert result.exit_code == 4
+    assert "No video has been checked" in result.stderr
+    assert "factible check" in result.stderr
+
+
+def test_a_command_that_does_not_say_what_to_write_is_refused(factible: Run, home: Path) -> None:
+    store_sample(home)
+    for arguments in ((), (VIDEO_ID, "--all"), ("--all", "--index"), ("--all", "-o", "x.html")):
+        result = factible("report", *arguments)
+        assert result.exit_code == 2
+        assert result.stdout == ""
+
+
 def test_a_video_that_was_never_checked_is_a_sentence_with_the_remedy(factible: Run) -> None:
     result = factible("report", "--", "-LDjqcvSbP4")
     assert result.exit_code == 4

@@ -76,6 +76,40 @@ def test_without_a_query_the_views_are_listed_with_their_comments(factible: Run)
     assert "The newest transcript of each video." in result.stdout
 
 
+def test_a_schema_says_what_the_columns_of_a_view_mean(factible: Run) -> None:
+    rows = json.loads(factible("sql", ".schema model_usage", "--json").stdout)
+    assert {"column": "provider", "type": "VARCHAR", "meaning": "Who serves the model."} in rows
+
+
+@pytest.mark.parametrize(
+    ("query", "place", "remedy"),
+    [
+        ("select stanse from current_verdicts", "line 1, column 8", ".schema NAME"),
+        ("select 1\nfrom\nnowhere", "line 3, column 1", "factible sql .tables"),
+        ("selec 1", "line 1, column 1", "Correct it there"),
+        (f"select {'1 + ' * 60} nix from current_verdicts", "near 'nix", ".schema NAME"),
+        ("select 'x'::int", "", "try_cast"),
+        ("select $video", "", "-p NAME=VALUE"),
+        (".schema nowhere", "", ".tables"),
+        (".schema", "", ".tables"),
+        (".wrong", "", ".schema"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line_with_its_place_and_the_remedy(
+    factible: Run, query: str, place: str, remedy: str
+) -> None:
+    result = factible("sql", query)
+    assert result.exit_code == 4
+    assert len(result.stderr.splitlines()) == 1
+    assert place in result.stderr
+    assert remedy in result.stderr
+
+
+def test_json_may_be_asked_for_as_everywhere(factible: Run) -> None:
+    assert json.loads(factible("sql", "select 1 as n", "--json").stdout) == [{"n": 1}]
+    assert factible("sql", "select 1", "--json", "-f", "csv").exit_code == 2
+
+
 def test_a_wrong_query_is_a_sentence_with_a_hint_and_no_traceback(factible: Run) -> None:
     result = factible("sql", "select stanse from current_verdicts")
     assert result.exit_code == 4

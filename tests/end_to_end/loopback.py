@@ -55,6 +55,7 @@ CHAT, MODELS = "/v1/chat/completions", "/v1/models"
 SEARCH = "/search"
 PAPERS = "/graph/v1/paper/search"
 EXPERT = "/chat/completions"
+FACT_CHECKS = "/v1alpha1/claims:search"
 BOOTSTRAP = "/rdap/dns.json"
 DOMAIN = "/rdap/domain/"
 JINA = "/jina"
@@ -121,6 +122,7 @@ class LoopbackWorld:
         server.on(SEARCH, _serper)
         server.on(PAPERS, respond_json({"total": 0, "offset": 0, "data": []}))
         server.on(EXPERT, respond_json(_expert()))
+        server.on(FACT_CHECKS, respond_json(_reviews()))
         server.on(BOOTSTRAP, respond_json(self._bootstrap()))
         server.on(MODELS, respond_json({"object": "list", "data": [{"id": "gpt-4o-mini"}]}))
         server.on(CHAT, _chat)
@@ -139,7 +141,7 @@ class LoopbackWorld:
             if name.startswith(("FACTIBLE_", "OPENAI_", "OLLAMA_", "WEBSHARE_"))
             or name.endswith(("_API_KEY", "_proxy", "_PROXY"))
         }
-        services = ("serper", "semantic_scholar", "perplexity", "youtube")
+        services = ("serper", "semantic_scholar", "perplexity", "google_fact_check", "youtube")
         endpoints = [f"{name}={self.address}" for name in services]
         endpoints += [f"rdap={self.address}{BOOTSTRAP}", f"jina={self.address}{JINA}"]
         return {
@@ -236,6 +238,19 @@ def _expert() -> dict[str, Any]:
         "search_results": [{"title": "What was found", "url": next(iter(PAGES)), "date": None}],
         "usage": {"prompt_tokens": 10, "completion_tokens": 10, "total_tokens": 20},
     }
+
+
+def _reviews() -> dict[str, Any]:
+    review = {
+        "publisher": {"name": "The Checkers", "site": "checkers-test.org"},
+        "url": "https://www.checkers-test.org/sugar",
+        "title": "No, sugar does not make children hyperactive",
+        "reviewDate": "2019-10-31T09:00:00Z",
+        "textualRating": "True, every word of it",
+        "languageCode": "en",
+    }
+    claim = {"text": "Sugar makes kids hyperactive", "claimant": "A post", "claimReview": [review]}
+    return {"claims": [claim]}
 
 
 VIDEO_URL = f"https://www.youtube.com/watch?v={VIDEO}"

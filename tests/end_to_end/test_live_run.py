@@ -2,13 +2,15 @@
 
 import json
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
-from factible_assets.records import LlmCall, Video
+from factible_assets.records import Evidence, LlmCall, PriorFactCheck, Video
 from tests.end_to_end.loopback import (
     BOOTSTRAP,
     CHAT,
     CLAIMS,
     DOMAIN,
+    FACT_CHECKS,
     HOSTS,
     PAGES,
     SEARCH,
@@ -16,6 +18,7 @@ from tests.end_to_end.loopback import (
     loopback_world,
 )
 from tests.resources.transcripts.fake_youtube import VIDEO, WATCH
+from tests.servers import respond_json
 from warehouse.store import Warehouse
 
 
@@ -66,9 +69,60 @@ def test_an_unlisted_video_is_checked_and_nobody_is_asked_the_same_twice(
     assert {call.outcome for call in store.read_current(LlmCall, VIDEO)} == {"ok"}
 
 
+KEYS = {
+    "SERPER_API_KEY": "a-key",
+    "OPENAI_API_KEY": "another-key",
+    "GOOGLE_FACT_CHECK_API_KEY": "a-third-key",
+}
+
+
+def test_prior_fact_checks_stand_beside_the_verdicts_and_change_none(tmp_path: Path) -> None:
+    with loopback_world(tmp_path) as world:
+        world.settings = KEYS
+        code, out, err = world.factible("check", VIDEO_URL, "--json")
+        assert code == 0, err
+        looked_up = [asked for asked in world.server.asked if asked.path == FACT_CHECKS]
+        assert sorted(
+            parse_qs(urlsplit(asked.target).query)["query"][0] for asked in looked_up
+        ) == sorted(claim.rstrip(".") for claim in CLAIMS)
+        assert [times for times in world.questions().values() if times > 1] == []
+        code, _, err = world.factible("check", VIDEO_URL, "--force", "--json")
+        assert code == 0, err
+        assert len([asked for asked in world.server.asked if asked.path == FACT_CHECKS]) == 2
+
+        # The lane fails: that is recorded, and no verdict is incomplete for it.
+        world.server.on(FACT_CHECKS, respond_json({"error": {}}, status=503))
+        world.settings = {**KEYS, "FACTIBLE_CACHE_SEARCH_DAYS": "0"}
+        code, _, err = world.factible("check", VIDEO_URL, "--force", "--json")
+        assert code == 0, err
+        store = Warehouse(world.home / "warehouse.duckdb")
+        failed = store.read_current(PriorFactCheck, VIDEO)
+        assert {row.status for row in failed} == {"infra_error"}
+
+        world.settings = {**KEYS, "FACTIBLE_FACT_CHECKS": "off"}
+        before = len([asked for asked in world.server.asked if asked.path == FACT_CHECKS])
+        code, _, err = world.factible("check", VIDEO_URL, "--force", "--json")
+        assert code == 0, err
+        after = len([asked for asked in world.server.asked if asked.path == FACT_CHECKS])
+        assert before == after
+        assert store.read_current(PriorFactCheck, VIDEO) == []
+
+    # They say the opposite of what was found, and the verdicts stand.
+    assert {claim["verdict"]["stance"] for claim in json.loads(out)["claims"]} == {"refutes"}
+    rows = store.query(
+        "SELECT claims.text, checks.status, checks.textual_rating, checks.publisher, checks.domain "
+        "FROM prior_fact_checks AS checks JOIN claims USING (claim_id, video_id, run_id) "
+        "WHERE run_id = (SELECT run_id FROM prior_fact_checks ORDER BY checked_at LIMIT 1) "
+        "ORDER BY claims.rank"
+    ).rows()
+    assert [row[:2] for row in rows] == [(CLAIMS[0], "ok"), (CLAIMS[1], "skipped")]
+    assert rows[0][2:] == ("True, every word of it", "The Checkers", "checkers-test.org")
+    assert "checkers-test.org" not in {row.domain for row in store.read_current(Evidence, VIDEO)}
+
+
 def test_the_demo_asks_nobody_although_keys_are_set(tmp_path: Path) -> None:
     with loopback_world(tmp_path) as world:
-        world.settings = {"SERPER_API_KEY": "a-key", "OPENAI_API_KEY": "another-key"}
+        world.settings = KEYS
         code, out, err = world.factible("demo", "--json")
         assert code == 0, err
         assert world.server.asked == []

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import duckdb
 
-from factible_assets.records import Evidence, LlmCall, Search
+from factible_assets.records import Evidence, LlmCall, PriorFactCheck, Search
 from tests.end_to_end.loopback import (
     CHAT,
     CLAIMS,
     EXPERT,
+    FACT_CHECKS,
     JINA,
     MODELS,
     PAGES,
@@ -33,6 +34,7 @@ IN_ENVIRONMENT = {
     "SERPER_API_KEY": "canary-serper-7c1e02d94ab86f53",
     "OPENAI_API_KEY": "sk-canary-openai-0f9b4c27d6e81a35",
     "WEBSHARE_PROXY_PASSWORD": "canary-webshare-63d0b8f1c7a9e245",
+    "GOOGLE_FACT_CHECK_API_KEY": "AIza-canary-checks-91d4e07b3c6af528",
 }
 IN_DOTENV = {
     "SEMANTIC_SCHOLAR_API_KEY": "canary-scholar-b57e9a0c1d3f4826",
@@ -48,6 +50,7 @@ SENT = {
     SEARCH: ("x-api-key", IN_ENVIRONMENT["SERPER_API_KEY"]),
     PAPERS: ("x-api-key", IN_DOTENV["SEMANTIC_SCHOLAR_API_KEY"]),
     EXPERT: ("authorization", IN_DOTENV["PERPLEXITY_API_KEY"]),
+    FACT_CHECKS: ("x-goog-api-key", IN_ENVIRONMENT["GOOGLE_FACT_CHECK_API_KEY"]),
     CHAT: ("authorization", IN_ENVIRONMENT["OPENAI_API_KEY"]),
     JINA: ("authorization", IN_DOTENV["JINA_API_KEY"]),
 }
@@ -137,7 +140,8 @@ def echo(status: int) -> Behaviour:
 
     async def behave(exchange: Exchange) -> None:
         given = dict(exchange.asked.headers)
-        keys = [given[name] for name in ("x-api-key", "authorization") if name in given]
+        names = ("x-api-key", "x-goog-api-key", "authorization")
+        keys = [given[name] for name in names if name in given]
         said = f"Incorrect API key provided: {' '.join(keys)}. You sent {json.dumps(given)}"
         body = {"error": {"message": said, "type": "invalid", "code": None}, "message": said}
         await respond(
@@ -185,6 +189,7 @@ def reject(world: LoopbackWorld) -> None:
     world.server.on(SEARCH, _search_that_rejects_the_second_query)
     world.server.on(PAPERS, echo(401))
     world.server.on(EXPERT, echo(429))
+    world.server.on(FACT_CHECKS, echo(403))
     world.server.on(JINA, _jina_that_rejects_one_page)
     world.server.on(CHAT, _chat_that_rejects_reading)
     world.server.on(MODELS, echo(401))
@@ -249,12 +254,14 @@ def test_no_run_leaves_a_key_or_a_password_anywhere(tmp_path: Path) -> None:
     reasons = [
         *(row.reason for row in store.read_current(Search, VIDEO)),
         *(row.reason for row in store.read_current(Evidence, VIDEO)),
+        *(row.reason for row in store.read_current(PriorFactCheck, VIDEO)),
         *(row.reason for row in store.read_current(LlmCall, VIDEO)),
     ]
     told = " ".join(reason for reason in reasons if reason)
     assert "status 400" in told
     assert "too many requests for this account" in told
     assert "check SERPER_API_KEY" in told
+    assert "check GOOGLE_FACT_CHECK_API_KEY" in told
     assert "JINA_API_KEY" in told or "no credits left" in told
 
     assert [leaks(text.encode()) for text in said] == [[]] * len(said)

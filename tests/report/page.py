@@ -1,7 +1,9 @@
-"""A rendered report, parsed as a browser would, and asked what a reader can see or run in it."""
+"""A rendered page, parsed as a browser would, and asked what a reader can see or run in it."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import importlib
 from typing import Any
 
@@ -25,7 +27,6 @@ _LINK_ATTRIBUTES = frozenset(
 )
 _ACTIVE = frozenset(
     {
-        "script",
         "iframe",
         "object",
         "embed",
@@ -36,15 +37,23 @@ _ACTIVE = frozenset(
         "audio",
         "video",
         "frame",
+        "template",
+        "use",
     }
 )
 
 
-class Page:
-    """The element tree of one report."""
+def hash_source(text: str) -> str:
+    """Return the name of a text in a content security policy."""
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return f"'sha256-{digest}'"
 
-    def __init__(self, data: ReportData) -> None:
-        self.source = render_report(data)
+
+class Page:
+    """The element tree of one page; of a report, if it is given records."""
+
+    def __init__(self, page: ReportData | str) -> None:
+        self.source = page if isinstance(page, str) else render_report(page)
         self.root = _html.document_fromstring(self.source)
 
     def text(self, path: str = "//body") -> str:
@@ -54,6 +63,11 @@ class Page:
     def all(self, path: str) -> list[Any]:
         """Return what an XPath finds."""
         return list(self.root.xpath(path))
+
+    @property
+    def policy(self) -> str:
+        """The document's content security policy."""
+        return str(self.all("//meta[@http-equiv='Content-Security-Policy']")[0].get("content"))
 
     def links(self) -> list[str]:
         """Return every address that an element carries."""
@@ -83,8 +97,12 @@ class Page:
             for link in self.links()
             if not link.startswith(("http://", "https://", "#"))
         ]
-        if len(self.all("//style")) != 1:
-            found.append("a second style sheet")
+        for tag in ("style", "script"):
+            elements = self.all(f"//{tag}")
+            if len(elements) != 1 or elements[0].attrib:
+                found.append(f"not one plain <{tag}>")
+            elif f"{tag}-src {hash_source(elements[0].text)};" not in self.policy:
+                found.append(f"a {tag} that the policy does not name")
         if len(self.all("//meta[@http-equiv]")) != 1:
             found.append("a second http-equiv")
         return found

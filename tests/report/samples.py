@@ -8,6 +8,8 @@ from typing import Any
 from factible_assets.records import (
     Claim,
     Evidence,
+    LlmCall,
+    PriorFactCheck,
     Query,
     ReliabilityRating,
     Search,
@@ -16,7 +18,13 @@ from factible_assets.records import (
     Verdict,
     Video,
 )
-from factible_assets.report.data import ReportData
+from factible_assets.report.data import (
+    IndexData,
+    IndexedClaim,
+    IndexedVideo,
+    ReportData,
+    VerdictChange,
+)
 from factible_assets.stages import ids
 
 VIDEO_ID = "dQw4w9WgXcQ"
@@ -201,6 +209,119 @@ def rating(host: str, **changes: Any) -> ReliabilityRating:
         "reasons": ("written and reviewed by named editors",),
     }
     return ReliabilityRating(**(fields | changes))
+
+
+def prior_fact_checks(**changes: Any) -> tuple[PriorFactCheck, ...]:
+    """Return a review that belongs to the first claim, one that does not, and a failed look-up."""
+    url = "https://jar-desk.example/honey"
+    fields: dict[str, Any] = {
+        "prior_fact_check_id": "f1",
+        "claim_id": claim(0).claim_id,
+        "video_id": VIDEO_ID,
+        "provider": "lane",
+        "rank": 1,
+        "status": "ok",
+        "publisher": "Jar Desk",
+        "domain": "jar-desk.example",
+        "url": url,
+        "canonical_url": url,
+        "title": "Does honey spoil?",
+        "claim_reviewed": "Honey never spoils",
+        "claimant": "a shop",
+        "textual_rating": "Mostly true",
+        "reviewed_on": date(2024, 6, 5),
+        "similarity": 0.8,
+    }
+    far = {"prior_fact_check_id": "f2", "rank": 2, "status": "skipped", "publisher": "Far Desk"}
+    failed = {
+        "prior_fact_check_id": "f3",
+        "claim_id": claim(1).claim_id,
+        "video_id": VIDEO_ID,
+        "provider": "lane",
+        "rank": 1,
+        "status": "infra_error",
+        "reason": "it did not answer",
+    }
+    return (
+        PriorFactCheck(**(fields | changes)),
+        PriorFactCheck(**(fields | far | {"reason": "too little in common"} | changes)),
+        PriorFactCheck(**failed),
+    )
+
+
+def changes(**fields: Any) -> tuple[VerdictChange, ...]:
+    """Return a turn of the second claim's verdict, and one of a claim that is not made any more."""
+    common: dict[str, Any] = {
+        "claim_id": claim(1).claim_id,
+        "claim": claim(1).text,
+        "previous_stance": "supports",
+        "stance": "refutes",
+        "previous_confidence": "low",
+        "confidence": "medium",
+        "previous_checked_at": datetime(2025, 12, 1, 3, 4, tzinfo=UTC),
+        "checked_at": datetime(2026, 1, 2, 3, 4, tzinfo=UTC),
+    }
+    gone = {"claim_id": "gone", "claim": "A claim that is made no more"}
+    return VerdictChange(**(common | fields)), VerdictChange(**(common | gone | fields))
+
+
+def call(**changes: Any) -> LlmCall:
+    """Return one call of a language model."""
+    fields: dict[str, Any] = {
+        "call_id": "1",
+        "video_id": VIDEO_ID,
+        "stage": "evidence",
+        "provider": "openai",
+        "model": "a-model",
+        "prompt_version": "evidence-3",
+        "attempt": 1,
+        "input_tokens": 100,
+        "output_tokens": 20,
+        "cost_usd": 0.0123,
+        "latency_seconds": 1.0,
+        "outcome": "ok",
+    }
+    return LlmCall(**(fields | changes))
+
+
+def indexed_claim(number: int, **changes: Any) -> IndexedClaim:
+    """Return the claim of that number as the index has it, with the outcome of that number."""
+    row = claim(number)
+    outcome = OUTCOMES[number]
+    has_stance = outcome not in {"incomplete", "unjudged"}
+    fields: dict[str, Any] = {
+        "claim_id": row.claim_id,
+        "text": row.text,
+        "category": None,
+        "start_seconds": row.start_seconds,
+        "is_judged": outcome != "unjudged",
+        "stance": outcome if has_stance else None,
+        "confidence": ("high", "low", "medium")[number % 3] if has_stance else None,
+        "basis": "embedded" if outcome != "unjudged" else None,
+        "supporting": number,
+        "refuting": 1,
+    }
+    return IndexedClaim(**(fields | changes))
+
+
+def index_data() -> IndexData:
+    """Return three videos: with a claim of every outcome, with two claims, and unchecked."""
+    checked = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
+    every = tuple(indexed_claim(number) for number in range(len(OUTCOMES)))
+    two = tuple(
+        indexed_claim(number, claim_id=f"second-{number}", basis="llm") for number in (0, 1)
+    )
+    second = video(
+        video_id="second-talk", title="A second talk", url=None, channel="Other", corpus="talks"
+    )
+    third = video(video_id="third-talk", title="A third talk", url=None, category="science")
+    return IndexData(
+        (
+            IndexedVideo(video(corpus="kitchen", category="food"), checked, every, 2, 0.0123),
+            IndexedVideo(second, checked.replace(month=2), two, 0, 0.0),
+            IndexedVideo(third, None, (), 0, 0.0),
+        )
+    )
 
 
 def report_data(**changes: Any) -> ReportData:

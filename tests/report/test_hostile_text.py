@@ -1,12 +1,18 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from factible_assets.records import Transcript
-from factible_assets.report.data import ReportData
-from factible_assets.report.view import safe_url
+from factible_assets.report.data import IndexData, IndexedVideo, PageFacts, ReportData
+from factible_assets.report.links import safe_url
+from factible_assets.report.render import render_index
+from factible_assets.report.writing import report_path
 from factible_assets.stages import ids
 from tests.report import samples
 from tests.report.page import Page
@@ -102,6 +108,7 @@ def hostile_report(payload: str, url: str = "https://a.example/page") -> ReportD
         bias=payload,
         origin=payload,
         content_hash="page",
+        page_id="p",
     )
     twin = samples.evidence(0, "b.example", **(base | {"domain": "b.example"}), origin=payload)
     return samples.report_data(
@@ -138,9 +145,40 @@ def hostile_report(payload: str, url: str = "https://a.example/page") -> ReportD
                 0, "supports", claim_id=payload, summary=payload, reason=payload, disagreement=True
             ),
         ),
+        prior_fact_checks=samples.prior_fact_checks(
+            claim_id=payload,
+            provider=payload,
+            publisher=payload,
+            domain=payload,
+            url=url,
+            title=payload,
+            claim_reviewed=payload,
+            claimant=payload,
+            textual_rating=payload,
+        ),
+        changes=samples.changes(claim_id=payload, claim=payload),
+        calls=(samples.call(model=payload, prompt_version=payload, price_known=False),),
+        pages={"p": PageFacts(url, datetime(2026, 1, 1, tzinfo=UTC))},
         page_texts={"page": page},
         run_id=payload,
     )
+
+
+def hostile_index(payload: str, url: str = "https://a.example/page") -> IndexData:
+    """Put one payload into every field of the index that the outside world fills."""
+    video = samples.video(
+        title=payload,
+        channel=payload,
+        video_id=(payload or "x")[:128],
+        url=url,
+        corpus=payload,
+        category=payload,
+    )
+    claims = tuple(
+        replace(samples.indexed_claim(number), claim_id=payload, text=payload, category=payload)
+        for number in range(2)
+    )
+    return IndexData((IndexedVideo(video, None, claims, 1, 0.5),))
 
 
 def printable(payload: str) -> str:
@@ -155,8 +193,20 @@ def test_hostile_text_anywhere_is_shown_and_runs_nothing(payload: str) -> None:
     assert page.dangers() == []
     assert page.text("//h1") == printable(payload)
     assert page.text("//blockquote//mark") == printable(payload)
-    assert printable(payload) in page.text("//section[@id='transcript']")
+    assert printable(payload) in page.text("//div[@id='panel']")
+    assert printable(payload) in page.text("//div[@class='stored']")
+    assert printable(payload) in page.text("//section[@class='prior']")
     page.source.encode("utf-8")
+
+
+@pytest.mark.parametrize("payload", PAYLOADS)
+def test_hostile_text_in_the_index_is_shown_and_runs_nothing(payload: str) -> None:
+    data = hostile_index(payload)
+    href = report_path(Path("reports"), data.videos[0].video.video_id).name
+    page = Page(render_index(data, {data.videos[0].video.video_id: href}))
+    assert [danger for danger in page.dangers() if f"link {href}" not in danger] == []
+    assert printable(payload) in page.text("//section[@id='videos']//th[@scope='row']")
+    assert printable(payload) in page.text("//section[@id='claims']//th[@scope='row']")
 
 
 @pytest.mark.parametrize("url", HOSTILE_URLS)
@@ -164,7 +214,8 @@ def test_an_address_that_must_not_be_followed_is_shown_as_text(url: str) -> None
     assert safe_url(url) is None
     page = Page(hostile_report("harmless", url))
     assert page.dangers() == []
-    assert all(link.startswith("#") for link in page.links())
+    player = "https://www.youtube.com/watch?v="
+    assert all(link.startswith(("#", player)) for link in page.links())
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from factible_assets.records import Claim, TranscriptSegment
-from factible_assets.report.passages import quote_passage, transcript_blocks
+from factible_assets.report.passages import (
+    WHOLE_CHARACTERS,
+    quote_passage,
+    stored_text,
+    transcript_blocks,
+)
 from tests.report.samples import PAGE, QUOTE, SENTENCES, TEXT, claim, evidence, segments, unread
 
 ODD_TEXT = st.text(st.sampled_from("ab \n\té😀\u0301\u202e<&>\"'"), min_size=1, max_size=300)
@@ -67,7 +72,7 @@ def test_the_pieces_of_a_passage_join_to_a_stretch_of_the_stored_text(
 def test_every_claim_is_marked_at_its_own_words() -> None:
     claims = [claim(number) for number in range(len(SENTENCES))]
     blocks = transcript_blocks(TEXT, segments(), claims)
-    marked = {run.claim_ids[0]: run.text for block in blocks for run in block.runs if run.claim_ids}
+    marked = {run.ids[0]: run.text for block in blocks for run in block.runs if run.ids}
     assert marked == {row.claim_id: row.text for row in claims}
 
 
@@ -88,7 +93,7 @@ def test_overlapping_claims_share_the_stretch_that_both_make() -> None:
     first = claim(0, char_start=0, char_end=20)
     second = claim(1, char_start=10, char_end=30)
     runs = transcript_blocks(TEXT, (), [first, second])[0].runs
-    assert [len(run.claim_ids) for run in runs] == [1, 2, 1, 0]
+    assert [len(run.ids) for run in runs] == [1, 2, 1, 0]
     assert runs[1].text == TEXT[10:20]
 
 
@@ -126,5 +131,57 @@ def test_the_blocks_join_to_the_transcript_and_marks_to_the_claims(
     runs = [run for block in blocks for run in block.runs]
     assert "".join(run.text for run in runs) == text
     for row in claims:
-        marked = "".join(run.text for run in runs if row.claim_id in run.claim_ids)
+        marked = "".join(run.text for run in runs if row.claim_id in run.ids)
         assert marked == text[row.char_start : row.char_end]
+
+
+def test_a_short_stored_text_is_shown_whole_with_its_quote_marked() -> None:
+    start = PAGE.index(QUOTE)
+    shown = stored_text(PAGE, [(start, start + len(QUOTE), "e1")])
+    assert (shown.shown, shown.length, shown.omitted_at_end) == (len(PAGE), len(PAGE), 0)
+    (excerpt,) = shown.excerpts
+    assert "".join(run.text for run in excerpt.runs) == PAGE
+    assert [run.text for run in excerpt.runs if run.ids == ("e1",)] == [QUOTE]
+
+
+def test_a_huge_stored_text_shows_what_surrounds_its_quotes_and_counts_the_rest() -> None:
+    filler = "words of a long page " * 2_000
+    text = f"{filler}{QUOTE} {filler}{QUOTE}{filler}"
+    first, last = len(filler), text.rindex(QUOTE)
+    shown = stored_text(text, [(last, last + len(QUOTE), "b"), (first, first + len(QUOTE), "a")])
+    assert [[run.ids for run in each.runs if run.ids] for each in shown.excerpts] == [
+        [("a",)],
+        [("b",)],
+    ]
+    assert shown.shown < 15_000 < shown.length
+    omitted = sum(each.omitted for each in shown.excerpts) + shown.omitted_at_end
+    assert shown.shown + omitted == shown.length
+
+
+def test_a_huge_stored_text_without_a_quote_shows_its_beginning() -> None:
+    text = "words " * WHOLE_CHARACTERS
+    (excerpt,) = stored_text(text, []).excerpts
+    assert excerpt.omitted == 0
+    assert text.startswith(excerpt.runs[0].text)
+    assert 0 < len(excerpt.runs[0].text) <= WHOLE_CHARACTERS
+
+
+@given(st.data())
+def test_stored_text_loses_no_character_and_marks_every_quote(data: st.DataObject) -> None:
+    text = data.draw(ODD_TEXT) * data.draw(st.sampled_from((1, 300)))
+    spans = []
+    for number in range(data.draw(st.integers(0, 3))):
+        start = data.draw(st.integers(0, len(text) - 1))
+        spans.append((start, data.draw(st.integers(start + 1, len(text))), f"e{number}"))
+    shown = stored_text(text, spans)
+    position = 0
+    marked = dict.fromkeys((name for _, _, name in spans), "")
+    for excerpt in shown.excerpts:
+        position += excerpt.omitted
+        for run in excerpt.runs:
+            assert text.startswith(run.text, position)
+            position += len(run.text)
+            for name in run.ids:
+                marked[name] += run.text
+    assert position + shown.omitted_at_end == len(text) == shown.length
+    assert marked == {name: text[start:end] for start, end, name in spans}

@@ -1,16 +1,17 @@
 from __future__ import annotations
 
-import base64
-import hashlib
 import itertools
 import re
+from datetime import UTC, datetime
 from html.parser import HTMLParser
 
 import pytest
 
+import factible_assets
+from factible_assets.report.data import PageFacts
 from factible_assets.report.render import render_report
 from tests.report import samples
-from tests.report.page import Page
+from tests.report.page import Page, hash_source
 
 VOID = frozenset({"meta", "br", "hr", "img", "input", "link", "wbr"})
 
@@ -33,9 +34,9 @@ def test_the_header_says_what_was_checked_when_and_by_whom(page: Page) -> None:
         "1:01",
         "2 January 2026, 03:04 UTC",
         "an automatic leaning",
-        "0d9c7b1e-run",
     ):
         assert words in header
+    assert "0d9c7b1e-run" in page.text("//footer")
 
 
 def test_claims_come_in_order_of_time(page: Page) -> None:
@@ -52,6 +53,7 @@ def test_claims_without_a_time_come_last() -> None:
 
 def test_each_claim_jumps_to_its_second_of_the_video(page: Page) -> None:
     link = page.all(f"{article(page, 1)}//a[contains(., 'jump to 0:10')]")[0]
+    assert (link.get("data-seconds"), link.get("data-clock")) == ("10", "0:10")
     assert link.get("href") == f"https://www.youtube.com/watch?v={samples.VIDEO_ID}&t=10s"
 
 
@@ -66,14 +68,15 @@ def test_a_video_that_is_not_on_youtube_has_times_but_no_jumps() -> None:
 
 
 def test_verdicts_are_words_and_not_colours_alone(page: Page) -> None:
-    words = [page.text(f"//article[{n}]//p[@class='claim-line']") for n in range(1, 7)]
-    expected = ("Supported", "Refuted", "Mixed", "Unclear", "Incomplete", "Not judged yet")
+    words = [page.text(f"//article[{n}]//p[@class='verdict']") for n in range(1, 7)]
+    expected = ("supported", "refuted", "mixed", "unclear", "Incomplete", "Not judged yet")
     assert all(word in line for word, line in zip(expected, words, strict=True))
 
 
 def test_an_embedded_verdict_is_called_an_automatic_leaning(page: Page) -> None:
-    assert "Automatic leaning: Supported" in page.text("//article[1]//p[@class='claim-line']")
-    assert "automatic leanings" in page.text("//section[@id='summary']")
+    assert "Automatic leaning: supported" in page.text("//article[1]//p[@class='verdict']")
+    assert "automatic leanings" in page.text("//section[@id='watch']")
+    assert "leaning supported" in page.text("//ul[@class='counts']")
 
 
 def test_a_verdict_of_a_language_model_is_not_called_a_leaning() -> None:
@@ -82,7 +85,7 @@ def test_a_verdict_of_a_language_model_is_not_called_a_leaning() -> None:
             verdicts=(samples.verdict(0, "supports", basis="llm", confidence="high"),)
         )
     )
-    assert "leaning" not in page.text("//article[1]//p[@class='claim-line']").casefold()
+    assert "leaning" not in page.text("//article[1]//p[@class='verdict']").casefold()
     assert "a language model" in page.text("//header[1]")
 
 
@@ -108,7 +111,7 @@ def test_disagreement_of_vote_and_reasoner_is_said() -> None:
 
 
 def test_sources_are_grouped_by_stance_and_the_most_reliable_comes_first(page: Page) -> None:
-    groups = page.all("//article[1]//section")
+    groups = page.all("//article[1]//section[starts-with(@class, 'group')]")
     assert [group.get("class") for group in groups] == ["group supports", "group refutes"]
     titles = [li.text_content().split()[2] for li in groups[0].xpath(".//li[@class='source']")]
     assert titles == ["a.example", "b.example"]
@@ -157,7 +160,9 @@ def test_the_summary_counts_every_outcome_and_links_every_claim(page: Page) -> N
     counts = [" ".join(li.text_content().split()) for li in page.all("//ul[@class='counts']/li")]
     assert len(counts) == 6
     assert all(count.endswith("1 of 6") for count in counts)
-    assert len(page.all("//table//tbody/tr")) == 6
+    assert [a.get("href") for a in page.all("//nav[@class='glance']//a")] == [
+        f"#claim-{samples.claim(number).claim_id}" for number in range(6)
+    ]
 
 
 def test_every_link_inside_the_page_leads_somewhere_and_no_id_occurs_twice(page: Page) -> None:
@@ -169,9 +174,9 @@ def test_every_link_inside_the_page_leads_somewhere_and_no_id_occurs_twice(page:
 
 
 def test_the_transcript_marks_each_claim_with_its_time(page: Page) -> None:
-    marks = [mark.text_content() for mark in page.all("//section[@id='transcript']//mark")]
+    marks = [mark.text_content() for mark in page.all("//div[@id='panel']//mark")]
     assert marks == list(samples.SENTENCES)
-    assert "0:30" in page.text("//section[@id='transcript']")
+    assert "0:30" in page.text("//div[@id='panel']")
 
 
 def test_the_page_is_well_formed_and_has_landmarks_and_one_main_heading(page: Page) -> None:
@@ -188,21 +193,159 @@ def test_the_page_is_well_formed_and_has_landmarks_and_one_main_heading(page: Pa
     Balance().feed(page.source)
     assert open_tags == []
     assert page.source.startswith("<!DOCTYPE html>")
-    assert [len(page.all(f"//{tag}")) for tag in ("main", "h1", "title", "nav")] == [1, 1, 1, 1]
+    assert [len(page.all(f"//{tag}")) for tag in ("main", "h1", "nav")] == [1, 1, 2]
+    assert len(page.all("/html/head/title")) == 1
     levels = [int(heading.tag[1]) for heading in page.all("//h1|//h2|//h3|//h4")]
     assert all(later - earlier <= 1 for earlier, later in itertools.pairwise(levels))
 
 
-def test_the_policy_allows_nothing_but_the_one_style_sheet(page: Page) -> None:
-    policy = page.all("//meta[@http-equiv='Content-Security-Policy']")[0].get("content")
-    found = re.search(r"<style>(.*?)</style>", page.source, re.DOTALL)
-    assert found is not None
-    digest = base64.b64encode(hashlib.sha256(found[1].encode()).digest()).decode()
-    assert policy == (
-        f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+def test_the_policy_allows_one_style_sheet_one_script_and_the_player_alone(page: Page) -> None:
+    style = re.search(r"<style>(.*?)</style>", page.source, re.DOTALL)
+    script = re.search(r"<script>(.*?)</script>", page.source, re.DOTALL)
+    assert style is not None
+    assert script is not None
+    assert page.policy == (
+        f"default-src 'none'; script-src {hash_source(script[1])}; "
+        f"style-src {hash_source(style[1])}; frame-src https://www.youtube-nocookie.com; "
+        "base-uri 'none'; form-action 'none'; "
+        "require-trusted-types-for 'script'; trusted-types 'none'"
     )
-    assert "url(" not in found[1]
-    assert "@import" not in found[1]
+    assert "url(" not in style[1]
+    assert "@import" not in style[1]
+
+
+def test_a_video_that_is_not_on_youtube_may_open_no_frame() -> None:
+    page = Page(samples.report_data(video=samples.video(video_id="a-talk-of-mine", url=None)))
+    assert "frame-src 'none'" in page.policy
+    assert page.all("//*[@id='player']") == []
+    assert "no address to play it from" in page.text("//section[@id='watch']")
+
+
+def test_the_video_waits_behind_a_button_and_beside_a_link(page: Page) -> None:
+    player = page.all("//div[@id='player']")[0]
+    assert player.get("data-video") == samples.VIDEO_ID
+    assert page.all("//iframe") == []
+    link = page.all("//div[@id='player']//a")[0]
+    assert link.get("href") == f"https://www.youtube.com/watch?v={samples.VIDEO_ID}"
+
+
+def test_a_quote_leads_to_its_page_at_the_quote_and_to_the_stored_text(page: Page) -> None:
+    on_page, stored = page.all("(//article[1]//li[@class='source'])[1]//div[@class='actions']/a")
+    assert on_page.get("href") == (
+        "https://a.example/page#:~:text=a%20closed%20jar%20of%20honey%20stays%20good%20for%20years"
+    )
+    anchor = stored.get("href").removeprefix("#")
+    assert page.all(f"//details[@class='text']//span[@id='{anchor}']")
+    assert page.text("//details[@class='text']//mark") == samples.QUOTE
+    shown = page.all("//details[@class='text']//div[@class='stored']")[0]
+    assert shown.text_content() == samples.PAGE
+
+
+def test_a_stored_text_is_shown_once_for_all_its_quotes(page: Page) -> None:
+    assert len(page.all("//details[@class='text']")) == 1
+    assert "for claim 1" in page.text("//details[@class='text']/summary")
+    assert len(page.all("//details[@class='text']//span[starts-with(@id, 'quote-')]")) == 3
+
+
+def test_a_page_is_linked_where_it_was_read_if_that_is_its_own_site() -> None:
+    def first_link(final_url: str) -> str:
+        row = samples.evidence(0, "a.example", page_id="p1")
+        facts = PageFacts(final_url, datetime(2026, 1, 1, tzinfo=UTC))
+        page = Page(samples.report_data(evidence=(row,), pages={"p1": facts}))
+        assert "read as page text on 1 January 2026" in page.text("//li[@class='source']")
+        return str(page.all("//p[@class='source-title']/a")[0].get("href"))
+
+    assert first_link("https://www.a.example/page?x=1") == "https://www.a.example/page?x=1"
+    assert first_link("https://elsewhere.example/page") == "https://a.example/page"
+    assert first_link("javascript:alert(1)") == "https://a.example/page"
+
+
+def test_what_others_said_stands_apart_from_the_evidence() -> None:
+    page = Page(samples.report_data(prior_fact_checks=samples.prior_fact_checks()))
+    section = page.text("//article[1]//section[@class='prior']")
+    for words in (
+        "Others have checked this",
+        "not evidence",
+        "Jar Desk",
+        "5 June 2024",
+        "Mostly true",
+        "Honey never spoils",
+        "a shop",
+    ):
+        assert words in section
+    assert "Jar Desk" not in page.text("//article[1]//section[starts-with(@class, 'group')]")
+    assert page.all("//article[2]//section[@class='prior']") == []
+    assert "Prior fact checks at lane: it did not answer" in page.text(
+        "//article[2]//details[contains(@class, 'failed')]"
+    )
+    assert "The review by Far Desk: too little in common" in page.text(
+        "//article[1]//details[contains(@class, 'skipped')]"
+    )
+
+
+def test_a_report_without_prior_fact_checks_does_not_speak_of_them(page: Page) -> None:
+    assert "Others have checked this" not in page.text()
+
+
+def test_verdicts_that_turned_are_told_at_their_claim_and_together() -> None:
+    page = Page(samples.report_data(changes=samples.changes(), checks=3))
+    expected = (
+        "refuted (medium confidence) since 2 January 2026, 03:04 UTC; "
+        "before, from 1 December 2025, supported (low)"
+    )
+    assert expected in page.text("//article[2]//ul[@class='history']")
+    history = page.text("//section[@id='history']")
+    assert expected in history
+    assert "3 checks" in history
+    assert "A claim that is made no more" in history
+    assert page.all("//article[1]//ul[@class='history']") == []
+
+
+def test_a_report_of_one_check_has_no_history(page: Page) -> None:
+    assert page.all("//section[@id='history']") == []
+
+
+def test_the_foot_says_version_prompts_tokens_and_cost() -> None:
+    calls = (samples.call(), samples.call(call_id="2", cache_hit=True, cost_usd=0.0))
+    foot = Page(samples.report_data(calls=calls, seconds=12.34)).text("//footer")
+    for words in (
+        f"factible-assets {factible_assets.__version__}",
+        "12.3 s",
+        "2, 1 of them answered from the cache",
+        "a-model",
+        "evidence-3",
+        "200 read, 40 written",
+        "$0.0123",
+    ):
+        assert words in foot
+
+
+def test_a_cost_without_a_listed_price_is_not_called_nothing() -> None:
+    calls = (samples.call(price_known=False, cost_usd=0.0),)
+    foot = Page(samples.report_data(calls=calls)).text("//footer")
+    assert "$0.00, without what a-model cost: no price is listed" in foot
+    assert "no language model was asked" in Page(samples.report_data()).text("//footer")
+
+
+def test_sources_after_the_second_are_folded_away_and_counted() -> None:
+    rows = tuple(samples.evidence(0, f"{letter}.example") for letter in "abcde")
+    page = Page(samples.report_data(evidence=rows))
+    assert "3 more sources that support it" in page.text("//article[1]//details[@class='more']")
+    assert len(page.all("//article[1]//li[@class='source']")) == 5
+
+
+def test_the_clearest_findings_take_a_side_and_come_first() -> None:
+    rows = tuple(
+        samples.verdict(number, outcome, confidence_score=score)
+        for number, (outcome, score) in enumerate(
+            [("supports", 0.2), ("refutes", 0.6), ("unclear", 0.9), ("supports", 0.4)]
+        )
+    )
+    found = [
+        link.text_content()
+        for link in Page(samples.report_data(verdicts=rows)).all("//ul[@class='clearest']//a")
+    ]
+    assert found == [samples.SENTENCES[number] for number in (1, 3, 0)]
 
 
 def test_the_same_records_make_the_same_page() -> None:
@@ -226,7 +369,7 @@ def test_a_video_without_anything_still_has_a_report() -> None:
     )
     assert "No check-worthy claim was found" in page.text()
     assert "No transcript is stored" in page.text()
-    assert "not yet" in page.text("//header[1]")
+    assert "not checked yet" in page.text("//header[1]")
 
 
 def test_a_video_with_claims_alone_says_that_nothing_was_judged() -> None:

@@ -318,3 +318,20 @@ async def test_claims_are_extracted_placed_and_ranked() -> None:
     found = await extract_claims(VIDEO, transcript, (), world.services(), CONFIG)
     assert [claim.text for claim in found.claims] == ["Cats purr", "Dogs bark"]
     assert [(claim.char_start, claim.char_end) for claim in found.claims] == [(0, 9), (11, 20)]
+
+
+async def test_a_recheck_keeps_good_queries_and_writes_those_that_failed() -> None:
+    world, claims = furnished_world(claims=2)
+    world.broken = {("queries", claims[0].text)}
+    first = await check(world, claims)
+    world.broken.clear()
+    asked = world.asked.copy()
+    again = await check(
+        world, claims, FactCheckConfig(renew=True), known=Known(queries=first.queries)
+    )
+    written = {key for key in world.asked - asked if key[0] == "queries"}
+    assert written == {("queries", claims[0].text)}
+    assert {query.status for query in again.queries} == {"ok"}
+    kept = [query for query in again.queries if query.claim_id == claims[1].claim_id]
+    assert kept == [query for query in first.queries if query.claim_id == claims[1].claim_id]
+    assert {verdict.status for verdict in again.verdicts} == {"complete"}

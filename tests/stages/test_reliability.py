@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import date
 
 import pytest
 from hypothesis import given
@@ -94,8 +95,22 @@ def test_the_first_set_decides_and_conflict_is_recorded() -> None:
     )
     row = rate("v", "a.example", sets)
     assert (row.rating, row.datasets) == ("high", ("first", "second", "third"))
-    assert "second disagrees and says low" in row.reasons[1]
-    assert "third agrees" in row.reasons[2]
+    assert "second (undated) disagrees and says low" in row.reasons[1]
+    assert "third (undated) agrees" in row.reasons[2]
+
+
+def test_every_rating_names_its_sets_and_the_day_that_each_describes() -> None:
+    class Dated:
+        def lookup(self, domain: str) -> Sequence[Listed]:
+            listed = Listed("one", domain, "high", as_of=date(2026, 11, 1))
+            return [listed, replace(listed, dataset="two", rating="low", as_of=date(2025, 12, 7))]
+
+    row = rate("v", "a.example", Dated())
+    assert row.datasets == ("one", "two")
+    assert row.reasons == (
+        "one (2026-11-01) lists a.example as high: Stated by the set.",
+        "two (2025-12-07) disagrees and says low: Stated by the set. one comes first and decides.",
+    )
 
 
 @pytest.mark.parametrize(

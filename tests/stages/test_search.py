@@ -10,13 +10,20 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from factible_assets.config import QueriesConfig, SearchConfig
 from factible_assets.records import Query, Rating, ReliabilityRating, SearchHit, Video
 from factible_assets.stages.ports import QueryDraft
 from factible_assets.stages.queries import build_queries
 from factible_assets.stages.reliability import LISTED_SCORES, RATING_ORDER, RatingBook
-from factible_assets.stages.search import Gathered, Selection, gather_hits, select_hits
+from factible_assets.stages.search import (
+    Gathered,
+    Selection,
+    gather_hits,
+    select_hits,
+    unwanted,
+)
 from tests.stages.world import VIDEO, Answer, Directory, Hit, Registry, World, make_claim
 
 CLAIM = make_claim("a claim")
@@ -91,10 +98,67 @@ async def test_the_date_limit_is_passed_on() -> None:
     assert world.before == [date(2020, 1, 1)]
 
 
+async def test_every_limit_of_the_run_is_passed_on() -> None:
+    world = World()
+    limits: dict[str, Any] = {
+        "exclude_domains": ("x.example",),
+        "exclude_file_types": ("pdf",),
+        "language": "de",
+        "country": "at",
+    }
+    await gather(world, published_after=date(2019, 1, 1), **limits)
+    assert world.restrictions == [{"after": date(2019, 1, 1), **limits}]
+
+
+@pytest.mark.parametrize(
+    ("url", "published_on", "limits", "reason"),
+    [
+        ("https://a.example/p", date(2019, 1, 1), {"published_after": "2019-01-02"}, "before 2019"),
+        ("https://a.example/p", date(2019, 1, 2), {"published_after": "2019-01-02"}, None),
+        ("https://a.example/p", None, {"published_after": "2019-01-02"}, None),
+        ("https://a.example/p", None, {"exclude_domains": "A.example,"}, "leaves out a.example"),
+        ("https://news.a.example/p", None, {"exclude_domains": ["a.example"]}, "leaves out"),
+        ("https://na.example/p", None, {"exclude_domains": ["a.example"]}, None),
+        ("https://a.example/p.PDF", None, {"exclude_file_types": ".pdf"}, "of type pdf"),
+        ("https://a.example/pdf", None, {"exclude_file_types": "pdf"}, None),
+    ],
+)
+def test_what_a_run_leaves_out_is_left_out_whoever_found_it(
+    url: str, published_on: date | None, limits: dict[str, Any], reason: str | None
+) -> None:
+    said = unwanted(url, published_on, SearchConfig.model_validate(limits))
+    assert (said is None) == (reason is None)
+    assert (reason or "") in (said or "")
+
+
+@pytest.mark.parametrize(
+    ("limits", "words"),
+    [
+        ({"exclude_domains": "https://a.example"}, "without https://"),
+        ({"exclude_domains": ["localhost"]}, "is no domain"),
+        ({"exclude_file_types": "tar.gz"}, "is no type of file"),
+        ({"language": "english"}, "two letters"),
+        ({"country": "U1"}, "two letters"),
+        ({"published_before": "2020-01-01", "published_after": "2020-01-01"}, "leaves no day"),
+    ],
+)
+def test_a_limit_that_cannot_be_meant_is_refused_in_a_sentence(
+    limits: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(ValidationError, match=words):
+        SearchConfig.model_validate(limits)
+
+
 @dataclass(frozen=True)
 class TwoEngines:
     async def search(
-        self, query: str, *, limit: int, page: int = 1, before: date | None = None
+        self,
+        query: str,
+        *,
+        limit: int,
+        page: int = 1,
+        before: date | None = None,
+        **restrictions: object,
     ) -> Sequence[Answer]:
         return [
             Answer(

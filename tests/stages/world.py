@@ -99,6 +99,28 @@ class Fetched:
 
 
 @dataclass(frozen=True)
+class Check:
+    claim: str
+    url: str
+    rating: str = "False"
+    publisher: str = "Checkers"
+    title: str = ""
+    claimant: str = ""
+    language: str = "en"
+    reviewed_on: date | None = None
+    claimed_on: date | None = None
+
+
+@dataclass(frozen=True)
+class Checked:
+    outcome: Literal["ok", "outage"] = "ok"
+    checks: Sequence[Check] = ()
+    reason: str | None = None
+    provider: str = "checkers"
+    latency_seconds: float = 0.0
+
+
+@dataclass(frozen=True)
 class Listed:
     dataset: str
     domain: str
@@ -106,6 +128,7 @@ class Listed:
     bias: str | None = None
     source_class: SourceClass = "news"
     reason: str = "Stated by the set."
+    as_of: date | None = None
 
 
 @dataclass(frozen=True)
@@ -139,6 +162,10 @@ class World:
     verdicts: list[Verdict] = field(default_factory=list)
     steps: list[tuple[str, str]] = field(default_factory=list)
     before: list[date | None] = field(default_factory=list)
+    restrictions: list[dict[str, object]] = field(default_factory=list)
+    checks: dict[str, list[Check]] | None = None
+    """Prior fact checks by what is asked; None: there is no such lane."""
+    wishes: list[tuple[str | None, date | None]] = field(default_factory=list)
 
     def services(self) -> Services:
         return Services(
@@ -148,6 +175,7 @@ class World:
             ratings=Directory(self),
             ages=Registry(self),
             observer=Witness(self),
+            fact_checks=None if self.checks is None else Checkers(self),
         )
 
     async def work(self, kind: str, key: str) -> bool:
@@ -173,14 +201,39 @@ class Engine:
     world: World
 
     async def search(
-        self, query: str, *, limit: int, page: int = 1, before: date | None = None
+        self,
+        query: str,
+        *,
+        limit: int,
+        page: int = 1,
+        before: date | None = None,
+        **restrictions: object,
     ) -> Sequence[Answer]:
         self.world.before.append(before)
+        self.world.restrictions.append(restrictions)
         if await self.world.work("search", query if page == 1 else f"{query} #{page}"):
             return [Answer("engine", "outage", "the engine is over quota")]
         pages = self.world.results.get(query, [])
         hits = pages[page - 1][:limit] if page <= len(pages) else []
         return [Answer("engine", hits=hits)]
+
+
+@dataclass(frozen=True)
+class Checkers:
+    world: World
+
+    async def prior_checks(
+        self,
+        claim: str,
+        *,
+        limit: int = 10,
+        language: str | None = None,
+        after: date | None = None,
+    ) -> Checked:
+        self.world.wishes.append((language, after))
+        if await self.world.work("look up", claim):
+            return Checked("outage", reason="the checkers are over quota")
+        return Checked(checks=(self.world.checks or {}).get(claim, [])[:limit])
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from factible_assets.records import (
     LlmCall,
     Page,
     PageText,
+    PriorFactCheck,
     Query,
     Record,
     ReliabilityRating,
@@ -104,6 +105,24 @@ def search_hit(video_id: str, rank: int = 1) -> SearchHit:
         canonical_url="https://bees.example/survey",
         domain="bees.example",
         snippet="Nine of ten",
+    )
+
+
+def prior_fact_check(video_id: str, rank: int = 1) -> PriorFactCheck:
+    return PriorFactCheck(
+        prior_fact_check_id=f"check-{video_id}-{rank}",
+        claim_id=f"claim-{video_id}-{rank}",
+        video_id=video_id,
+        provider="checkers",
+        rank=1,
+        status="ok",
+        publisher="Checkers",
+        domain="checkers.example",
+        url="https://checkers.example/bees",
+        canonical_url="https://checkers.example/bees",
+        claim_reviewed="Nine of ten bees live alone",
+        textual_rating="True",
+        similarity=0.5,
     )
 
 
@@ -273,6 +292,7 @@ def fact_check(video_id: str, claims: int = 2) -> dict[str, AssetRows]:
         "search_hits": asset_rows(
             *(search(video_id, rank) for rank in ranks),
             *(search_hit(video_id, rank) for rank in ranks),
+            *(prior_fact_check(video_id, rank) for rank in ranks),
         ),
         "reliability_ratings": asset_rows(rating(video_id)),
         "evidence": asset_rows(

@@ -19,6 +19,7 @@ from factible_assets.records import (
     Evidence,
     Page,
     PageText,
+    PriorFactCheck,
     Record,
     TranscriptSegment,
     Verdict,
@@ -118,6 +119,13 @@ def _page_text(values: Values) -> Values:
     return {**values, "content_hash": sha256(values["text"])}
 
 
+def _prior_fact_check(values: Values) -> Values:
+    found = {"url": "https://a.example/", "canonical_url": "https://a.example/", "similarity": 0.5}
+    if values["status"] not in {"ok", "skipped"}:
+        found = dict.fromkeys(found)
+    return {**values, **found, "reason": values["reason"] or "a reason"}
+
+
 def _evidence(values: Values) -> Values:
     values = {**values, **dict.fromkeys(("quote", "quote_start", "quote_end", "content_hash"))}
     if values["stance"] is None:
@@ -142,6 +150,7 @@ _REPAIRS: Mapping[type[Record], Callable[[Values], Values]] = {
     Claim: _claim,
     Page: _page,
     PageText: _page_text,
+    PriorFactCheck: _prior_fact_check,
     Evidence: _evidence,
     Verdict: _verdict,
 }

@@ -19,7 +19,18 @@ from warehouse.migrations import packaged_schema
 from warehouse.rows import columns_of
 from warehouse.store import Warehouse
 
-BOOKKEEPING = {"materializations", "schema_migrations"}
+BOOKKEEPING = {
+    "experiment_results",
+    "experiment_sets",
+    "experiment_variants",
+    "experiment_video_results",
+    "experiments",
+    "materializations",
+    "recheck_launches",
+    "recheck_settings",
+    "schema_migrations",
+    "trimmed_texts",
+}
 STAMP = [("run_id", "VARCHAR", False), ("checked_at", "TIMESTAMP", False)]
 
 

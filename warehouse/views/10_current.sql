@@ -75,6 +75,15 @@ SEMI JOIN current_materializations AS newest
     AND newest.run_id = search_hits.run_id;
 COMMENT ON VIEW current_search_hits IS 'The results of the newest searches of each video.';
 
+CREATE OR REPLACE VIEW current_prior_fact_checks AS
+SELECT prior_fact_checks.*
+FROM prior_fact_checks
+SEMI JOIN current_materializations AS newest
+    ON newest.asset = 'search_hits'
+    AND newest.video_id = prior_fact_checks.video_id
+    AND newest.run_id = prior_fact_checks.run_id;
+COMMENT ON VIEW current_prior_fact_checks IS 'What fact-checkers had already published when each video was last searched for. No verdict reads it.';
+
 CREATE OR REPLACE VIEW current_reliability_ratings AS
 SELECT reliability_ratings.*
 FROM reliability_ratings

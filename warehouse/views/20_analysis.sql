@@ -295,10 +295,14 @@ WITH reached AS (
         claim_id,
         stance,
         confidence,
+        confidence_score,
+        basis,
         run_id,
         checked_at,
         lag(stance) OVER in_time AS previous_stance,
         lag(confidence) OVER in_time AS previous_confidence,
+        lag(confidence_score) OVER in_time AS previous_confidence_score,
+        lag(basis) OVER in_time AS previous_basis,
         lag(run_id) OVER in_time AS previous_run_id,
         lag(checked_at) OVER in_time AS previous_checked_at
     FROM verdicts
@@ -316,11 +320,20 @@ SELECT
     reached.previous_checked_at,
     reached.checked_at,
     reached.previous_run_id,
-    reached.run_id
+    reached.run_id,
+    CASE WHEN reached.previous_stance <> reached.stance THEN 'flip' ELSE 'confidence' END AS change,
+    reached.previous_confidence_score,
+    reached.confidence_score,
+    reached.confidence_score - reached.previous_confidence_score AS confidence_move,
+    reached.previous_basis,
+    reached.basis
 FROM reached
 LEFT JOIN (SELECT claim_id, max(text) AS text FROM claims GROUP BY claim_id) AS worded USING (claim_id)
-WHERE reached.previous_stance <> reached.stance;
-COMMENT ON VIEW verdict_changes IS 'The claims whose verdict turned: one row per change of stance between two complete verdicts that follow each other.';
+WHERE reached.previous_stance <> reached.stance
+    OR reached.previous_confidence <> reached.confidence
+    -- Smaller moves within one word are the noise of rewordings and of one page more or less.
+    OR abs(reached.confidence_score - reached.previous_confidence_score) >= 0.05;
+COMMENT ON VIEW verdict_changes IS 'The claims whose verdict turned, or whose confidence moved: one row per change between two complete verdicts that follow each other.';
 COMMENT ON COLUMN verdict_changes.video_id IS 'The video.';
 COMMENT ON COLUMN verdict_changes.claim_id IS 'The claim.';
 COMMENT ON COLUMN verdict_changes.claim IS 'Wording of the claim.';
@@ -332,3 +345,9 @@ COMMENT ON COLUMN verdict_changes.previous_checked_at IS 'When the run of the ve
 COMMENT ON COLUMN verdict_changes.checked_at IS 'When the run of the verdict after checked the video (UTC).';
 COMMENT ON COLUMN verdict_changes.previous_run_id IS 'The run of the verdict before.';
 COMMENT ON COLUMN verdict_changes.run_id IS 'The run of the verdict after.';
+COMMENT ON COLUMN verdict_changes.change IS 'flip: the stance is another one. confidence: the stance is the same, and its confidence has another word or moved by .05 or more.';
+COMMENT ON COLUMN verdict_changes.previous_confidence_score IS 'The confidence before, from 0 to 1.';
+COMMENT ON COLUMN verdict_changes.confidence_score IS 'The confidence after, from 0 to 1.';
+COMMENT ON COLUMN verdict_changes.confidence_move IS 'The confidence after less the confidence before, from -1 to 1.';
+COMMENT ON COLUMN verdict_changes.previous_basis IS 'Who judged before: embedded or llm. Another judge is a reason of its own for another verdict.';
+COMMENT ON COLUMN verdict_changes.basis IS 'Who judged after.';

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from factible_assets.evaluation.figures import Figure, Ratio
 from factible_assets.evaluation.intervals import (
+    RESAMPLES,
     SEED,
     mean_interval,
     pooled_interval,
@@ -33,11 +34,12 @@ def macro(
     *,
     baseline: float | None = None,
     seed: int = SEED,
+    resamples: int = RESAMPLES,
 ) -> Figure:
     """Average a metric over the videos where it is defined; n counts those videos."""
     values = [value for value in per_video.values() if value is not None]
     mean = math.fsum(values) / len(values) if values else None
-    interval = mean_interval(values, seed=seed)
+    interval = mean_interval(values, seed=seed, resamples=resamples)
     return Figure(name, mean, len(values), "videos", interval, baseline, "macro")
 
 
@@ -46,14 +48,19 @@ def micro(
     per_video: Mapping[str, Ratio],
     *,
     unit: str = "claims",
+    n: int | None = None,
     baseline: float | None = None,
     seed: int = SEED,
+    resamples: int = RESAMPLES,
 ) -> Figure:
-    """Pool a ratio over the items of all videos; n is the pooled denominator, rounded."""
+    """Pool a ratio over the items of all videos.
+
+    n is the pooled denominator, rounded, unless it is given: not every denominator is a count.
+    """
     pooled = Ratio.pooled(per_video.values())
-    interval = pooled_interval(list(per_video.values()), seed=seed)
-    n = round(pooled.denominator)
-    return Figure(name, pooled.value, n, unit, interval, baseline, "micro")
+    interval = pooled_interval(list(per_video.values()), seed=seed, resamples=resamples)
+    count = round(pooled.denominator) if n is None else n
+    return Figure(name, pooled.value, count, unit, interval, baseline, "micro")
 
 
 def ratios(
@@ -69,7 +76,9 @@ def video_figure(name: str, ratio: Ratio, *, unit: str = "claims") -> Figure:
     return Figure(name, ratio.value, round(ratio.denominator), unit)
 
 
-def stance_figures(judgements: Sequence[Judgement], *, seed: int = SEED) -> tuple[Figure, ...]:
+def stance_figures(
+    judgements: Sequence[Judgement], *, seed: int = SEED, resamples: int = RESAMPLES
+) -> tuple[Figure, ...]:
     """Return accuracy (macro and micro), macro-F1, Brier score and ECE, each with its baseline.
 
     The baseline answers the majority class of the same judgements. Intervals resample videos.
@@ -89,12 +98,14 @@ def stance_figures(judgements: Sequence[Judgement], *, seed: int = SEED) -> tupl
         count: int,
         baseline: float | None,
     ) -> Figure:
-        interval = statistic_interval(list(by_video.values()), statistic, seed=seed)
+        interval = statistic_interval(
+            list(by_video.values()), statistic, seed=seed, resamples=resamples
+        )
         return Figure(name, statistic(judgements), count, "claims", interval, baseline, "micro")
 
     calibrated = None if majority_brier(judgements) is None else 0.0
     return (
-        macro("stance accuracy", per_video, baseline=mean, seed=seed),
+        macro("stance accuracy", per_video, baseline=mean, seed=seed, resamples=resamples),
         pooled("stance accuracy", lambda rows: accuracy(rows).value, n, accuracy(most).value),
         pooled("macro-F1", macro_f1, n, macro_f1(most)),
         pooled("Brier score", lambda rows: brier(rows).value, sure, majority_brier(judgements)),

@@ -23,7 +23,7 @@ from tests.reasoners.llm.material import CLAIM, PAGE, QUERY, VIDEO, VOTE, row, t
 pytest.importorskip("xllamacpp", reason=WHY_SKIPPED)
 
 _TOKENS = 64
-"""Enough for a beginning; a valid answer may need more, and is then cut off."""
+"""Enough for a beginning; a valid answer may need more, and is then cut off. Claims get more."""
 
 _TALK = "Sugar makes children hyperactive. A glass of milk makes them sleep. Honey never spoils."
 
@@ -51,7 +51,7 @@ async def calls_of(judgement: Awaitable[Judged[Any]]) -> Sequence[LlmCall]:
 Ask = Callable[[LlmReasoner], Awaitable[Judged[Any]]]
 
 JUDGEMENTS: dict[str, Ask] = {
-    "claims": lambda mind: mind.extract_claims(VIDEO, transcript(_TALK), [], max_claims=2),
+    "claims": lambda mind: mind.extract_claims(VIDEO, transcript(_TALK), [], max_claims=1),
     "queries": lambda mind: mind.write_queries(VIDEO, CLAIM, max_queries=2),
     "evidence": lambda mind: mind.read_evidence(CLAIM, QUERY, PAGE),
     "verdicts": lambda mind: mind.judge(CLAIM, [row("a", "refutes")], VOTE),
@@ -67,4 +67,4 @@ async def test_a_real_server_takes_the_prompt_and_the_shape_of_every_judgement(
     assert {call.stage for call in calls} == {stage}
     # The server generated something in the shape that was asked for: nothing was turned away.
     assert {call.outcome for call in calls} <= {"ok", "truncated"}
-    assert all(call.input_tokens > 100 and 0 < call.output_tokens <= _TOKENS for call in calls)
+    assert all(call.input_tokens > 100 and call.output_tokens > 0 for call in calls)

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import sqlite3
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -122,3 +124,34 @@ async def test_collections_are_kept_apart_through_the_doors(archive: Archive) ->
     (answer,) = await ArchiveSearcher(archive, ["two"]).search("salt", limit=3)
     assert answer.hits == ()
     assert (await ArchiveFetcher(archive, ["two"]).fetch("https://a.org/")).outcome == "unavailable"
+
+
+async def test_a_search_of_the_archive_keeps_to_every_restriction_that_it_can(
+    archive: Archive,
+) -> None:
+    days = {"old": date(2019, 5, 1), "new": date(2024, 5, 1), "undated": None}
+    for name, day in days.items():
+        archive.add_page(NewPage(f"https://{name}.org/salt", "salt", published_on=day), "w")
+    archive.add_page(NewPage("https://sub.left-out.org/salt", "salt"), "w")
+    archive.add_page(NewPage("https://papers.org/salt.PDF", "salt"), "w")
+    hits = (
+        NewHit(1, "salt", "https://left-out.org/a", "salt"),
+        NewHit(2, "s", "https://b.org", ""),
+    )
+    archive.add_search(NewSearch("salt", None, hits), "w")
+
+    async def found(limit: int = 9, **restrictions: Any) -> set[str]:
+        (answer,) = await ArchiveSearcher(archive).search("salt", limit=limit, **restrictions)
+        assert answer.outcome == "ok"
+        return {urlsplit(hit.url).netloc for hit in answer.hits}
+
+    everything = await found()
+    assert len(everything) == 7
+    assert everything - await found(after=date(2020, 1, 1)) == {"old.org"}
+    assert everything - await found(before=date(2020, 1, 1)) == {"new.org"}
+    outside = {"sub.left-out.org", "left-out.org"}
+    assert everything - await found(exclude_domains=["left-out.org"]) == outside
+    assert everything - await found(exclude_file_types=["pdf"]) == {"papers.org"}
+    assert await found(language="de", country="de") == everything
+    # What is left out takes no place on a page of results.
+    assert len(await found(limit=3, exclude_domains=["left-out.org", "b.org"])) == 3

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from resources.cache import CachePolicy, DiskCache
 from resources.cache.ages import CachingAges
+from resources.cache.fact_checks import CachingFactChecks
 from resources.cache.models import CachingModel
 from resources.cache.pages import CachingFetcher
 from resources.cache.search import CachingSearch
@@ -28,6 +29,7 @@ from resources.llm.budget import Budget, Ceiling
 from resources.reliability.ages import DomainAge
 from resources.scraping.pages import FetchedPage, KnownPage
 from resources.search.base import SearchAnswer, SearchHit
+from resources.search.fact_checks import FactCheckAnswer, PriorFactCheck
 from tests.resources.cache.doubles import (
     NOON,
     PAID,
@@ -189,6 +191,53 @@ async def test_work_that_everybody_gave_up_is_ended(cache: DiskCache) -> None:
         async with asyncio.timeout(0.05):
             await search.search("sugar", limit=10)
     assert len(asyncio.all_tasks()) == 1
+
+
+# --- Prior fact checks --------------------------------------------------------------------------
+
+
+class CountingLane:
+    """A lane that answers, or fails as long as it is told to."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.is_down = False
+
+    async def prior_checks(
+        self,
+        claim: str,
+        *,
+        limit: int = 10,
+        page: int = 1,
+        language: str | None = None,
+        after: date | None = None,
+    ) -> FactCheckAnswer:
+        self.asked += 1
+        if self.is_down:
+            return FactCheckAnswer("checkers", "outage", reason="checkers: over quota")
+        check = PriorFactCheck(claim, "A post", "False", "Checkers", "https://checkers.example/1")
+        return FactCheckAnswer("checkers", "ok", (check,), latency_seconds=0.5)
+
+
+async def test_a_claim_is_looked_up_once_and_an_outage_again(
+    cache: DiskCache, clock: Clock
+) -> None:
+    inner = CountingLane()
+    lane = CachingFactChecks(inner, cache, identity="checkers")
+    inner.is_down = True
+    assert [(await lane.prior_checks("sugar")).outcome for _ in range(2)] == ["outage", "outage"]
+    inner.is_down = False
+    first, again = await lane.prior_checks("sugar"), await lane.prior_checks("sugar")
+    assert inner.asked == 3
+    assert again == replace(first, latency_seconds=0.0)
+    await lane.prior_checks("sugar", language="de")
+    await lane.prior_checks("sugar", after=date(2020, 1, 1))
+    await lane.prior_checks("sugar", limit=5)
+    await CachingFactChecks(inner, cache, identity="others").prior_checks("sugar")
+    assert inner.asked == 7
+    clock.now += 2 * DAY
+    await lane.prior_checks("sugar")
+    assert inner.asked == 8
 
 
 # --- Pages --------------------------------------------------------------------------------------

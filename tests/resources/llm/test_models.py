@@ -268,7 +268,7 @@ async def test_a_server_that_is_not_there_is_an_outage(dialect: Dialect) -> None
     async with MisbehavingServer() as gone:
         pass
     async with bound(gone, dialect) as model:
-        with pytest.raises(ModelOutageError, match="is the server running") as caught:
+        with pytest.raises(ModelOutageError, match="the server may not be running") as caught:
             await model.complete(ask())
     assert len(caught.value.calls) == 3
 

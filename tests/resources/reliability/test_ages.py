@@ -339,6 +339,16 @@ async def test_a_fault_of_whois_is_an_outage_in_time(
     assert asyncio.get_running_loop().time() - started < 1.2
 
 
+async def test_one_server_can_stand_in_the_place_of_all_others(whois_server: WhoisServer) -> None:
+    whois_server.answer = say(FOUND)
+    registry = WhoisRegistry(server=("127.0.0.1", whois_server.port), seconds=5)
+    registered_at = await registry.registered_at("agency.com")
+    assert registered_at is not None
+    assert registered_at.year == 2005
+    # Both IANA, which is asked for the suffix, and the server that it names, are this one.
+    assert whois_server.asked == ["com", "agency.com"]
+
+
 async def test_nobody_listens() -> None:
     names = NameTable({"whois.iana.org:43": ("127.0.0.1", 9)})
     with pytest.raises(RegistryOutageError, match="could not be asked"):

@@ -16,7 +16,6 @@ from resources.reliability.ages import UnknownAges
 from resources.reliability.datasets import (
     DOMAIN_QUALITY,
     RatingDirectory,
-    RatingFileError,
     RatingSet,
     TableLayout,
     host_name,
@@ -26,6 +25,7 @@ from resources.reliability.datasets import (
     rating_by_name,
     rating_of_quality,
 )
+from resources.reliability.files import RatingFileError
 from tests.shared_data import shared_data
 
 YAML = """\

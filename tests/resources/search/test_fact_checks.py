@@ -1,4 +1,4 @@
-"""The prior-fact-check lane against a server that speaks Google's format, and switched off."""
+"""The prior-fact-check lane against a server that speaks Google's format."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ import pytest
 
 from resources.http import HttpClient
 from resources.search.fact_checks import (
-    FactCheckLane,
-    FactChecksOff,
     GoogleFactChecks,
     PriorFactCheck,
 )
@@ -95,13 +93,6 @@ async def test_no_prior_check_is_an_answer(
     server.on(PATH, respond_json({}))
     answer = await lane.prior_checks("sugar")
     assert (answer.outcome, answer.checks, answer.reason) == ("ok", (), None)
-
-
-async def test_switched_off_is_neither_an_answer_nor_an_outage() -> None:
-    lane: FactCheckLane = FactChecksOff()
-    answer = await lane.prior_checks("sugar")
-    assert (answer.outcome, answer.checks) == ("off", ())
-    assert answer.reason == "prior fact checks are switched off"
 
 
 @pytest.mark.parametrize(

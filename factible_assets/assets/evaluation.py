@@ -1,0 +1,179 @@
+"""The asset `evaluation`: how good the newest answers are, corpus by corpus.
+
+What belongs here: reading, scoring, writing the figures, and showing them. What does not: metrics
+and plots (evaluation/), targets' judgement (evaluation/targets.py, checks/corpus_quality.py).
+
+It belongs to no video, and to no fact-check: a job of its own materializes it.
+"""
+
+import base64
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+from pydantic import Field
+
+from factible_assets.assets.common import KINDS, OWNERS, final_failure
+from factible_assets.checks.corpus_quality import quality_results, quality_specs
+from factible_assets.evaluation.by_corpus import UnknownCorpusError, evaluate_corpora
+from factible_assets.evaluation.figures import Figure
+from factible_assets.evaluation.intervals import RESAMPLES
+from factible_assets.evaluation.matchers import default_matcher
+from factible_assets.evaluation.measures import measure_info
+from factible_assets.evaluation.plots import all_plots
+from factible_assets.evaluation.scoring import Evaluation
+from factible_assets.evaluation.tables import figures_markdown, videos_markdown
+from factible_assets.evaluation.targets import assess, load_targets
+from factible_assets.listing import CorporaResource
+from factible_assets.records import ASSET_RECORDS
+from factible_assets.services import FactCheckServices
+from factible_assets.services.embedded import installed_embedder
+from warehouse.metrics import MetricRow, write_metrics
+from warehouse.resource import WarehouseResource
+from warehouse.rows import Stamp
+
+NAME = "evaluation"
+EVALUATION_JOB = "evaluate"
+CODE_VERSION = "1"
+
+_DRAWN_CORPORA = 5
+"""Pictures are kept in Dagster's event log, so that only some corpora get theirs there."""
+
+
+class EvaluationRunConfig(dg.Config):
+    """What the launchpad shows for `evaluation`."""
+
+    corpora: list[str] = Field(
+        default_factory=list, description="Evaluate only these corpora; all if none is named."
+    )
+    resamples: int = Field(
+        default=RESAMPLES,
+        ge=100,
+        le=100_000,
+        description="How often videos are drawn for the intervals. From 100 to 100,000.",
+    )
+
+
+def evaluation_asset(folders: Sequence[Path]) -> dg.AssetsDefinition:
+    """Return the asset, with a check for every metric that has a target.
+
+    Args:
+        folders: Where the corpora are, and targets.yaml beside them.
+    """
+    defined = load_targets(folders)
+
+    @dg.asset(
+        name=NAME,
+        group_name="evaluation",
+        deps=[dg.AssetKey(asset) for asset in ASSET_RECORDS],
+        code_version=CODE_VERSION,
+        owners=OWNERS,
+        kinds=KINDS,
+        check_specs=quality_specs(NAME, defined),
+        metadata={"dagster/table_name": "metrics"},
+        description=(
+            "How good the newest answers are, corpus by corpus: every metric with its n, its "
+            "interval over videos and its baseline, the plots, and what became of the targets. "
+            "Each run adds to the history in the table metrics; the view metric_trend shows it."
+        ),
+    )
+    # Its checks are outputs too, and Dagster refuses one annotation for several outputs.
+    def evaluation(  # type: ignore[no-untyped-def]
+        context: dg.AssetExecutionContext,
+        config: EvaluationRunConfig,
+        warehouse: WarehouseResource,
+        services: FactCheckServices,
+        corpora: CorporaResource,
+    ):
+        """Score what the warehouse holds."""
+        store = warehouse.store()
+        reading = corpora.read()
+        for problem in reading.problems:
+            context.log.warning(str(problem))
+        matcher = default_matcher(installed_embedder(services.settings()))
+        try:
+            evaluations = evaluate_corpora(
+                store, reading, matcher, corpora=config.corpora, bootstrap=config.resamples
+            )
+        except UnknownCorpusError as unknown:
+            raise final_failure(str(unknown)) from unknown
+        stamp = Stamp(run_id=context.run.run_id, checked_at=datetime.now(UTC))
+        rows = [row for name, each in evaluations.items() for row in metric_rows(name, each)]
+        write_metrics(store, rows, stamp=stamp)
+        targets = load_targets(folders)
+        assessed = [
+            one for name, each in evaluations.items() for one in assess(name, each.figures, targets)
+        ]
+        return dg.MaterializeResult(
+            metadata=_metadata(evaluations, len(rows)),
+            check_results=quality_results(NAME, defined, targets, assessed),
+        )
+
+    return evaluation
+
+
+def metric_rows(corpus: str, evaluation: Evaluation) -> list[MetricRow]:
+    """Return an evaluation as rows: the figures of the corpus, then those of each video."""
+    whole = [
+        _row(corpus, None, position, figure, evaluation)
+        for position, figure in enumerate(evaluation.figures, start=1)
+    ]
+    single = [
+        _row(corpus, video_id, position, figure, evaluation)
+        for video_id, figures in evaluation.per_video.items()
+        for position, figure in enumerate(figures, start=1)
+    ]
+    return [*whole, *single]
+
+
+def _row(
+    corpus: str, video_id: str | None, position: int, figure: Figure, evaluation: Evaluation
+) -> MetricRow:
+    info = measure_info(figure.name)
+    interval = figure.interval
+    return MetricRow(
+        corpus=corpus,
+        video_id=video_id,
+        position=position,
+        family=info.family,
+        metric=figure.name,
+        averaging=figure.averaging,
+        value=figure.value,
+        n=figure.n,
+        unit=figure.unit,
+        better=info.better,
+        interval_low=interval.low if interval else None,
+        interval_high=interval.high if interval else None,
+        interval_level=interval.level if interval else None,
+        baseline=figure.baseline,
+        matcher=str(evaluation.matcher),
+        threshold=evaluation.matcher.threshold,
+        videos=evaluation.videos,
+        annotated=evaluation.annotated,
+    )
+
+
+def _metadata(evaluations: Mapping[str, Evaluation], rows: int) -> dict[str, Any]:
+    metadata: dict[str, Any] = {
+        "corpora": dg.MetadataValue.text(", ".join(evaluations) or "none: nothing was checked yet"),
+        "videos": sum(each.videos for each in evaluations.values()),
+        "annotated videos": sum(each.annotated for each in evaluations.values()),
+        "dagster/row_count": rows,
+    }
+    for number, (corpus, evaluation) in enumerate(evaluations.items()):
+        lead = f"{corpus}: " if len(evaluations) > 1 else ""
+        metadata[f"{lead}matcher"] = dg.MetadataValue.text(str(evaluation.matcher))
+        metadata[f"{lead}figures"] = dg.MetadataValue.md(figures_markdown(evaluation))
+        metadata[f"{lead}videos and figures"] = dg.MetadataValue.md(videos_markdown(evaluation))
+        if number < _DRAWN_CORPORA:
+            metadata |= {
+                f"{lead}{title}": dg.MetadataValue.md(_picture(title, picture))
+                for title, picture in all_plots(evaluation).items()
+            }
+    return metadata
+
+
+def _picture(title: str, picture: bytes) -> str:
+    return f"![{title}](data:image/png;base64,{base64.b64encode(picture).decode('ascii')})"

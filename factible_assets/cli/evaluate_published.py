@@ -1,0 +1,295 @@
+"""How `factible evaluate --published` prints a recomputed evaluation.
+
+What belongs here: the choice of a matcher, tables, JSON. What does not: arguments (evaluate.py),
+the recomputation itself (evaluation/published).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import typer
+
+from factible_assets.cli.errors import CliError, ExitCode
+from factible_assets.cli.output import note, plain, print_json, stdout
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rich.table import Table
+
+    from factible_assets.evaluation.published import Cell, PublishedReport, Row, SettingReport
+    from factible_assets.evaluation.similarity import Similarity
+    from factible_assets.reasoners.embedded.embedder import Embedder
+
+MatcherName = Literal["auto", "embeddings", "tf-idf", "token-set", "recorded"]
+
+_NONE = "–"
+
+
+def evaluate_published(
+    published: Path, matcher: MatcherName, model: Path | None, *, details: bool, as_json: bool
+) -> None:
+    """Recompute a published evaluation and print how well each value is reproduced."""
+    from factible_assets.evaluation.published import (
+        PublishedLayoutError,
+        read_published,
+        recompute_published,
+    )
+    from factible_assets.evaluation.published.tables import printed_tables
+    from factible_assets.reasoners.embedded.embedder import EmbedderUnavailableError
+
+    try:
+        folder = read_published(published)
+        report = recompute_published(folder, _similarity(matcher, model))
+    except PublishedLayoutError as error:
+        raise CliError(str(error)) from error
+    except EmbedderUnavailableError as error:
+        raise CliError(str(error), code=ExitCode.ENVIRONMENT) from error
+    tables = printed_tables(report)
+    if as_json:
+        print_json(_document(report) | {"printed_tables": [asdict(each) for each in tables]})
+        return
+    _print_report(report, details=details)
+    if tables:
+        _print_tables(tables)
+
+
+def _similarity(matcher: MatcherName, model: Path | None) -> Similarity | None:
+    """Return the measure of the matcher; None where recorded matches are to be taken."""
+    from factible_assets.evaluation.similarity import (
+        EmbeddingSimilarity,
+        TfidfSimilarity,
+        TokenSetSimilarity,
+    )
+
+    if matcher == "tf-idf":
+        return TfidfSimilarity()
+    if matcher == "token-set":
+        return TokenSetSimilarity()
+    if matcher == "recorded":
+        return None
+    embedder = _embedder(model, required=matcher == "embeddings")
+    return None if embedder is None else EmbeddingSimilarity(embedder)
+
+
+def _embedder(model: Path | None, *, required: bool) -> Embedder | None:
+    from factible_assets.evaluation.models import sentence_model
+    from factible_assets.reasoners.embedded.embedder import OnnxEmbedder, minilm_is_available
+
+    if model is not None:
+        return sentence_model(model)
+    if required or minilm_is_available():
+        return OnnxEmbedder()
+    note(
+        "No embedding model is installed, so the recorded matches are taken instead of matching "
+        "anew. Install factible-assets[embeddings], or name a model with --model."
+    )
+    return None
+
+
+# --- JSON ---------------------------------------------------------------------------------------
+
+
+def _document(report: PublishedReport) -> dict[str, Any]:
+    return {
+        "matcher": asdict(report.matcher),
+        "outcomes": dict(_outcomes(report)),
+        "settings": [_setting_document(setting) for setting in report.settings],
+        "problems": list(report.problems),
+    }
+
+
+def _setting_document(setting: SettingReport) -> dict[str, Any]:
+    return {
+        "max_claims": setting.setting,
+        "metrics": [asdict(row) for row in setting.rows],
+        "videos": [
+            {
+                "video_id": video.video_id,
+                "run": video.source,
+                "matcher": asdict(video.matcher),
+                "agreeing_matches": video.agreeing_matches,
+                "all_matches": video.all_matches,
+                "cells": [asdict(cell) for cell in video.cells],
+            }
+            for video in setting.videos
+        ],
+    }
+
+
+def _outcomes(report: PublishedReport) -> Counter[str]:
+    return Counter(cell.outcome for cell in report.cells())
+
+
+# --- Text ---------------------------------------------------------------------------------------
+
+
+def _print_report(report: PublishedReport, *, details: bool) -> None:
+    typer.echo(f"Matcher: {report.matcher}")
+    for setting in report.settings:
+        stdout().print(_setting_table(setting))
+        typer.echo(_basis(setting))
+    if details:
+        for setting in report.settings:
+            stdout().print(_cells_table(setting))
+    differing = [cell for cell in report.cells() if cell.outcome == "differs"]
+    _print_grouped("Values that differ", differing)
+    _print_reasons(report)
+    for problem in report.problems:
+        note(f"problem: {plain(problem)}")
+    _note_precision(report)
+    counts = _outcomes(report)
+    total = sum(counts.values())
+    said = ", ".join(f"{count} {outcome}" for outcome, count in counts.most_common())
+    typer.echo(f"\n{total} values: {said}")
+
+
+def _note_precision(report: PublishedReport) -> None:
+    """Say what an 8-bit model may have moved, where it moved anything."""
+    differs = any(cell.outcome == "differs" for cell in report.cells())
+    if differs and "int8" in report.matcher.similarity:
+        note(
+            "The installed model has 8-bit weights; the published matches came from full "
+            "precision, so pairs near the threshold may fall on its other side. Name a "
+            "full-precision all-MiniLM-L6-v2 with --model to match as they did."
+        )
+
+
+def _setting_table(setting: SettingReport) -> Table:
+    table = _table(
+        f"max_claims = {setting.setting}, {len(setting.videos)} videos: mean ± population deviation"
+    )
+    table.add_column("metric")
+    for heading in ("published", "recomputed", "95 % interval", "baseline", "digits", "reproduced"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in setting.rows:
+        interval = row.recomputed.interval
+        table.add_row(
+            row.metric,
+            _spread(row.published, row.published_deviation),
+            _spread(row.recomputed.value, row.deviation),
+            _NONE if interval is None else f"{interval.low:.3f} to {interval.high:.3f}",
+            _number(row.recomputed.baseline),
+            _NONE if row.digits is None else str(row.digits),
+            _reproduced(row),
+        )
+    return table
+
+
+def _reproduced(row: Row) -> str:
+    possible = f" + {row.consistent} possible" if row.consistent else ""
+    return f"{row.reproduced}{possible} of {row.videos}"
+
+
+def _basis(setting: SettingReport) -> str:
+    from_runs = sum(video.source is not None for video in setting.videos)
+    agreeing = sum(video.agreeing_matches for video in setting.videos)
+    matches = sum(video.all_matches for video in setting.videos)
+    recorded = len(setting.videos) - from_runs
+    words = [f"{from_runs} videos from their run's outputs"] if from_runs else []
+    if recorded:
+        words.append(f"{recorded} from recorded matches, since the evaluated run is not published")
+    return f"{'; '.join(words)}. Matches as recorded: {agreeing} of {matches}.\n"
+
+
+def _cells_table(setting: SettingReport) -> Table:
+    table = _table(f"max_claims = {setting.setting}: every value")
+    table.add_column("video", no_wrap=True)
+    table.add_column("value", no_wrap=True)
+    table.add_column("published", justify="right", no_wrap=True)
+    table.add_column("recomputed", justify="right", no_wrap=True)
+    table.add_column("digits", justify="right", no_wrap=True)
+    table.add_column("outcome", no_wrap=True)
+    for video in setting.videos:
+        for cell in video.cells:
+            table.add_row(
+                plain(cell.video_id),
+                plain(cell.metric),
+                _exact(cell.published),
+                _exact(cell.recomputed),
+                _NONE if cell.digits is None else str(cell.digits),
+                cell.outcome,
+            )
+    return table
+
+
+def _print_grouped(title: str, cells: list[Cell]) -> None:
+    """Print the cells that share video and cause together, since one match moves many values."""
+    if not cells:
+        return
+    typer.echo(f"\n{title} (published > recomputed, digits that agree):")
+    groups: dict[tuple[int, str, str], list[Cell]] = {}
+    for cell in cells:
+        cause = (cell.reason or "").partition("; from the recorded")[0]
+        groups.setdefault((cell.setting, cell.video_id, cause), []).append(cell)
+    for (setting, video_id, cause), group in groups.items():
+        typer.echo(f"\nmax_claims = {setting}, {plain(video_id)}: {plain(cause)}")
+        explained = sum("from the recorded" in (cell.reason or "") for cell in group)
+        typer.echo(f"  {explained} of these {len(group)} are reproduced from the recorded matches:")
+        for cell in group:
+            digits = "" if cell.digits is None else f", {cell.digits}"
+            typer.echo(
+                f"  {plain(cell.metric)}: {_exact(cell.published)} > "
+                f"{_exact(cell.recomputed)}{digits}"
+            )
+
+
+def _print_reasons(report: PublishedReport) -> None:
+    cells = [cell for cell in report.cells() if cell.outcome in {"not recomputable", "consistent"}]
+    if not cells:
+        return
+    typer.echo("\nValues that cannot be recomputed, or not fully:")
+    for (outcome, metric, reason), settings in _by_reason(cells).items():
+        shown = ", ".join(f"{setting} ({n} videos)" for setting, n in sorted(settings.items()))
+        typer.echo(f"  {plain(metric)}, {outcome} at max_claims {shown}: {plain(reason)}")
+
+
+def _by_reason(cells: Iterable[Cell]) -> dict[tuple[str, str, str], Counter[int]]:
+    groups: dict[tuple[str, str, str], Counter[int]] = {}
+    for cell in cells:
+        # What stands after the semicolon is of this video alone.
+        general = (cell.reason or "").partition(";")[0]
+        groups.setdefault((cell.outcome, cell.metric, general), Counter())[cell.setting] += 1
+    return groups
+
+
+def _print_tables(printed: Iterable[Any]) -> None:
+    table = _table("The printed tables (over 30 videos)")
+    for heading in ("table", "max_claims", "metric", "statistic"):
+        table.add_column(heading)
+    for heading in ("printed", "recorded", "recomputed", "agrees"):
+        table.add_column(heading, justify="right")
+    for each in printed:
+        table.add_row(
+            str(each.table),
+            str(each.setting),
+            each.metric,
+            each.statistic,
+            each.printed,
+            _number(each.recorded, 4),
+            _number(each.recomputed, 4),
+            "yes" if each.agrees else "no",
+        )
+    stdout().print(table)
+
+
+def _table(title: str) -> Table:
+    from rich.table import Table
+
+    return Table(title=title, title_justify="left", show_lines=False)
+
+
+def _number(value: float | None, decimals: int = 3) -> str:
+    return _NONE if value is None else f"{value:.{decimals}f}"
+
+
+def _spread(mean: float | None, deviation: float | None) -> str:
+    return _NONE if mean is None else f"{mean:.3f} ± {_number(deviation)}"
+
+
+def _exact(value: float | None) -> str:
+    return _NONE if value is None else f"{value:.6g}"

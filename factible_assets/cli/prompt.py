@@ -1,0 +1,139 @@
+"""The prompt of `factible sql`: questions typed one after another.
+
+What belongs here: reading statements, the commands that begin with a dot, history, completion of
+names. What does not: asking (sql.py), drawing (tables.py).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+
+from factible_assets.cli.errors import CliError, sentence
+from factible_assets.cli.output import note
+
+HELP = """\
+A question ends with a semicolon and may take several lines.
+  .tables         the views and tables, with what they hold
+  .schema NAME    the columns of one, with what they mean
+  .help           this text
+  .quit           leave; so does Ctrl-D
+Ctrl-C drops what was typed, or stops the question that is being answered."""
+
+_FIRST, _NEXT = "factible> ", "     ...> "
+_HISTORY_LENGTH = 1_000
+_SCHEMA = re.compile(r"\.schema\s+(?P<name>[A-Za-z_][A-Za-z0-9_]*)\s*;?\s*$")
+_QUOTED = re.compile(
+    r"'(?:[^']|'')*'"  # text
+    r'|"(?:[^"]|"")*"'  # a name
+    r"|--[^\n]*(?:\n|$)"  # a comment to the end of the line
+    r"|/\*.*?\*/"  # a comment
+    r"|\$(?P<tag>\w*)\$.*?\$(?P=tag)\$",  # text between dollars
+    re.DOTALL,
+)
+_OPEN = re.compile(r"['\"]|/\*|\$\w*\$")
+
+Answer = Callable[[str], None]
+"""Answers a question, or a command that begins with a dot, on stdout."""
+
+
+def is_complete(text: str) -> bool:
+    """Tell whether a statement ends here: with a semicolon that is in no text and no comment."""
+    bare = _QUOTED.sub(" ", text)
+    return bare.rstrip().endswith(";") and _OPEN.search(bare) is None
+
+
+def schema_name(text: str) -> str | None:
+    """Return which name `.schema NAME` asks for, None if that is not what is asked.
+
+    Raises:
+        CliError: A `.schema` without a name.
+    """
+    if not text.startswith(".schema"):
+        return None
+    found = _SCHEMA.match(text)
+    if found is None:
+        raise CliError("Of which view or table?", "Write .schema NAME; .tables lists them.")
+    return found["name"]
+
+
+def run_prompt(answer: Answer, *, names: Sequence[str], history: Path) -> None:
+    """Answer what is typed until the user leaves.
+
+    Args:
+        answer: Answers one question or dot command; may raise CliError and KeyboardInterrupt.
+        names: The names of views and columns, for the Tab key.
+        history: The file that keeps what was asked.
+    """
+    with _line_editing(names, history) as remember:
+        for text in _statements():
+            remember(text)
+            if text.rstrip("; ") in {".quit", ".exit", ".q"}:
+                return
+            try:
+                answer(text)
+            except CliError as error:
+                note(sentence(error))
+            except KeyboardInterrupt:
+                note("Stopped.")
+
+
+def _statements() -> Iterator[str]:
+    """Yield what is typed, statement by statement, until Ctrl-D."""
+    lines: list[str] = []
+    while True:
+        try:
+            line = input(_NEXT if lines else _FIRST)
+        except KeyboardInterrupt:
+            lines = []
+            note("")
+            continue
+        except EOFError:
+            note("")
+            return
+        lines.append(line)
+        text = "\n".join(lines).strip()
+        if not text:
+            lines = []
+        elif text.startswith(".") or is_complete(text):
+            lines = []
+            yield text
+
+
+@contextmanager
+def _line_editing(names: Sequence[str], history: Path) -> Iterator[Callable[[str], None]]:
+    """Edit lines with history and names; without the library for it, just read them."""
+    try:
+        import readline
+    except ImportError:  # Python on Windows has none
+        yield lambda text: None
+        return
+    # What is typed at other prompts of this process is not a question in SQL.
+    readline.set_auto_history(False)
+    readline.set_history_length(_HISTORY_LENGTH)
+    with contextlib.suppress(OSError):
+        readline.read_history_file(history)
+    _complete_names(readline, names)
+    try:
+        # One entry per statement, whatever lines it was typed on.
+        yield lambda text: readline.add_history(" ".join(text.split()))
+    finally:
+        with contextlib.suppress(OSError):
+            readline.write_history_file(history)
+        readline.set_completer(None)
+        readline.clear_history()
+        readline.set_auto_history(True)
+
+
+def _complete_names(readline: ModuleType, names: Sequence[str]) -> None:
+    def complete(text: str, state: int) -> str | None:
+        matching = [name for name in names if name.startswith(text.casefold())]
+        return matching[state] if state < len(matching) else None
+
+    readline.set_completer(complete)
+    readline.set_completer_delims(" \t\n,;()=<>'\"")
+    readline.parse_and_bind("tab: complete")

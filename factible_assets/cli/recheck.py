@@ -1,0 +1,128 @@
+"""`factible recheck`: check videos again, those that are due or those that are named.
+
+What belongs here: arguments, the plan as a table, the outcome as a table. What does not: running
+(rechecking.py), the rule of the plan (warehouse/views/40_rechecks.sql).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from factible_assets.cli.errors import ExitCode
+from factible_assets.cli.output import AsJson, note, plain, print_json, stdout
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from factible_assets.cli.rechecking import Rechecked
+    from warehouse.rechecks import PlannedVideo
+
+_WAITING = {
+    "too_fresh": "fresh enough",
+    "backing_off": "failed before and tried again later",
+    "too_expensive": "too expensive for one night",
+    "over_limit": "more than the night checks",
+    "over_cost": "more than the night may cost",
+    "in_flight": "being checked now, or without a partition",
+}
+
+
+def recheck(
+    videos: Annotated[
+        list[str] | None,
+        typer.Argument(help="Ids or YouTube URLs of checked videos; else those that are due."),
+    ] = None,
+    *,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Show the next night's list and why; check nothing.")
+    ] = False,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=0, help="The most videos, instead of the setting.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check videos again: what is incomplete first, then low confidence, then the oldest.
+
+    Claims and queries stay; searches, pages, evidence and verdicts are renewed. Without ids, what
+    the nightly schedule would check now is checked, within its limits.
+
+    Example: factible recheck --plan
+
+    Example: factible recheck everyday-beliefs-talk
+
+    An id that begins with a dash follows two dashes: factible recheck -- -LDjqcvSbP4
+    """
+    from factible_assets.cli.rechecking import next_plan, recheck_videos
+    from factible_assets.cli.targets import bare_id
+    from factible_assets.settings import load_settings
+
+    settings = load_settings()
+    named = [bare_id(each) for each in videos or ()]
+    if plan:
+        rows = next_plan(settings, limit, named)
+        if as_json:
+            print_json([_as_json(row) for row in rows])
+        else:
+            _print_plan(rows)
+        return
+    done = recheck_videos(settings, named, limit)
+    if as_json:
+        print_json([each.as_document() for each in done])
+    else:
+        _print_outcome(done)
+    raise typer.Exit(max((each.code for each in done), key=_gravity, default=ExitCode.DONE))
+
+
+def _gravity(code: ExitCode) -> int:
+    return [ExitCode.DONE, ExitCode.INCOMPLETE, ExitCode.FAILED].index(code)
+
+
+def _as_json(row: PlannedVideo) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in row.__slots__}
+
+
+def _print_plan(rows: Sequence[PlannedVideo]) -> None:
+    from rich.table import Table
+
+    planned = [row for row in rows if row.is_planned]
+    waiting = [row for row in rows if not row.is_planned]
+    if not rows:
+        typer.echo("No video has claims to check again.")
+        return
+    table = Table(
+        title=f"To be checked again on {rows[0].planned_for:%Y-%m-%d at %H:%M} UTC",
+        title_justify="left",
+    )
+    for name in ("", "video", "why", "expected cost"):
+        table.add_column(name, overflow="fold")
+    for row in planned:
+        table.add_row(
+            str(row.position),
+            plain(row.video_id),
+            plain(row.reason),
+            f"${row.estimated_cost_usd:.4f}",
+        )
+    if planned:
+        stdout().print(table)
+    else:
+        typer.echo(f"Nothing is due on {rows[0].planned_for:%Y-%m-%d at %H:%M} UTC.")
+    for decision, number in Counter(row.decision for row in waiting).most_common():
+        note(f"{number} wait: {_WAITING[decision]}")
+
+
+def _print_outcome(done: Sequence[Rechecked]) -> None:
+    from rich.table import Table
+
+    if not done:
+        typer.echo("No video is due; factible recheck --plan says why.")
+        return
+    table = Table(title="Checked again", title_justify="left")
+    for name in ("video", "outcome", "verdicts that turned", "report"):
+        table.add_column(name, overflow="fold")
+    for each in done:
+        turned = "; ".join(plain(f"{flip.words}: {flip.claim}", 100) for flip in each.flips)
+        table.add_row(plain(each.video_id), each.words, turned or "–", each.report or "–")
+    stdout().print(table)

@@ -1,0 +1,111 @@
+"""Evaluations as tables: the same rows for the terminal, for Markdown and for JSON.
+
+What belongs here: which figures a person is shown, and how numbers are written. What does not:
+terminals (cli/), Dagster (assets/).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any, Final
+
+from factible_assets.evaluation.figures import Figure
+from factible_assets.evaluation.measures import measure_info
+from factible_assets.evaluation.scoring import Evaluation
+
+UNDEFINED: Final = "undefined"
+HEADINGS: Final = ("metric", "averaging", "value", "95 % interval", "baseline", "n", "unit")
+
+_IN_VIDEO_TABLE: Final = (
+    "precision",
+    "recall",
+    "F1",
+    "nDCG by importance",
+    "stance accuracy",
+    "retrieval success rate",
+    "evidence per claim",
+    "quote grounding rate",
+    "infrastructure failure rate",
+    "seconds to first verdict",
+    "cost in USD",
+)
+
+
+def number(value: float | None) -> str:
+    """Write a figure with four significant digits; None is undefined, never zero."""
+    if value is None:
+        return UNDEFINED
+    return f"{value:.3f}" if abs(value) < 100 else f"{value:,.0f}"  # noqa: PLR2004 - readability
+
+
+def figure_row(figure: Figure) -> tuple[str, ...]:
+    """Return the cells of one figure, in order of HEADINGS. No interval or baseline: a dash."""
+    interval = figure.interval
+    return (
+        figure.name,
+        figure.averaging,
+        number(figure.value),
+        "–" if interval is None else f"{number(interval.low)} to {number(interval.high)}",
+        "–" if figure.baseline is None else number(figure.baseline),
+        str(figure.n),
+        figure.unit,
+    )
+
+
+def basis(evaluation: Evaluation) -> str:
+    """Say what the figures rest on."""
+    return (
+        f"{evaluation.videos} videos, {evaluation.annotated} of them annotated; matcher: "
+        f"{evaluation.matcher}; {evaluation.resamples} resamples over videos. The baseline of "
+        "claim metrics is as many evenly spaced sentences of the transcript, that of stances "
+        "the most frequent annotated stance."
+    )
+
+
+def figures_markdown(evaluation: Evaluation) -> str:
+    """Return all figures of a corpus as a table in Markdown."""
+    lines = [_line(figure_row(figure)) for figure in evaluation.figures]
+    return "\n".join([basis(evaluation), "", _line(HEADINGS), _line(["---"] * 7), *lines])
+
+
+def videos_markdown(evaluation: Evaluation) -> str:
+    """Return the main figures of each video as a table in Markdown."""
+    lines = []
+    for video_id, figures in evaluation.per_video.items():
+        values = {figure.name: number(figure.value) for figure in figures}
+        lines.append(_line([video_id, *(values[name] for name in _IN_VIDEO_TABLE)]))
+    width = len(_IN_VIDEO_TABLE) + 1
+    return "\n".join([_line(["video", *_IN_VIDEO_TABLE]), _line(["---"] * width), *lines])
+
+
+def document(evaluation: Evaluation) -> dict[str, Any]:
+    """Return everything that was measured, for JSON. Undefined values are null."""
+    return {
+        "videos": evaluation.videos,
+        "annotated": evaluation.annotated,
+        "matcher": asdict(evaluation.matcher),
+        "resamples": evaluation.resamples,
+        "seed": evaluation.seed,
+        "figures": [_figure(figure) for figure in evaluation.figures],
+        "per_video": {
+            video: [_figure(figure) for figure in figures]
+            for video, figures in evaluation.per_video.items()
+        },
+        "precision_recall": [asdict(point) for point in evaluation.precision_recall],
+        "confusion": asdict(evaluation.confusion),
+        "reliability": [asdict(each) for each in evaluation.reliability],
+        "latency": [asdict(each) for each in evaluation.latency],
+        "usage": [asdict(each) for each in evaluation.usage],
+        "ratings": dict(evaluation.ratings.counts),
+        "source_classes": dict(evaluation.source_classes.counts),
+    }
+
+
+def _figure(figure: Figure) -> dict[str, Any]:
+    info = measure_info(figure.name)
+    return {**asdict(figure), "family": info.family, "better": info.better}
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"

@@ -1,0 +1,203 @@
+"""Targets: what a corpus's figures should be, read from targets.yaml, and their judgement.
+
+What belongs here: the file's format, with file and line in every problem, and the comparison of a
+figure with its target. What does not: what happens then (checks/).
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from factible_assets.corpora.lines import Document, Place, PlacedError, read_document
+from factible_assets.corpora.reading import CorpusProblem
+from factible_assets.evaluation.figures import Figure
+from factible_assets.evaluation.measures import CATALOGUE
+
+FILE_NAME: Final = "targets.yaml"
+
+Outcome = Literal["reached", "below target", "below floor", "undefined", "too few"]
+"""`too few`: the figure rests on fewer items than its target asks for, and is not judged."""
+
+
+class Target(BaseModel):
+    """What one metric should be. Which way is better says the metric."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    target: float = Field(allow_inf_nan=False, description="Worse than this is warned of.")
+    floor: float = Field(allow_inf_nan=False, description="Worse than this fails.")
+    averaging: Literal["macro", "micro"] = "macro"
+    min_n: int = Field(default=1, ge=1, description="With fewer items nothing is judged.")
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """The targets of all corpora, and what could not be read."""
+
+    targets: Mapping[str, Target] = field(default_factory=dict)
+    overrides: Mapping[str, Mapping[str, Target | None]] = field(default_factory=dict)
+    problems: tuple[CorpusProblem, ...] = ()
+
+    def of(self, corpus: str) -> dict[str, Target]:
+        """Return the targets of one corpus by metric."""
+        merged = {**self.targets, **self.overrides.get(corpus, {})}
+        return {metric: target for metric, target in merged.items() if target is not None}
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Return every metric that some corpus has a target for, in order of the catalogue."""
+        named = {*self.targets, *(name for each in self.overrides.values() for name in each)}
+        return tuple(name for name in CATALOGUE if name in named)
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """How one figure stands to its target."""
+
+    corpus: str
+    metric: str
+    target: Target
+    figure: Figure | None
+    outcome: Outcome
+
+
+def assess(corpus: str, figures: Iterable[Figure], targets: Targets) -> tuple[Assessment, ...]:
+    """Compare a corpus's figures with its targets. An undefined figure is not judged."""
+    found = {(figure.name, figure.averaging): figure for figure in figures}
+    return tuple(
+        Assessment(corpus, metric, target, figure, _outcome(metric, figure, target))
+        for metric, target in targets.of(corpus).items()
+        for figure in (found.get((metric, target.averaging)),)
+    )
+
+
+def _outcome(metric: str, figure: Figure | None, target: Target) -> Outcome:
+    if figure is None or figure.value is None:
+        return "undefined"
+    if figure.n < target.min_n:
+        return "too few"
+    if _is_worse(metric, figure.value, target.floor):
+        return "below floor"
+    return "below target" if _is_worse(metric, figure.value, target.target) else "reached"
+
+
+def _is_worse(metric: str, value: float, than: float) -> bool:
+    return value > than if CATALOGUE[metric].better == "lower" else value < than
+
+
+# --- Reading ------------------------------------------------------------------------------------
+
+
+def load_targets(folders: Iterable[Path]) -> Targets:
+    """Read targets.yaml of every folder that has one; entries of later folders replace earlier.
+
+    Never raises: what cannot be used is a problem with its file and line, and is left out.
+    """
+    targets: dict[str, Target] = {}
+    overrides: dict[str, dict[str, Target | None]] = {}
+    problems: list[CorpusProblem] = []
+    for folder in folders:
+        file = folder / FILE_NAME
+        if not file.is_file():
+            continue
+        reader = _Reader(file)
+        reader.read()
+        targets |= reader.targets
+        for corpus, entries in reader.overrides.items():
+            overrides.setdefault(corpus, {}).update(entries)
+        problems += reader.problems
+    return Targets(targets, overrides, tuple(problems))
+
+
+@dataclass
+class _Reader:
+    """Reads one file, and collects every problem on the way."""
+
+    file: Path
+    targets: dict[str, Target] = field(default_factory=dict)
+    overrides: dict[str, dict[str, Target | None]] = field(default_factory=dict)
+    problems: list[CorpusProblem] = field(default_factory=list)
+
+    def read(self) -> None:
+        try:
+            document = read_document(self.file)
+        except PlacedError as error:
+            self.problems.append(CorpusProblem(self.file, error.line, error.sentence))
+            return
+        self._report_keys(document)
+        for metric, given in self._entries(document, ("targets",)):
+            target = self._target(document, ("targets", metric), given)
+            if target is not None:
+                self.targets[metric] = target
+        for corpus, _ in self._entries(document, ("overrides",)):
+            self.overrides[corpus] = self._override(document, ("overrides", corpus))
+
+    def _report_keys(self, document: Document) -> None:
+        for _, key, line in document.duplicates:
+            self._report(line, f"The key {key!r} is written twice here. Remove one of the two.")
+        data = document.data if isinstance(document.data, dict) else {}
+        for key in sorted(data.keys() - {"targets", "overrides"}):
+            self._report(
+                document.line((key,)),
+                f"{key!r} is not a key of this file. Known keys: targets, overrides.",
+            )
+        if not isinstance(data.get("targets"), dict):
+            self._report(document.line(("targets",)), "There are no targets. Begin with targets:.")
+
+    def _override(self, document: Document, place: Place) -> dict[str, Target | None]:
+        entries: dict[str, Target | None] = {}
+        for metric, given in self._entries(document, place):
+            if given in ({}, None) and metric in CATALOGUE:
+                entries[metric] = None
+                continue
+            target = self._target(document, (*place, metric), given)
+            if target is not None:
+                entries[metric] = target
+        return entries
+
+    def _entries(self, document: Document, place: Place) -> Sequence[tuple[str, Any]]:
+        value = document.data
+        for step in place:
+            value = value.get(step) if isinstance(value, dict) else None
+        if value is not None and not isinstance(value, dict):
+            self._report(document.line(place), f"{place[-1]} is not a mapping of names to entries.")
+        return list(value.items()) if isinstance(value, dict) else []
+
+    def _target(self, document: Document, place: Place, given: Any) -> Target | None:
+        metric, line = str(place[-1]), document.line(place)
+        if metric not in CATALOGUE:
+            near = difflib.get_close_matches(metric, CATALOGUE, n=1, cutoff=0.6)
+            hint = f"Did you mean {near[0]!r}?" if near else "The metrics are listed in the README."
+            self._report(line, f"There is no metric {metric!r}. {hint}")
+            return None
+        if CATALOGUE[metric].better is None:
+            self._report(line, f"Of {metric!r} neither more nor less is better. Remove its target.")
+            return None
+        try:
+            target = Target.model_validate(given)
+        except ValidationError as error:
+            for detail in error.errors(include_input=False):
+                key = ".".join(str(part) for part in detail["loc"])
+                at = document.line((*place, *detail["loc"]))
+                self._report(at, f"{metric}, {key or 'entry'}: {detail['msg']}. {_FORM}")
+            return None
+        if _is_worse(metric, target.target, target.floor):
+            self._report(
+                line,
+                f"The target of {metric}, {target.target}, is worse than its floor, "
+                f"{target.floor}. Exchange them.",
+            )
+            return None
+        return target
+
+    def _report(self, line: int | None, sentence: str) -> None:
+        self.problems.append(CorpusProblem(self.file, line, sentence))
+
+
+_FORM: Final = "Write {target: NUMBER, floor: NUMBER}, with averaging and min_n if needed."

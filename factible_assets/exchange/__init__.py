@@ -1,0 +1,5 @@
+"""Data that others wrote, read into corpora; and what is known here, written for others.
+
+What belongs here: one module per format, of pure functions from text to entries and back. What
+does not: which file is meant and where it goes (importing.py, cli/), the corpus format (corpora/).
+"""

@@ -1,0 +1,247 @@
+"""ClaimReview, the mark-up in which fact-checkers publish: writing it.
+
+What belongs here: reviews of claims as JSON-LD, of results and of annotations. What does not:
+reading reviews (claim_review.py), where files go (cli/export.py).
+
+A review of a result says of itself that a machine made it: its author is the software with its
+version, `digitalSourceType` is schema.org's mark for it, the disclaimer says so in words, and
+`identifier` carries the basis of the verdict. An incomplete verdict is no rating and is never
+written as one.
+
+Source of the form: schema.org/ClaimReview and Google's documentation of it: claimReviewed,
+reviewRating and url are required; a rating needs its words in alternateName.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+from urllib.parse import quote
+
+import factible_assets
+from factible_assets.corpora.format import ClaimEntry
+from factible_assets.corpora.reading import CorpusVideo
+from factible_assets.presentation import STANCE_WORDS, moment_url, verdict_words
+from factible_assets.records import Basis, Claim, Evidence, Stance, Verdict, Video
+from factible_assets.report.data import ReportData
+
+SOFTWARE: Final = f"factible-assets {factible_assets.__version__}"
+
+DISCLAIMER: Final = (
+    "Made by software, without a person's review. The rating says how the sources that were found "
+    "stand to the claim; it can be wrong. Read the sources before relying on it."
+)
+SCALE: Final = (
+    "Rating scale: 1 refuted, 2 mixed (good evidence on both sides, or true for some only), 3 "
+    "supported; unclear has no number."
+)
+_VALUES: Final[Mapping[Stance, int]] = {"refutes": 1, "mixed": 2, "supports": 3}
+_SOURCE_TYPES: Final[Mapping[Basis, str]] = {
+    "embedded": "https://schema.org/AlgorithmicMediaDigitalSource",
+    "llm": "https://schema.org/TrainedAlgorithmicMediaDigitalSource",
+}
+_BASIS_WORDS: Final[Mapping[Basis, str]] = {
+    "embedded": "an automatic leaning of rules and word statistics",
+    "llm": "the reading of a language model",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Reviews:
+    """Reviews as a JSON-LD document, and what was left out of it."""
+
+    text: str
+    count: int
+    incomplete: int = 0
+    unjudged: int = 0
+
+
+def reviews_of_results(checked: Iterable[ReportData], *, base_url: str | None = None) -> Reviews:
+    """Write the complete verdicts of checked videos as reviews.
+
+    Args:
+        checked: The videos.
+        base_url: Where the HTML reports are published; each review then points to its claim in
+            `BASE/VIDEO.html`. Without one the links are relative, to reports beside the file.
+    """
+    nodes: list[dict[str, Any]] = []
+    incomplete = unjudged = 0
+    for data in checked:
+        verdicts = {verdict.claim_id: verdict for verdict in data.verdicts}
+        for claim in in_time(data):
+            verdict = verdicts.get(claim.claim_id)
+            if verdict is None:
+                unjudged += 1
+            elif verdict.status == "incomplete" or verdict.stance is None:
+                incomplete += 1
+            else:
+                nodes.append(_review(data, claim, verdict, verdict.stance, base_url))
+    return Reviews(_document(nodes), len(nodes), incomplete, unjudged)
+
+
+def reviews_of_corpus(name: str, claims: Iterable[tuple[CorpusVideo, ClaimEntry]]) -> Reviews:
+    """Write annotated claims as reviews by their annotators; without a stance there is none."""
+    nodes: list[dict[str, Any]] = []
+    unjudged = 0
+    for listed, claim in claims:
+        if claim.stance is None:
+            unjudged += 1
+        else:
+            nodes.append(_annotation(name, listed, claim, claim.stance))
+    return Reviews(_document(nodes), len(nodes), unjudged=unjudged)
+
+
+def in_time(data: ReportData) -> list[Claim]:
+    """Return the claims in the order in which the video makes them, those without a time last."""
+    return sorted(
+        data.claims,
+        key=lambda each: (each.start_seconds is None, each.start_seconds or 0.0, each.rank),
+    )
+
+
+def _document(nodes: list[dict[str, Any]]) -> str:
+    document = {"@context": "https://schema.org", "@graph": nodes}
+    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+
+
+def _review(
+    data: ReportData, claim: Claim, verdict: Verdict, stance: Stance, base_url: str | None
+) -> dict[str, Any]:
+    url = _claim_url(data.video, claim, base_url)
+    # "Leaning unclear" would lean nowhere.
+    words = STANCE_WORDS[stance] if stance == "unclear" else verdict_words(verdict)
+    return {
+        "@type": "ClaimReview",
+        "@id": url,
+        "url": url,
+        "claimReviewed": claim.text,
+        "datePublished": _day(_reached_at(data, claim)),
+        "author": {
+            "@type": "Organization",
+            "name": SOFTWARE,
+            "description": f"Fact-checking software, not a publisher. {DISCLAIMER}",
+        },
+        "digitalSourceType": _SOURCE_TYPES[verdict.basis],
+        "disambiguatingDescription": f"{DISCLAIMER} Basis: {_BASIS_WORDS[verdict.basis]}.",
+        "reviewBody": verdict.summary,
+        "reviewRating": _rating(
+            stance,
+            f"{words[:1].upper()}{words[1:]} ({verdict.confidence} confidence, automatic)",
+            f"{SCALE} {DISCLAIMER}",
+        ),
+        "itemReviewed": _claim(data.video, claim),
+        "citation": list(_citations(data.evidence, claim, stance)),
+        "identifier": [
+            {"@type": "PropertyValue", "propertyID": key, "value": value}
+            for key, value in (
+                ("video_id", claim.video_id),
+                ("claim_id", claim.claim_id),
+                ("basis", verdict.basis),
+                ("confidence", verdict.confidence),
+                ("confidence_score", verdict.confidence_score),
+                ("run_id", data.run_id),
+            )
+            if value is not None
+        ],
+    }
+
+
+def _rating(stance: Stance, words: str, explanation: str) -> dict[str, Any]:
+    rating: dict[str, Any] = {
+        "@type": "Rating",
+        "alternateName": words,
+        "ratingExplanation": explanation,
+    }
+    if stance in _VALUES:
+        values = _VALUES.values()
+        rating |= {
+            "ratingValue": _VALUES[stance],
+            "worstRating": min(values),
+            "bestRating": max(values),
+        }
+    return rating
+
+
+def _claim(video: Video, claim: Claim) -> dict[str, Any]:
+    appearance = {
+        "@type": "VideoObject",
+        "name": video.title,
+        "url": moment_url(video, claim.start_seconds) or video.url,
+        "datePublished": _day(video.published_on),
+        "publisher": {"@type": "Organization", "name": video.channel} if video.channel else None,
+    }
+    return _without_nulls(
+        {
+            "@type": "Claim",
+            "text": claim.text,
+            "inLanguage": video.language,
+            "datePublished": _day(video.published_on),
+            "appearance": _without_nulls(appearance),
+        }
+    )
+
+
+def _citations(
+    evidence: Iterable[Evidence], claim: Claim, stance: Stance
+) -> Iterator[dict[str, Any]]:
+    """Yield the quotes that a rating rests on; what settles nothing speaks for unclear alone."""
+    for row in evidence:
+        if row.claim_id != claim.claim_id or row.quote is None:
+            continue
+        if row.stance == "unclear" and stance != "unclear":
+            continue
+        page = {"@type": "WebPage", "name": row.title, "url": row.canonical_url}
+        yield {"@type": "Quotation", "text": row.quote, "isPartOf": page}
+
+
+def _claim_url(video: Video, claim: Claim, base_url: str | None) -> str:
+    path = f"{quote(video.video_id)}.html#claim-{quote(claim.claim_id)}"
+    return f"{base_url.rstrip('/')}/{path}" if base_url else path
+
+
+def _reached_at(data: ReportData, claim: Claim) -> datetime | None:
+    """Return when the verdict was reached, which a failed re-check does not renew."""
+    outlived = data.outlived.get(claim.claim_id)
+    return outlived.reached_at if outlived else data.checked_at
+
+
+def _day(moment: Any) -> str | None:
+    if isinstance(moment, datetime):
+        return moment.astimezone(UTC).date().isoformat()
+    return moment.isoformat() if moment is not None else None
+
+
+def _without_nulls(values: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def _annotation(
+    corpus: str, listed: CorpusVideo, claim: ClaimEntry, stance: Stance
+) -> dict[str, Any]:
+    video = listed.video
+    appeared = claim.appeared_at or video.url
+    said_on = claim.said_on or video.published_on
+    item = {
+        "@type": "Claim",
+        "text": claim.text,
+        "author": {"@type": "Person", "name": claim.speaker} if claim.speaker else None,
+        "datePublished": _day(said_on),
+        "firstAppearance": {"@type": "CreativeWork", "url": appeared} if appeared else None,
+    }
+    words = claim.label or STANCE_WORDS[stance].capitalize()
+    node = {
+        "@type": "ClaimReview",
+        "url": claim.review_url or f"{quote(video.video_id)}.html",
+        "claimReviewed": claim.text,
+        "inLanguage": video.language,
+        "author": {
+            "@type": "Organization",
+            "name": claim.review_publisher or f"Annotators of the corpus {corpus}",
+        },
+        "reviewRating": _rating(stance, words, claim.reasoning or SCALE),
+        "itemReviewed": _without_nulls(item),
+    }
+    return _without_nulls(node)

@@ -1,0 +1,160 @@
+"""Claims without a video, and how they become a corpus.
+
+What belongs here: what every format of stated claims has in common. What does not: formats.
+
+One claim is one entry, with the claim as its whole transcript. Grouping by speaker was the other
+choice: it would put claims of many dates under one date limit, let extraction choose among them,
+and check a claim again only together with its neighbours. The day on which the claim was made is
+the entry's date limit, because what was published later may be the fact-check itself (AVeriTeC,
+arXiv:2305.13117, calls that a temporal leak).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from factible_assets.corpora.format import ClaimEntry, CorpusFile, VideoEntry
+from factible_assets.corpora.reading import Corpus, CorpusProblem, CorpusVideo
+from factible_assets.stages.ids import normalise_text
+from resources.transcripts.errors import TranscriptError
+from resources.transcripts.file import parse_transcript
+
+_KEY_DIGITS: Final = 12
+_TITLE_CHARACTERS: Final = 120
+_UNSAFE: Final = re.compile(r"[^A-Za-z0-9_-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class StatedClaim:
+    """One claim of a data set: what was claimed, and what annotators found.
+
+    `key` is the data set's own id; without one, an id is derived from what was claimed by whom
+    and when. `channel` is where the claim was published.
+    """
+
+    claim: ClaimEntry
+    line: int | None = None
+    key: str | None = None
+    language: str | None = None
+    channel: str | None = None
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StatedClaims:
+    """What a file says, and what in it cannot be used."""
+
+    claims: tuple[StatedClaim, ...]
+    problems: tuple[CorpusProblem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimCorpus:
+    """A corpus of claims, and the transcript of each of its entries by file name."""
+
+    corpus: CorpusFile
+    transcripts: Mapping[str, str]
+    problems: tuple[CorpusProblem, ...] = field(default=())
+
+
+def corpus_of_claims(
+    name: str, stated: Iterable[StatedClaim], file: Path, *, web: str, limit: int | None = None
+) -> ClaimCorpus:
+    """Turn claims into a corpus: one entry per claim, with the claim as its transcript.
+
+    Args:
+        name: The corpus; ids begin with it.
+        stated: The claims.
+        file: Where they stand, for the problems.
+        web: Where evidence is looked for.
+        limit: Only the first so many claims; all if not given.
+    """
+    entries: dict[str, VideoEntry] = {}
+    first_lines: dict[str, int | None] = {}
+    transcripts: dict[str, str] = {}
+    problems: list[CorpusProblem] = []
+    for one in stated:
+        if limit is not None and len(entries) >= limit:
+            break
+        video_id = f"{name}.{_key(one)}"
+        if video_id in entries:
+            sentence = (
+                f"The claim {one.claim.text[:60]!r} (id {video_id}) stands before"
+                f"{_on_line(first_lines[video_id])}. Remove one of the two."
+            )
+            problems.append(CorpusProblem(file, one.line, sentence))
+            continue
+        file_of_words = _transcript_of(one.claim.text)
+        if file_of_words is None:
+            sentence = f"The claim {one.claim.text[:60]!r} has no words. Word it, or take it out."
+            problems.append(CorpusProblem(file, one.line, sentence))
+            continue
+        suffix, words = file_of_words
+        first_lines[video_id] = one.line
+        transcript = f"{name}/{video_id}{suffix}"
+        transcripts[transcript] = words
+        entries[video_id] = _entry(video_id, one, transcript)
+    corpus = CorpusFile(corpus=name, web=web, videos=tuple(entries.values()))
+    return ClaimCorpus(corpus, transcripts, tuple(problems))
+
+
+def claims_of_corpus(corpus: Corpus) -> Iterator[tuple[CorpusVideo, ClaimEntry]]:
+    """Yield the annotated claims of a corpus with the video that makes each."""
+    for listed in corpus.videos:
+        for claim in listed.claims or ():
+            yield listed, claim
+
+
+def _entry(video_id: str, one: StatedClaim, transcript: str) -> VideoEntry:
+    text = " ".join(one.claim.text.split())
+    short = len(text) <= _TITLE_CHARACTERS
+    return VideoEntry(
+        id=video_id,
+        title=text if short else f"{text[: _TITLE_CHARACTERS - 1].rstrip()}…",
+        channel=one.channel,
+        language=one.language,
+        tags=one.tags,
+        published_on=one.claim.said_on,
+        published_before=one.claim.said_on,
+        transcript=transcript,
+        claims=(one.claim,),
+    )
+
+
+def _transcript_of(text: str) -> tuple[str, str] | None:
+    """Return suffix and content of a transcript file that says a claim; None if it has no words.
+
+    The format of a transcript is told by its content, so a claim that begins with a brace could
+    pass for another format: such claims are written as JSON, which is read as nothing else.
+    """
+    as_json = json.dumps({"text": text}, ensure_ascii=False)
+    for suffix, content in ((".txt", text), (".json", as_json)):
+        try:
+            read = parse_transcript(content.encode(), name="claim", extension=suffix)
+        except TranscriptError:
+            continue
+        if read.plain_text is not None and read.plain_text.strip():
+            return suffix, content
+    return None
+
+
+def _key(one: StatedClaim) -> str:
+    """Return a name that is no YouTube id: it follows a dot, which those never contain."""
+    if one.key is not None:
+        safe = _UNSAFE.sub("-", one.key)[:40].strip("-")
+        if safe == one.key:
+            return safe
+    parts = (one.key or "", normalise_text(one.claim.text), one.claim.speaker or "")
+    said = one.claim.said_on.isoformat() if one.claim.said_on else ""
+    data = "\x1f".join((*parts, said)).encode()
+    return hashlib.sha256(data).hexdigest()[:_KEY_DIGITS]
+
+
+def _on_line(line: int | None) -> str:
+    return f", on line {line}" if line else ""

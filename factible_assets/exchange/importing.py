@@ -1,0 +1,225 @@
+"""Importing: which format a path has, and the corpus that comes of it.
+
+What belongs here: telling formats apart, reading a path with the right reader, writing the corpus.
+What does not: the formats (the other modules), Dagster (factible_assets/importing.py), arguments
+(cli/corpus.py).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final, Literal, NoReturn, get_args
+
+from factible_assets.corpora.format import CorpusError, CorpusFile, VideoEntry
+from factible_assets.corpora.lines import PlacedError, read_document
+from factible_assets.corpora.published import CorpusImport, import_published
+from factible_assets.corpora.reading import (
+    SUFFIXES,
+    CorporaReading,
+    CorpusProblem,
+    CorpusVideo,
+    load_corpus,
+)
+from factible_assets.corpora.writing import write_corpus
+from factible_assets.exchange.averitec import read_averitec
+from factible_assets.exchange.claim_review import read_claim_reviews
+from factible_assets.exchange.claims import StatedClaims, corpus_of_claims
+from factible_assets.exchange.fever import read_fever
+from factible_assets.exchange.json_items import JsonItemError, read_lines, read_text
+
+ImportFormat = Literal["auto", "published", "corpus", "averitec", "fever", "claimreview"]
+"""What can be imported; auto tells the others apart by name and beginning."""
+
+IMPORT_FORMATS: Final[tuple[str, ...]] = get_args(ImportFormat)
+
+_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,60}")
+_HEAD_BYTES: Final = 64 * 1024
+_MAX_TOLD: Final = 20
+
+
+def import_corpus(
+    path: Path,
+    destination: Path,
+    *,
+    form: ImportFormat = "auto",
+    name: str | None = None,
+    web: str | None = None,
+    limit: int | None = None,
+    replace: bool = False,
+    listing: CorporaReading | None = None,
+) -> CorpusImport:
+    """Write a corpus file, and the transcripts that it names, from data of another form.
+
+    Args:
+        path: A file, or a folder of the published layout.
+        destination: The folder of corpora to write into.
+        form: What the path holds.
+        name: The corpus, in letters, digits, hyphens and underscores; else after the path.
+        web: Where evidence is looked for; else the archive for published runs, auto for the rest.
+        limit: Only the first so many claims.
+        replace: Whether a different corpus of that name may be overwritten.
+        listing: Corpora that may know what the path does not say of a video.
+
+    Raises:
+        CorpusError: nothing can be imported; the message names the file, the line and the remedy.
+    """
+    given = form if form != "auto" else detect(path)
+    named = _name(name, path)
+    if given == "published":
+        return import_published(
+            path,
+            destination,
+            name=named,
+            web=web or "archive",
+            replace=replace,
+            listing=listing,
+        )
+    if path.is_dir():
+        raise CorpusError(f"{path}: this is a folder, and {given} is a file. Give the file.")
+    if given == "corpus":
+        return _import_listing(path, destination, named if name else None, web, replace=replace)
+    stated = _read(path, given)
+    made = corpus_of_claims(named, stated.claims, path, web=web or "auto", limit=limit)
+    problems = (*stated.problems, *made.problems)
+    if not made.corpus.videos:
+        _refuse(path, problems)
+    return CorpusImport(
+        file=write_corpus(
+            destination,
+            made.corpus,
+            {place: text.encode() for place, text in made.transcripts.items()},
+            replace=replace,
+        ),
+        name=named,
+        video_ids=tuple(entry.video_id for entry in made.corpus.videos),
+        claims=len(made.corpus.videos),
+        transcripts=len(made.transcripts),
+        left_out=_told(problems),
+    )
+
+
+def detect(path: Path) -> ImportFormat:
+    """Tell what a path holds, by its name and its beginning.
+
+    Raises:
+        CorpusError: it is not there, or nothing that is known.
+    """
+    if path.is_dir():
+        return "published"
+    try:
+        with path.open("rb") as stream:
+            head = stream.read(_HEAD_BYTES).decode("utf-8-sig", "ignore").lstrip()
+    except OSError as error:
+        raise CorpusError(
+            f"{path} cannot be read ({error.strerror}). Check the path and its rights."
+        ) from error
+    if path.suffix in SUFFIXES:
+        return "corpus"
+    if path.suffix in {".jsonl", ".ndjson"}:
+        return "fever"
+    if "ClaimReview" in head or "schema.org" in head:
+        return "claimreview"
+    if head.startswith("["):
+        return "averitec"
+    first = head.partition("\n")[0].rstrip()
+    if first.startswith("{") and first.endswith("}") and '"claim"' in first:
+        return "fever"
+    raise CorpusError(
+        f"{path}: this is none of the formats that are known by their beginning. Name it with "
+        f"--format: {', '.join(IMPORT_FORMATS[1:])}."
+    )
+
+
+def _read(path: Path, form: ImportFormat) -> StatedClaims:
+    try:
+        if form == "fever":
+            return read_fever(read_lines(path), path)
+        text = read_text(path)
+    except JsonItemError as error:
+        raise CorpusError(str(error.problem)) from error
+    return read_averitec(text, path) if form == "averitec" else read_claim_reviews(text, path)
+
+
+def _name(name: str | None, path: Path) -> str:
+    if name is not None:
+        if not _NAME.fullmatch(name):
+            raise CorpusError(
+                f"The name {name!r} cannot be used. Write it in letters, digits, hyphens and "
+                "underscores, at most 60."
+            )
+        return name
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", path.resolve().stem)[:60].strip("-") or "imported"
+
+
+def _told(problems: Sequence[CorpusProblem]) -> tuple[str, ...]:
+    """Tell the first problems, and how many more there are: a large file may have a million."""
+    said = tuple(str(problem) for problem in problems[:_MAX_TOLD])
+    more = len(problems) - len(said)
+    return (*said, f"{more:,} more problems like these.") if more else said
+
+
+def _refuse(path: Path, problems: Sequence[CorpusProblem]) -> NoReturn:
+    if not problems:
+        raise CorpusError(f"{path}: there is no claim in this file. Give one that has some.")
+    more = f" There are {len(problems) - 1:,} more." if len(problems) > 1 else ""
+    raise CorpusError(f"{problems[0]}{more} Nothing was imported.")
+
+
+# --- A corpus of this project's own form ---------------------------------------------------------
+
+
+def _import_listing(
+    path: Path, destination: Path, name: str | None, web: str | None, *, replace: bool
+) -> CorpusImport:
+    """Copy a corpus file and its transcripts into a folder of corpora, where it is in use.
+
+    What it lists on demand is then listed for good; ground truth of other files is written in.
+    """
+    reading = load_corpus(path)
+    if reading.problems or not reading.corpora:
+        nothing = CorpusProblem(path, 1, "This is no corpus. Begin it with videos: and a list.")
+        _refuse(path, reading.problems or (nothing,))
+    corpus = reading.corpora[0]
+    named = _name(name or corpus.name, path)
+    listed = {entry.video.video_id: entry for entry in corpus.videos}
+    beside: dict[str, bytes] = {}
+    entries = tuple(
+        _copied(entry, listed[entry.video_id], named, beside) for entry in _entries_of(path)
+    )
+    copy = CorpusFile(
+        corpus=named, description=corpus.description, web=web or corpus.web, videos=entries
+    )
+    return CorpusImport(
+        file=write_corpus(destination, copy, beside, replace=replace),
+        name=named,
+        video_ids=tuple(entry.video_id for entry in entries),
+        claims=sum(len(entry.claims or ()) for entry in entries),
+        transcripts=len(beside),
+        left_out=(),
+    )
+
+
+def _entries_of(path: Path) -> Iterator[VideoEntry]:
+    try:
+        yield from CorpusFile.model_validate(read_document(path).data).videos
+    except PlacedError as error:
+        raise CorpusError(f"{path}:{error.line or 1}: {error.sentence}") from error
+
+
+def _copied(
+    entry: VideoEntry, listed: CorpusVideo, name: str, beside: dict[str, bytes]
+) -> VideoEntry:
+    place = None
+    if listed.transcript is not None:
+        place = f"{name}/{entry.video_id}{listed.transcript.suffix.lower()}"
+        try:
+            beside[place] = listed.transcript.read_bytes()
+        except OSError as error:
+            raise CorpusError(
+                f"{listed.transcript} cannot be read ({error.strerror}). Check its rights."
+            ) from error
+    return entry.model_copy(
+        update={"transcript": place, "claims": listed.claims, "ground_truth": None}
+    )

@@ -1,0 +1,283 @@
+"""JSON and JSON Lines as items with the line on which each stands.
+
+What belongs here: reading hostile or huge JSON safely, and finding the line of a value. What does
+not: what the values mean (the modules of the formats).
+
+Values are decoded by the standard library's C parser, item by item; lines inside an item are looked
+up only where something is wrong with it. Whatever the nesting, no stack overflows: the C parser
+refuses what is too deep, and finding lines is a loop.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, NoReturn, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from factible_assets.corpora.lines import Place
+from factible_assets.corpora.reading import CorpusProblem
+
+MAX_BYTES: Final = 64 * 1024 * 1024
+"""Larger files of JSON are refused; JSON Lines are read line by line and may be larger."""
+
+MAX_LINE_BYTES: Final = 4 * 1024 * 1024
+_MAX_SHOWN: Final = 60
+_MAX_PROBLEMS: Final = 20
+_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\],:]|[^\s{}\[\],:"]++')
+_SPACE: Final = re.compile(r"[ \t\r\n]*+")
+
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+class JsonItemError(Exception):
+    """JSON that cannot be read on. `problem` names the file, the line and the remedy."""
+
+    def __init__(self, problem: CorpusProblem) -> None:
+        super().__init__(str(problem))
+        self.problem = problem
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One value of a file: its number from 1, its first line from 1, and its text."""
+
+    value: Any
+    number: int
+    line: int
+    text: str
+
+    def line_of(self, *places: Place) -> list[int]:
+        """Return the lines of values inside the item, or of the nearest value around each."""
+        around = [[place[:length] for length in range(len(place), 0, -1)] for place in places]
+        lines = lines_of(self.text, self.line, {each for nearest in around for each in nearest})
+        return [
+            next((lines[each] for each in nearest if each in lines), self.line)
+            for nearest in around
+        ]
+
+
+def read_text(file: Path) -> str:
+    """Read a JSON file.
+
+    Raises:
+        JsonItemError: it is missing, too large, unreadable, or not UTF-8.
+    """
+    try:
+        if file.stat().st_size > MAX_BYTES:
+            _refuse(file, None, f"The file is larger than {MAX_BYTES >> 20} MB. Split it.")
+        return file.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        _refuse(file, None, "There is no such file. Check the path.")
+    except OSError as error:
+        _refuse(file, None, f"The file cannot be read ({error.strerror}). Check its rights.")
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        _refuse(file, line, "The file is not UTF-8 here. Save it as UTF-8.")
+
+
+def read_lines(file: Path) -> Iterator[bytes]:
+    """Yield the lines of a file, none of them longer than a little over MAX_LINE_BYTES.
+
+    Raises:
+        JsonItemError: it is missing or unreadable.
+    """
+    try:
+        with file.open("rb") as stream:
+            while line := stream.readline(MAX_LINE_BYTES + 1):
+                yield line
+                if len(line) > MAX_LINE_BYTES:
+                    return
+    except FileNotFoundError:
+        _refuse(file, None, "There is no such file. Check the path.")
+    except OSError as error:
+        _refuse(file, None, f"The file cannot be read ({error.strerror}). Check its rights.")
+
+
+def whole(text: str, file: Path) -> Item:
+    """Decode a text that is one JSON value.
+
+    Raises:
+        JsonItemError: it is no JSON.
+    """
+    start = _skip(text, 0)
+    value, end = _decoded(text, start, file, 1)
+    rest = _skip(text, end)
+    if rest < len(text):
+        line = text.count("\n", 0, rest) + 1
+        _refuse(file, line, "More text follows the JSON value here. Take it out.")
+    return Item(value, 1, text.count("\n", 0, start) + 1, text[start:end])
+
+
+def items_of_list(text: str, file: Path) -> Iterator[Item]:
+    """Yield the items of a text that is one JSON list.
+
+    Raises:
+        JsonItemError: it is no list, or from some place on no JSON; earlier items are yielded.
+    """
+    position = _skip(text, 0)
+    if not text.startswith("[", position):
+        line = text.count("\n", 0, position) + 1
+        _refuse(file, line, "The file is not a JSON list. Give a list of claims in brackets.")
+    position = _skip(text, position + 1)
+    line, counted, number = 1, 0, 0
+    while not text.startswith("]", position):
+        line, counted = line + text.count("\n", counted, position), position
+        number += 1
+        value, end = _decoded(text, position, file, line)
+        yield Item(value, number, line, text[position:end])
+        position = _skip(text, end)
+        if text.startswith(",", position):
+            position = _skip(text, position + 1)
+            if text.startswith("]", position):
+                at = text.count("\n", 0, position) + 1
+                _refuse(file, at, f"No item follows the comma after item {number}. Take it out.")
+        elif not text.startswith("]", position):
+            at = text.count("\n", 0, position) + 1
+            _refuse(file, at, f"After item {number} a comma or the end is missing. Correct it.")
+
+
+def items_of_lines(lines: Iterable[bytes], file: Path) -> Iterator[Item | CorpusProblem]:
+    """Yield the values of JSON Lines; a line that is none is a problem, and the rest goes on."""
+    number = 0
+    for line, raw in enumerate(lines, start=1):
+        if not raw.strip():
+            continue
+        number += 1
+        if len(raw) > MAX_LINE_BYTES:
+            sentence = f"The line is longer than {MAX_LINE_BYTES >> 20} MB. Take it out."
+            yield CorpusProblem(file, line, sentence)
+            return
+        try:
+            text = raw.decode("utf-8-sig" if line == 1 else "utf-8").strip()
+            value, end = _decoded(text, 0, file, line)
+            if end < len(text):
+                _refuse(file, line, "More than one value stands on this line. Give each its own.")
+        except UnicodeDecodeError:
+            yield CorpusProblem(file, line, "The line is not UTF-8. Save the file as UTF-8.")
+        except JsonItemError as error:
+            yield error.problem
+        else:
+            yield Item(value, number, line, text)
+
+
+def validated(
+    model: type[_Model], item: Item, file: Path, *, name: str = ""
+) -> tuple[_Model | None, list[CorpusProblem]]:
+    """Hold an item to a model; every problem names the item and the line of the value."""
+    try:
+        return model.model_validate(item.value), []
+    except ValidationError as error:
+        called = f"Item {item.number}{name and f' ({shown(name)})'}"
+        details = error.errors(include_url=False)[:_MAX_PROBLEMS]
+        lines = item.line_of(*(detail["loc"] for detail in details))
+        return None, [
+            CorpusProblem(file, line, f"{called}: {_sentence(detail)}")
+            for detail, line in zip(details, lines, strict=True)
+        ]
+
+
+def shown(value: object) -> str:
+    """Show a hostile value in a sentence: quoted, on one line, not too long."""
+    text = repr(value)
+    return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"
+
+
+def lines_of(text: str, first: int, wanted: Collection[Place]) -> dict[Place, int]:
+    """Return the lines of values in a text that is known to be JSON, `first` its first line.
+
+    The line of a value in an object is that of its key.
+    """
+    lines: dict[Place, int] = {}
+    place: list[str | int] = []
+    # Per open bracket: whether it is an object, and whether its next string is a key.
+    open_ones: list[list[bool]] = []
+    line, counted = first, 0
+    for token in _TOKEN.finditer(text):
+        line, counted = line + text.count("\n", counted, token.start()), token.start()
+        word = token.group()
+        if word in "}]":
+            open_ones.pop()
+            if place:
+                place.pop()
+        elif word == ",":
+            _step(place, open_ones)
+        elif word != ":":
+            if open_ones and open_ones[-1] == [True, True]:
+                place[-1] = json.loads(word)
+                open_ones[-1][1] = False
+            if (here := tuple(place)) in wanted:
+                lines.setdefault(here, line)
+            if word in "{[":
+                open_ones.append([word == "{", word == "{"])
+                place.append("" if word == "{" else 0)
+    return lines
+
+
+def _step(place: list[str | int], open_ones: list[list[bool]]) -> None:
+    """Go on to the next value of the innermost bracket."""
+    last = place[-1]
+    if isinstance(last, int):
+        place[-1] = last + 1
+    else:
+        open_ones[-1][1] = True
+
+
+def _sentence(detail: ErrorDetails) -> str:
+    key = ".".join(str(part) for part in detail["loc"])
+    match detail["type"]:
+        case "missing":
+            return f"{key} is missing. Add it, or take the item out."
+        case "model_type" | "dict_type":
+            return f"{key or 'it'} is no object in braces. Correct it, or take the item out."
+        case "value_error":
+            words = detail["msg"].removeprefix("Value error, ")
+            return f"{key} is {shown(detail['input'])}: {words}"
+        case _:
+            return (
+                f"{key} is {shown(detail['input'])}: {detail['msg']}. "
+                "Correct it, or take the item out."
+            )
+
+
+def _skip(text: str, position: int) -> int:
+    found = _SPACE.match(text, position)
+    return found.end() if found else position
+
+
+def _decoded(text: str, position: int, file: Path, line: int) -> tuple[Any, int]:
+    """Decode one value; `line` is that of the position."""
+    try:
+        return _DECODER.raw_decode(text, position)
+    except json.JSONDecodeError as error:
+        at = line + text.count("\n", position, error.pos)
+        _refuse(file, at, f"This is not valid JSON: {error.msg}. Correct it.")
+    except RecursionError:
+        _refuse(file, line, "The value is nested too deeply. Flatten it, or take it out.")
+    except ValueError as error:
+        _refuse(file, line, f"A value here cannot be used ({error}). Correct it.")
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"the key {shown(twice)} is written twice in one object")
+    return values
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number in JSON")
+
+
+_DECODER: Final = json.JSONDecoder(object_pairs_hook=_without_repeats, parse_constant=_no_constant)
+
+
+def _refuse(file: Path, line: int | None, sentence: str) -> NoReturn:
+    raise JsonItemError(CorpusProblem(file, line, sentence))

@@ -1,0 +1,101 @@
+"""The views of a warehouse as Parquet files.
+
+What belongs here: one file per view, for all videos or some. What does not: which warehouse, which
+videos (cli/export.py), what the views say (warehouse/views).
+
+Rows pass through in batches, so that a warehouse full of page texts does not have to fit into
+memory, and a file takes its name only when it is whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from warehouse.store import Warehouse
+
+_VIEWS: Final = """
+    select view_name, list_contains(
+        (select list(column_name) from duckdb_columns() as columns
+         where columns.table_name = views.view_name and not columns.internal),
+        'video_id'
+    )
+    from duckdb_views() as views
+    where not internal
+    order by view_name
+"""
+_BATCH_ROWS: Final = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One file that was written."""
+
+    name: str
+    path: Path
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """What was written, and the views left out because they do not tell videos apart."""
+
+    written: tuple[Table, ...]
+    left_out: tuple[str, ...]
+
+
+def write_tables(
+    warehouse: Warehouse, folder: Path, video_ids: Collection[str] | None = None
+) -> Tables:
+    """Write every view as `folder/NAME.parquet`.
+
+    Args:
+        warehouse: Where the views are.
+        folder: Where the files go; files of the same names are replaced.
+        video_ids: Only rows of these videos; all rows if not given. Views over all videos, such
+            as the scoreboard of sources, are then left out: part of them would be another answer.
+
+    Raises:
+        WarehouseError: the warehouse cannot be opened.
+        OSError: a file cannot be written; files that were written stay.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    written: list[Table] = []
+    left_out: list[str] = []
+    with warehouse.connection(read_only=True) as connection:
+        for name, by_video in connection.execute(_VIEWS).fetchall():
+            if video_ids is not None and not by_video:
+                left_out.append(name)
+                continue
+            # Names come from the catalogue, and identifiers take no parameters.
+            quoted = name.replace('"', '""')
+            query = f'SELECT * FROM "{quoted}"'  # noqa: S608
+            if video_ids is None:
+                reader = connection.execute(query)
+            else:
+                chosen = f"{query} WHERE video_id IN (SELECT unnest(?))"
+                reader = connection.execute(chosen, [list(video_ids)])
+            path = folder / f"{name}.parquet"
+            rows = _write(reader.to_arrow_reader(_BATCH_ROWS), path)
+            written.append(Table(name, path, rows))
+    return Tables(tuple(written), tuple(left_out))
+
+
+def _write(batches: Any, path: Path) -> int:
+    # Loaded here, because it takes most of a second.
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    unfinished = path.with_name(f".{path.name}.unfinished")
+    rows = 0
+    try:
+        with pq.ParquetWriter(unfinished, batches.schema, compression="zstd") as writer:
+            for batch in batches:
+                writer.write_batch(batch)
+                rows += batch.num_rows
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return rows

@@ -1,0 +1,274 @@
+"""The variants of an experiment side by side, and each against the baseline, video by video.
+
+What belongs here: reading the figures of a finished experiment from the main warehouse, pairing
+them, the tests. What does not: the tests' formulas (evaluation/intervals.py), the page (page.py).
+
+Two variants are compared over the videos where both have a value. A test over a handful of videos
+proves little, and of many comparisons some look like a difference by chance; so every comparison
+says how many videos it rests on, and the whole says how many comparisons it makes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from factible_assets.evaluation.intervals import (
+    PairedBootstrap,
+    SignedRank,
+    paired_bootstrap,
+    wilcoxon_signed_rank,
+)
+from factible_assets.evaluation.measures import CATALOGUE, measure_info
+from factible_assets.experiments.format import ExperimentError
+from warehouse.store import Warehouse
+
+HEADLINES: tuple[str, ...] = (
+    "precision",
+    "recall",
+    "F1",
+    "recall@important",
+    "stance accuracy",
+    "decided verdicts",
+    "evidence per claim",
+    "quote grounding rate",
+    "infrastructure failure rate",
+    "seconds to first verdict",
+    "cost in USD",
+)
+"""What an overview shows; everything else is a click away."""
+
+
+@dataclass(frozen=True, slots=True)
+class VariantInfo:
+    """One variant as it was run."""
+
+    name: str
+    is_baseline: bool
+    settings: Mapping[str, Any]
+    reasoner: str
+    models: Mapping[str, str]
+    videos: int
+    failed_videos: int
+    computed: int
+    shared: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One metric of one variant, and how it differs from the baseline's (None for itself)."""
+
+    variant: str
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    unit: str
+    trivial: float | None
+    bootstrap: PairedBootstrap | None = None
+    wilcoxon: SignedRank | None = None
+    above: int = 0
+    below: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MetricComparison:
+    """One metric over all variants. `better` is higher, lower, or None if neither is."""
+
+    name: str
+    family: str
+    better: str | None
+    averaging: str
+    cells: tuple[Cell, ...]
+
+    @property
+    def is_known(self) -> bool:
+        """Whether any variant has a value."""
+        return any(cell.value is not None for cell in self.cells)
+
+    def cell(self, variant: str) -> Cell:
+        """Return the cell of one variant."""
+        return next(cell for cell in self.cells if cell.variant == variant)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A finished experiment, compared."""
+
+    experiment: str
+    description: str | None
+    baseline: str
+    matcher: str
+    code_version: str
+    videos: int
+    finished_at: datetime
+    variants: tuple[VariantInfo, ...]
+    metrics: tuple[MetricComparison, ...]
+
+    def metric(self, name: str) -> MetricComparison | None:
+        """Return one metric; None if no variant knows it."""
+        return next((each for each in self.metrics if each.name == name), None)
+
+    @property
+    def headlines(self) -> tuple[MetricComparison, ...]:
+        """The metrics of an overview that are known of any variant."""
+        found = (self.metric(name) for name in HEADLINES)
+        return tuple(each for each in found if each is not None and each.is_known)
+
+    @property
+    def tests(self) -> int:
+        """How many comparisons were tested."""
+        return sum(
+            cell.bootstrap is not None and cell.bootstrap.p_value is not None
+            for metric in self.metrics
+            for cell in metric.cells
+        )
+
+
+def read_comparison(
+    warehouse: Warehouse, experiment: str, *, baseline: str | None = None
+) -> Comparison:
+    """Read a finished experiment and compare its variants.
+
+    Args:
+        warehouse: The main warehouse.
+        experiment: Its name.
+        baseline: The variant to compare with, if not the experiment's own.
+
+    Raises:
+        ExperimentError: It was never run to its end, or has no such variant.
+    """
+    heads = warehouse.query("SELECT * FROM experiments WHERE experiment = ?", [experiment])
+    if heads.is_empty():
+        raise ExperimentError(
+            f"The experiment {experiment} was not run to its end yet. Run it: factible experiment "
+            f"run {experiment}"
+        )
+    head = heads.row(0, named=True)
+    variants = _variants(warehouse, experiment)
+    names = [variant.name for variant in variants]
+    against = baseline or head["baseline"]
+    if against not in names:
+        raise ExperimentError(
+            f"The experiment {experiment} has no variant {against}. It has {', '.join(names)}."
+        )
+    return Comparison(
+        experiment=experiment,
+        description=head["description"],
+        baseline=against,
+        matcher=head["matcher"],
+        code_version=head["code_version"],
+        videos=head["videos"],
+        finished_at=head["finished_at"].replace(tzinfo=UTC),
+        variants=variants,
+        metrics=tuple(_metrics(warehouse, experiment, names, against)),
+    )
+
+
+def _variants(warehouse: Warehouse, experiment: str) -> tuple[VariantInfo, ...]:
+    rows = warehouse.query(
+        "SELECT variants.*, "
+        "count(sets.asset) FILTER (sets.source = sets.variant AND sets.status <> 'failed') "
+        "AS computed, count(sets.asset) FILTER (sets.source <> sets.variant) AS shared "
+        "FROM experiment_variants AS variants "
+        "LEFT JOIN experiment_sets AS sets USING (experiment, variant) "
+        "WHERE variants.experiment = ? GROUP BY ALL ORDER BY variants.position",
+        [experiment],
+    )
+    return tuple(
+        VariantInfo(
+            row["variant"],
+            row["is_baseline"],
+            json.loads(row["settings"]),
+            row["reasoner"],
+            json.loads(row["models"]),
+            row["videos"],
+            row["failed_videos"],
+            row["computed"],
+            row["shared"],
+        )
+        for row in rows.iter_rows(named=True)
+    )
+
+
+def _metrics(
+    warehouse: Warehouse, experiment: str, variants: Sequence[str], baseline: str
+) -> list[MetricComparison]:
+    # Where a metric has both averages the mean over videos counts: it is what tests compare.
+    pooled = warehouse.query(
+        "SELECT * FROM experiment_results WHERE experiment = ? "
+        "QUALIFY row_number() OVER (PARTITION BY variant, metric ORDER BY averaging) = 1",
+        [experiment],
+    )
+    figures = {(row["metric"], row["variant"]): row for row in pooled.iter_rows(named=True)}
+    own = warehouse.query(
+        "SELECT variant, metric, video_id, value FROM experiment_video_results "
+        "WHERE experiment = ? AND value IS NOT NULL",
+        [experiment],
+    )
+    by_video: dict[tuple[str, str], dict[str, float]] = {}
+    for variant, metric, video_id, value in own.rows():
+        by_video.setdefault((metric, variant), {})[video_id] = value
+    names = sorted({metric for metric, _ in figures}, key=_order)
+    return [
+        MetricComparison(
+            name,
+            measure_info(name).family,
+            measure_info(name).better,
+            next(figures[name, each]["averaging"] for each in variants if (name, each) in figures),
+            tuple(
+                _cell(
+                    variant,
+                    figures.get((name, variant)),
+                    by_video.get((name, baseline), {}) if variant != baseline else None,
+                    by_video.get((name, variant), {}),
+                )
+                for variant in variants
+            ),
+        )
+        for name in names
+    ]
+
+
+def _order(name: str) -> tuple[int, str]:
+    known = list(CATALOGUE)
+    return (known.index(name) if name in CATALOGUE else len(known), name)
+
+
+def _cell(
+    variant: str,
+    figure: Mapping[str, Any] | None,
+    baseline: Mapping[str, float] | None,
+    own: Mapping[str, float],
+) -> Cell:
+    if figure is None:
+        return Cell(variant, None, None, None, 0, "", None)
+    cell = Cell(
+        variant,
+        figure["value"],
+        figure["interval_low"],
+        figure["interval_high"],
+        figure["n"],
+        figure["unit"],
+        figure["trivial"],
+    )
+    if baseline is None:
+        return cell
+    both = sorted(baseline.keys() & own.keys())
+    first, second = [baseline[each] for each in both], [own[each] for each in both]
+    return Cell(
+        cell.variant,
+        cell.value,
+        cell.low,
+        cell.high,
+        cell.n,
+        cell.unit,
+        cell.trivial,
+        paired_bootstrap(first, second),
+        wilcoxon_signed_rank(first, second) if len(both) > 1 else None,
+        sum(b > a for a, b in zip(first, second, strict=True)),
+        sum(b < a for a, b in zip(first, second, strict=True)),
+    )

@@ -1,0 +1,349 @@
+"""What an experiment will do before it is done: searches, pages, model calls, tokens, dollars.
+
+What belongs here: counting the work that is not done yet, each piece once, and pricing it. What
+does not: which work is the same (plan.py), prices (the registry of models).
+
+Counts are ceilings: a video may make fewer claims than are asked for, and searches find the same
+page more than once; a first page of poor results is asked for a second one, which is not counted.
+Tokens per call are what calls of the same stage and model took on average in this machine's
+warehouse; without such calls those of the stage under any model; without those, `assumed_tokens`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from factible_assets.config import FactCheckConfig
+from factible_assets.corpora.reading import CorporaReading, CorpusVideo
+from factible_assets.experiments.plan import STAGES, Variant, stage_keys
+from factible_assets.experiments.reading import Experiment
+from factible_assets.experiments.store import Ledger, Words, experiment_file
+from factible_assets.experiments.surroundings import Choice, Place, intended
+from factible_assets.experiments.words import NoWordsError, words_at_hand
+from factible_assets.reasoners.llm.engine import ReadingLimits
+from factible_assets.records import Transcript
+from factible_assets.services.reasoning import plan_models
+from factible_assets.services.search import search_names
+from factible_assets.settings import Settings
+from resources.llm.registry import ModelInfo
+from warehouse.store import Warehouse
+
+CHARACTERS_PER_TOKEN = 4
+"""Of English text, roughly; used only where no call was recorded."""
+
+UNKNOWN_TRANSCRIPT = 15_000
+"""Characters of a transcript that is not at hand: some twenty minutes of speech."""
+
+_PROMPT_TOKENS = 1_300
+"""The instructions of a stage, with their rules on data."""
+_ANSWER_TOKENS = 150
+_CLAIM_TOKENS = 90
+_PAGE_TOKENS = 2_000
+"""The 8,000 characters of a page that a model is given at most (Factible, section 1.5.3)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """Tokens of one call, and how they are known: `recorded`, `stage` or `assumed`."""
+
+    input: float
+    output: float
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallEstimate:
+    """The calls of one stage and model. `usd` is None if the model has no listed price."""
+
+    stage: str
+    model: str
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    usd: float | None
+    tokens_from: str
+
+
+@dataclass(frozen=True, slots=True)
+class VariantEstimate:
+    """What one variant adds: stages to compute, and those that it shares or has already."""
+
+    variant: str
+    compute: int
+    shared: int
+    done: int
+    searches: int
+    pages: int
+    model_calls: int
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a run would do now, at most."""
+
+    variants: tuple[VariantEstimate, ...]
+    calls: tuple[CallEstimate, ...]
+    videos: int
+    transcripts_to_fetch: int
+    missing: tuple[str, ...]
+    """What is not set up, in sentences; a run would be refused."""
+
+    @property
+    def searches(self) -> int:
+        """Questions to search providers."""
+        return sum(each.searches for each in self.variants)
+
+    @property
+    def pages(self) -> int:
+        """Pages to be fetched and read."""
+        return sum(each.pages for each in self.variants)
+
+    @property
+    def model_calls(self) -> int:
+        """Calls of language models."""
+        return sum(each.calls for each in self.calls)
+
+    @property
+    def usd(self) -> float:
+        """Dollars, of the calls whose model has a listed price."""
+        return math.fsum(each.usd or 0.0 for each in self.calls)
+
+    @property
+    def unpriced(self) -> tuple[str, ...]:
+        """Models without a listed price."""
+        return tuple(dict.fromkeys(each.model for each in self.calls if each.usd is None))
+
+
+@dataclass(frozen=True, slots=True)
+class _Todo:
+    """The work of one stage."""
+
+    searches: int = 0
+    pages: int = 0
+    calls: int = 0
+
+
+def estimate(
+    experiment: Experiment, corpora: CorporaReading, settings: Settings, *, fresh: bool = False
+) -> Estimate:
+    """Count and price what a run would do. Nothing is written, and nobody is asked.
+
+    Args:
+        experiment: What is to be run.
+        corpora: Where its videos are listed.
+        settings: The machine's.
+        fresh: Whether what is done already would be done again.
+    """
+    return _Estimator(experiment, corpora, settings, fresh=fresh).estimate()
+
+
+class _Estimator:
+    def __init__(
+        self, experiment: Experiment, corpora: CorporaReading, settings: Settings, *, fresh: bool
+    ) -> None:
+        self._experiment = experiment
+        self._corpora = corpora
+        self._settings = settings
+        self._file = experiment_file(settings, experiment.name)
+        held = self._file.exists() and not fresh
+        self._ledger = Ledger(experiment.name, self._file) if held else None
+        self._place = Place(settings)
+        self._usage = _recorded(settings)
+        self._calls: Counter[tuple[str, str]] = Counter()
+        self._tokens: dict[tuple[str, str], list[float]] = {}
+        self._sources: dict[tuple[str, str], str] = {}
+        self._models: dict[str, ModelInfo] = {}
+
+    def estimate(self) -> Estimate:
+        words = {listed.video.video_id: self._words(listed) for listed in self._experiment.videos}
+        planned: set[tuple[str, str]] = set()
+        variants = tuple(
+            self._variant(variant, words, planned) for variant in self._experiment.variants
+        )
+        return Estimate(
+            variants,
+            tuple(self._priced(stage, model) for stage, model in sorted(self._calls, key=_order)),
+            len(self._experiment.videos),
+            sum(each is None for each in words.values()),
+            tuple(self._missing()),
+        )
+
+    def _words(self, listed: CorpusVideo) -> Words | None:
+        video_id = listed.video.video_id
+        try:
+            return asyncio.run(words_at_hand(video_id, self._corpora, self._settings, self._file))
+        except NoWordsError:
+            # The run says why; here it only means that nothing is known of the length.
+            return None
+
+    def _variant(
+        self,
+        variant: Variant,
+        words: Mapping[str, Words | None],
+        planned: set[tuple[str, str]],
+    ) -> VariantEstimate:
+        totals: Counter[str] = Counter()
+        for listed in self._experiment.videos:
+            choice = intended(variant, self._settings, listed.web)
+            said = words[listed.video.video_id]
+            keys = self._keys(variant, choice, listed, said)
+            first_missing = self._first_missing(variant, listed.video.video_id, keys, planned)
+            for stage in STAGES[:first_missing]:
+                own = self._holds(variant, listed.video.video_id, stage, keys[stage])
+                totals["done" if own else "shared"] += 1
+            for stage in STAGES[first_missing:]:
+                planned.add((listed.video.video_id, keys[stage]))
+                todo = self._todo(stage, variant.config, choice, said)
+                totals["compute"] += 1
+                totals["searches"] += todo.searches
+                totals["pages"] += todo.pages
+                totals["calls"] += todo.calls
+        return VariantEstimate(
+            variant.name,
+            totals["compute"],
+            totals["shared"],
+            totals["done"],
+            totals["searches"],
+            totals["pages"],
+            totals["calls"],
+        )
+
+    def _keys(
+        self, variant: Variant, choice: Choice, listed: CorpusVideo, said: Words | None
+    ) -> dict[str, str]:
+        video = said.video if said else listed.video
+        transcript = (
+            said.transcript
+            if said
+            else Transcript(
+                video_id=video.video_id, text="?", provider="unknown", content_hash="unknown"
+            )
+        )
+        return stage_keys(variant.config, self._place.around(video, transcript, choice))
+
+    def _first_missing(
+        self,
+        variant: Variant,
+        video_id: str,
+        keys: Mapping[str, str],
+        planned: set[tuple[str, str]],
+    ) -> int:
+        for place, stage in enumerate(STAGES):
+            held = self._ledger and self._ledger.holder(
+                video_id, stage, keys[stage], preferred=variant.name
+            )
+            if not held and (video_id, keys[stage]) not in planned:
+                return place
+        return len(STAGES)
+
+    def _holds(self, variant: Variant, video_id: str, stage: str, key: str) -> bool:
+        if self._ledger is None:
+            return False
+        holder = self._ledger.holder(video_id, stage, key, preferred=variant.name)
+        return holder == variant.name
+
+    def _todo(
+        self, stage: str, config: FactCheckConfig, choice: Choice, said: Words | None
+    ) -> _Todo:
+        claims = config.claims.max_claims
+        queries = claims * config.queries.max_queries
+        pages = queries * config.search.max_results
+        characters = len(said.transcript.text) if said else UNKNOWN_TRANSCRIPT
+        if stage == "search_hits":
+            providers = len(search_names(self._settings)) if choice.web == "live" else 1
+            return _Todo(searches=queries * max(1, providers))
+        calls = {
+            "claims": _windows(characters),
+            "queries": claims,
+            "evidence": pages,
+            "verdicts": claims,
+        }.get(stage, 0)
+        if choice.reasoner != "llm":
+            calls = 0
+        if calls:
+            self._count(stage, choice, calls, assumed_tokens(stage, characters, config))
+        return _Todo(pages=pages if stage == "evidence" else 0, calls=calls)
+
+    def _count(self, stage: str, choice: Choice, calls: int, assumed: Tokens) -> None:
+        model = choice.models[stage]
+        self._models.setdefault(model, plan_models(choice.settings).stages[stage])
+        known = self._usage.get((stage, model)) or self._usage.get((stage, "")) or assumed
+        place = (stage, model)
+        self._calls[place] += calls
+        spent = self._tokens.setdefault(place, [0.0, 0.0])
+        spent[0] += calls * known.input
+        spent[1] += calls * known.output
+        self._sources[place] = known.source
+
+    def _priced(self, stage: str, model: str) -> CallEstimate:
+        given, written = (round(each) for each in self._tokens[stage, model])
+        price = self._models[model].price
+        return CallEstimate(
+            stage,
+            model,
+            self._calls[stage, model],
+            given,
+            written,
+            price.cost(given, written) if price else None,
+            self._sources[stage, model],
+        )
+
+    def _missing(self) -> list[str]:
+        sentences: dict[str, None] = {}
+        for variant in self._experiment.variants:
+            for listed in self._experiment.videos:
+                choice = intended(variant, self._settings, listed.web)
+                if choice.reasoner == "llm" and (key := plan_models(choice.settings).missing):
+                    sentences[f"A language model is named, and {key} is not set in .env."] = None
+                if choice.web == "live" and not search_names(self._settings):
+                    sentences["The live web is named, and no search provider is set up."] = None
+        return list(sentences)
+
+
+def _order(place: tuple[str, str]) -> tuple[int, str]:
+    stage, model = place
+    return STAGES.index(stage), model
+
+
+def _windows(characters: int) -> int:
+    """Return how many calls a transcript takes: its windows, and one that merges several."""
+    limits = ReadingLimits()
+    step = limits.transcript_window - limits.window_overlap
+    windows = max(1, math.ceil((characters - limits.window_overlap) / step))
+    return windows if windows == 1 else windows + 1
+
+
+def assumed_tokens(stage: str, characters: int, config: FactCheckConfig) -> Tokens:
+    """Return what a call takes where no call was ever recorded: instructions, data, answer."""
+    claims = config.claims.max_claims
+    window = min(characters, ReadingLimits().transcript_window)
+    read, written = {
+        "claims": (window / CHARACTERS_PER_TOKEN, _ANSWER_TOKENS + claims * _CLAIM_TOKENS),
+        "queries": (100, config.queries.max_queries * 40),
+        "evidence": (_PAGE_TOKENS, _ANSWER_TOKENS),
+        "verdicts": (
+            config.queries.max_queries * config.search.max_results * _ANSWER_TOKENS,
+            _ANSWER_TOKENS,
+        ),
+    }[stage]
+    return Tokens(_PROMPT_TOKENS + read, written, "assumed")
+
+
+def _recorded(settings: Settings) -> dict[tuple[str, str], Tokens]:
+    """Return the averages of this machine's own calls, by stage and model and by stage alone."""
+    if not settings.warehouse.exists():
+        return {}
+    rows = Warehouse(settings.warehouse).query(
+        "SELECT stage, CASE WHEN grouping(model) = 0 THEN provider || '/' || model ELSE '' END, "
+        "avg(input_tokens), avg(output_tokens) FROM llm_calls "
+        "WHERE input_tokens > 0 AND outcome = 'ok' "
+        "GROUP BY GROUPING SETS ((stage, provider, model), (stage))"
+    )
+    return {
+        (stage, model): Tokens(read, written, "recorded" if model else "stage")
+        for stage, model, read, written in rows.rows()
+    }

@@ -1,0 +1,376 @@
+"""Reads experiment files, and says of everything that cannot be used where it stands and why.
+
+What belongs here: files, folders, and the rules that need the knobs, the corpora or the registry of
+models. What does not: the format (format.py), expansion (plan.py), YAML itself (corpora/lines.py).
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from factible_assets.corpora.lines import Document, Place, PlacedError, read_document
+from factible_assets.corpora.reading import SUFFIXES, CorporaReading, CorpusProblem, CorpusVideo
+from factible_assets.experiments.format import (
+    MAX_VARIANTS,
+    STRATEGIES,
+    ExperimentFile,
+    is_variant_name,
+)
+from factible_assets.experiments.knobs import (
+    MODEL_KNOBS,
+    KnobError,
+    Value,
+    checked_value,
+    knobs,
+    settings_of,
+)
+from factible_assets.experiments.plan import Axis, Design, Variant, count_of, expand, shown
+from factible_assets.services.reasoning import plan_models
+from factible_assets.services.setup import SetupError
+from factible_assets.settings import Settings
+
+FOLDER: Final = "experiments"
+"""Where a folder of corpora keeps its experiments."""
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """One experiment, ready to be run: variants and videos, each in a fixed order."""
+
+    name: str
+    description: str | None
+    variants: tuple[Variant, ...]
+    baseline: str
+    videos: tuple[CorpusVideo, ...]
+    file: Path
+    line: int
+    """Where the file gives the name."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentsReading:
+    """Everything that was read, and everything that could not be."""
+
+    experiments: tuple[Experiment, ...] = ()
+    problems: tuple[CorpusProblem, ...] = ()
+
+    def find(self, name: str) -> Experiment | None:
+        """Return the experiment of one name."""
+        return next((one for one in self.experiments if one.name == name), None)
+
+
+def experiment_files(settings: Settings) -> list[Path]:
+    """Return the experiment files of the project and of the data folder, in order."""
+    folders = (folder / FOLDER for folder in settings.corpus_folders)
+    return [
+        path
+        for folder in folders
+        if folder.is_dir()
+        for path in sorted(folder.iterdir())
+        if path.suffix in SUFFIXES and path.is_file() and not path.name.startswith(".")
+    ]
+
+
+def load_experiments(
+    files: Iterable[Path], corpora: CorporaReading, settings: Settings
+) -> ExperimentsReading:
+    """Read experiment files. Never raises: what fails is a problem.
+
+    Of two experiments of one name the first counts and the second is a problem.
+    """
+    found: dict[str, Experiment] = {}
+    problems: list[CorpusProblem] = []
+    for file in files:
+        reading = load_experiment(file, corpora, settings)
+        problems.extend(reading.problems)
+        for one in reading.experiments:
+            first = found.setdefault(one.name, one)
+            if first is not one:
+                problems.append(
+                    CorpusProblem(
+                        file,
+                        one.line,
+                        f"The experiment {one.name!r} stands before, in {first.file}, line "
+                        f"{first.line}. Give one of the two another name.",
+                    )
+                )
+    return ExperimentsReading(tuple(found.values()), tuple(problems))
+
+
+def load_experiment(file: Path, corpora: CorporaReading, settings: Settings) -> ExperimentsReading:
+    """Read one experiment file. Never raises: what fails is a problem."""
+    try:
+        document = read_document(file)
+    except PlacedError as error:
+        return ExperimentsReading(problems=(CorpusProblem(file, error.line, error.sentence),))
+    reader = _Reader(file, document, corpora, settings)
+    experiment = reader.experiment()
+    if experiment is None or reader.problems:
+        return ExperimentsReading(problems=tuple(reader.problems))
+    return ExperimentsReading((experiment,))
+
+
+@dataclass
+class _Reader:
+    """Turns one document into an experiment, and collects every problem on the way."""
+
+    file: Path
+    document: Document
+    corpora: CorporaReading
+    settings: Settings
+    problems: list[CorpusProblem] = field(default_factory=list)
+
+    def experiment(self) -> Experiment | None:
+        for _, key, line in self.document.duplicates:
+            sentence = f"The key {key!r} is written twice here. Remove one of the two."
+            self.problems.append(CorpusProblem(self.file, line, sentence))
+        written = self._written()
+        if written is None:
+            return None
+        videos = self._videos(written)
+        design = self._design(written)
+        if self.problems:
+            return None
+        if (most := count_of(design)) > MAX_VARIANTS:
+            self._report(
+                (),
+                f"These lists make up to {most:,} variants, and {MAX_VARIANTS} are the most. "
+                "Shorten them, or try one factor at a time.",
+            )
+            return None
+        variants = expand(design)
+        self._refuse_contradictions(variants)
+        return Experiment(
+            name=written.experiment,
+            description=written.description,
+            variants=variants,
+            baseline=self._baseline(written.baseline, variants),
+            videos=videos,
+            file=self.file,
+            line=self.document.line(("experiment",)),
+        )
+
+    def _written(self) -> ExperimentFile | None:
+        data = self.document.data
+        if not isinstance(data, dict):
+            what = "empty" if data is None else "not a mapping"
+            self._report((), f"The file is {what}. Begin with experiment: and its name.")
+            return None
+        try:
+            return ExperimentFile.model_validate(
+                {key: value for key, value in data.items() if value is not None}
+            )
+        except ValidationError as error:
+            for detail in error.errors(include_url=False):
+                self._report(detail["loc"], _sentence(detail))
+            return None
+
+    # Which videos.
+
+    def _videos(self, written: ExperimentFile) -> tuple[CorpusVideo, ...]:
+        listed = list(self.corpora.videos())
+        tags = {tag for one in listed for tag in one.video.tags}
+        for index, tag in enumerate(written.tags):
+            self._expect("tag", tag, tags, ("tags", index), "corpus")
+        if written.videos:
+            # By its name a video is found in corpora on demand, too.
+            named = [self._named(video_id, index) for index, video_id in enumerate(written.videos)]
+            listed = [one for one in dict.fromkeys(named) if one is not None]
+        chosen = tuple(
+            one for one in listed if not written.tags or set(one.video.tags) & set(written.tags)
+        )
+        if not chosen and not self.problems:
+            place: Place = ("tags",) if written.tags else ("videos",)
+            self._report(
+                place, "No video of the corpora passes these filters. Widen videos or tags."
+            )
+        return chosen
+
+    def _expect(self, kind: str, name: str, known: Iterable[str], place: Place, where: str) -> None:
+        if name in known:
+            return
+        unread = (
+            f" Not every corpus could be read, such as {self.corpora.problems[0]}"
+            if self.corpora.problems
+            else ""
+        )
+        self._report(place, f"No {where} has a {kind} {name!r}. {_nearest(name, known)}{unread}")
+
+    # Which settings.
+
+    def _design(self, written: ExperimentFile) -> Design:
+        fixed: dict[str, Value] = {}
+        sweeps: list[Axis] = []
+        for name, given in written.settings.items():
+            place = ("settings", name)
+            if not self._is_knob(name, place):
+                continue
+            if isinstance(given, list):
+                sweeps += self._axis(name, given, place)
+            else:
+                self._take(name, given, place, into=fixed)
+        factors: list[Axis] = []
+        for name, given in written.one_at_a_time.items():
+            place = ("one_at_a_time", name)
+            if not self._is_knob(name, place):
+                continue
+            if not isinstance(given, list):
+                self._report(
+                    place, f"{name} is one value here. Give a list, or put it in settings."
+                )
+                continue
+            factors += self._axis(name, given, place)
+        design = Design(fixed, self._strategies(written), tuple(sweeps), tuple(factors))
+        self._refuse_clashes(design, written)
+        return design
+
+    def _axis(self, name: str, given: list[Any], place: Place) -> list[Axis]:
+        values: dict[str, Value] = {}
+        for index, each in enumerate(given):
+            taken: dict[str, Value] = {}
+            if not self._take(name, each, (*place, index), into=taken):
+                continue
+            label = shown(taken[name])
+            if label in values:
+                self._report((*place, index), f"The value {label} stands twice. Remove one.")
+            values[label] = taken[name]
+        if not given:
+            self._report(place, f"The list of {name} is empty. Give values, or leave it out.")
+        return [(name, tuple(values.values()))] if values else []
+
+    def _take(self, name: str, given: object, place: Place, *, into: dict[str, Value]) -> bool:
+        try:
+            into[name] = checked_value(name, given)
+        except KnobError as error:
+            self._report(place, error.sentence)
+            return False
+        if name in MODEL_KNOBS:
+            return self._is_model(name, str(into[name]), place)
+        return True
+
+    def _is_knob(self, name: str, place: Place) -> bool:
+        if name in knobs():
+            return True
+        self._report(place, f"There is no knob {name!r}. {_nearest(name, knobs())}")
+        return False
+
+    def _is_model(self, knob: str, name: str, place: Place) -> bool:
+        try:
+            plan_models(settings_of({"model": name}, self.settings))
+        except SetupError as error:
+            self._report(place, f"{knob}: {error}")
+            return False
+        return True
+
+    def _strategies(self, written: ExperimentFile) -> dict[str, dict[str, Value]]:
+        chosen: dict[str, dict[str, Value]] = {}
+        for index, name in enumerate(written.strategies):
+            place: Place = ("strategies", index)
+            if name not in STRATEGIES:
+                self._report(
+                    place,
+                    f"There is no strategy {name!r}. {_nearest(name, STRATEGIES)} Others can be "
+                    "described under variants:.",
+                )
+            elif name in chosen:
+                self._report(place, f"The strategy {name!r} stands twice. Remove one.")
+            else:
+                chosen[name] = dict(STRATEGIES[name])
+        for name, given in written.variants.items():
+            place = ("variants", name)
+            if not is_variant_name(name) or name in chosen or name in STRATEGIES:
+                self._report(
+                    place,
+                    f"A variant cannot be called {name!r}. Take letters, digits, dots, hyphens "
+                    "and underscores, and none of the named strategies.",
+                )
+                continue
+            chosen[name] = {}
+            for knob, value in (given or {}).items():
+                if self._is_knob(knob, (*place, knob)):
+                    self._take(knob, value, (*place, knob), into=chosen[name])
+        return chosen
+
+    # What does not go together.
+
+    def _refuse_clashes(self, design: Design, written: ExperimentFile) -> None:
+        swept = {name for name, _ in design.sweeps}
+        for name, _ in design.factors:
+            if name in swept:
+                self._report(
+                    ("one_at_a_time", name),
+                    f"{name} is swept under settings as well. Keep one of the two lists.",
+                )
+        for strategy, values in design.strategies.items():
+            place = (
+                ("strategies", written.strategies.index(strategy))
+                if strategy in written.strategies
+                else ("variants", strategy)
+            )
+            for name in values:
+                if name in swept:
+                    self._report(
+                        place,
+                        f"{strategy} sets {name}, which is swept under settings. Keep one of the "
+                        "two.",
+                    )
+
+    def _refuse_contradictions(self, variants: tuple[Variant, ...]) -> None:
+        for variant in variants:
+            try:
+                config = variant.config
+            except KnobError as error:
+                # Each value is good alone; two of them do not go together.
+                self._report(("settings",), f"In the variant {variant.name}, {error.sentence}")
+                return
+            if variant.names_a_model and config.reasoner == "embedded":
+                self._report(
+                    ("settings",),
+                    f"The variant {variant.name} names a model and wants the reasoner embedded, "
+                    "which asks none. Remove one of the two.",
+                )
+                return
+
+    def _baseline(self, wish: str | None, variants: tuple[Variant, ...]) -> str:
+        names = [variant.name for variant in variants]
+        if wish is not None and wish not in names:
+            self._report(("baseline",), f"There is no variant {wish!r}. {_nearest(wish, names)}")
+        return wish or names[0]
+
+    def _report(self, place: Place, sentence: str) -> None:
+        self.problems.append(CorpusProblem(self.file, self.document.line(place), sentence))
+
+
+def _sentence(detail: ErrorDetails) -> str:
+    place = detail["loc"]
+    key = str(place[0]) if place else ""
+    sentences: Mapping[str, Callable[[], str]] = {
+        "extra_forbidden": lambda: (
+            f"{key!r} is not a key of an experiment. {_nearest(key, ExperimentFile.model_fields)}"
+        ),
+        "missing": lambda: f"An experiment needs the key {key!r}. Add it.",
+        "tuple_type": lambda: f"{key} is a list. Begin each entry with a dash.",
+        "dict_type": lambda: f"{key} is written as name: value lines. Correct it.",
+        "string_type": lambda: f"{key} is text. Write it on one line.",
+    }
+    if say := sentences.get(detail["type"]):
+        return say()
+    words = detail["msg"].removeprefix("Value error, ")
+    return f"{words[:1].upper()}{words[1:]}."
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    names = list(known)
+    near = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.6)
+    if near:
+        return f"Did you mean {near[0]!r}?"
+    most = 20
+    rest = " …" if len(names) > most else ""
+    return f"Known: {', '.join(sorted(names)[:most])}{rest}." if names else "None is known."

@@ -1,0 +1,409 @@
+"""Runs an experiment: every variant on every video, each piece of work once.
+
+What belongs here: the order of the work, what is taken from where, concurrency. What does not: what
+a stage does (stages/flow.py, which is the one that production runs), keys (plan.py), the file
+(store.py), figures (results.py).
+
+It is no Dagster run on purpose: a materialization of the production assets would become their
+latest one, which the UI shows and other runs read.
+
+The variants of one video are worked on one after the other, so that a piece of work that two of
+them share is there when the second asks for it; videos run at once, as many as are allowed.
+Everything is stored as soon as it is complete. Whoever starts the same experiment again goes on
+where the last process was stopped, however it was.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+from typing import Protocol
+
+from filelock import FileLock, Timeout
+
+from factible_assets.assets.claim_checks import asset_rows, known_of
+from factible_assets.corpora.reading import CorporaReading, CorpusVideo
+from factible_assets.experiments.format import ExperimentError
+from factible_assets.experiments.plan import STAGES, Variant, stage_keys
+from factible_assets.experiments.reading import Experiment
+from factible_assets.experiments.store import (
+    Ledger,
+    StageSet,
+    Words,
+    experiment_file,
+    forget,
+    status_of,
+)
+from factible_assets.experiments.surroundings import Choice, Place, choose
+from factible_assets.experiments.words import NoWordsError, words_of
+from factible_assets.records import Claim, Verdict
+from factible_assets.services import Occasion
+from factible_assets.services.resource import open_services
+from factible_assets.services.setup import SetupError
+from factible_assets.settings import Settings
+from factible_assets.stages.flow import ClaimsResult, check_claims, extract_claims
+from factible_assets.stages.ports import (
+    ReasonerOutageError,
+    Services,
+)
+from factible_assets.stages.progress import ALL_STAGES, Stage
+from resources.archive.errors import ArchiveError
+from warehouse.sets import AssetRows
+from warehouse.store import CurrentRecords
+
+DEFAULT_JOBS = 4
+"""Videos that are worked on at once; within each, claims run at once as in any check."""
+
+_log = logging.getLogger(__name__)
+
+
+class Watcher(Protocol):
+    """Hears how an experiment gets on. Must return at once and never raise."""
+
+    def variant_done(self, video_id: str, outcome: VariantOutcome) -> None: ...  # noqa: D102
+
+
+@dataclass(frozen=True, slots=True)
+class VariantOutcome:
+    """How one variant ended on one video. `failure` is a sentence; None if it has verdicts."""
+
+    variant: str
+    video_id: str
+    computed: tuple[str, ...] = ()
+    shared: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    incomplete: int = 0
+    failure: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunOutcome:
+    """How a run of an experiment ended: one outcome per variant and video."""
+
+    outcomes: tuple[VariantOutcome, ...]
+
+    def count(self, what: str) -> int:
+        """Return how many sets were `computed`, `shared` or `kept` from an earlier process."""
+        return sum(len(getattr(each, what)) for each in self.outcomes)
+
+    @property
+    def failures(self) -> tuple[VariantOutcome, ...]:
+        """Those that have no verdicts."""
+        return tuple(each for each in self.outcomes if each.failure is not None)
+
+    @property
+    def incomplete(self) -> int:
+        """Verdicts that are incomplete because services failed."""
+        return sum(each.incomplete for each in self.outcomes)
+
+
+def run_experiment(
+    experiment: Experiment,
+    corpora: CorporaReading,
+    settings: Settings,
+    *,
+    jobs: int = DEFAULT_JOBS,
+    fresh: bool = False,
+    watcher: Watcher | None = None,
+) -> tuple[RunOutcome, Ledger]:
+    """Run all variants on all videos, and return how it went and where the rows are.
+
+    Raises:
+        ExperimentError: Another process runs the same experiment.
+        SetupError: A variant asks for a service that is not set up; nothing was computed.
+        KeyboardInterrupt: It was interrupted. What was complete is stored.
+    """
+    file = experiment_file(settings, experiment.name)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with FileLock(file.with_suffix(".lock"), timeout=0):
+            if fresh:
+                forget(file)
+            ledger = Ledger(experiment.name, file)
+            run = _Run(experiment, corpora, settings, ledger, jobs, watcher)
+            return asyncio.run(run.everything()), ledger
+    except ExceptionGroup as group:
+        raise _first(group) from group
+    except Timeout as error:
+        raise ExperimentError(
+            f"The experiment {experiment.name} is being run by another process. Wait for it, or "
+            "stop it and run the same command: it goes on where the other stopped."
+        ) from error
+
+
+def _first(group: ExceptionGroup[Exception]) -> Exception:
+    """Return what a task raised, without the groups around it: the rest was cancelled for it."""
+    first = group.exceptions[0]
+    return _first(first) if isinstance(first, ExceptionGroup) else first
+
+
+@dataclass
+class _Run:
+    """One run of one experiment."""
+
+    experiment: Experiment
+    corpora: CorporaReading
+    settings: Settings
+    ledger: Ledger
+    jobs: int
+    watcher: Watcher | None
+
+    def __post_init__(self) -> None:
+        # Settled before anything is done, so that a missing key costs nothing.
+        self._choices = {
+            (variant.name, listed.video.video_id): choose(variant, self.settings, listed.web)
+            for variant in self.experiment.variants
+            for listed in self.experiment.videos
+        }
+        self._place = Place(self.settings)
+
+    async def everything(self) -> RunOutcome:
+        slots = asyncio.Semaphore(self.jobs)
+
+        async def one(listed: CorpusVideo) -> list[VariantOutcome]:
+            async with slots:
+                return await self._video(listed)
+
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(one(listed)) for listed in self.experiment.videos]
+        return RunOutcome(tuple(outcome for task in tasks for outcome in task.result()))
+
+    async def _video(self, listed: CorpusVideo) -> list[VariantOutcome]:
+        video_id = listed.video.video_id
+        try:
+            words = await words_of(video_id, self.corpora, self.settings, self.ledger.path)
+        except NoWordsError as failure:
+            return [
+                self._told(VariantOutcome(variant.name, video_id, failure=str(failure)))
+                for variant in self.experiment.variants
+            ]
+        outcomes = []
+        for variant in self.experiment.variants:
+            choice = self._choices[variant.name, video_id]
+            keys = stage_keys(
+                variant.config, self._place.around(words.video, words.transcript, choice)
+            )
+            work = _Work(self.experiment.name, variant, words, keys, choice, listed, self.ledger)
+            outcomes.append(self._told(await work.done()))
+        return outcomes
+
+    def _told(self, outcome: VariantOutcome) -> VariantOutcome:
+        if self.watcher is not None:
+            self.watcher.variant_done(outcome.video_id, outcome)
+        return outcome
+
+
+@dataclass
+class _FirstVerdict:
+    """An observer that notes when the first verdict was reached."""
+
+    started: float
+    seconds: float | None = None
+
+    def claims_found(self, claims: Sequence[Claim]) -> None:
+        """Do nothing."""
+
+    def stage_progressed(self, stage: str, claim: Claim, done: int, total: int) -> None:
+        """Do nothing."""
+
+    def verdict_reached(self, claim: Claim, verdict: Verdict) -> None:
+        """Remember the first."""
+        if self.seconds is None:
+            self.seconds = perf_counter() - self.started
+
+
+@dataclass
+class _Work:
+    """One variant on one video."""
+
+    experiment: str
+    variant: Variant
+    words: Words
+    keys: Mapping[str, str]
+    choice: Choice
+    listed: CorpusVideo
+    ledger: Ledger
+    held: dict[str, CurrentRecords] = field(default_factory=dict)
+    claims: list[Claim] = field(default_factory=list)
+
+    @property
+    def video_id(self) -> str:
+        return self.words.video.video_id
+
+    async def done(self) -> VariantOutcome:
+        holders = self._holders()
+        missing = STAGES[len(holders) :]
+        shared = {stage: name for stage, name in holders.items() if name != self.variant.name}
+        outcome = VariantOutcome(
+            self.variant.name,
+            self.video_id,
+            computed=missing,
+            shared=tuple(shared),
+            kept=tuple(stage for stage in holders if stage not in shared),
+        )
+        if not missing and not shared:
+            return replace(outcome, incomplete=self._incomplete())
+        if holders:
+            await asyncio.to_thread(self._take_over, holders, shared)
+        if missing:
+            failure = await self._compute(missing)
+            if failure is not None:
+                return replace(outcome, computed=(), failure=failure)
+        return replace(outcome, incomplete=self._incomplete())
+
+    def _holders(self) -> dict[str, str]:
+        """Return who holds each stage, from the first one on as far as it goes."""
+        holders: dict[str, str] = {}
+        for stage in STAGES:
+            name = self.ledger.holder(
+                self.video_id, stage, self.keys[stage], preferred=self.variant.name
+            )
+            if name is None:
+                break
+            holders[stage] = name
+        return holders
+
+    def _take_over(self, holders: Mapping[str, str], shared: Mapping[str, str]) -> None:
+        """Read what is held, and copy what is another variant's."""
+        self.held = self.ledger.read(self.video_id, holders)
+        if "claims" in self.held:
+            self.claims = self.held["claims"].of(Claim)
+        if not shared:
+            return
+        entries = []
+        for stage, name in shared.items():
+            known = self.ledger.known(name, self.video_id, stage)
+            if known is not None:
+                entries.append(
+                    replace(known, variant=self.variant.name, first_verdict_seconds=None)
+                )
+        self.ledger.write(
+            self.variant.name,
+            self.video_id,
+            {
+                **self._transcripts(),
+                **{stage: self._copied(self.held[stage], stage) for stage in shared},
+            },
+            entries,
+        )
+
+    async def _compute(self, missing: Sequence[str]) -> str | None:
+        """Do the missing stages; return the failure that stopped them, if one did."""
+        started = perf_counter()
+        first = _FirstVerdict(started)
+        try:
+            async with open_services(
+                self.choice.settings,
+                observer=first,
+                occasion=Occasion(
+                    # One budget for the experiment; each variant has its own for each video.
+                    f"experiment {self.experiment}",
+                    f"{self.video_id} in the variant {self.variant.name}",
+                    _log,
+                ),
+                reasoner=self.choice.reasoner,
+                web=self.choice.web,
+                corpus_web=self.listed.web,
+            ) as services:
+                if "claims" in missing:
+                    await self._claims(services)
+                await self._checks(services, missing, first)
+        except ReasonerOutageError as outage:
+            return await self._failed("claims", f"No claims could be extracted: {outage.reason}")
+        except (SetupError, ArchiveError) as error:
+            return await self._failed(missing[0], str(error))
+        return None
+
+    async def _claims(self, services: Services) -> None:
+        found: ClaimsResult = await extract_claims(
+            self.words.video,
+            self.words.transcript,
+            self.words.segments,
+            services,
+            self.variant.config,
+        )
+        rows = AssetRows(
+            [*found.claims, *found.llm_calls], self.keys["claims"], duration_seconds=found.seconds
+        )
+        await asyncio.to_thread(
+            self.ledger.write,
+            self.variant.name,
+            self.video_id,
+            {**self._transcripts(), "claims": rows},
+            [self._entry("claims", rows)],
+        )
+        self.claims = list(found.claims)
+
+    async def _checks(
+        self, services: Services, missing: Sequence[str], first: _FirstVerdict
+    ) -> None:
+        stages: tuple[Stage, ...] = tuple(stage for stage in ALL_STAGES if stage in missing)
+        result = await check_claims(
+            self.words.video,
+            self.claims,
+            services,
+            self.variant.config,
+            stages=stages,
+            known=known_of({name: held for name, held in self.held.items() if name != "claims"}),
+        )
+        sets: dict[str, AssetRows] = {
+            stage: replace(asset_rows(stage, result), code_version=self.keys[stage])
+            for stage in stages
+        }
+        whole = first.seconds if tuple(missing) == STAGES else None
+        entries = [
+            self._entry(stage, rows, first_verdict=whole if stage == "verdicts" else None)
+            for stage, rows in sets.items()
+        ]
+        await asyncio.to_thread(self.ledger.write, self.variant.name, self.video_id, sets, entries)
+
+    async def _failed(self, stage: str, reason: str) -> str:
+        entry = StageSet(
+            self.experiment,
+            self.variant.name,
+            self.video_id,
+            stage,
+            self.keys[stage],
+            self.variant.name,
+            "failed",
+            reason,
+        )
+        await asyncio.to_thread(self.ledger.write, self.variant.name, self.video_id, {}, [entry])
+        return reason
+
+    def _entry(
+        self, stage: str, rows: AssetRows, *, first_verdict: float | None = None
+    ) -> StageSet:
+        status, reason = status_of(rows.rows)
+        return StageSet(
+            self.experiment,
+            self.variant.name,
+            self.video_id,
+            stage,
+            self.keys[stage],
+            self.variant.name,
+            status,
+            reason,
+            rows.duration_seconds,
+            first_verdict,
+        )
+
+    def _incomplete(self) -> int:
+        known = self.ledger.known(self.variant.name, self.video_id, "verdicts")
+        return int(known is not None and known.status == "incomplete")
+
+    def _transcripts(self) -> dict[str, AssetRows]:
+        rows = AssetRows(list(self.words.rows), self.words.transcript.content_hash)
+        return {"transcripts": rows}
+
+    def _copied(self, held: CurrentRecords, stage: str) -> AssetRows:
+        whole = held.materialization
+        return AssetRows(
+            [row for rows in held.records.values() for row in rows],
+            self.keys[stage],
+            whole.data_version,
+            whole.duration_seconds,
+        )

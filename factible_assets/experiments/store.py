@@ -1,0 +1,266 @@
+"""The warehouses of experiments: a file for the rows of each, and its figures in the main one.
+
+What belongs here: which variant holds which work, reading and writing it, and the tables that
+analysts ask (schema/0010_experiments.sql). What does not: deciding what is computed (runner.py),
+figures (results.py), the tables of rows, which are those of every run (warehouse/).
+
+In the file of an experiment the name of a variant is the run_id, so that variants stand side by
+side, complete, in the same tables that a production warehouse has; the production rows are in
+another file and stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import astuple, dataclass, fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import duckdb
+
+from factible_assets.experiments.format import ExperimentError
+from factible_assets.experiments.plan import STAGES
+from factible_assets.records import (
+    Evidence,
+    Query,
+    Record,
+    Search,
+    Transcript,
+    TranscriptSegment,
+    Verdict,
+    Video,
+)
+from factible_assets.settings import Settings
+from warehouse.errors import NotMaterializedError
+from warehouse.rows import Stamp
+from warehouse.sets import AssetRows, prepare, replace
+from warehouse.store import CurrentRecords, Warehouse
+
+SetStatus = Literal["ok", "incomplete", "failed"]
+
+_Row: TypeAlias = tuple[Any, ...]
+
+
+def experiment_file(settings: Settings, name: str) -> Path:
+    """Return where the rows of an experiment are kept."""
+    return settings.home / "experiments" / f"{name}.duckdb"
+
+
+@dataclass(frozen=True, slots=True)
+class StageSet:
+    """What is known of one stage of one variant and video; a row of `experiment_sets`."""
+
+    experiment: str
+    variant: str
+    video_id: str
+    asset: str
+    stage_key: str
+    source: str
+    status: SetStatus = "ok"
+    reason: str | None = None
+    duration_seconds: float | None = None
+    first_verdict_seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A video with what is said in it."""
+
+    video: Video
+    transcript: Transcript
+    segments: tuple[TranscriptSegment, ...]
+
+    @property
+    def rows(self) -> tuple[Record, ...]:
+        """The rows of the asset `transcripts`."""
+        return (self.video, self.transcript, *self.segments)
+
+
+def stored_words(warehouse: Path, video_id: str) -> Words | None:
+    """Return the current transcript of a warehouse, None if it has none of this video."""
+    if not warehouse.exists():
+        return None
+    try:
+        held = Warehouse(warehouse).read_asset("transcripts", video_id)
+    except NotMaterializedError:
+        return None
+    (video,), (transcript,) = held.of(Video), held.of(Transcript)
+    return Words(video, transcript, tuple(held.of(TranscriptSegment)))
+
+
+class Ledger:
+    """The file of one experiment, and which work of it can be taken as it is.
+
+    Work is taken by its key. What an earlier process left with an incomplete verdict is asked
+    again, from the first stage where a service failed; within one process an outage is shared like
+    any other answer, for variants are compared over the same world.
+
+    A set of rows carries its key as its code version, and is written in one transaction with what
+    is known of it, so that no kill can leave rows under a key that is not theirs.
+    """
+
+    def __init__(self, experiment: str, path: Path) -> None:
+        self._experiment = experiment
+        self._warehouse = Warehouse(path)
+        self._sets: dict[tuple[str, str, str], StageSet] = {}
+        self._holders: dict[tuple[str, str, str], dict[str, None]] = {}
+        if path.exists():
+            self._load()
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._warehouse.path
+
+    def holder(self, video_id: str, stage: str, key: str, *, preferred: str) -> str | None:
+        """Return a variant that holds this work, itself if it does; None if it is to be done."""
+        holders = self._holders.get((video_id, stage, key), {})
+        return preferred if preferred in holders else next(iter(holders), None)
+
+    def known(self, variant: str, video_id: str, stage: str) -> StageSet | None:
+        """Return what is known of one stage of a variant and video."""
+        return self._sets.get((variant, video_id, stage))
+
+    def all_known(self) -> list[StageSet]:
+        """Return everything that is known, also of variants that are no longer asked for."""
+        return list(self._sets.values())
+
+    def read(self, video_id: str, holders: Mapping[str, str]) -> dict[str, CurrentRecords]:
+        """Return the rows of some stages, each as the variant that is named for it holds them.
+
+        Raises:
+            ExperimentError: Some are gone.
+        """
+        held = self._warehouse.read_sets(video_id, holders)
+        if gone := holders.keys() - held.keys():
+            raise ExperimentError(
+                f"{self.path} has lost the {', '.join(sorted(gone))} of {video_id}. Run the "
+                "experiment again with --fresh."
+            )
+        return held
+
+    def write(
+        self, variant: str, video_id: str, sets: Mapping[str, AssetRows], known: Iterable[StageSet]
+    ) -> None:
+        """Store rows and what is known of them, in one transaction."""
+        stamp = Stamp(run_id=variant, checked_at=datetime.now(UTC))
+        prepared = [prepare(asset, video_id, given, stamp) for asset, given in sets.items()]
+        entries = list(known)
+        with self._warehouse.connection() as connection:
+            connection.begin()
+            for one in prepared:
+                replace(connection, one)
+            for each in entries:
+                connection.execute(
+                    "DELETE FROM experiment_sets WHERE experiment = ? AND variant = ? "
+                    "AND video_id = ? AND asset = ?",
+                    [self._experiment, variant, video_id, each.asset],
+                )
+            _insert(connection, "experiment_sets", [astuple(each) for each in entries])
+            connection.commit()
+        for entry in entries:
+            self._take(entry)
+
+    def _take(self, entry: StageSet) -> None:
+        place = (entry.variant, entry.video_id, entry.asset)
+        earlier = self._sets.get(place)
+        if earlier is not None:
+            self._holders.get((*place[1:], earlier.stage_key), {}).pop(entry.variant, None)
+        self._sets[place] = entry
+        if entry.status != "failed":
+            self._offer(entry)
+
+    def _offer(self, entry: StageSet) -> None:
+        work = (entry.video_id, entry.asset, entry.stage_key)
+        self._holders.setdefault(work, {})[entry.variant] = None
+
+    def _load(self) -> None:
+        names = ", ".join(f"sets.{each.name}" for each in fields(StageSet))
+        rows = self._warehouse.query(
+            f"SELECT {names} FROM experiment_sets AS sets "  # noqa: S608
+            "JOIN materializations AS written ON written.asset = sets.asset "
+            "AND written.video_id = sets.video_id AND written.run_id = sets.variant "
+            "AND written.code_version = sets.stage_key "
+            "WHERE sets.experiment = ? ORDER BY sets.variant, sets.video_id, sets.asset",
+            [self._experiment],
+        ).rows()
+        entries = [StageSet(*row) for row in rows]
+        self._sets = {(each.variant, each.video_id, each.asset): each for each in entries}
+        for variant, video_id in dict.fromkeys((each.variant, each.video_id) for each in entries):
+            self._offer_usable(variant, video_id)
+
+    def _offer_usable(self, variant: str, video_id: str) -> None:
+        """Offer what an earlier process left: all of it, or all before the first outage."""
+        verdicts = self.known(variant, video_id, "verdicts")
+        settled = verdicts is not None and verdicts.status == "ok"
+        for stage in STAGES:
+            entry = self.known(variant, video_id, stage)
+            if entry is None or (entry.status != "ok" and not settled):
+                return
+            self._offer(entry)
+
+
+def status_of(rows: Sequence[Record]) -> tuple[SetStatus, str | None]:
+    """Tell whether services failed for a part of a set, and how."""
+    for row in rows:
+        if isinstance(row, Query | Search | Evidence) and row.status == "infra_error":
+            return "incomplete", row.reason or "a service failed"
+        if isinstance(row, Verdict) and row.status == "incomplete":
+            return "incomplete", row.reason or "services failed"
+    return "ok", None
+
+
+def _insert(connection: duckdb.DuckDBPyConnection, table: str, rows: Sequence[_Row]) -> None:
+    if rows:
+        places = ", ".join("?" * len(rows[0]))
+        # Table names are this module's own; values are parameters.
+        connection.executemany(f"INSERT INTO {table} VALUES ({places})", rows)  # noqa: S608
+
+
+# --- The main warehouse -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What came of an experiment, as rows of the main warehouse, in the order of its tables."""
+
+    experiment: _Row
+    variants: tuple[_Row, ...]
+    sets: tuple[_Row, ...]
+    results: tuple[_Row, ...]
+    video_results: tuple[_Row, ...]
+
+
+_TABLES = (
+    "experiments",
+    "experiment_variants",
+    "experiment_sets",
+    "experiment_results",
+    "experiment_video_results",
+)
+
+
+def write_findings(warehouse: Warehouse, name: str, findings: Findings) -> None:
+    """Put an experiment's figures in the place of those of its last run, all or none."""
+    rows: dict[str, Sequence[_Row]] = {
+        "experiments": (findings.experiment,),
+        "experiment_variants": findings.variants,
+        "experiment_sets": findings.sets,
+        "experiment_results": findings.results,
+        "experiment_video_results": findings.video_results,
+    }
+    with warehouse.connection() as connection:
+        connection.begin()
+        for table in _TABLES:
+            connection.execute(f"DELETE FROM {table} WHERE experiment = ?", [name])  # noqa: S608
+            _insert(connection, table, rows[table])
+        connection.commit()
+
+
+def forget(path: Path) -> None:
+    """Remove the file of an experiment, so that all of it is done anew."""
+    for each in (path, path.with_name(f"{path.name}.wal")):
+        with suppress(FileNotFoundError):
+            each.unlink()

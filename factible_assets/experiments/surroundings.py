@@ -1,0 +1,173 @@
+"""What a machine adds to the keys of stages: who answers, from which web, by which code.
+
+What belongs here: naming everything that changes an answer and is no knob, so that work is shared
+and continued only where it would come out the same. What does not: the choice of services
+(services/), the keys (plan.py).
+
+The live web changes from hour to hour; its name is who is asked. What it answered within one
+experiment is shared and kept, so that its variants are compared over the same web wherever they
+ask the same questions.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import factible_assets
+from factible_assets.experiments.knobs import settings_of
+from factible_assets.experiments.plan import STAGES, Surroundings, Variant
+from factible_assets.reasoners.embedded.embedder import minilm_is_available
+from factible_assets.records import Transcript, Video
+from factible_assets.services.embedded import can_run_models
+from factible_assets.services.reasoning import STAGES as JUDGED_STAGES
+from factible_assets.services.reasoning import choose_reasoner, plan_models
+from factible_assets.services.search import search_names
+from factible_assets.services.setup import SetupError
+from factible_assets.services.web import choose_web
+from factible_assets.settings import Settings
+from factible_assets.stages.urls import canonical_url
+from resources.archive import Archive
+from resources.models.installed import read_receipt
+
+_CODE_FOLDERS = ("factible_assets/stages", "factible_assets/reasoners", "resources")
+_NEVER_AN_ANSWER = {"tags", "notes", "corpus"}
+"""What is known of a video and shown to no stage."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Who answers for one variant and video: what the knobs and the settings come to."""
+
+    settings: Settings
+    reasoner: str
+    """embedded or llm; never auto."""
+    models: Mapping[str, str]
+    """Provider and model of each stage; empty for the embedded engine."""
+    web: str
+    """live, miniature, archive or archive:NAME; never auto."""
+
+
+def intended(variant: Variant, settings: Settings, corpus_web: str | None) -> Choice:
+    """Return who is to answer, whether it is set up or not.
+
+    Raises:
+        SetupError: A model is not known.
+    """
+    own = settings_of(variant.values, settings)
+    wish = variant.reasoner
+    reasoner = choose_reasoner(wish, own).kind if wish == "auto" else wish
+    wishes = (variant.config.search.web, corpus_web, settings.web)
+    return Choice(
+        own,
+        reasoner,
+        models_of(own) if reasoner == "llm" else {},
+        choose_web(*wishes, live_ready=bool(search_names(settings))),
+    )
+
+
+def choose(variant: Variant, settings: Settings, corpus_web: str | None) -> Choice:
+    """Settle who answers.
+
+    Raises:
+        SetupError: A service is asked for that is not set up.
+    """
+    choice = intended(variant, settings, corpus_web)
+    choose_reasoner(variant.reasoner, choice.settings)
+    if choice.web == "live" and not search_names(settings):
+        raise SetupError(
+            f"The variant {variant.name} looks at the live web, and no search provider is set up. "
+            "Set SERPER_API_KEY or FACTIBLE_SEARXNG_URL in .env, name one that needs no key "
+            "(FACTIBLE_SEARCH=wikipedia), or choose another web: archive or miniature."
+        )
+    return choice
+
+
+def models_of(settings: Settings) -> dict[str, str]:
+    """Return the model of each stage as PROVIDER/MODEL."""
+    return {
+        stage: f"{model.provider}/{model.name}"
+        for stage, model in plan_models(settings).stages.items()
+    }
+
+
+class Place:
+    """The machine of one experiment; what does not change while it runs is read once."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._ratings = _digest_of(settings.rating_sets)
+        self._webs: dict[str, str] = {}
+
+    def around(self, video: Video, transcript: Transcript, choice: Choice) -> Surroundings:
+        """Return what changes an answer on this video under this choice."""
+        said = video.model_dump(mode="json", exclude=_NEVER_AN_ANSWER)
+        web = self._web(choice)
+        judges = {stage: self._judge(stage, choice) for stage in JUDGED_STAGES}
+        looks = {stage: f"{web} {self._ratings}" for stage in STAGES if stage not in JUDGED_STAGES}
+        return Surroundings(
+            subject=f"{json.dumps(said, sort_keys=True)}\n{transcript.content_hash}",
+            makers={**judges, **looks, "evidence": f"{judges['evidence']}\n{web}"},
+            code=code_version(),
+        )
+
+    def _judge(self, stage: str, choice: Choice) -> str:
+        if choice.reasoner == "llm":
+            # Its prompt is a file among the code.
+            return choice.models[stage]
+        return f"embedded {_embedded_models(choice.settings.home)}"
+
+    def _web(self, choice: Choice) -> str:
+        if choice.web not in self._webs:
+            self._webs[choice.web] = _web_content(choice.web, self._settings)
+        return self._webs[choice.web]
+
+
+def _web_content(web: str, settings: Settings) -> str:
+    if web == "live":
+        asked = [*search_names(settings), settings.pages, settings.browser]
+        return f"live {' '.join(asked)} robots={settings.robots} wayback={settings.wayback}"
+    if web == "miniature":
+        folder = settings.project_corpora / "miniature_web"
+        return f"miniature {_digest_of(path for path in folder.rglob('*') if path.is_file())}"
+    held = Archive(settings.archive, canonicalise=canonical_url).collections()
+    name = web.partition(":")[2]
+    shown = {name: held.get(name, 0)} if name else held
+    return f"archive {json.dumps(shown, sort_keys=True)}"
+
+
+def _embedded_models(home: Path) -> str:
+    if not can_run_models():
+        return "no models"
+    pulled = {name: read_receipt(home, name) for name in ("embeddings", "nli")}
+    named = {name: receipt.commit for name, receipt in pulled.items() if receipt is not None}
+    return f"{named} {minilm_is_available()}"
+
+
+@cache
+def code_version() -> str:
+    """Return a digest of the code that answers: stages, reasoners with their prompts, clients.
+
+    A version number would not do: an answer must not outlive an edit to the rule that gave it.
+    """
+    root = Path(factible_assets.__file__).resolve().parent.parent
+    files = (
+        path
+        for folder in _CODE_FOLDERS
+        for path in (root / folder).rglob("*")
+        if path.suffix in {".py", ".md", ".yaml", ".sql"}
+    )
+    return _digest_of(files)
+
+
+def _digest_of(files: Iterable[Path]) -> str:
+    digest = hashlib.sha256()
+    for path in sorted(files):
+        if path.is_file():
+            digest.update(f"{path.name}\x1f".encode())
+            digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()[:16]

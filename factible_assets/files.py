@@ -1,0 +1,45 @@
+"""Files for people: written whole or not at all, with names made from ids.
+
+What belongs here: atomic writing, names that any file system and any URL takes. What does not: what
+is in the files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import tempfile
+from pathlib import Path
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
+_HASH_DIGITS = 10
+
+
+def digest(data: bytes) -> str:
+    """Return the short hash that tells two contents of one name apart."""
+    return hashlib.sha256(data).hexdigest()[:_HASH_DIGITS]
+
+
+def file_stem(video_id: str) -> str:
+    """Return a file name for a video id, which may hold any character; distinct ids differ."""
+    safe = _UNSAFE.sub("-", video_id)
+    return video_id if safe == video_id else f"{safe}-{digest(video_id.encode())}"
+
+
+def write_whole(path: Path, content: bytes) -> Path:
+    """Write a file so that a reader finds the old one or the new one, never half of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(content)
+        # A temporary file is private; a result has the permissions of any other new file.
+        mask = os.umask(0)
+        os.umask(mask)
+        Path(temporary).chmod(0o666 & ~mask)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    return path

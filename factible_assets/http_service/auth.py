@@ -1,0 +1,169 @@
+"""Who may ask, and how much: tokens and quotas.
+
+What belongs here: when a token is needed, comparing tokens, counting. What does not: where in a
+request the token stands (walls.py), settings (settings.py).
+
+A client is named by a digest of its token, never by the token itself; without tokens there is one
+client, the machine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import ipaddress
+import sqlite3
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from factible_assets.http_service.problems import TooManyError, UnauthorizedError
+from factible_assets.settings import Settings, SettingsError
+
+SHORTEST_TOKEN = 16
+MACHINE = "this machine"
+
+_MINUTE, _DAY = 60.0, 86_400.0
+_VIDEOS_PER_DAY, _REQUESTS_PER_MINUTE = 50, 120
+"""The quotas of clients beyond loopback, where the settings state none."""
+
+_SCHEMA = """
+    CREATE TABLE IF NOT EXISTS launches (client TEXT NOT NULL, at REAL NOT NULL);
+    CREATE INDEX IF NOT EXISTS launches_by_client ON launches (client, at);
+"""
+
+
+def is_loopback(address: str) -> bool:
+    """Tell whether an address (not a name) can be reached from this machine alone."""
+    try:
+        return ipaddress.ip_address(address.partition("%")[0]).is_loopback
+    except ValueError:
+        return False
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode()).digest()
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """The tokens that are accepted, as digests. None at all: everybody is let in."""
+
+    digests: tuple[bytes, ...] = ()
+
+    @classmethod
+    def of(cls, settings: Settings, *, beyond_loopback: bool) -> Tokens:
+        """Read the tokens of the settings.
+
+        Raises:
+            SettingsError: There is none although others than this machine can reach the service,
+                or one is too short to be a secret.
+        """
+        written = settings.serve_token.get_secret_value() if settings.serve_token else ""
+        tokens = [token for token in (part.strip() for part in written.split(",")) if token]
+        if any(len(token) < SHORTEST_TOKEN for token in tokens):
+            raise SettingsError(
+                f"FACTIBLE_SERVE_TOKEN is too short: give at least {SHORTEST_TOKEN} characters, "
+                "such as the output of: openssl rand -hex 32"
+            )
+        if beyond_loopback and not tokens:
+            raise SettingsError(
+                "Others could reach the service, so it needs a token: set FACTIBLE_SERVE_TOKEN "
+                "(such as the output of: openssl rand -hex 32), or listen on 127.0.0.1."
+            )
+        return cls(tuple(_digest(token) for token in tokens))
+
+    def client_of(self, authorization: str | None) -> str:
+        """Return who sends a request, by its Authorization header.
+
+        Raises:
+            UnauthorizedError: The header brings none of the tokens.
+        """
+        if not self.digests:
+            return MACHINE
+        scheme, _, token = (authorization or "").partition(" ")
+        if scheme.lower() != "bearer" or not token.strip():
+            raise UnauthorizedError(
+                "This service needs a token: send the header Authorization: Bearer TOKEN."
+            )
+        given = _digest(token.strip())
+        # All are compared, each in constant time, so that the time taken tells nothing.
+        known = [digest for digest in self.digests if hmac.compare_digest(digest, given)]
+        if not known:
+            raise UnauthorizedError(
+                "The token is not one of this service's; ask its operator for a valid one."
+            )
+        return known[0].hex()[:16]
+
+
+@dataclass
+class Quotas:
+    """What one client may do. None is no limit.
+
+    Launches are kept in a file, so that a restart gives nobody a new day.
+    """
+
+    file: Path
+    videos_per_day: int | None = None
+    requests_per_minute: int | None = None
+    now: Callable[[], float] = time.time
+    _requests: dict[str, deque[float]] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @classmethod
+    def of(cls, settings: Settings, *, beyond_loopback: bool) -> Quotas:
+        """Return the quotas of the settings, or the standard ones beyond loopback."""
+        videos, requests = settings.serve_videos_per_day, settings.serve_requests_per_minute
+        if beyond_loopback:
+            videos = _VIDEOS_PER_DAY if videos is None else videos
+            requests = _REQUESTS_PER_MINUTE if requests is None else requests
+        return cls(settings.home / "serve.sqlite", videos, requests)
+
+    def count_request(self, client: str) -> None:
+        """Count a request.
+
+        Raises:
+            TooManyError: The client has sent too many within a minute.
+        """
+        if self.requests_per_minute is None:
+            return
+        now = self.now()
+        with self._lock:
+            times = self._requests.setdefault(client, deque())
+            while times and times[0] <= now - _MINUTE:
+                times.popleft()
+            if len(times) >= self.requests_per_minute:
+                raise TooManyError(
+                    f"More than {self.requests_per_minute} requests within a minute; slow down, "
+                    "or raise FACTIBLE_SERVE_REQUESTS_PER_MINUTE.",
+                    retry_after_seconds=times[0] + _MINUTE - now,
+                )
+            times.append(now)
+
+    def count_video(self, client: str) -> None:
+        """Count a launched fact-check.
+
+        Raises:
+            TooManyError: The client has launched its share of the last 24 hours.
+        """
+        if self.videos_per_day is None:
+            return
+        now = self.now()
+        with self._lock, closing(sqlite3.connect(self.file, timeout=10)) as database, database:
+            database.executescript(_SCHEMA)
+            database.execute("DELETE FROM launches WHERE at <= ?", [now - _DAY])
+            launched, first = database.execute(
+                "SELECT count(*), min(at) FROM launches WHERE client = ?", [client]
+            ).fetchone()
+            if launched >= self.videos_per_day:
+                raise TooManyError(
+                    f"{launched} fact-checks were launched with this token within 24 hours, and "
+                    f"{self.videos_per_day} are allowed. Wait, or raise "
+                    "FACTIBLE_SERVE_VIDEOS_PER_DAY.",
+                    retry_after_seconds=(first or now) + _DAY - now,
+                )
+            database.execute("INSERT INTO launches VALUES (?, ?)", [client, now])

@@ -1,0 +1,227 @@
+"""What clients send and receive.
+
+What belongs here: the shapes of requests and answers, with their ranges. What does not: the events
+of a stream (events.py), problems (problems.py), how answers come about (results.py, runs.py).
+
+The names and limits of a request are those of Factible's API (section 1.8.4, listing 8 of its
+draft); an unknown field is refused, so that a misspelt one is not silently ignored.
+"""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from factible_assets.config import ClaimsConfig, FactCheckConfig, QueriesConfig, SearchConfig
+from factible_assets.records import Basis, Claim, Confidence, Rating, Stance, Status, Verdict
+
+MOST_CLAIMS = 20
+
+RunStatus = Literal[
+    "queued",
+    "not_started",
+    "managed",
+    "starting",
+    "started",
+    "success",
+    "failure",
+    "canceling",
+    "canceled",
+]
+"""The states of a run, as Dagster names them."""
+
+
+class Answer(BaseModel):
+    """The base of what clients receive."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class FactCheckRequest(BaseModel):
+    """Which video to fact-check, and how thoroughly."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        json_schema_extra={
+            "example": {"video_url": "https://www.youtube.com/watch?v=iGkLcqLWxMA", "max_claims": 5}
+        },
+    )
+
+    video_url: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=2048,
+            description="The link of a YouTube video, its id, or the id of a video of a corpus.",
+            examples=["https://www.youtube.com/watch?v=iGkLcqLWxMA", "everyday-beliefs-talk"],
+        ),
+    ]
+    experiment_name: Annotated[
+        str,
+        Field(
+            max_length=63,
+            pattern=r"^[A-Za-z0-9_.\- ]*$",
+            description="A name that the run is tagged with.",
+        ),
+    ] = "default"
+    max_claims: Annotated[
+        Annotated[int, Field(ge=1, le=MOST_CLAIMS)] | None,
+        Field(
+            description="The most important claims that are checked; null for the most there are."
+        ),
+    ] = 5
+    max_queries_per_claim: Annotated[int, Field(ge=1, le=5, description="Searches per claim.")] = 2
+    max_results_per_query: Annotated[
+        int, Field(ge=1, le=10, description="Sources read per search.")
+    ] = 3
+    detach: Annotated[
+        bool,
+        Field(
+            description=(
+                "Whether the run goes on when nobody follows it any more. Otherwise a client that "
+                "hangs up cancels it."
+            )
+        ),
+    ] = False
+
+    def config(self) -> FactCheckConfig:
+        """Return the knobs of the run."""
+        return FactCheckConfig(
+            claims=ClaimsConfig(max_claims=self.max_claims or MOST_CLAIMS),
+            queries=QueriesConfig(max_queries=self.max_queries_per_claim),
+            search=SearchConfig(max_results=self.max_results_per_query),
+        )
+
+
+class Health(Answer):
+    """That the service answers."""
+
+    status: Literal["healthy"] = "healthy"
+    version: str
+
+
+class Source(Answer):
+    """What one page says about a claim, or why it could not be asked."""
+
+    url: str
+    domain: str
+    title: str
+    status: Status
+    reason: str | None
+    stance: Stance | None
+    relevance: float | None
+    quote: str | None
+    summary: str | None
+    rating: Rating
+    published_on: date | None
+
+
+class CheckedClaim(Claim):
+    """A claim, its current verdict, and the evidence that the verdict rests on."""
+
+    verdict: Verdict | None
+    evidence: list[Source]
+
+
+class VideoResult(Answer):
+    """What is known of a video: its claims in order of time, with their verdicts and evidence."""
+
+    video_id: str
+    title: str
+    url: str | None
+    channel: str | None
+    duration_seconds: float | None
+    published_on: date | None
+    run_id: str | None = Field(description="The run of the newest verdicts.")
+    checked_at: datetime | None
+    is_finished: bool = Field(description="Whether every claim has a complete verdict.")
+    transcript_length: int | None = Field(description="In characters.")
+    total_claims: int
+    claims: list[CheckedClaim]
+    model_calls: int
+    cost_usd: float = Field(description="What language models cost for what is shown.")
+    report: str = Field(description="The path of the HTML report on this service.")
+
+
+class VideoSummary(Answer):
+    """A checked video in a list."""
+
+    video_id: str
+    title: str
+    channel: str | None
+    claims: int
+    supports: int
+    refutes: int
+    mixed: int
+    unclear: int
+    incomplete: int
+    basis: Basis | None
+    checked_at: datetime | None
+
+
+class VideoPage(Answer):
+    """A part of the list of checked videos, the newest check first."""
+
+    items: list[VideoSummary]
+    total: int
+    limit: int
+    offset: int
+
+
+class Check(Answer):
+    """One check of a video."""
+
+    run_id: str
+    checked_at: datetime
+    verdicts: int
+    incomplete: int
+
+
+class Change(Answer):
+    """A verdict that turned from one check to a later one."""
+
+    claim_id: str
+    claim: str
+    previous_stance: Stance
+    stance: Stance
+    previous_confidence: Confidence
+    confidence: Confidence
+    previous_checked_at: datetime
+    checked_at: datetime
+    previous_run_id: str
+    run_id: str
+
+
+class VideoHistory(Answer):
+    """The checks of a video and the verdicts that turned between them, the newest first."""
+
+    video_id: str
+    total_checks: int
+    total_changes: int
+    limit: int
+    offset: int
+    checks: list[Check]
+    changes: list[Change]
+
+
+class RunInfo(Answer):
+    """A run, as the Dagster UI shows it too."""
+
+    run_id: str
+    video_id: str | None
+    status: RunStatus
+    launched_by: str | None
+    experiment_name: str | None
+    started_at: datetime | None
+    ended_at: datetime | None
+    events: str | None = Field(description="Where it can be followed; null if not here.")
+
+
+class RunList(Answer):
+    """The newest runs of the data folder, whoever launched them."""
+
+    items: list[RunInfo]
+    limit: int

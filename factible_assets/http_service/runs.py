@@ -1,0 +1,307 @@
+"""The runs of this service: launched, followed by any number of clients, cancelled.
+
+What belongs here: which runs there are, their events, who follows them, when one is cancelled. What
+does not: processes (workers.py), quotas (auth.py), routes (app.py).
+
+Everything here happens on the service's event loop, so nothing needs a lock.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from factible_assets.http_service.events import FINAL, ProgressUpdate, error_update
+from factible_assets.http_service.models import RunInfo, RunStatus
+from factible_assets.http_service.orders import Order
+from factible_assets.http_service.problems import (
+    ConflictError,
+    ForbiddenError,
+    NotFoundError,
+    TooManyError,
+    UnavailableError,
+)
+from factible_assets.http_service.workers import Launch, Worker
+
+_LOG = logging.getLogger("factible.serve")
+
+KEPT_RUNS = 50
+"""How many runs that are over can still be read, the newest."""
+
+GRACE_SECONDS = 5.0
+"""How long a run goes on after its last follower has gone, who may be about to come back."""
+
+PATIENCE_SECONDS = 30.0
+"""How long a worker may take to stop before it is killed."""
+
+_RETRY_SECONDS = 10.0
+
+EndRun = Callable[[str, bool], Awaitable[None]]
+"""Records the end of a run whose worker cannot: its id, and whether it was cancelled."""
+
+
+@dataclass(eq=False)
+class Run:
+    """One run, from its launch on."""
+
+    order: Order
+    client: str
+    detached: bool
+    started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    ended_at: datetime | None = None
+    status: RunStatus = "starting"
+    events: list[ProgressUpdate] = field(default_factory=list)
+    followers: int = 0
+    worker: Worker | None = None
+    task: asyncio.Task[None] | None = None
+    leaving: asyncio.TimerHandle | None = None
+    killing: asyncio.TimerHandle | None = None
+    _news: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def run_id(self) -> str:
+        """The id of the run, here and in Dagster."""
+        return self.order.run_id
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no event will follow."""
+        return self.ended_at is not None
+
+    def tell(self, event: ProgressUpdate) -> None:
+        """Add an event and wake whoever waits for it."""
+        self.events.append(event)
+        self._announce()
+
+    def end(self, status: RunStatus) -> None:
+        """Close the list of events."""
+        self.status = status
+        self.ended_at = datetime.now(UTC)
+        self._announce()
+
+    async def follow(self, after: int = 0) -> AsyncIterator[tuple[int, ProgressUpdate]]:
+        """Yield the events behind number `after`, numbered from 1, until the run is over."""
+        position = max(0, after)
+        while True:
+            # Taken before looking, so that what comes in between wakes this one up.
+            news = self._news
+            while position < len(self.events):
+                position += 1
+                yield position, self.events[position - 1]
+            if self.is_over:
+                return
+            await news.wait()
+
+    def info(self) -> RunInfo:
+        """Return the run as clients see it."""
+        return RunInfo(
+            run_id=self.run_id,
+            video_id=self.order.video_id,
+            status=self.status,
+            launched_by=self.order.tags["launched_by"],
+            experiment_name=self.order.experiment_name,
+            started_at=self.started_at,
+            ended_at=self.ended_at,
+            events=f"/api/v1/runs/{self.run_id}/events",
+        )
+
+    def _announce(self) -> None:
+        news, self._news = self._news, asyncio.Event()
+        news.set()
+
+
+class Runs:
+    """All runs of this service.
+
+    Args:
+        launch: Starts a worker.
+        end_run: Records the end of a run whose worker could not.
+        most_at_once: How many runs may go on at the same time.
+        grace_seconds: How long a run outlives its last follower.
+    """
+
+    def __init__(
+        self,
+        launch: Launch,
+        end_run: EndRun,
+        *,
+        most_at_once: int,
+        grace_seconds: float = GRACE_SECONDS,
+    ) -> None:
+        self._launch = launch
+        self._end_run = end_run
+        self._most = most_at_once
+        self._grace = grace_seconds
+        self._runs: dict[str, Run] = {}
+        self._closing = False
+
+    def all(self) -> list[Run]:
+        """Return the runs, the newest first."""
+        return list(reversed(self._runs.values()))
+
+    def get(self, run_id: str) -> Run:
+        """Return one run.
+
+        Raises:
+            NotFoundError: This service did not launch it, or has forgotten it.
+        """
+        run = self._runs.get(run_id)
+        if run is None:
+            raise NotFoundError(
+                f"This service has no events of a run {run_id[:80]!r}: it did not launch it, or "
+                "long ago. GET /api/v1/runs lists the runs that Dagster has recorded."
+            )
+        return run
+
+    def start(self, order: Order, *, client: str, detached: bool, pay: Callable[[], None]) -> Run:
+        """Launch a run, or join the one that is doing the same for the same video.
+
+        Args:
+            order: The fact-check.
+            client: Who asks, and may cancel it.
+            detached: Whether it goes on without followers.
+            pay: Called before something is launched; raises if the client may not.
+
+        Raises:
+            ConflictError: The video is being checked with other settings.
+            TooManyError: All workers are busy.
+            UnavailableError: The service is being stopped.
+        """
+        if self._closing:
+            raise UnavailableError("The service is being stopped; ask again when it is back.")
+        active = [run for run in self._runs.values() if not run.is_over]
+        same = next((run for run in active if run.order.video_id == order.video_id), None)
+        if same is not None:
+            return self._join(same, order, detached=detached)
+        if len(active) >= self._most:
+            raise TooManyError(
+                f"{len(active)} videos are being checked, and no more are at once. Ask again "
+                "later, or raise FACTIBLE_SERVE_MAX_RUNS.",
+                retry_after_seconds=_RETRY_SECONDS,
+            )
+        pay()
+        run = Run(order, client, detached)
+        self._runs[run.run_id] = run
+        self._forget_old()
+        run.task = asyncio.create_task(self._attend(run), name=f"run {run.run_id}")
+        return run
+
+    def _join(self, run: Run, order: Order, *, detached: bool) -> Run:
+        where = f"GET /api/v1/runs/{run.run_id}/events"
+        if run.status == "canceling":
+            raise ConflictError(
+                f"The check of {order.video_id} is being cancelled; ask again in a few seconds.",
+                headers={"Retry-After": "5"},
+            )
+        if not run.order.is_like(order):
+            raise ConflictError(
+                f"{order.video_id} is being checked with other settings. Follow that run with "
+                f"{where}, or ask again when it is over."
+            )
+        run.detached = run.detached or detached
+        return run
+
+    def enter(self, run: Run) -> None:
+        """Count one more follower."""
+        run.followers += 1
+        if run.leaving is not None:
+            run.leaving.cancel()
+            run.leaving = None
+
+    def leave(self, run: Run) -> None:
+        """Count one follower less; a run that nobody follows and nobody detached is cancelled."""
+        run.followers -= 1
+        if run.followers or run.detached or run.is_over:
+            return
+        loop = asyncio.get_running_loop()
+        run.leaving = loop.call_later(self._grace, self.cancel, run)
+
+    def cancel_for(self, run: Run, client: str) -> None:
+        """Cancel a run because a client asks.
+
+        Raises:
+            ForbiddenError: Somebody else launched it.
+            ConflictError: It is over.
+        """
+        if run.client != client:
+            raise ForbiddenError(
+                f"The run {run.run_id} was launched with another token, which alone can cancel it."
+            )
+        if run.is_over:
+            raise ConflictError(f"The run {run.run_id} is over; its status is {run.status}.")
+        self.cancel(run)
+
+    def cancel(self, run: Run) -> None:
+        """Ask the worker of a run to stop, and kill it if it does not."""
+        if run.is_over or run.status == "canceling":
+            return
+        run.status = "canceling"
+        if run.worker is not None:
+            self._stop(run, run.worker)
+
+    async def close(self) -> None:
+        """Cancel all runs and wait until they are over."""
+        self._closing = True
+        tasks = [run.task for run in self._runs.values() if run.task and not run.is_over]
+        for run in self._runs.values():
+            self.cancel(run)
+        if tasks:
+            await asyncio.wait(tasks)
+
+    def _stop(self, run: Run, worker: Worker) -> None:
+        worker.cancel()
+        loop = asyncio.get_running_loop()
+        run.killing = loop.call_later(PATIENCE_SECONDS, worker.kill)
+
+    async def _attend(self, run: Run) -> None:
+        """Pass on what a worker says until it is gone; whatever happens, the run ends."""
+        code: int | None = None
+        try:
+            run.worker = await self._launch(run.order)
+            if run.status == "canceling":
+                self._stop(run, run.worker)
+            else:
+                run.status = "started"
+            async for event in run.worker.updates():
+                if not any(each.step in FINAL for each in run.events):
+                    run.tell(event)
+            code = await run.worker.wait()
+        except OSError as error:
+            _LOG.error("The worker of run %s could not be started: %s", run.run_id, error)
+        finally:
+            for timer in (run.killing, run.leaving):
+                if timer is not None:
+                    timer.cancel()
+            await self._finish(run, code)
+
+    async def _finish(self, run: Run, code: int | None) -> None:
+        last = run.events[-1] if run.events else None
+        if last is None or last.step not in FINAL:
+            cancelled = run.status == "canceling"
+            _LOG.warning("The worker of run %s ended without a last word (%s)", run.run_id, code)
+            words = (
+                "The run was cancelled."
+                if cancelled
+                else "The worker of this run ended unexpectedly; the service's log may say why. "
+                "Launch the check again."
+            )
+            with contextlib.suppress(OSError):
+                await self._end_run(run.run_id, cancelled)
+            last = error_update(words, run.run_id, cancelled=cancelled)
+            run.tell(last)
+        run.end(_final_status(last))
+
+    def _forget_old(self) -> None:
+        over = [run for run in self._runs.values() if run.is_over]
+        for run in over[: max(0, len(over) - KEPT_RUNS)]:
+            del self._runs[run.run_id]
+
+
+def _final_status(last: ProgressUpdate) -> RunStatus:
+    if last.step == "complete":
+        return "success"
+    return "canceled" if (last.data or {}).get("cancelled") else "failure"

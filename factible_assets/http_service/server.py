@@ -1,0 +1,115 @@
+"""Listening: the socket, the server on it, and its end.
+
+What belongs here: what happens around the service as a process. What does not: the routes (app.py),
+arguments (cli/serve.py).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import socket
+import threading
+from dataclasses import dataclass
+
+import uvicorn
+from fastapi import FastAPI
+
+from factible_assets.http_service.app import House
+from factible_assets.settings import Settings
+
+_BACKLOG = 128
+_GOODBYE_SECONDS = 5
+
+
+class ListenError(Exception):
+    """The service cannot listen there; the message is a sentence with the remedy."""
+
+
+@dataclass(frozen=True)
+class Door:
+    """A bound socket and its address."""
+
+    sock: socket.socket
+    address: str
+    port: int
+
+    def url(self, name: str) -> str:
+        """Return where the service answers, for a host as its operator wrote it."""
+        return f"http://{f'[{name}]' if ':' in name else name}:{self.port}"
+
+
+def open_door(host: str, port: int) -> Door:
+    """Bind a socket. Port 0 takes any that is free.
+
+    Raises:
+        ListenError: The host is unknown or not this machine's, or the port is taken or reserved.
+    """
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except (socket.gaierror, UnicodeError) as error:
+        raise ListenError(
+            f"There is no host {host!r}. Give an address of this machine, such as 127.0.0.1."
+        ) from error
+    family, kind, protocol, _, place = found[0]
+    sock = socket.socket(family, kind, protocol)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind(place)
+        sock.listen(_BACKLOG)
+    except OSError as error:
+        sock.close()
+        raise ListenError(_sentence(error, host, port)) from error
+    address, bound = sock.getsockname()[:2]
+    return Door(sock, address, bound)
+
+
+def _sentence(error: OSError, host: str, port: int) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return (
+            f"Port {port} on {host} is in use. Choose another one, such as --port {port + 1}, or "
+            "end what listens there."
+        )
+    if error.errno == errno.EADDRNOTAVAIL:
+        return f"{host} is no address of this machine. Listen on 127.0.0.1, or on one that is."
+    if error.errno == errno.EACCES:
+        return f"Port {port} is reserved for the system. Choose one above 1023."
+    return f"The service cannot listen on {host}, port {port}: {error.strerror}."
+
+
+class _Server(uvicorn.Server):
+    """A server that ends the runs before it waits for their streams to end."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        house: House = self.config.app.state.house  # type: ignore[union-attr]
+        await house.runs.close()
+        await super().shutdown(sockets)
+
+
+def build_server(app: FastAPI) -> uvicorn.Server:
+    """Return the server that answers for an app."""
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        # Nobody stands between the clients and this process unless the operator puts one there.
+        proxy_headers=False,
+        timeout_graceful_shutdown=_GOODBYE_SECONDS,
+        ws="none",
+    )
+    return _Server(config)
+
+
+def serve_app(app: FastAPI, door: Door) -> None:
+    """Answer requests until the process is interrupted or terminated; runs are cancelled then."""
+    # Loading Dagster takes seconds, which the first question about runs need not wait for.
+    threading.Thread(target=_warm_up, args=(app.state.house.settings,), daemon=True).start()
+    with door.sock, contextlib.suppress(KeyboardInterrupt):
+        build_server(app).run(sockets=[door.sock])
+
+
+def _warm_up(settings: Settings) -> None:
+    from factible_assets.http_service.instance import newest_runs  # noqa: PLC0415
+
+    newest_runs(settings, limit=1)

@@ -1,0 +1,200 @@
+"""What every request passes before it reaches a route, and every answer before it leaves.
+
+What belongs here: the host that is named, the origin that asks, the token, the rate, the size and
+type of the body, security headers. What does not: what a route does.
+
+The walls stand before the body is read, so that a stranger's body is never parsed.
+
+- Host: a page that has its own name resolved to this machine (DNS rebinding) still sends its name.
+- Origin and content type: a page of another site can make a browser send a form here, but neither
+  JSON nor, without being listed, its own origin.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from factible_assets.http_service.auth import Quotas, Tokens
+from factible_assets.http_service.problems import (
+    MEDIA_TYPE,
+    ForbiddenError,
+    MisdirectedError,
+    ProblemError,
+    SlowBodyError,
+    TooLargeError,
+    WrongTypeError,
+)
+
+MOST_BODY_BYTES = 64 * 1024
+LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+OPEN_PATHS = frozenset({"/api/v1/health"})
+"""What may be asked without a token: whether the service is there."""
+
+_BODY_SECONDS = 30.0
+_SHOWN_CHARACTERS = 80
+_READING = frozenset({"GET", "HEAD", "OPTIONS"})
+SECURITY_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "Cache-Control": "no-store",
+}
+"""Set where the answer does not set them itself."""
+
+
+@dataclass(frozen=True)
+class Admission:
+    """Who is let in.
+
+    Attributes:
+        tokens: The tokens that are accepted.
+        quotas: How much one client may ask.
+        hosts: The names of this service, lower case; None lets every name pass.
+        origins: The web origins whose pages may write here, besides the service's own.
+    """
+
+    tokens: Tokens
+    quotas: Quotas
+    hosts: frozenset[str] | None
+    origins: frozenset[str] = frozenset()
+
+    def client_of(self, method: str, path: str, headers: Headers) -> str:
+        """Return who asks.
+
+        Raises:
+            ProblemError: They may not.
+        """
+        host = headers.get("host", "")
+        self._require_host(host)
+        if path in OPEN_PATHS:
+            return ""
+        if method not in _READING:
+            self._require_origin(headers.get("origin"), host)
+        client = self.tokens.client_of(headers.get("authorization"))
+        self.quotas.count_request(client)
+        return client
+
+    def _require_host(self, host: str) -> None:
+        if self.hosts is not None and _name_of(host) not in self.hosts:
+            raise MisdirectedError(
+                f"This service is not {host[:_SHOWN_CHARACTERS]!r}. Ask it by its address, or add "
+                "the name to FACTIBLE_SERVE_HOSTS."
+            )
+
+    def _require_origin(self, origin: str | None, host: str) -> None:
+        if origin is None or origin in self.origins:
+            return
+        if urlsplit(origin).netloc.lower() != host.lower():
+            raise ForbiddenError(
+                f"Pages of {origin[:_SHOWN_CHARACTERS]!r} may not call this service. Add the "
+                "origin to FACTIBLE_SERVE_ORIGINS if they should."
+            )
+
+
+def _name_of(host: str) -> str:
+    try:
+        return (urlsplit(f"//{host}").hostname or "").rstrip(".")
+    except ValueError:
+        return ""
+
+
+class Walls:
+    """The middleware. It leaves the client in the request's state, as `client`."""
+
+    def __init__(self, app: ASGIApp, admission: Admission) -> None:
+        self._app = app
+        self._admission = admission
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request through, or answer it here."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in SECURITY_HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        headers = Headers(scope=scope)
+        try:
+            client = self._admission.client_of(scope["method"], scope["path"], headers)
+            if scope["method"] not in _READING:
+                receive = _replayed(await _body(headers, receive), receive)
+        except ProblemError as problem:
+            await problem_response(problem)(scope, receive, guarded)
+            return
+        scope.setdefault("state", {})["client"] = client
+        await self._app(scope, receive, guarded)
+
+
+def problem_response(error: ProblemError) -> Response:
+    """Return the answer that says what is wrong."""
+    return Response(
+        error.problem.model_dump_json(),
+        status_code=error.status,
+        headers=error.headers,
+        media_type=MEDIA_TYPE,
+    )
+
+
+async def _body(headers: Headers, receive: Receive) -> bytes:
+    """Read a body whole: small, in time, and JSON if there is any.
+
+    Raises:
+        ProblemError: It is not.
+    """
+    parts: list[bytes] = []
+    size = 0
+    try:
+        async with asyncio.timeout(_BODY_SECONDS):
+            while True:
+                message = await receive()
+                parts.append(message.get("body", b""))
+                size += len(parts[-1])
+                if size > MOST_BODY_BYTES:
+                    raise TooLargeError(
+                        f"The body is larger than {MOST_BODY_BYTES} bytes, and no request needs "
+                        "that much."
+                    )
+                if not message.get("more_body", False):
+                    break
+    except TimeoutError as error:
+        raise SlowBodyError("The body did not come in time; send the request again.") from error
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if size and kind != "application/json":
+        raise WrongTypeError("Send JSON, with the header Content-Type: application/json.")
+    return b"".join(parts)
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    """Return a `receive` that gives the body that was read, then whatever comes."""
+    first: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def replay() -> Message:
+        return first.pop() if first else await receive()
+
+    return replay
+
+
+def host_names(bound: str, listed: Iterable[str], *, has_tokens: bool) -> frozenset[str] | None:
+    """Return the names that requests may give this service; None if any will do.
+
+    With tokens a rebound name is worth nothing to a stranger, so any name will do where the
+    settings list none.
+    """
+    names = {name.lower() for name in listed}
+    if has_tokens and not names:
+        return None
+    return frozenset(names | LOOPBACK_NAMES | {bound.lower()})

@@ -1,0 +1,163 @@
+"""The job `import_corpus`: a corpus imported from the launchpad of the Dagster UI.
+
+What belongs here: the job's run config, and what it does to the instance (partitions, a tag). What
+does not: formats and writing (exchange/), the same thing from the command line (cli/corpus.py).
+"""
+
+# No `from __future__ import annotations`: Dagster reads the annotations of ops as types.
+
+from collections.abc import Sequence
+from enum import Enum
+from pathlib import Path
+
+import dagster as dg
+from pydantic import Field
+
+from factible_assets.assets.common import final_failure
+from factible_assets.automation import PARTITIONS_PER_TICK
+from factible_assets.config import SearchConfig
+from factible_assets.corpora import CorpusError, CorpusImport
+from factible_assets.exchange.importing import import_corpus as import_from
+from factible_assets.listing import CorporaResource
+from factible_assets.partitions import videos
+from factible_assets.presentation import cell
+from factible_assets.services import FactCheckServices
+
+IMPORT_JOB = "import_corpus"
+
+CORPUS_TAG = "corpus"
+"""The run tag that says which corpus a run is about."""
+
+
+class Format(Enum):
+    """What the path holds; the launchpad offers these and nothing else."""
+
+    auto = "auto"
+    published = "published"
+    corpus = "corpus"
+    averitec = "averitec"
+    fever = "fever"
+    claimreview = "claimreview"
+
+
+class ImportConfig(dg.Config):
+    """What to import, and under which name."""
+
+    path: str = Field(
+        min_length=1,
+        description="A file of claims or a corpus file, or a published evaluation folder, on the "
+        "machine that runs Dagster. Give the whole path.",
+    )
+    format: Format = Field(
+        default=Format.auto,
+        description="What the path holds; auto looks. One of: "
+        f"{', '.join(each.value for each in Format)}.",
+    )
+    name: str | None = Field(
+        default=None,
+        pattern=r"^[A-Za-z0-9_-]{1,60}$",
+        description="The corpus's name, in letters, digits, hyphens and underscores; else the "
+        "path's.",
+    )
+    web: str | None = Field(
+        default=None,
+        pattern=SearchConfig.model_json_schema()["properties"]["web"]["pattern"],
+        description="Where evidence is looked for; else the archive for published runs, auto for "
+        "the rest.",
+    )
+    limit: int | None = Field(
+        default=None, ge=1, description="Only the first so many claims. At least 1."
+    )
+    replace: bool = Field(
+        default=False, description="Whether a different corpus of the same name is overwritten."
+    )
+
+
+# One op and not two: what passes between ops goes through the warehouse, which takes rows only.
+@dg.op(
+    name="import_into_corpora",
+    description=(
+        "Write a corpus file, and the transcripts that it names, into the data folder, and add a "
+        "partition for every video that has none yet."
+    ),
+)
+def import_into_corpora(
+    context: dg.OpExecutionContext,
+    config: ImportConfig,
+    services: FactCheckServices,
+    corpora: CorporaResource,
+) -> None:
+    """Import, tag the run with the corpus, and add partitions."""
+    done = _imported(config, services, corpora)
+    for sentence in done.left_out:
+        context.log.warning("Left out: %s", sentence)
+    context.instance.add_run_tags(context.run_id, {CORPUS_TAG: done.name})
+    name = str(videos.name)
+    added = missing_partitions(done.video_ids, context.instance.get_dynamic_partitions(name))
+    for start in range(0, len(added), PARTITIONS_PER_TICK):
+        context.instance.add_dynamic_partitions(name, added[start : start + PARTITIONS_PER_TICK])
+    context.add_output_metadata({**_metadata(done), "partitions added": len(added)})
+
+
+@dg.job(
+    name=IMPORT_JOB,
+    description=(
+        "Import claims or videos that others annotated (published runs, AVeriTeC, FEVER, "
+        "ClaimReview, a corpus file) as a corpus, and add a partition for each. Say what to "
+        "import in the launchpad: ops, import_into_corpora, config, path."
+    ),
+)
+def import_corpus() -> None:
+    """Import a corpus and add its partitions."""
+    import_into_corpora()
+
+
+def missing_partitions(video_ids: Sequence[str], existing: Sequence[str]) -> list[str]:
+    """Return the videos that have no partition, in their order."""
+    known = set(existing)
+    return [video_id for video_id in video_ids if video_id not in known]
+
+
+def _imported(
+    config: ImportConfig, services: FactCheckServices, corpora: CorporaResource
+) -> CorpusImport:
+    """Write the corpus.
+
+    Raises:
+        dagster.Failure: nothing can be imported. Never retried.
+    """
+    settings = services.settings()
+    settings.ensure_home()
+    path = Path(config.path).expanduser()
+    if not path.is_absolute():
+        raise final_failure(
+            f"The path {config.path!r} is not whole: the daemon may run in any folder. Give the "
+            "path from the root, and run again."
+        )
+    try:
+        return import_from(
+            path,
+            settings.home_corpora,
+            form=config.format.value,
+            name=config.name,
+            web=config.web,
+            limit=config.limit,
+            replace=config.replace,
+            listing=corpora.read(),
+        )
+    except CorpusError as error:
+        raise final_failure(str(error)) from error
+
+
+def _metadata(done: CorpusImport) -> dict[str, dg.MetadataValue]:
+    metadata: dict[str, dg.MetadataValue] = {
+        "corpus": dg.MetadataValue.text(done.name),
+        "file": dg.MetadataValue.path(done.file),
+        "videos": dg.MetadataValue.int(done.videos),
+        "annotated claims": dg.MetadataValue.int(done.claims),
+        "transcripts": dg.MetadataValue.int(done.transcripts),
+    }
+    if done.left_out:
+        told = "\n".join(f"- {cell(sentence)}" for sentence in done.left_out)
+        metadata["left out"] = dg.MetadataValue.md(told)
+    return metadata

@@ -1,0 +1,273 @@
+"""What happens at night: re-checks, retention, and telling somebody what came of it.
+
+What belongs here: Dagster's schedules, jobs and sensors for it, made for one machine's settings.
+What does not: the rule of the plan (warehouse/views/40_rechecks.sql), the policy of retention
+(retention.py), messages (notifications.py), what a re-check does (assets/).
+"""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import dagster as dg
+from dagster._utils.schedules import is_valid_cron_string
+
+from factible_assets.checks.verdict_changes import read_changes
+from factible_assets.notifications import Message, failure_message, flips_message, send
+from factible_assets.rechecks import (
+    RECHECK_ASSETS,
+    RECHECK_JOB,
+    held_videos,
+    next_tick,
+    recheck_assets,
+    recheck_config,
+    recheck_limits,
+    run_tags,
+)
+from factible_assets.records import Video
+from factible_assets.retention import apply_retention, retention_policy
+from factible_assets.run_config import run_config_for
+from factible_assets.services import FactCheckServices
+from factible_assets.settings import Settings, SettingsError
+from warehouse.rechecks import Launch, plan_night, read_plan
+from warehouse.store import Warehouse
+
+RETENTION_JOB = "retention"
+SCHEDULE = "nightly_recheck"
+RETENTION_SCHEDULE = "weekly_retention"
+LAUNCHED_BY = "nightly_recheck"
+
+
+@dataclass(frozen=True, slots=True)
+class Nightly:
+    """What the definitions take over from here."""
+
+    jobs: tuple[Any, ...]
+    schedules: tuple[dg.ScheduleDefinition, ...]
+    sensors: tuple[dg.SensorDefinition, ...]
+
+
+def nightly(settings: Settings) -> Nightly:
+    """Return the jobs, schedules and sensors of the night.
+
+    Raises:
+        SettingsError: A cron expression in the settings cannot be used.
+    """
+    for variable in ("recheck_cron", "retention_cron"):
+        if not is_valid_cron_string(getattr(settings, variable)):
+            raise SettingsError(
+                f"The setting FACTIBLE_{variable.upper()} is no cron expression: write five "
+                'fields, such as "0 2 * * *" for every night at two.'
+            )
+    recheck = dg.define_asset_job(
+        RECHECK_JOB,
+        selection=dg.AssetSelection.assets(*RECHECK_ASSETS),
+        description=(
+            "Check a video again from the search onward. Claims stay, and so do queries, except "
+            "those that a service failed to write; everything after them is renewed."
+        ),
+        config=run_config_for(recheck_config(), RECHECK_ASSETS),
+    )
+    return Nightly(
+        jobs=(recheck, retention),
+        schedules=(_recheck_schedule(settings, recheck), _retention_schedule(settings)),
+        sensors=(_flip_sensor(settings), _failure_sensor(settings)),
+    )
+
+
+# --- Re-checks ----------------------------------------------------------------------------------
+
+
+def _status(settings: Settings) -> dg.DefaultScheduleStatus:
+    on = settings.recheck_schedule == "on"
+    return dg.DefaultScheduleStatus.RUNNING if on else dg.DefaultScheduleStatus.STOPPED
+
+
+def _recheck_schedule(settings: Settings, job: Any) -> dg.ScheduleDefinition:
+    @dg.schedule(
+        name=SCHEDULE,
+        job=job,
+        cron_schedule=settings.recheck_cron,
+        execution_timezone=settings.recheck_timezone,
+        default_status=_status(settings),
+        description=(
+            "Checks again, one run per video: what is incomplete first, then what has low "
+            "confidence, then what was not checked for longest. The view recheck_plan shows the "
+            "next night's list."
+        ),
+    )
+    def nightly_recheck(
+        context: dg.ScheduleEvaluationContext,
+    ) -> Sequence[dg.RunRequest] | dg.SkipReason:
+        """Launch the night's list."""
+        if not settings.warehouse.exists():
+            return dg.SkipReason("Nothing was checked yet, so there is nothing to check again.")
+        tick = context.scheduled_execution_time.astimezone(UTC)
+        store = Warehouse(settings.warehouse)
+        launches = launches_for(store, context.instance, settings, tick)
+        for launch in launches:
+            context.log.info("%d. %s: %s", launch.position, launch.video_id, launch.reason)
+        return list(run_requests(launches)) or dg.SkipReason(
+            "No video is due; the view recheck_plan says why."
+        )
+
+    return nightly_recheck
+
+
+def launches_for(
+    store: Warehouse, instance: dg.DagsterInstance, settings: Settings, tick: datetime
+) -> list[Launch]:
+    """Decide what the schedule launches at a tick; the same for a tick that is repeated."""
+    limits, following = recheck_limits(settings), next_tick(settings, tick)
+    listed = [each.video_id for each in read_plan(store, limits, tick)]
+    held = held_videos(instance, listed)
+    launches = plan_night(store, limits, tick, held=held, next_tick=following)
+    # A partition that was removed since a first attempt at this tick would fail all others.
+    partitions = set(instance.get_dynamic_partitions("videos"))
+    return [launch for launch in launches if launch.video_id in partitions]
+
+
+def run_requests(launches: Sequence[Launch]) -> Iterator[dg.RunRequest]:
+    """Return a run request per video. Its key makes sure that a tick launches nothing twice."""
+    for launch in launches:
+        assets = recheck_assets(with_queries=launch.with_queries)
+        yield dg.RunRequest(
+            run_key=f"{launch.planned_at:%Y-%m-%dT%H:%MZ} {launch.video_id}",
+            partition_key=launch.video_id,
+            asset_selection=[dg.AssetKey(name) for name in assets],
+            run_config=run_config_for(recheck_config(), assets),
+            tags={
+                **run_tags(launch.video_id, launch.corpus, LAUNCHED_BY),
+                "reason": launch.reason[:200],
+            },
+        )
+
+
+# --- Retention ----------------------------------------------------------------------------------
+
+
+@dg.op(name="remove_what_is_old", description="Removes old texts of pages and old kept answers.")
+def _remove_what_is_old(context: dg.OpExecutionContext, services: FactCheckServices) -> None:
+    settings = services.settings()
+    removed = apply_retention(settings, retention_policy(settings), now=datetime.now(UTC))
+    answers = sum(removed.answers.values())
+    context.log.info(
+        "Removed %d texts of %d characters and %d kept answers; the warehouse is %d bytes shorter.",
+        removed.texts,
+        removed.characters,
+        answers,
+        removed.bytes_freed,
+    )
+    context.add_output_metadata(
+        {
+            "texts": removed.texts,
+            "characters": removed.characters,
+            "kept answers": answers,
+            "bytes freed": removed.bytes_freed,
+        }
+    )
+
+
+@dg.job(
+    name=RETENTION_JOB,
+    description=(
+        "Remove texts of pages that no current verdict rests on, and kept answers, once they are "
+        "old. Verdicts, evidence and quotes stay."
+    ),
+)
+def retention() -> None:
+    """Remove what is old."""
+    _remove_what_is_old()
+
+
+def _retention_schedule(settings: Settings) -> dg.ScheduleDefinition:
+    return dg.ScheduleDefinition(
+        name=RETENTION_SCHEDULE,
+        job=retention,
+        cron_schedule=settings.retention_cron,
+        execution_timezone=settings.recheck_timezone,
+        default_status=_status(settings),
+        description="Removes what is old, once a week.",
+    )
+
+
+# --- Notifications ------------------------------------------------------------------------------
+
+
+def _sensor_status(settings: Settings) -> dg.DefaultSensorStatus:
+    on = settings.notify_url is not None
+    return dg.DefaultSensorStatus.RUNNING if on else dg.DefaultSensorStatus.STOPPED
+
+
+def _deliver(settings: Settings, message: Message, log: Any) -> None:
+    """Send a message, or log why not.
+
+    It is not tried again: a sensor that failed for a message would be stuck at it.
+    """
+    if settings.notify_url is None:
+        log.info("FACTIBLE_NOTIFY_URL is not set, so nobody is told: %s", message["text"])
+        return
+    problem = asyncio.run(send(settings.notify_url.get_secret_value(), message))
+    if problem is not None:
+        log.error("%s Not told: %s", problem, message["text"])
+
+
+def _flip_sensor(settings: Settings) -> dg.SensorDefinition:
+    @dg.run_status_sensor(
+        name="notify_flips",
+        run_status=dg.DagsterRunStatus.SUCCESS,
+        minimum_interval_seconds=30,
+        default_status=_sensor_status(settings),
+        description="Tells the webhook in FACTIBLE_NOTIFY_URL when a run turned verdicts.",
+    )
+    def notify_flips(context: dg.RunStatusSensorContext) -> None:
+        """Tell of flips."""
+        run = context.dagster_run
+        video_id = run.tags.get("dagster/partition")
+        if video_id is None or not settings.warehouse.exists():
+            return
+        store = Warehouse(settings.warehouse)
+        flips = read_changes(store, video_id, run.run_id).flips
+        if flips:
+            videos = store.read_current(Video, video_id)
+            title = videos[0].title if videos else None
+            _deliver(settings, flips_message(video_id, title, run.run_id, flips), context.log)
+
+    return notify_flips
+
+
+def _failure_sensor(settings: Settings) -> dg.SensorDefinition:
+    @dg.run_failure_sensor(
+        name="notify_failures",
+        minimum_interval_seconds=30,
+        default_status=_sensor_status(settings),
+        description="Tells the webhook in FACTIBLE_NOTIFY_URL when a run failed.",
+    )
+    def notify_failures(context: dg.RunFailureSensorContext) -> None:
+        """Tell of a failed run."""
+        run = context.dagster_run
+        message = failure_message(
+            run.tags.get("dagster/partition"),
+            run.job_name,
+            run.run_id,
+            failure_reason(context),
+        )
+        _deliver(settings, message, context.log)
+
+    return notify_failures
+
+
+def failure_reason(context: dg.RunFailureSensorContext) -> str:
+    """Return what the first failed step said went wrong, else what Dagster says of the run."""
+    for event in context.get_step_failure_events():
+        data = event.step_failure_data
+        if data.user_failure_data and data.user_failure_data.description:
+            return f"{event.step_key}: {data.user_failure_data.description}"
+        error = data.error
+        while error is not None and error.cause is not None:
+            error = error.cause
+        if error is not None:
+            return f"{event.step_key}: {' '.join(error.message.split())[:500]}"
+    return context.failure_event.message or "it failed without saying why"

@@ -1,0 +1,90 @@
+"""Where a reader of a report may be sent.
+
+What belongs here: which addresses are safe to link, the link to a quote in its page, the video that
+may be embedded. What does not: markup.
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote as percent_encoded
+from urllib.parse import urlsplit
+
+from factible_assets.records import Video
+
+PLAYER_ORIGIN = "https://www.youtube-nocookie.com"
+"""YouTube's host for embedded videos that sets no cookie before the video is played."""
+
+_LINKABLE = re.compile(r"https?://[^\s\x00-\x20\x7f-\x9f\"'<>\\^`{|}]+", re.IGNORECASE)
+_MAX_URL_LENGTH = 4096
+_YOUTUBE_ID = re.compile(r"[A-Za-z0-9_-]{11}")
+_YOUTUBE_HOSTS = ("youtube.com", "youtu.be", "youtube-nocookie.com")
+_EXACT_WORDS = 12
+_EDGE_WORDS = 5
+
+
+def safe_url(url: str | None) -> str | None:
+    """Return `url` if a reader may be sent there, else None: http or https, a host, no user name.
+
+    A user name is refused because it makes one host look like another.
+    """
+    if url is None or len(url) > _MAX_URL_LENGTH or not _LINKABLE.fullmatch(url):
+        return None
+    try:
+        parts = urlsplit(url)
+        has_user = "@" in parts.netloc
+    except ValueError:
+        return None
+    return url if parts.hostname and not has_user else None
+
+
+def quote_url(url: str | None, quote: str) -> str | None:
+    """Return a safe URL with a text fragment, so that browsers open the page at the quote.
+
+    A short quote on one line is named whole, a longer one by its first and last words, for what
+    is named whole must stand in one block of the page. A browser that does not know text
+    fragments opens the page as ever.
+
+    Source: https://wicg.github.io/scroll-to-text-fragment/, section 3.3 (syntax).
+    """
+    words = quote.split()
+    if url is None or not words:
+        return url
+    is_one_block = "\n" not in quote.strip() and len(words) <= _EXACT_WORDS
+    if is_one_block:
+        wanted = _fragment_term(words)
+    else:
+        edge = min(_EDGE_WORDS, max(1, len(words) // 2))
+        wanted = f"{_fragment_term(words[:edge])},{_fragment_term(words[-edge:])}"
+    separator = "" if "#" in url else "#"
+    found = f"{url}{separator}:~:text={wanted}"
+    return found if len(found) <= _MAX_URL_LENGTH else url
+
+
+def _fragment_term(words: list[str]) -> str:
+    # A dash, a comma and an ampersand are syntax of the directive; quote() leaves the dash.
+    return percent_encoded(" ".join(words), safe="", errors="replace").replace("-", "%2D")
+
+
+def page_url(final_url: str | None, canonical_url: str, domain: str) -> str | None:
+    """Return the address at which a page was read, if it is its own; else its canonical one.
+
+    A canonical URL is an identity, and not every site answers to it.
+    """
+    final = safe_url(final_url)
+    if final is not None:
+        host = urlsplit(final).hostname or ""
+        if host == domain or host.endswith(f".{domain}"):
+            return final
+    return safe_url(canonical_url)
+
+
+def youtube_id(video: Video) -> str | None:
+    """Return the id under which YouTube plays a video, None if it is not known to be there."""
+    if not _YOUTUBE_ID.fullmatch(video.video_id):
+        return None
+    if video.url is None:
+        return video.video_id
+    host = urlsplit(safe_url(video.url) or "").hostname or ""
+    is_there = any(host == name or host.endswith(f".{name}") for name in _YOUTUBE_HOSTS)
+    return video.video_id if is_there else None

@@ -1,0 +1,216 @@
+// The report of one video: the player, jumps to a second, opening what a link leads to.
+(() => {
+  const ORIGIN = "https://www.youtube-nocookie.com";
+  const ANSWER_MS = 10000;
+  const ASK_MS = 300;
+  const byId = (id) => document.getElementById(id);
+
+  // --- Opening what a link leads to -------------------------------------------------------------
+
+  const reveal = (id) => {
+    const target = id && byId(id);
+    if (!target) return;
+    for (let each = target; each; each = each.parentElement) {
+      if (each instanceof HTMLDetailsElement) each.open = true;
+    }
+    if (!target.hasAttribute("tabindex")) target.setAttribute("tabindex", "-1");
+    target.focus({ preventScroll: true });
+    target.scrollIntoView({ block: target.matches("mark, span") ? "center" : "start" });
+  };
+  const fragment = () => {
+    try {
+      return decodeURIComponent(location.hash.slice(1));
+    } catch {
+      return "";
+    }
+  };
+
+  const followInside = () => {
+    document.addEventListener("click", (event) => {
+      const link = event.target.closest('a[href^="#"]');
+      if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+      // Where the fragment stays the same, no hashchange tells.
+      setTimeout(() => reveal(fragment()));
+    });
+    addEventListener("hashchange", () => reveal(fragment()));
+    if (location.hash) reveal(fragment());
+  };
+
+  // --- Everything open: on request and on paper -------------------------------------------------
+
+  const foldable = () => [...document.querySelectorAll("details:not(.text)")];
+
+  const openAll = () => {
+    const button = byId("open-all");
+    if (!button) return;
+    button.addEventListener("click", () => {
+      const open = button.getAttribute("aria-pressed") !== "true";
+      for (const each of foldable()) each.open = open || each.classList.contains("failed");
+      button.setAttribute("aria-pressed", String(open));
+    });
+  };
+
+  const openOnPaper = () => {
+    let opened = [];
+    addEventListener("beforeprint", () => {
+      opened = foldable().filter((each) => !each.open);
+      for (const each of opened) each.open = true;
+    });
+    addEventListener("afterprint", () => {
+      for (const each of opened) each.open = false;
+    });
+  };
+
+  // --- Where the reader is ----------------------------------------------------------------------
+
+  const markCurrent = () => {
+    const links = new Map(
+      [...document.querySelectorAll(".glance a")].map((link) => [link.hash.slice(1), link]),
+    );
+    const seen = new IntersectionObserver(
+      (entries) => {
+        for (const entry of entries) {
+          if (!entry.isIntersecting) continue;
+          for (const link of links.values()) link.removeAttribute("aria-current");
+          links.get(entry.target.id)?.setAttribute("aria-current", "true");
+        }
+      },
+      { rootMargin: "-15% 0px -75% 0px" },
+    );
+    for (const claim of document.querySelectorAll("article.claim")) seen.observe(claim);
+  };
+
+  // --- The video --------------------------------------------------------------------------------
+
+  const followPlayback = () => {
+    const panel = byId("panel");
+    const blocks = [...document.querySelectorAll(".block[data-start]")];
+    let now = null;
+    return (seconds) => {
+      const current = blocks.filter((each) => Number(each.dataset.start) <= seconds).pop() ?? null;
+      if (current === now) return;
+      now?.classList.remove("now");
+      current?.classList.add("now");
+      now = current;
+      // Whoever reads or scrolls in the transcript is not moved away from there.
+      if (current && !panel.matches(":hover, :focus-within, :focus")) {
+        panel.scrollTop = current.offsetTop - panel.offsetTop - panel.clientHeight / 3;
+      }
+    };
+  };
+
+  const makeFrame = (video) => {
+    const parameters = new URLSearchParams({ autoplay: "1", enablejsapi: "1", playsinline: "1", rel: "0" });
+    if (location.protocol !== "file:") parameters.set("origin", location.origin);
+    const frame = document.createElement("iframe");
+    frame.src = `${ORIGIN}/embed/${video}?${parameters}`;
+    frame.title = "Video player";
+    frame.allow = "autoplay; encrypted-media; fullscreen; picture-in-picture";
+    // YouTube plays only for pages that say who they are.
+    frame.referrerPolicy = "strict-origin-when-cross-origin";
+    return frame;
+  };
+
+  const setUpPlayer = () => {
+    const player = byId("player");
+    if (!player || !/^[A-Za-z0-9_-]{11}$/.test(player.dataset.video)) return;
+    const poster = player.querySelector(".poster");
+    const play = byId("play");
+    const note = byId("player-note");
+    const status = byId("player-status");
+    const follow = followPlayback();
+    const isFile = location.protocol === "file:";
+    let frame = null;
+    let answers = false;
+
+    byId("player-from-file").hidden = !isFile;
+    play.classList.toggle("second", isFile);
+    play.textContent = isFile ? "Try to play it here" : "▶ Play here";
+
+    const send = (message) => frame?.contentWindow?.postMessage(JSON.stringify(message), ORIGIN);
+    const command = (func, ...args) => send({ event: "command", func, args, id: 1, channel: "widget" });
+    const giveUp = (reason) => {
+      answers = false;
+      note.textContent = `${reason} The times on this page open YouTube at their second instead.`;
+    };
+
+    const box = document.createElement("div");
+    box.className = "frame";
+    const unpin = document.createElement("button");
+    unpin.type = "button";
+    unpin.textContent = "Stop";
+    unpin.addEventListener("click", () => {
+      frame?.remove();
+      frame = null;
+      answers = false;
+      box.remove();
+      poster.hidden = false;
+      play.focus();
+    });
+
+    play.addEventListener("click", () => {
+      frame = makeFrame(player.dataset.video);
+      box.classList.remove("pinned");
+      box.replaceChildren(frame, unpin);
+      poster.hidden = true;
+      player.append(box);
+      frame.focus();
+      const asked = frame;
+      const began = Date.now();
+      const ask = setInterval(() => {
+        if (answers || frame !== asked) return clearInterval(ask);
+        if (Date.now() - began > ANSWER_MS) {
+          clearInterval(ask);
+          giveUp("The player does not answer here.");
+          return undefined;
+        }
+        send({ event: "listening", id: 1, channel: "widget" });
+        return undefined;
+      }, ASK_MS);
+    });
+
+    addEventListener("message", (event) => {
+      if (!frame || event.origin !== ORIGIN || event.source !== frame.contentWindow) return;
+      let message;
+      try {
+        message = JSON.parse(event.data);
+      } catch {
+        return;
+      }
+      if (message?.event === "onError") {
+        giveUp("YouTube does not play this video here.");
+        return;
+      }
+      if (!answers && ["onReady", "initialDelivery", "infoDelivery"].includes(message?.event)) {
+        answers = true;
+        command("addEventListener", "onError");
+      }
+      const seconds = message?.info?.currentTime;
+      if (typeof seconds === "number") follow(seconds);
+    });
+
+    document.addEventListener("click", (event) => {
+      const link = event.target.closest("a[data-seconds]");
+      if (!link || !answers || event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      const seconds = Number(link.dataset.seconds);
+      command("seekTo", seconds, true);
+      command("playVideo");
+      follow(seconds);
+      status.textContent = `The video goes on at ${link.dataset.clock}.`;
+    });
+
+    // Out of sight, the running video stays in a corner.
+    new IntersectionObserver(([entry]) => {
+      box.classList.toggle("pinned", frame !== null && !entry.isIntersecting);
+    }).observe(player);
+  };
+
+  document.addEventListener("DOMContentLoaded", () => {
+    followInside();
+    openAll();
+    openOnPaper();
+    markCurrent();
+    setUpPlayer();
+  });
+})();

@@ -1,0 +1,88 @@
+"""Where reports are written: one file per video and an index in one folder.
+
+What belongs here: names and places of the files, writing one, several or the index. What does not:
+which folder that is (settings), what is in the files (render.py).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from factible_assets.files import file_stem, write_whole
+from factible_assets.report.data import ReportData
+from factible_assets.report.reader import read_index_data, read_report_data
+from factible_assets.report.render import render_index, render_report
+
+if TYPE_CHECKING:
+    from warehouse.store import Warehouse
+
+INDEX = "index.html"
+
+
+def report_path(folder: Path, video_id: str) -> Path:
+    """Return where the report of a video is written in a folder of reports."""
+    stem = file_stem(video_id)
+    # A video may be called index; the index of all videos is.
+    name = f"{stem}-video.html" if f"{stem}.html".casefold() == INDEX else f"{stem}.html"
+    return folder / name
+
+
+def index_path(folder: Path) -> Path:
+    """Return where the index of all videos is written in a folder of reports."""
+    return folder / INDEX
+
+
+def write_report(data: ReportData, path: Path) -> Path:
+    """Render the report of one video to a file.
+
+    Raises:
+        OSError: If the file cannot be written.
+    """
+    home = INDEX if path == report_path(path.parent, data.video.video_id) else None
+    return write_whole(path, render_report(data, index=home).encode("utf-8"))
+
+
+def write_index(warehouse: Warehouse, folder: Path) -> Path:
+    """Render the index of all videos, with links to the reports that are in the folder.
+
+    Raises:
+        OSError: If the file cannot be written.
+        WarehouseError: If the warehouse cannot be read.
+    """
+    data = read_index_data(warehouse)
+    paths = {each.video.video_id: report_path(folder, each.video.video_id) for each in data.videos}
+    hrefs = {video_id: path.name for video_id, path in paths.items() if path.is_file()}
+    return write_whole(index_path(folder), render_index(data, hrefs).encode("utf-8"))
+
+
+def publish_report(warehouse: Warehouse, folder: Path, video_id: str) -> Path | None:
+    """Write the report of one video and refresh the index; None if nothing is stored of it.
+
+    Raises:
+        OSError: If a file cannot be written.
+        WarehouseError: If the warehouse cannot be read.
+    """
+    data = read_report_data(warehouse, video_id)
+    if data is None:
+        return None
+    path = write_report(data, report_path(folder, video_id))
+    write_index(warehouse, folder)
+    return path
+
+
+def publish_all(warehouse: Warehouse, folder: Path) -> dict[str, Path]:
+    """Write the report of every video and the index; returns the files by video.
+
+    Raises:
+        OSError: If a file cannot be written.
+        WarehouseError: If the warehouse cannot be read.
+    """
+    written: dict[str, Path] = {}
+    for item in read_index_data(warehouse).videos:
+        data = read_report_data(warehouse, item.video.video_id)
+        if data is not None:
+            path = report_path(folder, item.video.video_id)
+            written[item.video.video_id] = write_report(data, path)
+    write_index(warehouse, folder)
+    return written

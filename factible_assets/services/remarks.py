@@ -1,0 +1,36 @@
+"""What is said when nobody named a service and none is set up: which default takes its place.
+
+What belongs here: the sentences, for a run's log and for the command line. What does not: the
+choices themselves (search.py, web.py, reasoning.py), saying a thing once (setup.py).
+"""
+
+from __future__ import annotations
+
+from factible_assets.services.reasoning import choose_reasoner
+from factible_assets.services.search import search_names
+from factible_assets.services.setup import SetupError
+from factible_assets.settings import Settings
+
+_NO_SEARCH = (
+    "No search provider is set up, so evidence is looked for in the archive of stored pages. Set "
+    "SERPER_API_KEY, FACTIBLE_SEARXNG_URL or FACTIBLE_SEARCH to search the live web."
+)
+
+
+def search_remark(settings: Settings, *wishes: str | None) -> str | None:
+    """Say that the archive is searched for want of a provider, unless someone wished for a web.
+
+    Args:
+        settings: What is set up.
+        wishes: The run's and the corpus's; the machine's is known.
+    """
+    wished = any(wish not in {None, "", "auto"} for wish in (*wishes, settings.web))
+    return None if wished or search_names(settings) else _NO_SEARCH
+
+
+def reasoner_remark(settings: Settings, wish: str) -> str | None:
+    """Say that the embedded engine judges for want of a model; None if the choice fails."""
+    try:
+        return choose_reasoner(wish, settings).remark
+    except SetupError:  # the run says so, with its remedy
+        return None

@@ -1,0 +1,183 @@
+"""What fact-checkers have already said of a claim: a lane beside the evidence, never part of it.
+
+What belongs here: what is asked, which results belong to the claim, and their rows. What does not:
+who is asked (resources/search/fact_checks.py), evidence (evidence.py) and verdicts (verdict.py),
+neither of which ever sees these rows: a prior fact check is another's judgement, and read as
+evidence it would decide the claim by it. For the same reason a lane that fails makes no verdict
+incomplete: nothing is missing that a verdict rests on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from factible_assets.config import SearchConfig
+from factible_assets.records import Claim, PriorFactCheck, Video
+from factible_assets.stages.ids import normalise_text, prior_fact_check_id
+from factible_assets.stages.ports import FactCheckAnswer, FoundFactCheck, PriorFactChecks
+from factible_assets.stages.search import is_the_video, unwanted
+from factible_assets.stages.transcript import storable
+from factible_assets.stages.urls import (
+    UnusableUrlError,
+    canonical_url,
+    host_of,
+    registrable_domain,
+)
+
+LIMIT = 10
+"""Reviewed claims that are asked for; more are seldom about the claim."""
+
+LEAST_SIMILARITY = 0.3
+"""Below this a review is about something else that shares a word or two with the claim."""
+
+_LONGEST_QUESTION = 400
+_STEM = 5
+_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\w+")
+"""Words; in scripts that write none apart, characters."""
+
+_EMPTY_TEXT = (
+    "a about all also an and any are aren as at be been but by can couldn did didn do does "
+    "doesn doing don for from get gets got had has hasn have haven he her his how if in into is "
+    "isn it its just know like ll made make makes making many more most much no not of on one "
+    "only or our out over per re s said say says she so some such t than that the their them "
+    "then there these they this those to up us ve very was wasn we were weren what when which "
+    "who why will with won would wouldn you your"
+)
+_EMPTY_WORDS = frozenset(_EMPTY_TEXT.split())
+
+
+async def look_up(
+    claim: Claim, video: Video, lane: PriorFactChecks, config: SearchConfig
+) -> tuple[PriorFactCheck, ...]:
+    """Ask once what has been published on a claim; returns at least one row, the best first.
+
+    A review that was found is kept, or left out for a stated reason: it is about something else,
+    it is the video itself, or the run's own limits on period and domains leave it out. Several
+    reviews on one page are one, the most similar. Never raises for an outage: it is a row.
+    """
+    answer = await lane.prior_checks(
+        question(claim),
+        limit=LIMIT,
+        language=config.language,
+        after=config.published_after,
+    )
+    if answer.outcome == "outage":
+        reason = answer.reason or f"{answer.provider} did not say why"
+        return (_row_without_review(claim, answer, reason),)
+    found = sorted(_distinct(claim, answer.checks), key=lambda each: -each.similarity)
+    judged = [(each, _exclusion(each, video, config)) for each in found]
+    judged.sort(key=lambda pair: pair[1] is not None)
+    if not judged:
+        return (_row_without_review(claim, answer, None),)
+    return tuple(
+        _row(claim, answer, rank, review, reason)
+        for rank, (review, reason) in enumerate(judged, start=1)
+    )
+
+
+def question(claim: Claim) -> str:
+    """Return what the lane is asked about a claim: its words, once, on one line."""
+    words = " ".join(claim.text.split()).rstrip(".!?…")
+    if len(words) <= _LONGEST_QUESTION:
+        return words
+    return words[: _LONGEST_QUESTION + 1].rpartition(" ")[0] or words[:_LONGEST_QUESTION]
+
+
+def similarity(one: str, other: str) -> float:
+    """Return how much two statements have in common, from 0 to 1.
+
+    Dice's coefficient of their sets of content words, each cut to its beginning so that
+    `hyperactive` and `hyperactivity`, `make` and `makes` are one. Words, not meanings: a claim and
+    its denial are alike, which is what a look-up wants.
+    """
+    first, second = _content(one), _content(other)
+    if not first or not second:
+        return 0.0
+    return 2 * len(first & second) / (len(first) + len(second))
+
+
+def _content(text: str) -> frozenset[str]:
+    words = _WORD.findall(normalise_text(text))
+    return frozenset(word[:_STEM].rstrip("s") for word in words if word not in _EMPTY_WORDS)
+
+
+@dataclass(frozen=True, slots=True)
+class _Review:
+    check: FoundFactCheck
+    canonical_url: str
+    domain: str
+    similarity: float
+
+
+def _distinct(claim: Claim, checks: Sequence[FoundFactCheck]) -> Iterator[_Review]:
+    """Yield one review per page: of those with the same canonical URL the most similar."""
+    best: dict[str, _Review] = {}
+    for check in checks:
+        url = storable(check.url)
+        try:
+            canonical, domain = canonical_url(url), registrable_domain(host_of(url))
+        except UnusableUrlError:  # kept, and left out with its reason
+            canonical, domain = url, ""
+        alike = max(similarity(claim.text, text) for text in (check.claim, check.title))
+        held = best.get(canonical)
+        if held is None or alike > held.similarity:
+            best[canonical] = _Review(check, canonical, domain, alike)
+    yield from best.values()
+
+
+def _exclusion(review: _Review, video: Video, config: SearchConfig) -> str | None:
+    if not review.domain:
+        return "It is no web address."
+    if is_the_video(video, review.check.url):
+        return "It is the video itself."
+    limits = unwanted(review.canonical_url, review.check.reviewed_on, config)
+    if limits is not None:
+        return limits
+    if review.similarity < LEAST_SIMILARITY:
+        return "It shares too few words with the claim to be about it."
+    return None
+
+
+def _row_without_review(
+    claim: Claim, answer: FactCheckAnswer, outage: str | None
+) -> PriorFactCheck:
+    return PriorFactCheck(
+        prior_fact_check_id=prior_fact_check_id(claim.claim_id, None),
+        claim_id=claim.claim_id,
+        video_id=claim.video_id,
+        provider=answer.provider,
+        rank=1,
+        status="no_evidence" if outage is None else "infra_error",
+        reason=outage,
+        latency_seconds=answer.latency_seconds,
+    )
+
+
+def _row(
+    claim: Claim, answer: FactCheckAnswer, rank: int, review: _Review, reason: str | None
+) -> PriorFactCheck:
+    check = review.check
+    return PriorFactCheck(
+        prior_fact_check_id=prior_fact_check_id(claim.claim_id, review.canonical_url),
+        claim_id=claim.claim_id,
+        video_id=claim.video_id,
+        provider=answer.provider,
+        rank=rank,
+        status="ok" if reason is None else "skipped",
+        reason=reason,
+        publisher=storable(check.publisher) or None,
+        domain=review.domain or None,
+        url=storable(check.url),
+        canonical_url=review.canonical_url,
+        title=storable(check.title) or None,
+        claim_reviewed=storable(check.claim) or None,
+        claimant=storable(check.claimant) or None,
+        textual_rating=storable(check.rating) or None,
+        reviewed_on=check.reviewed_on,
+        claimed_on=check.claimed_on,
+        language=storable(check.language) or None,
+        similarity=review.similarity,
+        latency_seconds=answer.latency_seconds,
+    )

@@ -1,0 +1,150 @@
+"""A run in a thread of its own, and somebody beside it who can stop it.
+
+What belongs here: signals, what Dagster is told of a run that is stopped, and telling a listener
+which assets are stored meanwhile. What does not: how work ends itself (stopping.py), starting runs
+(launch.py).
+
+Dagster marks a run as canceled only if it was marked as canceling before it ended; a bare Ctrl-C
+becomes a failure. So signals are heard here, in the main thread, while the run goes on in another.
+"""
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any, Protocol, TypeVar
+
+import dagster as dg
+
+from factible_assets.stopping import STOPS
+
+Result = TypeVar("Result")
+
+_TICK_SECONDS = 0.2
+_ENDING = {dg.DagsterRunStatus.CANCELING, dg.DagsterRunStatus.CANCELED}
+
+
+class Listener(Protocol):
+    """Hears what Dagster records of a run while it goes on. Must return at once, never raise."""
+
+    def asset_stored(self, asset: str) -> None:
+        """Hear that an asset was stored."""
+        ...
+
+    def stopping(self) -> None:
+        """Hear that the run was asked to stop, and closes what it has open."""
+        ...
+
+
+class _Signals:
+    """Counts Ctrl-C and requests to terminate."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def hear(self, number: int, frame: FrameType | None) -> None:
+        del number, frame
+        self.count += 1
+
+    @contextmanager
+    def heard(self) -> Iterator[None]:
+        """Take signals over, where that is possible: Python gives them to the main thread alone."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        kinds = (signal.SIGINT, signal.SIGTERM)
+        before = [(kind, signal.signal(kind, self.hear)) for kind in kinds]
+        try:
+            yield
+        finally:
+            for kind, handler in before:
+                signal.signal(kind, handler)
+
+
+def supervised(
+    work: Callable[[], Result],
+    *,
+    run_id: str,
+    instance: dg.DagsterInstance,
+    listener: Listener | None = None,
+) -> Result:
+    """Do the work of a run, and stop it when a person or Dagster's UI asks for it.
+
+    The first Ctrl-C (or SIGTERM) lets the run close what it has open; Dagster records it as
+    canceled. The second one leaves at once.
+
+    Raises:
+        KeyboardInterrupt: Somebody pressed Ctrl-C twice.
+        BaseException: Whatever the work raises.
+    """
+    future: Future[Result] = Future()
+    # A daemon, so that a second Ctrl-C can leave a run that does not end.
+    thread = threading.Thread(
+        target=_settle, args=(future, work), name=f"run-{run_id[:8]}", daemon=True
+    )
+    signals = _Signals()
+    stopped = False
+    stored = _StoredAssets(instance, run_id, listener)
+    with signals.heard():
+        thread.start()
+        while thread.is_alive():
+            thread.join(_TICK_SECONDS)
+            stored.look()
+            if not stopped and (signals.count or _is_ending(instance, run_id)):
+                stopped = True
+                _stop(instance, run_id, listener)
+            if signals.count > 1:
+                _give_up(instance, run_id)
+                raise KeyboardInterrupt
+        stored.look()
+    return future.result()
+
+
+def _settle(future: Future[Result], work: Callable[[], Result]) -> None:
+    try:
+        future.set_result(work())
+    except BaseException as error:  # noqa: BLE001 - handed over to the thread that waits for it
+        future.set_exception(error)
+
+
+def _is_ending(instance: dg.DagsterInstance, run_id: str) -> bool:
+    run = instance.get_run_by_id(run_id)
+    return run is not None and run.status in _ENDING
+
+
+def _stop(instance: dg.DagsterInstance, run_id: str, listener: Listener | None) -> None:
+    if listener is not None:
+        listener.stopping()
+    run = instance.get_run_by_id(run_id)
+    if run is not None and not run.is_finished and run.status not in _ENDING:
+        instance.report_run_canceling(run)
+    STOPS.ask(run_id)
+
+
+def _give_up(instance: dg.DagsterInstance, run_id: str) -> None:
+    run = instance.get_run_by_id(run_id)
+    if run is not None and not run.is_finished:
+        instance.report_run_canceled(run)
+
+
+class _StoredAssets:
+    """Reads from the event log of a run which assets were stored since it last looked."""
+
+    def __init__(
+        self, instance: dg.DagsterInstance, run_id: str, listener: Listener | None
+    ) -> None:
+        self._instance, self._run_id, self._listener = instance, run_id, listener
+        self._cursor: str | None = None
+
+    def look(self) -> None:
+        if self._listener is None:
+            return
+        found: Any = self._instance.get_records_for_run(
+            self._run_id, self._cursor, dg.DagsterEventType.ASSET_MATERIALIZATION
+        )
+        self._cursor = found.cursor
+        for record in found.records:
+            key = record.event_log_entry.asset_materialization.asset_key
+            self._listener.asset_stored(key.path[-1])

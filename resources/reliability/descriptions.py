@@ -1,0 +1,217 @@
+"""Descriptions of rating sets: a small YAML file beside a file that does not explain itself.
+
+What belongs here: reading `NAME.csv.yaml`, the description of `NAME.csv`. What does not: reading
+the table itself (datasets.py), choosing a file's reader (the caller).
+
+    dataset: newsroom-survey        # the name that ratings show
+    as_of: 2026-03-01               # the day that the ratings describe
+    licence: CC BY 4.0
+    citation: Who made it, where it is published
+    description: What it covers.
+    delimiter: ";"                  # where it is not a comma; tab for tabulators
+    columns:                        # which column holds what; only domain and rating are needed
+      domain: Website
+      rating: Score
+      class: Kind
+      bias: Lean
+      reason: Remark
+    thresholds: {high: 75, medium: 50, low: 25}   # numbers: from this one on; below all: very_low
+    scale: {Trustworthy: high, Doubtful: low}     # or texts; every one that occurs must stand here
+    classes: {Newspaper: news}                    # texts of the class's column; others: unknown
+
+Only `dataset` is needed. Without `columns` the file is of a layout that is known by its header, and
+the description adds what the file does not say; without `thresholds` and `scale` the ratings are
+called high, medium, low and very low.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+
+import yaml
+
+from resources.reliability.datasets import (
+    Rating,
+    SourceClass,
+    TableLayout,
+    folded,
+    rating_by_name,
+    rating_of_name,
+    source_class_of,
+)
+from resources.reliability.files import (
+    RatingFileError,
+    compose,
+    day_of,
+    line_of,
+    mapping,
+    text_of,
+)
+
+ENDING = ".yaml"
+"""What the name of a description has beyond the name of the file that it describes."""
+
+_ABOUT = {"as_of", "licence", "citation", "description"}
+_READING = {"delimiter", "columns", "thresholds", "scale", "classes"}
+_STEPS: tuple[Rating, ...] = ("high", "medium", "low")
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What a description says. `layout` is None where it names no columns."""
+
+    dataset: str
+    as_of: date | None = None
+    licence: str = ""
+    citation: str = ""
+    description: str = ""
+    layout: TableLayout | None = None
+
+    def applied_to(self, known: TableLayout) -> TableLayout:
+        """Return the layout of the table: this description's own, or a known one under its name."""
+        return replace(
+            self.layout or known,
+            name=self.dataset,
+            description=self.description or known.description,
+            licence=self.licence,
+            citation=self.citation,
+        )
+
+
+def description_of(file: Path) -> Path:
+    """Return where the description of a file would be."""
+    return file.with_name(f"{file.name}{ENDING}")
+
+
+def load_description(file: Path) -> Description:
+    """Read a description.
+
+    Raises:
+        RatingFileError: The file cannot be read, or something in it is wrong; names file and line.
+    """
+    root = compose(file)
+    top = mapping(file, root, {"dataset"}, _ABOUT | _READING)
+    if "columns" not in top:
+        for key in sorted(_READING & top.keys()):
+            raise RatingFileError(file, line_of(top[key]), f"{key} needs columns beside it")
+    said = {key: text_of(file, top[key]) for key in _ABOUT - {"as_of"} if key in top}
+    return Description(
+        dataset=text_of(file, top["dataset"]),
+        as_of=day_of(file, top["as_of"]) if "as_of" in top else None,
+        licence=said.get("licence", ""),
+        citation=said.get("citation", ""),
+        description=said.get("description", ""),
+        layout=_layout(file, top) if "columns" in top else None,
+    )
+
+
+def _layout(file: Path, top: Mapping[str, yaml.Node]) -> TableLayout:
+    columns = mapping(file, top["columns"], {"domain", "rating"}, {"class", "bias", "reason"})
+    named = {key: text_of(file, node) for key, node in columns.items()}
+    return TableLayout(
+        name="",
+        domain_column=named["domain"],
+        rating_column=named["rating"],
+        rating_of=_rating_of(file, top),
+        class_column=named.get("class"),
+        bias_column=named.get("bias"),
+        reason_column=named.get("reason"),
+        classes=_classes(file, top["classes"]) if "classes" in top else None,
+        delimiter=_delimiter(file, top["delimiter"]) if "delimiter" in top else ",",
+    )
+
+
+def _delimiter(file: Path, node: yaml.Node) -> str:
+    written = node.value if isinstance(node, yaml.ScalarNode) else ""
+    delimiter = {"tab": "\t"}.get(written, written)
+    if len(delimiter) != 1 or delimiter in {'"', "\r", "\n"}:
+        raise RatingFileError(
+            file, line_of(node), 'the delimiter should be one character, such as ";", or tab'
+        )
+    return delimiter
+
+
+def _rating_of(file: Path, top: Mapping[str, yaml.Node]) -> Callable[[str], Rating]:
+    if "thresholds" in top and "scale" in top:
+        raise RatingFileError(
+            file, line_of(top["scale"]), "thresholds and scale exclude each other; keep one"
+        )
+    if "thresholds" in top:
+        return _by_thresholds(_thresholds(file, top["thresholds"]))
+    if "scale" in top:
+        return _by_scale(file, _scale(file, top["scale"]))
+    return rating_by_name
+
+
+def _thresholds(file: Path, node: yaml.Node) -> tuple[tuple[float, Rating], ...]:
+    given = mapping(file, node, {"high"}, {"medium", "low"})
+    steps: list[tuple[float, Rating]] = []
+    for rating in _STEPS:
+        if rating not in given:
+            continue
+        try:
+            least = float(text_of(file, given[rating]))
+        except ValueError:
+            least = math.nan
+        if not math.isfinite(least):
+            raise RatingFileError(file, line_of(given[rating]), f"{rating} should be a number")
+        if steps and least >= steps[-1][0]:
+            raise RatingFileError(
+                file, line_of(given[rating]), f"{rating} should lie below {steps[-1][1]}"
+            )
+        steps.append((least, rating))
+    return tuple(steps)
+
+
+def _by_thresholds(steps: tuple[tuple[float, Rating], ...]) -> Callable[[str], Rating]:
+    def rating_of(text: str) -> Rating:
+        try:
+            number = float(text)
+        except ValueError:
+            number = math.nan
+        if not math.isfinite(number):
+            raise ValueError("not a number")
+        return next((rating for least, rating in steps if number >= least), "very_low")
+
+    return rating_of
+
+
+def _pairs(file: Path, node: yaml.Node) -> dict[str, yaml.Node]:
+    """Read a mapping of any texts; they are compared without regard to case and white space."""
+    if not isinstance(node, yaml.MappingNode) or not node.value:
+        raise RatingFileError(file, line_of(node), "here should stand a mapping of the texts")
+    found: dict[str, yaml.Node] = {}
+    for key, value in node.value:
+        name = folded(text_of(file, key))
+        if name in found:
+            raise RatingFileError(file, line_of(key), f"{name} stands here twice")
+        found[name] = value
+    return found
+
+
+def _scale(file: Path, node: yaml.Node) -> Mapping[str, Rating]:
+    return {
+        text: rating_of_name(file, line_of(rating), text_of(file, rating))
+        for text, rating in _pairs(file, node).items()
+    }
+
+
+def _by_scale(file: Path, scale: Mapping[str, Rating]) -> Callable[[str], Rating]:
+    def rating_of(text: str) -> Rating:
+        rating = scale.get(folded(text))
+        if rating is None:
+            raise ValueError(f"it does not stand in the scale of {file.name}; add it there")
+        return rating
+
+    return rating_of
+
+
+def _classes(file: Path, node: yaml.Node) -> Mapping[str, SourceClass]:
+    return {
+        text: source_class_of(file, line_of(named), text_of(file, named))
+        for text, named in _pairs(file, node).items()
+    }

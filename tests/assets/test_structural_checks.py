@@ -1,0 +1,98 @@
+"""Structural checks in real runs: recorded per video, and what breaks a rule is never written."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import dagster as dg
+import pytest
+
+from factible_assets.assets import claim_checks as module
+from factible_assets.definitions import build_defs
+from factible_assets.records import ASSET_RECORDS, Evidence, Verdict
+from factible_assets.run_config import run_config_for
+from factible_assets.stages.flow import FlowResult
+from factible_assets.stages.integrity import ALL_RULES
+from tests.assets.conftest import DEMO_VIDEO, FEW_CLAIMS, Pipeline
+
+
+def evaluations(
+    result: dg.ExecuteInProcessResult,
+) -> dict[tuple[str, str], dg.AssetCheckEvaluation]:
+    return {
+        (each.asset_key.to_user_string(), each.check_name): each
+        for each in result.get_asset_check_evaluations()
+        if each.check_name != "verdict_flips"
+    }
+
+
+def test_a_run_records_every_check_for_its_video_and_checks_can_run_alone(
+    pipeline: Pipeline,
+) -> None:
+    result = pipeline.materialize()
+    assert result.success
+    found = evaluations(result)
+    assert set(found) == {(rule.asset, rule.name) for rule in ALL_RULES}
+    assert all(each.passed for each in found.values())
+    assert {each.partition for each in found.values()} == {DEMO_VIDEO}
+    assert {each.blocking for (_, name), each in found.items() if name != "captions_fit_the_video"}
+    again = (
+        build_defs(pipeline.settings)
+        .resolve_job_def("fact_check")
+        .get_subset(
+            asset_selection=set(),
+            asset_check_selection={
+                dg.AssetCheckKey(dg.AssetKey("evidence"), "quotes_stand_in_their_pages")
+            },
+        )
+        .execute_in_process(
+            partition_key=DEMO_VIDEO,
+            instance=pipeline.instance,
+            run_config={"ops": run_config_for(FEW_CLAIMS, ["verdicts"])["ops"]},
+        )
+    )
+    assert again.success
+    assert list(evaluations(again)) == [("evidence", "quotes_stand_in_their_pages")]
+    assert not again.get_asset_materialization_events()
+
+
+def test_rows_that_break_a_rule_are_told_row_by_row_and_the_last_good_ones_stay(
+    pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = pipeline.materialize()
+    assert good.success
+    verdicts = pipeline.store.read_current(Verdict, DEMO_VIDEO)
+    real = module.check_claims
+
+    async def with_an_invented_quote(*args: object, **wishes: object) -> FlowResult:
+        result = await real(*args, **wishes)  # type: ignore[arg-type]
+        place = next(place for place, row in enumerate(result.evidence) if row.quote)
+        invented = result.evidence[place].model_copy(update={"quote": "Nobody ever said this."})
+        rows = (*result.evidence[:place], invented, *result.evidence[place + 1 :])
+        return replace(result, evidence=rows)
+
+    monkeypatch.setattr(module, "check_claims", with_an_invented_quote)
+    bad = pipeline.materialize()
+    assert not bad.success
+    found = evaluations(bad)
+    failed = [name for (_, name), each in found.items() if not each.passed]
+    assert failed == ["quotes_stand_in_their_pages"]
+    told = found["evidence", "quotes_stand_in_their_pages"]
+    assert told.blocking
+    assert told.partition == DEMO_VIDEO
+    assert told.metadata["violations"].value == 1
+    assert "its quote does not stand at" in str(told.metadata["rows"].value)
+    (failure,) = [event for event in bad.all_events if event.is_step_failure]
+    said = failure.step_failure_data.user_failure_data
+    assert said is not None
+    assert "nothing was written and the last good rows stay" in str(said.description)
+    assert pipeline.store.read_current(Verdict, DEMO_VIDEO) == verdicts
+    for asset in ASSET_RECORDS:
+        if asset not in {"transcripts", "claims"}:
+            current = pipeline.store.current_materialization(asset, DEMO_VIDEO)
+            assert current is not None
+            assert current.run_id == good.run_id
+    assert all(
+        "Nobody" not in (row.quote or "")
+        for row in pipeline.store.read_current(Evidence, DEMO_VIDEO)
+    )

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+
+ASK = """
+source <("$PROGRAM" completion bash) || exit 9
+COMP_WORDS=({words}); COMP_CWORD={position}
+_factible_completion "$PROGRAM"
+printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+
+
+def completed_by_bash(home: Path, *words: str) -> list[str]:
+    program, bash = Path(sys.executable).with_name("factible"), shutil.which("bash")
+    if bash is None or not program.exists():
+        pytest.skip("bash, or the installed program, is not here")
+    script = ASK.format(words=" ".join(words), position=len(words) - 1)
+    done = subprocess.run(
+        [bash, "--norc", "-c", script],
+        env={**os.environ, "PROGRAM": str(program), "FACTIBLE_HOME": str(home)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr == ""
+    return done.stdout.split()
+
+
+def test_bash_completes_commands_options_and_videos(home: Path) -> None:
+    assert completed_by_bash(home, "factible", "com") == ["completion"]
+    assert "--max-claims" in completed_by_bash(home, "factible", "check", "--max")
+    assert completed_by_bash(home, "factible", "check", "every") == ["everyday-beliefs-talk"]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_each_shell_has_a_script_that_asks_the_program(factible: Run, shell: str) -> None:
+    script = factible("completion", shell).stdout
+    assert f"_FACTIBLE_COMPLETE=complete_{shell}" in script
+
+
+def test_an_unknown_shell_is_wrong_usage(factible: Run) -> None:
+    assert factible("completion", "tcsh").exit_code == 2

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import os
+import pty
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from factible_assets.cli.prompt import is_complete
+from tests.cli.stored import store_sample
+
+_SEQUENCES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\r")
+
+
+class Terminal:
+    """A real terminal with `factible sql` in it."""
+
+    def __init__(self, home: Path) -> None:
+        self.master, slave = pty.openpty()
+        environment = {**os.environ, "FACTIBLE_HOME": str(home), "TERM": "xterm", "COLUMNS": "100"}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "factible_assets", "sql"],
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            env=environment,
+            start_new_session=True,
+            preexec_fn=_take_terminal,
+        )
+        os.close(slave)
+        self.shown = ""
+
+    def type(self, keys: str) -> None:
+        os.write(self.master, keys.encode())
+
+    def until(self, words: str) -> str:
+        """Return what is shown up to these words, and forget it."""
+        deadline = time.monotonic() + 60
+        while words not in self.shown:
+            assert time.monotonic() < deadline, self.shown
+            try:
+                self.shown += _SEQUENCES.sub("", os.read(self.master, 65_536).decode())
+            except OSError:  # the program has gone
+                assert words in self.shown, self.shown
+        before, _, self.shown = self.shown.partition(words)
+        return before
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        os.close(self.master)
+
+
+def _take_terminal() -> None:
+    """Make the terminal the one whose Ctrl-C this process gets."""
+    import fcntl
+    import termios
+
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a terminal of Unix")
+def test_the_prompt_answers_takes_lines_survives_mistakes_and_remembers(home: Path) -> None:
+    store_sample(home)
+    terminal = Terminal(home)
+    try:
+        terminal.until("factible> ")
+        terminal.type("select 'over' || ' lines'\n")
+        terminal.until("...> ")
+        terminal.type("as answer;\n")
+        assert "over lines" in terminal.until("factible> ")
+        terminal.type(".schema model_usage\n")
+        assert "Who serves the model." in terminal.until("factible> ")
+        terminal.type("select nothing_like_it;\n")
+        assert "column 8" in terminal.until("factible> ")
+        terminal.type("select 'half a question'\n")
+        terminal.until("...> ")
+        terminal.type("\x03")
+        terminal.until("factible> ")
+        terminal.type("select 'a' || chr(27) || '[31mb' as hostile;\n")
+        assert "a [31mb" in terminal.until("factible> ")
+        terminal.type("\x04")
+        assert terminal.process.wait(60) == 0
+    finally:
+        terminal.close()
+    asked = (home / ".sql_history").read_text(encoding="utf-8")
+    assert "select 'over' || ' lines' as answer;" in asked
+    assert "half a question" not in asked
+
+
+@pytest.mark.parametrize(
+    ("text", "complete"),
+    [
+        ("select 1;", True),
+        ("select 1 ; ", True),
+        ("select 1", False),
+        ("select ';'", False),
+        ("select ';';", True),
+        ("select 'it''s;'", False),
+        ('select ";"', False),
+        ("select 1 -- ;", False),
+        ("select 1; -- done", True),
+        ("select 1 /* ;", False),
+        ("select $$a;$$", False),
+        ("select 'open;", False),
+        ("", False),
+    ],
+)
+def test_a_statement_ends_with_a_semicolon_outside_of_texts_and_comments(
+    text: str, complete: bool
+) -> None:
+    assert is_complete(text) is complete
+
+
+@given(st.text(alphabet=st.characters(exclude_characters="'", exclude_categories=["Cs"])))
+def test_nothing_inside_of_a_text_ends_a_statement(inside: str) -> None:
+    assert not is_complete(f"select '{inside}'")
+    assert is_complete(f"select '{inside}';")

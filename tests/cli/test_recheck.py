@@ -1,0 +1,88 @@
+"""`factible recheck` and `factible retention`, as their user meets them."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from factible_assets.cli.main import app
+from tests.warehouse.samples import asset_rows, fact_check, incomplete_verdict
+from warehouse.rows import Stamp
+from warehouse.store import Warehouse
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("FACTIBLE_HOME", str(tmp_path))
+    monkeypatch.setenv("FACTIBLE_RECHECK_COST_USD", "0.6")
+    monkeypatch.setenv("COLUMNS", "160")
+    store = Warehouse(tmp_path / "warehouse.duckdb")
+    now = datetime.now(UTC)
+    for number, video_id in enumerate(("aged", "open", "fresh")):
+        age = timedelta(days=(20, 10, 1)[number])
+        sets = fact_check(video_id)
+        if video_id == "open":
+            sets["verdicts"] = asset_rows(incomplete_verdict(video_id))
+        store.write_assets(video_id, sets, stamp=Stamp(f"run-{video_id}", now - age))
+    return tmp_path
+
+
+def run(*arguments: str) -> tuple[int, str, str]:
+    result = CliRunner().invoke(app, ["recheck", *arguments])
+    return result.exit_code, result.stdout, result.stderr
+
+
+def test_the_plan_says_who_is_next_and_why_others_wait(home: Path) -> None:
+    code, out, err = run("--plan")
+    assert code == 0
+    # Together they are expected to cost more than the night may.
+    assert "open" in out
+    assert "verdicts incomplete" in out
+    assert "aged" not in out
+    assert "1 wait: fresh enough" in err
+    assert "1 wait: more than the night may cost" in err
+    quiet = run("--plan", "--quiet")
+    assert quiet[1:] == (out, "")
+
+
+def test_the_plan_as_json_has_every_column_of_the_view(home: Path) -> None:
+    code, out, _ = run("--plan", "--json")
+    assert code == 0
+    rows = json.loads(out)
+    columns = Warehouse(home / "warehouse.duckdb").query("FROM recheck_plan LIMIT 0").columns
+    assert {tuple(row) for row in rows} == {tuple(columns)}
+    assert [row["decision"] for row in rows] == ["planned", "over_cost", "too_fresh"]
+
+
+def test_a_limit_holds_for_the_command_and_not_for_the_nights(home: Path) -> None:
+    rows = json.loads(run("--plan", "--json", "--limit", "0")[1])
+    assert {row["decision"] for row in rows} == {"over_limit", "too_fresh"}
+    assert json.loads(run("--plan", "--json")[1])[0]["decision"] == "planned"
+
+
+def test_a_video_that_was_never_checked_is_named_with_the_remedy(home: Path) -> None:
+    code, out, err = run("nobody")
+    assert (code, out) == (4, "")
+    assert err == (
+        "factible: There are no claims of nobody to check again. "
+        "Check it first: factible check -- nobody\n"
+    )
+
+
+def test_nothing_to_check_again_is_said_and_no_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FACTIBLE_HOME", str(tmp_path / "empty"))
+    assert run()[0] == 0
+    assert "No video has claims" in run("--plan")[1]
+
+
+def test_retention_counts_before_it_removes(home: Path) -> None:
+    result = CliRunner().invoke(app, ["retention", "--dry-run", "--json"])
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["dry_run"] is True
+    assert "page texts removed: 0" in CliRunner().invoke(app, ["retention"]).stdout

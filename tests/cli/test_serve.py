@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+
+
+def test_a_port_in_use_is_said_with_the_remedy(factible: Run) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        result = factible("serve", "--port", str(port))
+    assert result.exit_code == 5
+    assert f"Port {port} on 127.0.0.1 is in use" in result.stderr
+    assert f"--port {port + 1}" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("host", "words"),
+    [
+        ("no-such-host.invalid", "There is no host"),
+        ("192.0.2.1", "is no address of this machine"),
+        ("a..b", "There is no host"),
+    ],
+)
+def test_a_host_that_is_not_this_machine_is_said(factible: Run, host: str, words: str) -> None:
+    result = factible("serve", "--host", host, "--port", "0")
+    assert result.exit_code == 5
+    assert words in result.stderr
+
+
+def test_listening_to_others_without_a_token_is_refused(factible: Run) -> None:
+    everywhere = "0.0.0.0"  # noqa: S104 - refused, which is the point
+    result = factible("serve", "--host", everywhere, "--port", "0")
+    assert result.exit_code == 5
+    assert "FACTIBLE_SERVE_TOKEN" in result.stderr
+    assert "127.0.0.1" in result.stderr
+
+
+def test_a_short_token_is_refused_without_repeating_it(
+    factible: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FACTIBLE_SERVE_TOKEN", "hunter2")
+    result = factible("serve", "--port", "0")
+    assert result.exit_code == 5
+    assert "at least 16 characters" in result.stderr
+    assert "hunter2" not in result.stderr
+
+
+def test_a_data_folder_that_cannot_be_written_is_said(
+    factible: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home.write_text("in the way", "utf-8")
+    result = factible("serve", "--port", "0")
+    assert result.exit_code == 5
+    assert str(home) in result.stderr

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import json
+import socket
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.cli.stored import VIDEO_ID, store_failed_recheck, store_sample
+
+
+@pytest.fixture(autouse=True)
+def _no_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_the_status_of_an_empty_folder_says_how_to_begin_and_creates_nothing(
+    factible: Run, home: Path
+) -> None:
+    result = factible("status")
+    assert result.exit_code == 0
+    assert str(home) in result.stdout.replace("\n", "")
+    assert "factible demo" in result.stderr
+    assert not home.exists()
+
+
+def test_the_status_counts_what_is_checked_and_what_is_incomplete(
+    factible: Run, home: Path
+) -> None:
+    store_failed_recheck(store_sample(home, ("supports", "refutes")))
+    found = json.loads(factible("status", "--json").stdout)
+    assert found["videos"] == {"checked": 0, "incomplete": 1, "without_verdicts": 0}
+    assert (found["claims"]["claims"], found["claims"]["incomplete"]) == (2, 1)
+    assert found["running"] == []
+    assert found["sizes_bytes"]["warehouse"] > 0
+    assert found["sizes_bytes"]["published"] is None
+
+
+def test_where_nothing_ran_there_are_no_runs(factible: Run, home: Path) -> None:
+    result = factible("runs")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "no runs yet" in result.stderr
+    assert json.loads(factible("runs", "--json").stdout) == []
+    assert not home.exists()
+
+
+def test_an_unknown_status_of_runs_is_wrong_usage(factible: Run) -> None:
+    result = factible("runs", "--status", "done")
+    assert result.exit_code == 2
+    assert "success" in result.stderr
+
+
+def test_where_there_is_no_browser_the_place_is_printed(factible: Run, home: Path) -> None:
+    store_sample(home)
+    result = factible("open", VIDEO_ID)
+    assert result.exit_code == 0
+    assert Path(result.stdout.strip()).read_text(encoding="utf-8").startswith("<!")
+    assert "open it elsewhere" in result.stderr
+    assert json.loads(factible("open", VIDEO_ID, "--json").stdout)["place"] == result.stdout.strip()
+
+
+def test_the_published_copy_is_opened_by_its_path(factible: Run, home: Path) -> None:
+    store_sample(home).publish(home / "published.duckdb")
+    assert factible("open", "published", "-q").stdout == f"{home / 'published.duckdb'}\n"
+
+
+@pytest.mark.parametrize(
+    ("what", "remedy"),
+    [
+        ("published", "factible demo"),
+        ("index", "factible demo"),
+        ("everyday-beliefs-talk", "factible check -- everyday-beliefs-talk"),
+        ("everyday-beliefs", "Did you mean everyday-beliefs-talk?"),
+        ("https://example.org/watch", "YouTube"),
+    ],
+)
+def test_what_cannot_be_opened_is_a_sentence_with_the_remedy(
+    factible: Run, what: str, remedy: str
+) -> None:
+    result = factible("open", what)
+    assert (result.exit_code, result.stdout) == (4, "")
+    assert remedy in result.stderr
+
+
+def test_a_port_on_which_nothing_answers_is_named(factible: Run) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as held:
+        port = held.getsockname()[1]
+        assert factible("open", "ui", "--port", str(port), "--print").stdout == (
+            f"http://127.0.0.1:{port}\n"
+        )
+    result = factible("open", "ui", "--port", str(port))
+    assert result.exit_code == 4
+    assert "factible dev" in result.stderr
+
+
+def test_a_port_in_use_is_a_sentence_with_the_remedy(factible: Run) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as held:
+        port = held.getsockname()[1]
+        result = factible("dev", "--port", str(port))
+    assert result.exit_code == 5
+    assert f"Port {port}" in result.stderr
+    assert f"factible dev --port {port + 1}" in result.stderr

@@ -1,0 +1,98 @@
+"""Every command keeps the convention of the command line; the whole tree is walked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from typer.main import get_command
+
+from factible_assets.cli.everywhere import HEADINGS
+from factible_assets.cli.main import app
+from tests.cli.conftest import Run
+
+WITHOUT_JSON = {
+    # What they print is no document: the output of Dagster, a script for a shell.
+    ("dev",),
+    ("completion",),
+    # A JSON schema is JSON, whether it is asked for or not.
+    ("experiment", "schema"),
+}
+
+
+def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    children = getattr(command, "commands", None)
+    if children is None:
+        yield path, command
+        return
+    for name, child in children.items():
+        yield from leaves(child, (*path, name))
+
+
+TREE = dict(leaves(get_command(app)))
+
+
+def options(command: Any) -> set[str]:
+    return {name for parameter in command.params for name in parameter.opts}
+
+
+def test_the_tree_has_the_commands_that_people_expect() -> None:
+    expected = {"check", "demo", "status", "runs", "report", "open", "sql", "doctor", "completion"}
+    assert expected <= {path[0] for path in TREE}
+
+
+@pytest.mark.parametrize("path", TREE, ids=" ".join)
+def test_every_command_can_be_quiet_can_be_debugged_and_speaks_json(path: tuple[str, ...]) -> None:
+    wanted = {"--quiet", "-q", "--debug"} | (set() if path in WITHOUT_JSON else {"--json"})
+    assert wanted <= options(TREE[path])
+
+
+@pytest.mark.parametrize("path", TREE, ids=" ".join)
+def test_every_command_explains_itself_with_an_example_and_its_exit_codes(
+    factible: Run, path: tuple[str, ...]
+) -> None:
+    result = factible(*path, "--help")
+    assert result.exit_code == 0
+    assert f"Example: factible {' '.join(path)}" in result.stdout
+    assert "Exit codes: 0 done" in result.stdout
+
+
+def test_commands_that_cannot_speak_json_are_few_and_exist() -> None:
+    assert set(TREE) >= WITHOUT_JSON
+    assert all("--json" not in options(TREE[path]) for path in WITHOUT_JSON)
+
+
+def test_every_command_of_the_first_level_stands_under_a_known_heading() -> None:
+    commands = get_command(app).commands  # type: ignore[attr-defined] # the root is a group
+    assert {command.rich_help_panel for command in commands.values()} <= set(HEADINGS)
+
+
+def test_help_lists_every_command_once_under_its_heading(factible: Run) -> None:
+    shown = factible("--help").stdout
+    headings = [line.rstrip(":") for line in shown.splitlines() if line.rstrip(":") in HEADINGS]
+    assert headings == [heading for heading in HEADINGS if heading in headings]
+    for name in {path[0] for path in TREE}:
+        assert sum(line.startswith(f"  {name} ") for line in shown.splitlines()) == 1
+
+
+def test_quiet_silences_remarks_and_never_outlives_its_command(factible: Run) -> None:
+    quiet = factible("archive", "info", "--quiet")
+    assert (quiet.exit_code, quiet.stdout, quiet.stderr) == (0, "", "")
+    assert "is empty" in factible("archive", "info").stderr
+
+
+def test_quiet_does_not_silence_errors(factible: Run) -> None:
+    result = factible("report", "nothing-like-it", "-q")
+    assert result.exit_code == 4
+    assert "nothing-like-it" in result.stderr
+
+
+def test_debug_may_stand_behind_the_command(factible: Run) -> None:
+    assert "Traceback" in factible("sql", "select 1", "--debug").stderr
+    assert "Traceback" not in factible("sql", "select 1").stderr
+
+
+def test_a_mistake_with_json_leaves_stdout_empty(factible: Run) -> None:
+    result = factible("check", "no-such-video", "--json")
+    assert (result.exit_code, result.stdout) == (4, "")

@@ -1,0 +1,275 @@
+from __future__ import annotations
+
+import json
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from factible_assets.corpora import ClaimEntry
+from factible_assets.exchange.claim_review import read_claim_reviews
+from factible_assets.exchange.claim_review_writing import (
+    DISCLAIMER,
+    reviews_of_corpus,
+    reviews_of_results,
+)
+from factible_assets.exchange.labels import stance_of_rating
+from factible_assets.report.data import Outlived, ReportData
+from tests.exchange.entries import DAYS, STANCES, TRIMMED, URLS, claims_of, stored
+from tests.report import samples
+
+FILE = Path("given.jsonld")
+
+REVIEW: dict[str, Any] = {
+    "@context": "https://schema.org",
+    "@type": "ClaimReview",
+    "url": "https://checks.example/honey",
+    "claimReviewed": "Honey never spoils.",
+    "inLanguage": "en",
+    "author": {"@type": "Organization", "name": "Checks"},
+    "reviewRating": {
+        "@type": "Rating",
+        "ratingValue": 4,
+        "bestRating": 5,
+        "worstRating": 1,
+        "alternateName": "Mostly true",
+    },
+    "itemReviewed": {
+        "@type": "Claim",
+        "author": {"@type": "Person", "name": "A beekeeper"},
+        "datePublished": "2021-02-03T10:00:00Z",
+        "firstAppearance": {"@type": "CreativeWork", "url": "https://talks.example/honey"},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        REVIEW,
+        [REVIEW],
+        [[REVIEW]],
+        {"@context": "https://schema.org", "@graph": [{"@type": "WebPage"}, REVIEW]},
+        {"@type": "DataFeed", "dataFeedElement": [{"@type": "DataFeedItem", "item": REVIEW}]},
+        {"@type": "DataFeed", "dataFeedElement": [{"item": [REVIEW]}]},
+        {"@type": "WebPage", "mainEntity": REVIEW},
+        REVIEW | {"@type": ["Review", "schema:ClaimReview"]},
+        REVIEW | {"@type": "http://schema.org/ClaimReview"},
+        {
+            "@graph": [
+                REVIEW | {"author": {"@id": "#checks"}, "itemReviewed": {"@id": "#claim"}},
+                {"@id": "#checks", "@type": "Organization", "name": "Checks"},
+                {"@id": "#claim", **REVIEW["itemReviewed"]},
+            ]
+        },
+    ],
+)
+def test_a_review_is_found_wherever_publishers_put_it(document: Any) -> None:
+    read = read_claim_reviews(json.dumps(document), FILE)
+    assert read.problems == ()
+    (one,) = read.claims
+    assert one.claim == ClaimEntry(
+        text="Honey never spoils.",
+        stance="supports",
+        label="Mostly true",
+        speaker="A beekeeper",
+        said_on=date(2021, 2, 3),
+        appeared_at="https://talks.example/honey",
+        review_url="https://checks.example/honey",
+        review_publisher="Checks",
+    )
+    assert one.language == "en"
+
+
+@pytest.mark.parametrize(
+    ("words", "value", "worst", "best", "stance"),
+    [
+        ("False", None, None, None, "refutes"),
+        ("Mostly False", 5, 1, 5, "refutes"),
+        ("Pants on Fire!", None, None, None, "refutes"),
+        ("Half true", 3, 1, 5, "mixed"),
+        ("Unproven", None, None, None, "unclear"),
+        ("Four Pinocchios", 1, 1, 5, "refutes"),
+        ("Four Pinocchios", None, None, None, None),
+        (None, 2, None, None, "refutes"),
+        (None, 3, None, None, "mixed"),
+        (None, 4, None, None, "supports"),
+        (None, 8, 0, 10, "supports"),
+        (None, 9, 1, 5, None),
+        (None, -1, -1, -1, None),
+        (None, 1, 5, 1, None),
+    ],
+)
+def test_a_rating_is_read_by_its_words_and_else_by_its_number(
+    words: str | None,
+    value: float | None,
+    worst: float | None,
+    best: float | None,
+    stance: str | None,
+) -> None:
+    assert stance_of_rating(words, value, worst, best) == stance
+
+
+def test_a_rating_that_nobody_can_read_keeps_its_words_and_has_no_stance() -> None:
+    rating = {"alternateName": "Four Pinocchios"}
+    (one,) = read_claim_reviews(json.dumps(REVIEW | {"reviewRating": rating}), FILE).claims
+    assert (one.claim.stance, one.claim.label) == (None, "Four Pinocchios")
+
+
+def test_mistakes_are_told_with_line_review_and_remedy() -> None:
+    broken = [
+        REVIEW,
+        {k: v for k, v in REVIEW.items() if k != "claimReviewed"},
+        REVIEW | {"reviewRating": {"ratingValue": "high"}},
+    ]
+    text = json.dumps(broken, indent=1)
+    read = read_claim_reviews(text, FILE)
+    assert len(read.claims) == 1
+    second, third = read.problems
+    starts = [n for n, line in enumerate(text.split("\n"), start=1) if line == " {"]
+    assert [second.line, third.line] == starts[1:]
+    assert "Review 2" in second.sentence
+    assert "claimReviewed is missing. Add" in second.sentence
+    assert "neither an alternateName nor a ratingValue" in third.sentence
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("{}", "no ClaimReview"),
+        ("[]", "no ClaimReview"),
+        ('"ClaimReview"', "no ClaimReview"),
+        ("{", "not valid JSON"),
+        ("[" * 100_000, "nested too deeply"),
+    ],
+)
+def test_a_file_without_reviews_is_told(text: str, sentence: str) -> None:
+    read = read_claim_reviews(text, FILE)
+    assert read.claims == ()
+    assert sentence in read.problems[0].sentence
+
+
+def test_references_in_a_circle_end() -> None:
+    circle = [
+        REVIEW | {"author": {"@id": "#a"}, "itemReviewed": {"@id": "#b"}},
+        {"@id": "#a", "name": {"@id": "#a"}},
+        {"@id": "#b", "author": {"@id": "#b"}, "firstAppearance": {"@id": "#b"}},
+    ]
+    (one,) = read_claim_reviews(json.dumps(circle), FILE).claims
+    assert one.claim.review_publisher is None
+    assert one.claim.appeared_at is None
+
+
+@settings(max_examples=40)
+@given(
+    claim=st.builds(
+        ClaimEntry,
+        text=TRIMMED,
+        stance=STANCES,
+        label=st.none() | st.sampled_from(["Four Pinocchios"]),
+        reasoning=TRIMMED,
+        speaker=st.none() | TRIMMED,
+        said_on=DAYS,
+        appeared_at=URLS,
+        review_url=URLS.filter(bool),
+        review_publisher=TRIMMED,
+    )
+)
+def test_annotations_survive_the_way_there_and_back(
+    tmp_path_factory: pytest.TempPathFactory, claim: ClaimEntry
+) -> None:
+    listed = stored(tmp_path_factory.mktemp("there"), claim)
+    written = reviews_of_corpus("tried", claims_of(listed))
+    assert written.count == 1
+    read = read_claim_reviews(written.text, FILE)
+    (one,) = read.claims
+    assert one.claim.model_copy(update={"label": None, "stance": None}) == claim.model_copy(
+        update={"label": None, "stance": None}
+    )
+    # Words that no scale knows leave the number, and unclear has none.
+    readable = claim.label is None or claim.stance != "unclear"
+    assert one.claim.stance == (claim.stance if readable else None)
+
+
+# --- Results ------------------------------------------------------------------------------------
+
+REQUIRED = {"claimReviewed", "reviewRating", "url"}
+"""What Google documents as required of a ClaimReview; of its rating, alternateName."""
+
+
+def reviews(data: ReportData, **options: Any) -> list[dict[str, Any]]:
+    document = json.loads(reviews_of_results([data], **options).text)
+    assert document["@context"] == "https://schema.org"
+    found: list[dict[str, Any]] = document["@graph"]
+    return found
+
+
+def test_every_review_has_what_search_engines_require_and_says_that_a_machine_made_it() -> None:
+    found = reviews(samples.report_data(), base_url="https://site.example/reports/")
+    assert found
+    for review in found:
+        assert review["@type"] == "ClaimReview"
+        assert review.keys() >= REQUIRED
+        assert review["url"].startswith("https://site.example/reports/dQw4w9WgXcQ.html#claim-")
+        assert review["author"]["@type"] == "Organization"
+        assert review["author"]["name"] == "factible-assets 0.1.0"
+        assert DISCLAIMER in review["disambiguatingDescription"]
+        assert review["digitalSourceType"].startswith("https://schema.org/")
+        assert "automatic" in review["reviewRating"]["alternateName"]
+        assert "1 refuted, 2 mixed" in review["reviewRating"]["ratingExplanation"]
+        assert date.fromisoformat(review["datePublished"]) > date(2020, 1, 1)
+        named = {each["propertyID"]: each["value"] for each in review["identifier"]}
+        assert named["basis"] in {"embedded", "llm"}
+        assert review["itemReviewed"]["@type"] == "Claim"
+        json.dumps(review, allow_nan=False)
+
+
+def test_the_rating_follows_the_verdict_and_unclear_has_no_number() -> None:
+    ratings = {
+        review["claimReviewed"]: review["reviewRating"] for review in reviews(samples.report_data())
+    }
+    values = [ratings[samples.SENTENCES[number]].get("ratingValue") for number in range(4)]
+    assert values == [3, 1, 2, None]
+    assert (ratings[samples.SENTENCES[0]]["worstRating"]) == 1
+    assert (ratings[samples.SENTENCES[0]]["bestRating"]) == 3
+
+
+def test_incomplete_verdicts_and_claims_without_one_are_counted_and_not_written() -> None:
+    done = reviews_of_results([samples.report_data()])
+    assert (done.count, done.incomplete, done.unjudged) == (4, 1, 1)
+    assert samples.SENTENCES[4] not in done.text
+    assert samples.SENTENCES[5] not in done.text
+
+
+def test_a_review_links_the_second_and_cites_the_quotes_with_their_pages() -> None:
+    first = reviews(samples.report_data())[0]
+    appearance = first["itemReviewed"]["appearance"]
+    assert appearance["url"].startswith("https://www.youtube.com/watch?v=dQw4w9WgXcQ&t=")
+    quotes = [each["text"] for each in first["citation"]]
+    assert samples.QUOTE in quotes
+    assert all(each["isPartOf"]["url"].startswith("http") for each in first["citation"])
+
+
+def test_a_verdict_that_outlived_a_failed_check_keeps_its_day() -> None:
+    data = samples.report_data()
+    claim = samples.claim(0)
+    assert data.checked_at is not None
+    reached = data.checked_at.replace(year=2020)
+    older = ReportData(
+        video=data.video,
+        claims=(claim,),
+        verdicts=data.verdicts,
+        outlived={claim.claim_id: Outlived(reached, data.checked_at, None)},
+        checked_at=data.checked_at,
+    )
+    assert reviews(older)[0]["datePublished"].startswith("2020-")
+
+
+def test_what_is_written_of_results_is_read_again_with_the_same_stances(tmp_path: Path) -> None:
+    text = reviews_of_results([samples.report_data()]).text
+    read = read_claim_reviews(text, tmp_path)
+    assert read.problems == ()
+    assert [one.claim.stance for one in read.claims] == ["supports", "refutes", "mixed", "unclear"]

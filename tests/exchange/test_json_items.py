@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from factible_assets.exchange.json_items import (
+    MAX_LINE_BYTES,
+    Item,
+    JsonItemError,
+    items_of_lines,
+    items_of_list,
+    lines_of,
+    read_lines,
+    read_text,
+    whole,
+)
+
+FILE = Path("given.json")
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=12,
+)
+
+
+def places(value: object, at: tuple[str | int, ...] = ()) -> dict[tuple[str | int, ...], object]:
+    found: dict[tuple[str | int, ...], object] = {at: value}
+    pairs = value.items() if isinstance(value, dict) else ()
+    items = enumerate(value) if isinstance(value, list) else ()
+    for key, inner in [*pairs, *items]:
+        found |= places(inner, (*at, key))
+    return found
+
+
+@given(VALUES, st.sampled_from([None, 0, 2]))
+def test_every_value_of_a_document_has_its_line(value: object, indent: int | None) -> None:
+    text = json.dumps(value, indent=indent, ensure_ascii=False)
+    wanted = places(value)
+    lines = lines_of(text, 1, wanted)
+    assert set(lines) == set(wanted)
+    assert all(1 <= line <= text.count("\n") + 1 for line in lines.values())
+
+
+def test_the_line_of_a_nested_value_is_the_one_it_stands_on() -> None:
+    text = '{\n "a": [1,\n  {"b": "x]}\\"", "c":\n 2}],\n "d": 3}'
+    item = Item(json.loads(text), 1, 10, text)
+    wanted = ("a", 1, "b"), ("a", 1, "c"), ("d",), ("a", 1, "none"), ("none",)
+    assert item.line_of(*wanted) == [12, 12, 14, 12, 10]
+
+
+@given(st.lists(VALUES, max_size=5), st.sampled_from([None, 1]))
+def test_a_list_is_read_item_by_item(values: list[object], indent: int | None) -> None:
+    text = json.dumps(values, indent=indent)
+    items = list(items_of_list(text, FILE))
+    assert [item.value for item in items] == values
+    assert [json.loads(item.text) for item in items] == values
+    assert [item.number for item in items] == list(range(1, len(values) + 1))
+    lines = text.split("\n")
+    assert all(item.text.split("\n")[0] in lines[item.line - 1] for item in items)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "sentence"),
+    [
+        ("", 1, "not a JSON list"),
+        ("\n{}", 2, "not a JSON list"),
+        ("[1,\n2,\n nope]", 3, "not valid JSON"),
+        ("[1\n2]", 2, "comma or the end is missing"),
+        ("[1", 1, "comma or the end is missing"),
+        ("[1,\n]", 2, "No item follows the comma"),
+        ('[{"a": 1, "a": 2}]', 1, "'a' is written twice"),
+        ("[NaN]", 1, "NaN is no number"),
+        ("[" + "9" * 5000 + "]", 1, "cannot be used"),
+        ("[" * 200_000, 1, "nested too deeply"),
+        ('[{"a":' * 100_000, 1, "nested too deeply"),
+    ],
+)
+def test_a_text_that_is_no_list_of_json_is_told_with_its_line(
+    text: str, line: int, sentence: str
+) -> None:
+    with pytest.raises(JsonItemError) as failed:
+        list(items_of_list(text, FILE))
+    assert failed.value.problem.line == line
+    assert sentence in failed.value.problem.sentence
+
+
+def test_lines_go_on_after_one_that_is_no_json() -> None:
+    raw = [b'\xef\xbb\xbf{"a": 1}\n', b"\n", b"nope\n", b"\xff\n", b"1 2\n", b"2"]
+    read = list(items_of_lines(raw, FILE))
+    assert [each.value for each in read if isinstance(each, Item)] == [{"a": 1}, 2]
+    problems = [each for each in read if not isinstance(each, Item)]
+    assert [problem.line for problem in problems] == [3, 4, 5]
+    assert "UTF-8" in problems[1].sentence
+    assert "More than one value" in problems[2].sentence
+
+
+def test_a_line_without_end_is_not_read_whole(tmp_path: Path) -> None:
+    file = tmp_path / "huge.jsonl"
+    with file.open("wb") as stream:
+        stream.write(b'{"a": 1}\n')
+        stream.truncate(10 * MAX_LINE_BYTES)
+    lines = list(read_lines(file))
+    assert [len(line) for line in lines] == [9, MAX_LINE_BYTES + 1]
+    first, second = items_of_lines(lines, file)
+    assert isinstance(first, Item)
+    assert not isinstance(second, Item)
+    assert "longer than 4 MB" in second.sentence
+
+
+def test_a_file_that_is_too_large_or_missing_or_no_text_is_refused(tmp_path: Path) -> None:
+    huge = tmp_path / "huge.json"
+    with huge.open("wb") as stream:
+        stream.truncate(100 * 1024 * 1024)
+    with pytest.raises(JsonItemError, match="larger than 64 MB"):
+        read_text(huge)
+    with pytest.raises(JsonItemError, match="no such file"):
+        read_text(tmp_path / "none.json")
+    (tmp_path / "latin.json").write_bytes(b'["a",\n"\xe9"]')
+    with pytest.raises(JsonItemError, match=r"latin\.json:2: .*UTF-8"):
+        read_text(tmp_path / "latin.json")
+    with pytest.raises(JsonItemError, match="no such file"):
+        list(read_lines(tmp_path / "none.jsonl"))
+
+
+def test_what_follows_a_value_is_told() -> None:
+    assert whole(' {"a": 1}\n', FILE).value == {"a": 1}
+    with pytest.raises(JsonItemError, match=r"given\.json:2: More text"):
+        whole("{}\n{}", FILE)

@@ -1,0 +1,143 @@
+"""Workers that say what a test wants, and the service around them on a real socket."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+from fastapi import FastAPI
+
+from factible_assets.http_service.events import ProgressUpdate, error_update, update
+from factible_assets.http_service.orders import Order
+from factible_assets.http_service.server import build_server, open_door
+
+DEADLINE_SECONDS = 60.0
+
+
+class ScriptedWorker:
+    """A worker that waits for the test's words."""
+
+    def __init__(self, order: Order) -> None:
+        self.order = order
+        self.cancelled = False
+        self.killed = False
+        self._loop = asyncio.get_running_loop()
+        self._queue: asyncio.Queue[ProgressUpdate | None] = asyncio.Queue()
+
+    async def updates(self) -> AsyncIterator[ProgressUpdate]:
+        while (event := await self._queue.get()) is not None:
+            yield event
+
+    def say(self, *events: ProgressUpdate) -> None:
+        """Say something, from any thread."""
+        for event in events:
+            self._loop.call_soon_threadsafe(self._queue.put_nowait, event)
+
+    def complete(self) -> None:
+        """Say all that a check without claims says, and go."""
+        run_id = self.order.run_id
+        self.say(
+            update("transcript_extraction", "Reading.", run_id=run_id),
+            update("transcript_complete", "Read.", transcript_length=5),
+            update("claim_extraction", "Looking."),
+            update("claims_extracted", "0 claims.", claims=[], total_claims=0),
+            update("generating_report", "Writing."),
+            update("complete", "Done.", result={"video_id": self.order.video_id}),
+        )
+        self.vanish()
+
+    def vanish(self) -> None:
+        """Go, whatever was said."""
+        self._loop.call_soon_threadsafe(self._queue.put_nowait, None)
+
+    def cancel(self) -> None:
+        if not self.cancelled:
+            self.cancelled = True
+            self.say(error_update("The run was cancelled.", self.order.run_id, cancelled=True))
+            self.vanish()
+
+    def kill(self) -> None:
+        self.killed = True
+        self.vanish()
+
+    async def wait(self) -> int:
+        return 0
+
+
+@dataclass
+class Script:
+    """Launches scripted workers; `at_once` makes each of them complete at once."""
+
+    at_once: bool = False
+    workers: list[ScriptedWorker] = field(default_factory=list)
+
+    async def launch(self, order: Order) -> ScriptedWorker:
+        worker = ScriptedWorker(order)
+        self.workers.append(worker)
+        if self.at_once:
+            worker.complete()
+        return worker
+
+    def worker(self, number: int = 0) -> ScriptedWorker:
+        """Wait until that worker was launched."""
+        wait_until(lambda: len(self.workers) > number)
+        return self.workers[number]
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Wait for a condition, for as long as a busy machine may need."""
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while not condition():
+        assert time.monotonic() < deadline, "it never came about"
+        time.sleep(0.01)
+
+
+@contextmanager
+def listening(app: FastAPI) -> Iterator[httpx.Client]:
+    """Serve an app on loopback and yield a client of it."""
+    door = open_door("127.0.0.1", 0)
+    server = build_server(app)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [door.sock]})
+    thread.start()
+    try:
+        with httpx.Client(base_url=door.url("127.0.0.1"), timeout=DEADLINE_SECONDS) as client:
+            yield client
+    finally:
+        server.should_exit = True
+        thread.join(DEADLINE_SECONDS)
+        door.sock.close()
+
+
+@dataclass(frozen=True)
+class Heard:
+    """One event as it came over the wire."""
+
+    name: str
+    number: int
+    data: dict[str, Any]
+
+    @property
+    def payload(self) -> dict[str, Any]:
+        payload: dict[str, Any] = self.data["data"]
+        return payload
+
+
+def events_of(response: httpx.Response) -> Iterator[Heard]:
+    """Parse a stream of server-sent events as it comes."""
+    fields: dict[str, str] = {}
+    for line in response.iter_lines():
+        if line.startswith(":"):
+            continue
+        if line:
+            name, _, value = line.partition(": ")
+            fields[name] = value
+        elif fields:
+            yield Heard(fields["event"], int(fields["id"]), json.loads(fields["data"]))
+            fields = {}

@@ -1,0 +1,195 @@
+"""What stands between strangers and the service."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from pathlib import Path
+
+import httpx
+import pytest
+from pydantic import SecretStr
+
+from factible_assets.http_service.app import create_app
+from factible_assets.http_service.auth import is_loopback
+from factible_assets.settings import Settings, SettingsError
+from tests.http_service.conftest import BOTH, OTHER_TOKEN, TOKEN, Serve, bearer
+from tests.http_service.doubles import Script
+
+STREAM = "/api/v1/fact-check/stream"
+EVERYWHERE = "0.0.0.0"  # noqa: S104 - refused, which is the point
+BODY = {"video_url": "everyday-beliefs-talk"}
+
+
+def test_beyond_loopback_the_service_needs_a_token(home: Path) -> None:
+    for address in (EVERYWHERE, "192.0.2.7", "::"):
+        with pytest.raises(SettingsError, match="FACTIBLE_SERVE_TOKEN"):
+            create_app(Settings(home=home), address=address)
+
+
+def test_a_short_token_is_no_token(home: Path) -> None:
+    settings = Settings(home=home, serve_token=SecretStr("hunter2"))
+    with pytest.raises(SettingsError, match="at least 16") as refused:
+        create_app(settings)
+    assert "hunter2" not in str(refused.value)
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "127.8.8.8", "::1"])
+def test_loopback_is_recognised(address: str) -> None:
+    assert is_loopback(address)
+    assert not is_loopback(EVERYWHERE)
+    assert not is_loopback("192.0.2.1")
+
+
+def test_without_the_right_token_nothing_but_health_is_answered(
+    serve: Serve, script: Script
+) -> None:
+    client = serve(serve_token=BOTH)
+    wrong = [{}, bearer("a-token-that-is-long-enougH"), {"Authorization": TOKEN}]
+    wrong += [{"Authorization": "Bearer"}, {"Authorization": f"Basic {TOKEN}"}]
+    for headers in wrong:
+        for path in ("/api/v1/videos", "/openapi.json", "/reports/x", "/nothing", "/api/v1/runs"):
+            refused = client.get(path, headers=headers)
+            assert refused.status_code == 401
+            assert refused.headers["www-authenticate"] == "Bearer"
+            assert TOKEN not in refused.text
+        assert client.post(STREAM, json=BODY, headers=headers).status_code == 401
+    assert client.get("/api/v1/health").json()["status"] == "healthy"
+    assert script.workers == []
+    for token in (TOKEN, OTHER_TOKEN):
+        assert client.get("/api/v1/videos", headers=bearer(token)).status_code == 200
+
+
+def test_a_strangers_body_is_not_even_parsed(serve: Serve) -> None:
+    refused = serve(serve_token=BOTH).post(STREAM, content=b"{")
+    assert refused.status_code == 401
+
+
+def test_a_rebound_name_is_not_answered(serve: Serve) -> None:
+    client = serve(serve_hosts=("checks.example.org",))
+    for host in ("evil.example", "evil.example:8000", "127.0.0.1.evil.example", "", "[::1"):
+        refused = client.get("/api/v1/videos", headers={"Host": host})
+        assert refused.status_code in {400, 421}, host
+    for host in ("localhost:1", "127.0.0.1", "[::1]:8000", "Checks.Example.org"):
+        assert client.get("/api/v1/videos", headers={"Host": host}).status_code == 200
+
+
+def test_a_page_of_another_site_can_launch_nothing(serve: Serve, script: Script) -> None:
+    client = serve()
+    foreign = client.post(STREAM, json=BODY, headers={"Origin": "https://evil.example"})
+    assert foreign.status_code == 403
+    for content_type in ("text/plain", "application/x-www-form-urlencoded", ""):
+        form = client.post(
+            STREAM, content=b'{"video_url": "x"}', headers={"Content-Type": content_type}
+        )
+        assert form.status_code == 415
+    asked = client.options(
+        STREAM,
+        headers={"Origin": "https://evil.example", "Access-Control-Request-Method": "POST"},
+    )
+    assert "access-control-allow-origin" not in asked.headers
+    assert script.workers == []
+
+
+def test_a_listed_origin_may_call_the_service(serve: Serve, script: Script) -> None:
+    script.at_once = True
+    origin = "https://app.example.org"
+    client = serve(serve_origins=(f"{origin}/",), serve_token=BOTH)
+    leave = client.options(
+        STREAM,
+        headers={
+            "Origin": origin,
+            "Access-Control-Request-Method": "POST",
+            "Access-Control-Request-Headers": "authorization,content-type",
+        },
+    )
+    assert leave.headers["access-control-allow-origin"] == origin
+    done = client.post(STREAM, json=BODY, headers={"Origin": origin, **bearer()})
+    assert done.status_code == 200
+    assert done.headers["access-control-allow-origin"] == origin
+
+
+def test_a_large_body_is_refused_however_it_is_sent(serve: Serve, script: Script) -> None:
+    client = serve()
+    large = b'{"video_url": "' + b"x" * 100_000 + b'"}'
+    kind = {"Content-Type": "application/json"}
+    assert client.post(STREAM, content=large, headers=kind).status_code == 413
+    chunks = (large[start : start + 1000] for start in range(0, len(large), 1000))
+    assert client.post(STREAM, content=chunks, headers=kind).status_code == 413
+    assert script.workers == []
+
+
+@pytest.mark.parametrize("body", [b"{", b"\xff\xfe", b"null", b"[[[[", b'{"a":NaN}', b""])
+def test_a_body_that_is_no_request_is_answered_with_a_sentence(serve: Serve, body: bytes) -> None:
+    refused = serve().post(STREAM, content=body, headers={"Content-Type": "application/json"})
+    assert refused.status_code in {400, 422}
+    assert refused.json()["detail"].endswith(".")
+
+
+def test_a_method_that_is_not_answered_is_told_which_are(serve: Serve) -> None:
+    refused = serve().put("/api/v1/runs/00000000-0000-4000-8000-000000000000")
+    assert refused.status_code == 405
+    assert refused.headers["allow"] == "DELETE, GET"
+
+
+def test_too_many_requests_are_slowed_down(serve: Serve) -> None:
+    client = serve(serve_requests_per_minute=3)
+    answers = [client.get("/api/v1/videos").status_code for _ in range(4)]
+    assert answers == [200, 200, 200, 429]
+    refused = client.get("/api/v1/videos")
+    assert 1 <= int(refused.headers["retry-after"]) <= 60
+
+
+def test_quotas_apply_beyond_loopback_where_the_settings_state_none(home: Path) -> None:
+    app = create_app(Settings(home=home, serve_token=BOTH), address=EVERYWHERE)
+    quotas = app.state.house.quotas
+    assert (quotas.videos_per_day, quotas.requests_per_minute) == (50, 120)
+    own = create_app(Settings(home=home)).state.house.quotas
+    assert (own.videos_per_day, own.requests_per_minute) == (None, None)
+
+
+def test_every_answer_carries_the_security_headers(serve: Serve) -> None:
+    client = serve()
+    answers = [
+        client.get("/api/v1/health"),
+        client.get("/nothing"),
+        client.post(STREAM, json={}),
+        client.get("/api/v1/videos", headers={"Host": "evil.example"}),
+    ]
+    for answer in answers:
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["x-frame-options"] == "DENY"
+        assert "default-src 'none'" in answer.headers["content-security-policy"]
+        assert answer.headers["cache-control"] == "no-store"
+        assert "server" not in answer.headers
+
+
+def test_an_unforeseen_error_shows_nothing_of_itself(
+    home: Path, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = create_app(Settings(home=home), launch=script.launch)
+
+    def fail(**_: object) -> None:
+        raise RuntimeError("the-secret-in-the-message")
+
+    monkeypatch.setattr(app.state.house.results, "videos", fail)
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+
+    async def ask() -> httpx.Response:
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+            return await client.get("/api/v1/videos")
+
+    answer = asyncio.run(ask())
+    assert answer.status_code == 500
+    assert "secret" not in answer.text
+    assert "Traceback" not in answer.text
+    assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+def test_a_raw_request_that_is_no_http_does_not_end_the_service(serve: Serve) -> None:
+    client = serve()
+    place = (client.base_url.host, client.base_url.port or 0)
+    with socket.create_connection(place) as raw:
+        raw.sendall(b"\x16\x03\x01\x02\x00 nonsense\r\n\r\n")
+        raw.recv(100)
+    assert client.get("/api/v1/health").status_code == 200

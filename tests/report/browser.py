@@ -1,0 +1,168 @@
+"""Chromium for the tests of the pages, and whether this machine has what that takes."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from resources.scraping.browser import find_browser
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, Page, Route
+
+SITE = "http://reports.example"
+PLAYER = "https://www.youtube-nocookie.com"
+_ARGUMENTS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+_WATCH = """
+    window.ran = [];
+    window.violations = [];
+    for (const name of ["alert", "confirm", "prompt", "open"]) {
+      window[name] = (...given) => { window.ran.push(name); };
+    }
+    document.addEventListener("securitypolicyviolation", (event) => {
+      window.violations.push(`${event.effectiveDirective} ${event.blockedURI}`);
+    });
+"""
+"""What hostile text would call, and what the policy stops, is written down from the very start."""
+
+_FAKE_PLAYER = """<!DOCTYPE html><title>player</title><body><script>
+    window.heard = [];
+    addEventListener("message", (event) => {
+      const message = JSON.parse(event.data);
+      window.heard.push(message);
+      const say = (value) => parent.postMessage(JSON.stringify(value), "*");
+      if (message.event === "listening") say({ event: "onReady" });
+      if (message.func === "seekTo") {
+        say({ event: "infoDelivery", info: { currentTime: message.args[0] } });
+      }
+    });
+</script>"""
+"""Answers as YouTube's player does: it speaks when spoken to."""
+
+_MUTE_PLAYER = "<!DOCTYPE html><title>player</title>Error 153"
+
+
+def missing_part() -> str | None:
+    if importlib.util.find_spec("playwright") is None:
+        return "Playwright is not installed (the extra [browser]), so no page is opened."
+    if find_browser() is None:
+        return "No Chromium is on PATH or named by FACTIBLE_BROWSER, so no page is opened."
+    return None
+
+
+needs_browser = pytest.mark.skipif(missing_part() is not None, reason=str(missing_part()))
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415 - may not be installed
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=str(find_browser()), args=list(_ARGUMENTS)
+        )
+        yield browser
+        browser.close()
+
+
+@dataclass
+class Visit:
+    """A page in a fresh browser profile; every request that it makes is answered here."""
+
+    context: BrowserContext
+    page: Page
+    player: str
+    source: str
+    requests: list[str] = field(default_factory=list)
+    referrers: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+    def load(self, source: str, fragment: str = "") -> None:
+        """Open another page, or the same anew."""
+        self.source = source
+        self.page.goto(f"{SITE}/page{fragment}")
+
+    def answer(self, route: Route) -> None:
+        request = route.request
+        if request.url.startswith("file:"):
+            route.continue_()
+            return
+        if request.url.startswith(SITE):
+            route.fulfill(body=self.source, content_type="text/html; charset=utf-8")
+            return
+        self.requests.append(request.url)
+        if request.url.startswith(PLAYER):
+            self.referrers.append(request.headers.get("referer", ""))
+            route.fulfill(body=self.player, content_type="text/html")
+            return
+        route.abort()
+
+    @property
+    def ran(self) -> list[str]:
+        return list(self.page.evaluate("window.ran"))
+
+    @property
+    def violations(self) -> list[str]:
+        return list(self.page.evaluate("window.violations"))
+
+    def focus(self) -> dict[str, Any]:
+        """Say what has the focus."""
+        return dict(
+            self.page.evaluate(
+                "({tag: document.activeElement.tagName, id: document.activeElement.id,"
+                " href: document.activeElement.getAttribute('href') ?? '',"
+                " className: document.activeElement.className})"
+            )
+        )
+
+    def tab_to(self, **wanted: str) -> None:
+        """Press Tab until what has the focus is as wanted."""
+        for _ in range(200):
+            self.page.keyboard.press("Tab")
+            focus = self.focus()
+            if all(focus[name] == value for name, value in wanted.items()):
+                return
+        raise AssertionError(f"Tab never reached {wanted}")
+
+    def open_everything(self) -> None:
+        self.page.evaluate(
+            "document.querySelectorAll('details').forEach((d) => { d.open = true; })"
+        )
+
+
+@contextmanager
+def visit(
+    browser: Browser,
+    source: str,
+    *,
+    width: int = 1280,
+    mute: bool = False,
+    fragment: str = "",
+    **options: Any,
+) -> Iterator[Visit]:
+    """Open a page as a web server delivers it. Times out after 30 s, however slow the machine."""
+    context = browser.new_context(
+        viewport={"width": width, "height": 800}, reduced_motion="reduce", **options
+    )
+    page = context.new_page()
+    opened = Visit(context, page, _MUTE_PLAYER if mute else _FAKE_PLAYER, source)
+    page.on("console", lambda message: opened.errors.append(message.text))
+    page.on("pageerror", lambda error: opened.errors.append(str(error)))
+    context.route("**/*", opened.answer)
+    context.add_init_script(_WATCH)
+    opened.load(source, fragment)
+    yield opened
+    context.close()

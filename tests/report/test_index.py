@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pytest
+
+from factible_assets.report.data import IndexData
+from factible_assets.report.index_view import arrange_index
+from factible_assets.report.reader import read_index_data
+from factible_assets.report.render import render_index
+from factible_assets.report.writing import index_path, publish_all, report_path, write_index
+from tests.cli.stored import VIDEO_ID, store_sample
+from tests.report import samples
+from tests.report.page import Page
+
+HREFS = {samples.VIDEO_ID: "one.html", "second-talk": "two.html"}
+
+
+@pytest.fixture(scope="module")
+def page() -> Page:
+    return Page(render_index(samples.index_data(), HREFS))
+
+
+def test_the_index_has_a_row_for_every_video_and_every_claim(page: Page) -> None:
+    titles = [
+        each.text_content() for each in page.all("//section[@id='videos']//*[@class='title']")
+    ]
+    assert titles == ["Six things people believe", "A second talk", "A third talk"]
+    assert len(page.all("//section[@id='claims']//tbody/tr")) == 8
+    assert "3 videos, 8 claims" in page.text("//header")
+    assert "$0.0123 paid for language models" in page.text("//header")
+
+
+def test_a_video_leads_to_its_report_and_a_claim_to_its_place_there(page: Page) -> None:
+    assert page.all("//section[@id='videos']//tbody//a")[0].get("href") == "one.html"
+    first = page.all("//section[@id='claims']//tbody//a")[0]
+    assert first.get("href") == f"one.html#claim-{samples.claim(0).claim_id}"
+
+
+def test_a_video_without_a_written_report_says_how_to_write_it(page: Page) -> None:
+    row = page.all("//section[@id='videos']//tbody/tr")[2]
+    assert row.xpath(".//a") == []
+    assert "factible report -- third-talk" in row.text_content()
+
+
+def test_the_embedded_engines_verdicts_are_leanings_in_the_index_too(page: Page) -> None:
+    rows = page.all("//section[@id='claims']//tbody/tr")
+    assert "leaning supported" in rows[0].text_content()
+    assert "leaning" not in rows[6].text_content()
+    assert "incomplete" in rows[4].text_content()
+    assert "not judged yet" in rows[5].text_content()
+
+
+def test_every_filter_offers_what_is_there_with_its_count() -> None:
+    view = arrange_index(samples.index_data(), HREFS)
+    assert [(each.value, each.number) for each in view.outcomes] == [
+        ("supports", 2),
+        ("refutes", 2),
+        ("mixed", 1),
+        ("unclear", 1),
+        ("incomplete", 1),
+        ("unjudged", 1),
+    ]
+    assert [(each.value, each.number) for each in view.confidences] == [
+        ("high", 3),
+        ("medium", 1),
+        ("low", 2),
+    ]
+    assert [each.value for each in view.corpora] == ["kitchen", "talks"]
+    assert [each.value for each in view.categories] == ["food", "science"]
+    assert [(each.value, each.number) for each in view.channels] == [
+        ("Kitchen Table", 2),
+        ("Other", 1),
+    ]
+
+
+def test_without_scripts_everything_is_there_and_the_filters_are_not(page: Page) -> None:
+    assert page.all("//section[@hidden]") == []
+    assert page.all("//tr[@hidden]") == []
+    assert "needs-script" in page.all("//search")[0].get("class")
+    assert "the tables below are complete" in page.text("//p[contains(@class, 'without-script')]")
+
+
+def test_the_index_is_well_ordered_and_frames_nothing(page: Page) -> None:
+    assert "frame-src 'none'" in page.policy
+    levels = [int(heading.tag[1]) for heading in page.all("//h1|//h2|//h3|//h4")]
+    assert all(later - earlier <= 1 for earlier, later in itertools.pairwise(levels))
+    identifiers = [element.get("id") for element in page.all("//*[@id]")]
+    assert len(identifiers) == len(set(identifiers))
+
+
+def test_an_index_of_nothing_says_how_to_begin() -> None:
+    assert "factible check" in Page(render_index(IndexData(()), {})).text("//main")
+
+
+def test_the_reader_finds_every_video_with_its_current_verdicts(tmp_path: Path) -> None:
+    (video,) = read_index_data(store_sample(tmp_path)).videos
+    assert video.video.video_id == VIDEO_ID
+    assert video.video.title == "Six things people believe"
+    assert video.checked_at == samples.report_data().checked_at
+    assert [claim.text for claim in video.claims] == list(samples.SENTENCES[:5])
+    assert [claim.stance for claim in video.claims] == [*samples.OUTCOMES[:4], None]
+    assert [claim.is_judged for claim in video.claims] == [True] * 5
+
+
+def test_all_reports_are_written_beside_an_index_that_links_them(tmp_path: Path) -> None:
+    folder = tmp_path / "reports"
+    written = publish_all(store_sample(tmp_path), folder)
+    assert written == {VIDEO_ID: folder / f"{VIDEO_ID}.html"}
+    index = Page(index_path(folder).read_text("utf-8"))
+    href = index.all("//section[@id='videos']//tbody//a")[0].get("href")
+    report = Page((folder / href).read_text("utf-8"))
+    assert "index.html" in report.links()
+
+
+def test_the_index_links_no_report_that_is_not_there(tmp_path: Path) -> None:
+    path = write_index(store_sample(tmp_path), tmp_path / "reports")
+    assert Page(path.read_text("utf-8")).all("//section[@id='videos']//tbody//a") == []
+
+
+def test_a_video_that_is_called_index_does_not_take_the_place_of_the_index() -> None:
+    folder = Path("reports")
+    for video_id in ("index", "Index", "INDEX"):
+        assert report_path(folder, video_id).name.casefold() != index_path(folder).name
+    assert report_path(folder, "-LDjqcvSbP4").name == "-LDjqcvSbP4.html"

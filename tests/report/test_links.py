@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from factible_assets.report.links import page_url, quote_url, safe_url, youtube_id
+from tests.report import samples
+
+PAGE = "https://a.example/page"
+
+
+def test_a_short_quote_is_named_whole() -> None:
+    assert quote_url(PAGE, "honey keeps, mostly") == f"{PAGE}#:~:text=honey%20keeps%2C%20mostly"
+
+
+def test_the_syntax_of_text_fragments_is_escaped_in_quotes() -> None:
+    assert quote_url(PAGE, "a-b & c, d") == f"{PAGE}#:~:text=a%2Db%20%26%20c%2C%20d"
+
+
+def test_a_long_quote_is_named_by_its_first_and_last_words() -> None:
+    words = [f"w{number}" for number in range(30)]
+    assert quote_url(PAGE, " ".join(words)) == (
+        f"{PAGE}#:~:text=w0%20w1%20w2%20w3%20w4,w25%20w26%20w27%20w28%20w29"
+    )
+
+
+def test_a_quote_over_two_paragraphs_is_named_by_its_ends() -> None:
+    assert quote_url(PAGE, "one two\nthree four") == f"{PAGE}#:~:text=one%20two,three%20four"
+
+
+def test_a_fragment_that_is_there_stays() -> None:
+    assert quote_url(f"{PAGE}#part", "one two") == f"{PAGE}#part:~:text=one%20two"
+
+
+def test_without_an_address_or_words_there_is_nothing_to_add() -> None:
+    assert quote_url(None, "words") is None
+    assert quote_url(PAGE, " \n ") == PAGE
+
+
+@given(st.text(min_size=1, max_size=200))
+def test_whatever_the_quote_the_address_stays_safe_and_its_page_the_same(quote: str) -> None:
+    url = quote_url(PAGE, quote)
+    assert url is not None
+    assert safe_url(url) == url
+    assert urlsplit(url)._replace(fragment="").geturl() == PAGE
+    words = quote.split()
+    if words:
+        shown = unquote(url.partition("text=")[2], errors="replace")
+        assert shown.startswith(words[0].encode(errors="replace").decode())
+
+
+@pytest.mark.parametrize(
+    ("final", "expected"),
+    [
+        (None, PAGE),
+        ("https://www.a.example/page?id=1", "https://www.a.example/page?id=1"),
+        ("https://nota.example/page", PAGE),
+        ("https://a.example.evil.example/page", PAGE),
+        ("https://u:p@a.example/", PAGE),
+        ("javascript:alert(1)", PAGE),
+    ],
+)
+def test_a_page_is_linked_at_the_address_that_answered_if_it_is_on_its_domain(
+    final: str | None, expected: str
+) -> None:
+    assert page_url(final, PAGE, "a.example") == expected
+
+
+@pytest.mark.parametrize(
+    ("video_id", "url", "expected"),
+    [
+        ("dQw4w9WgXcQ", "https://www.youtube.com/watch?v=dQw4w9WgXcQ", "dQw4w9WgXcQ"),
+        ("-LDjqcvSbP4", "https://youtu.be/-LDjqcvSbP4", "-LDjqcvSbP4"),
+        ("dQw4w9WgXcQ", None, "dQw4w9WgXcQ"),
+        ("my-own-talk", "https://talks.example/my-own-talk", None),
+        ("dQw4w9WgXcQ", "https://youtube.com.evil.example/", None),
+        ("a-talk-of-mine", "https://www.youtube.com/watch?v=dQw4w9WgXcQ", None),
+        ('"><script>1', None, None),
+    ],
+)
+def test_only_what_youtube_can_play_is_embedded(
+    video_id: str, url: str | None, expected: str | None
+) -> None:
+    assert youtube_id(samples.video(video_id=video_id, url=url)) == expected

@@ -1,0 +1,101 @@
+"""A re-check asks anew, whatever is still fresh; retention forgets what nobody asks for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from resources.cache import DiskCache
+from resources.cache.pages import CachingFetcher
+from resources.cache.search import CachingSearch
+from resources.cache.shelf import Shelf
+from resources.scraping.pages import FetchedPage, KnownPage
+from resources.search.base import SearchAnswer
+from tests.resources.cache.doubles import NOON, Clock, CountingFetcher, CountingSearch
+
+FOUND = SearchAnswer("serper", "ok")
+PAGE = FetchedPage(
+    url="https://a.example/",
+    outcome="ok",
+    retrieved_at=NOON,
+    final_url="https://a.example/",
+    http_status=200,
+    via="scraped",
+    text="Honey keeps for years.",
+    etag='"v1"',
+)
+
+
+async def test_a_renewing_search_asks_what_is_still_fresh_but_nothing_twice(
+    tmp_path: Path,
+) -> None:
+    clock = Clock()
+    async with DiskCache(tmp_path, clock=clock) as cache:
+        inner = CountingSearch(lambda: (FOUND,))
+        await CachingSearch(inner, cache, identity="serper").search("sugar", limit=10)
+        clock.now += 60
+        renewing = CachingSearch(inner, cache, identity="serper", renew=True)
+        clock.now += 1
+        await renewing.search("sugar", limit=10)
+        await renewing.search("sugar", limit=10)
+        assert len(inner.asked) == 2
+        clock.now += 60
+        await CachingSearch(inner, cache, identity="serper").search("sugar", limit=10)
+        assert len(inner.asked) == 2, "what was renewed counts for others"
+
+
+async def test_a_renewing_fetcher_asks_whether_a_fresh_page_has_changed(tmp_path: Path) -> None:
+    clock = Clock()
+
+    def site(url: str, known: KnownPage | None) -> FetchedPage:
+        return PAGE if known is None else replace(PAGE, http_status=304, text=known.text)
+
+    async with DiskCache(tmp_path, clock=clock) as cache:
+        inner = CountingFetcher(site)
+        await CachingFetcher(inner, cache, identity="direct").fetch(PAGE.url)
+        clock.now += 60
+        renewing = CachingFetcher(inner, cache, identity="direct", renew=True)
+        clock.now += 1
+        pages = [await renewing.fetch(PAGE.url) for _ in range(3)]
+    assert [known.conditions() if known else None for known in inner.asked] == [
+        None,
+        {"If-None-Match": '"v1"'},
+    ]
+    assert {(page.text, page.http_status) for page in pages} == {(PAGE.text, 200)}
+
+
+@pytest.mark.parametrize(("unused_for", "left"), [(60, 1), (-60, 0)])
+def test_what_nobody_asked_for_so_long_is_forgotten_and_its_room_given_back(
+    tmp_path: Path, unused_for: float, left: int
+) -> None:
+    cache = DiskCache(tmp_path)
+    shelf = cache._shelves["pages"]
+    shelf.put("key", "x" * 500_000, stored_at=0, seconds=1_000)
+    before = shelf.info().bytes_on_disk
+    trimmed = cache.trim(timedelta(seconds=unused_for))
+    after = shelf.info()
+    cache.close()
+    assert trimmed["pages"] == 1 - left
+    assert after.entries == left
+    assert (after.bytes_on_disk < before / 2) == (left == 0)
+
+
+def test_what_has_expired_is_forgotten_however_lately_it_was_used(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path / "pages.sqlite", max_bytes=10**7, settle_seconds=-10)
+    shelf.put("new", "x", stored_at=0, seconds=1_000)
+    shelf.put("old", "x", stored_at=0, seconds=0.0001)
+    try:
+        assert shelf.trim(0) == 1
+        assert shelf.get("new") is not None
+    finally:
+        shelf.close()
+
+
+def test_trimming_nothing_makes_no_files(tmp_path: Path) -> None:
+    cache = DiskCache(tmp_path / "none")
+    assert sum(cache.trim(timedelta(0)).values()) == 0
+    cache.close()
+    assert not (tmp_path / "none").exists()

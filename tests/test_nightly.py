@@ -1,0 +1,246 @@
+"""What the night launches, whom it tells, and what it leaves alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from pydantic import SecretStr
+
+from factible_assets.checks.verdict_changes import (
+    VerdictChange,
+    check_result,
+    read_changes,
+    verdict_flips,
+)
+from factible_assets.definitions import build_defs
+from factible_assets.nightly import SCHEDULE, launches_for, nightly, run_requests
+from factible_assets.notifications import failure_message, flips_message, send
+from factible_assets.rechecks import QUERIES, RECHECK_ASSETS, RENEWED, next_tick
+from factible_assets.retention import apply_retention, retention_policy
+from factible_assets.settings import Settings, SettingsError, load_settings
+from tests.servers import MisbehavingServer, respond
+from tests.warehouse.samples import FIRST_CHECK, fact_check, incomplete_verdict, stamp, verdict
+from warehouse.rechecks import Launch
+from warehouse.store import Warehouse
+
+TICK = FIRST_CHECK + timedelta(days=40)
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(home=tmp_path, recheck_cost_usd=None)
+
+
+@pytest.fixture
+def store(settings: Settings) -> Warehouse:
+    store = Warehouse(settings.warehouse)
+    for number, video_id in enumerate("abc"):
+        store.write_assets(video_id, fact_check(video_id), stamp=stamp(number))
+    return store
+
+
+@pytest.fixture
+def instance(tmp_path: Path) -> Iterator[dg.DagsterInstance]:
+    with dg.DagsterInstance.local_temp(str(tmp_path)) as opened:
+        opened.add_dynamic_partitions("videos", ["a", "b", "c"])
+        yield opened
+
+
+def a_run(instance: dg.DagsterInstance, settings: Settings, **tags: str) -> None:
+    job = build_defs(settings).resolve_job_def("fact_check")
+    instance.create_run_for_job(job, status=dg.DagsterRunStatus.STARTED, tags=tags)
+
+
+def test_nothing_is_launched_for_a_video_with_a_run_in_flight_or_without_a_partition(
+    store: Warehouse, instance: dg.DagsterInstance, settings: Settings
+) -> None:
+    a_run(instance, settings, **{"dagster/partition": "a"})
+    instance.delete_dynamic_partition("videos", "c")
+    launches = launches_for(store, instance, settings, TICK)
+    assert [launch.video_id for launch in launches] == ["b"]
+
+
+def test_a_run_over_a_range_of_videos_holds_all_of_them(
+    store: Warehouse, instance: dg.DagsterInstance, settings: Settings
+) -> None:
+    first, last = "dagster/asset_partition_range_start", "dagster/asset_partition_range_end"
+    a_run(instance, settings, **{first: "a", last: "b"})
+    launches = launches_for(store, instance, settings, TICK)
+    assert [launch.video_id for launch in launches] == ["c"]
+
+
+def test_the_schedule_asks_for_one_tagged_run_per_video(
+    store: Warehouse, instance: dg.DagsterInstance, settings: Settings
+) -> None:
+    defs = build_defs(settings)
+    schedule = defs.resolve_schedule_def(SCHEDULE)
+    assert (schedule.cron_schedule, schedule.execution_timezone) == ("0 2 * * *", "UTC")
+    with dg.build_schedule_context(
+        instance=instance,
+        scheduled_execution_time=TICK,
+        repository_def=defs.get_repository_def(),
+    ) as context:
+        requests = schedule.evaluate_tick(context).run_requests
+    assert requests is not None
+    assert [request.partition_key for request in requests] == ["a", "b", "c"]
+    assert len({request.run_key for request in requests}) == 3
+    for request in requests:
+        assert request.tags["video"] == request.partition_key
+        assert {key.to_user_string() for key in request.asset_selection or ()} == set(RENEWED)
+        assert request.run_config["ops"]["claim_checks"]["config"]["renew"] is True
+
+
+def test_queries_that_a_service_failed_to_write_are_in_the_run() -> None:
+    (request,) = run_requests([Launch("v", TICK, 1, "why", True, 0.0, "talks")])
+    assert {key.to_user_string() for key in request.asset_selection or ()} == set(RECHECK_ASSETS)
+    assert QUERIES in RECHECK_ASSETS
+    assert request.tags["corpus"] == "talks"
+
+
+def test_a_folder_where_nothing_was_checked_is_skipped_with_a_sentence(
+    tmp_path: Path, instance: dg.DagsterInstance
+) -> None:
+    defs = build_defs(Settings(home=tmp_path / "empty"))
+    with dg.build_schedule_context(
+        instance=instance,
+        scheduled_execution_time=TICK,
+        repository_def=defs.get_repository_def(),
+    ) as context:
+        result = defs.resolve_schedule_def(SCHEDULE).evaluate_tick(context)
+    assert result.run_requests == []
+    assert "Nothing was checked yet" in str(result.skip_message)
+
+
+def test_the_next_tick_is_in_the_time_zone_of_the_settings(tmp_path: Path) -> None:
+    madrid = Settings(home=tmp_path, recheck_timezone="Europe/Madrid")
+    winter = datetime(2026, 1, 10, 12, tzinfo=UTC)
+    assert next_tick(madrid, winter) == datetime(2026, 1, 11, 1, tzinfo=UTC)
+    assert next_tick(madrid, next_tick(madrid, winter)) == datetime(2026, 1, 12, 1, tzinfo=UTC)
+    summer = datetime(2026, 7, 10, 12, tzinfo=UTC)
+    assert next_tick(madrid, summer) == datetime(2026, 7, 11, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("FACTIBLE_RECHECK_TIMEZONE", "Middle/Earth"),
+        ("FACTIBLE_RECHECK_CRON", "at night"),
+        ("FACTIBLE_NOTIFY_URL", "hooks.example"),
+    ],
+)
+def test_a_setting_that_cannot_be_used_is_named_and_not_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(SettingsError, match=name) as refusal:
+        load_settings(tmp_path)
+    assert value not in str(refusal.value)
+
+
+def test_a_cron_expression_of_five_wrong_fields_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="FACTIBLE_RECHECK_CRON is no cron"):
+        nightly(Settings(home=tmp_path, recheck_cron="99 99 * * *"))
+
+
+# --- The check on flips -------------------------------------------------------------------------
+
+
+def flip(store: Warehouse, *, incomplete_first: bool = False) -> None:
+    """Let the verdict of one claim turn in the run run-9."""
+    if incomplete_first:
+        row = incomplete_verdict("a", 1)
+        store.write_asset("verdicts", "a", [row], stamp=stamp(8), code_version="1")
+    rows = [verdict("a", 1).model_copy(update={"stance": "refutes"}), verdict("a", 2)]
+    store.write_asset("verdicts", "a", rows, stamp=stamp(9), code_version="1")
+
+
+@pytest.mark.parametrize("incomplete_first", [False, True])
+def test_a_flip_is_found_also_across_a_failed_recheck(
+    store: Warehouse, incomplete_first: bool
+) -> None:
+    flip(store, incomplete_first=incomplete_first)
+    changes = read_changes(store, "a", "run-9")
+    assert [(each.previous_stance, each.stance) for each in changes.flips] == [
+        ("supports", "refutes")
+    ]
+    assert read_changes(store, "a", "run-8").flips == ()
+
+
+def test_the_check_warns_of_flips_and_never_blocks(store: Warehouse) -> None:
+    (spec,) = verdict_flips.check_specs
+    assert not spec.blocking
+    flip(store)
+    turned = check_result(read_changes(store, "a", "run-9"))
+    assert (turned.passed, turned.severity) == (False, dg.AssetCheckSeverity.WARN)
+    assert "supports → refutes" in str(turned.metadata["changes"].value)
+    calm = check_result(read_changes(store, "a", "run-0"))
+    assert calm.passed
+    assert calm.metadata["flips"].value == 0
+
+
+# --- Notifications ------------------------------------------------------------------------------
+
+FLIP = VerdictChange(
+    "c", "Sugar | [x](y)", "flip", "supports", "refutes", *["low"] * 2, *["llm"] * 2
+)
+
+
+async def test_a_webhook_on_an_own_network_is_told_in_json() -> None:
+    async with MisbehavingServer() as server:
+        server.on("/hook", respond("ok"))
+        url = f"http://127.0.0.1:{server.port}/hook"
+        assert await send(url, flips_message("v", "Talk", "run", [FLIP] * 12)) is None
+        (asked,) = server.asked
+    body = asked.json
+    assert isinstance(body, dict)
+    assert asked.headers["content-type"] == "application/json"
+    assert (body["event"], len(body["flips"])) == ("verdict_flips", 12)
+    assert body["text"].startswith("12 verdicts of Talk turned.")
+    assert "and 2 more" in body["text"]
+
+
+async def test_what_cannot_be_told_says_so_without_the_secret_address() -> None:
+    message = failure_message("v", "recheck", "0123456789", "search: no credits")
+    assert "search: no credits" in message["text"]
+    async with MisbehavingServer() as server:
+        server.on("/secret-path", respond("no", status=403))
+        refused = await send(f"http://127.0.0.1:{server.port}/secret-path", message)
+    gone = await send(f"http://127.0.0.1:{server.port}/secret-path", message)
+    assert refused is not None
+    assert gone is not None
+    assert "403" in refused
+    assert "secret-path" not in refused + gone
+
+
+def test_the_address_of_the_webhook_is_in_no_definition(tmp_path: Path) -> None:
+    url = "https://hooks.example/secret-path"
+    defs = build_defs(Settings(home=tmp_path, notify_url=SecretStr(url)))
+    assert "secret-path" not in repr(defs)
+    status = {each.name: each.default_status for each in defs.sensors or ()}
+    assert status["notify_flips"] is dg.DefaultSensorStatus.RUNNING
+    off = build_defs(Settings(home=tmp_path))
+    assert {each.default_status for each in off.sensors or () if "notify" in each.name} == {
+        dg.DefaultSensorStatus.STOPPED
+    }
+
+
+# --- Retention ----------------------------------------------------------------------------------
+
+
+def test_retention_of_an_empty_folder_does_nothing(settings: Settings) -> None:
+    now = datetime.now(UTC)
+    removed = apply_retention(settings, retention_policy(settings), now=now)
+    assert (removed.texts, removed.bytes_freed, removed.answers) == (0, 0, {})
+    assert not settings.warehouse.exists()
+
+
+def test_the_retention_job_runs_and_leaves_verdicts(store: Warehouse, settings: Settings) -> None:
+    before = store.query("SELECT * FROM verdicts ORDER BY ALL").rows()
+    job = build_defs(settings).resolve_job_def("retention")
+    with dg.DagsterInstance.ephemeral() as instance:
+        assert job.execute_in_process(instance=instance).success
+    assert store.query("SELECT * FROM verdicts ORDER BY ALL").rows() == before

@@ -1,0 +1,47 @@
+"""The reports that runs write, whatever starts them."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from factible_assets.reporting import ReportsResource
+from factible_assets.settings import Settings
+from tests.cli.stored import VIDEO_ID, store_sample
+
+LOG = logging.getLogger("tests.reporting")
+
+
+def test_a_run_leaves_a_report_and_an_index_and_names_both(tmp_path: Path) -> None:
+    store = store_sample(tmp_path)
+    said = ReportsResource.of(Settings(home=tmp_path)).publish(store, VIDEO_ID, LOG)
+    assert {name: value.value for name, value in said.items()} == {
+        "report": str(tmp_path / "reports" / f"{VIDEO_ID}.html"),
+        "index of reports": str(tmp_path / "reports" / "index.html"),
+    }
+    assert all(Path(str(value.value)).is_file() for value in said.values())
+
+
+def test_where_a_service_shows_reports_the_materialization_links_it(tmp_path: Path) -> None:
+    store = store_sample(tmp_path)
+    settings = Settings(home=tmp_path, public_url="https://checks.example.org/base/")
+    said = ReportsResource.of(settings).publish(store, VIDEO_ID, LOG)
+    assert said["report online"].value == (f"https://checks.example.org/base/reports/{VIDEO_ID}")
+
+
+def test_a_report_that_cannot_be_written_is_a_sentence_and_fails_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = store_sample(tmp_path)
+    in_the_way = tmp_path / "reports"
+    in_the_way.write_text("a file where the folder should be")
+    said = ReportsResource(folder=str(in_the_way)).publish(store, VIDEO_ID, LOG)
+    assert "could not be written" in str(said["report"].value)
+    assert f"factible report -- {VIDEO_ID}" in caplog.text
+
+
+def test_a_video_of_which_nothing_is_stored_gets_no_report(tmp_path: Path) -> None:
+    store = store_sample(tmp_path)
+    assert ReportsResource(folder=str(tmp_path / "reports")).publish(store, "another", LOG) == {}

@@ -1,0 +1,214 @@
+"""The plan of re-checks: its rule, held against the same rule in plain Python, and its edges."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+import pytest
+
+from tests.warehouse.samples import (
+    FIRST_CHECK,
+    asset_rows,
+    claim,
+    incomplete_verdict,
+    llm_call,
+    query,
+    verdict,
+    video,
+)
+from warehouse.rechecks import RecheckLimits, plan_night, read_plan, remember_launch
+from warehouse.rows import Stamp
+from warehouse.store import Warehouse
+
+NOW = FIRST_CHECK + timedelta(days=60)
+NO_LIMITS = RecheckLimits(videos=1_000, cost_usd=None, minimum_age_days=7)
+SLACK = timedelta(hours=6)
+
+
+@pytest.fixture
+def store(in_memory: Warehouse) -> Iterator[Warehouse]:
+    yield in_memory
+    with in_memory.connection() as connection:
+        connection.execute("DELETE FROM recheck_launches")
+        connection.execute("UPDATE recheck_settings SET next_tick_at = NULL")
+
+
+@dataclass
+class Past:
+    """What is known of one video: when each check was, how it ended, what it cost."""
+
+    video_id: str
+    checks: list[tuple[datetime, str, float]] = field(default_factory=list)
+    """Each with an outcome: high, low, or incomplete."""
+    queries: bool = True
+
+    def write(self, store: Warehouse) -> None:
+        start = Stamp("start", FIRST_CHECK - timedelta(days=1))
+        sets = {
+            "transcripts": asset_rows(video(self.video_id)),
+            "claims": asset_rows(claim(self.video_id)),
+        }
+        if self.queries:
+            sets["queries"] = asset_rows(query(self.video_id))
+        store.write_assets(self.video_id, sets, stamp=start)
+        for number, (at, outcome, cost) in enumerate(self.checks):
+            row = verdict(self.video_id)
+            if outcome == "incomplete":
+                row = incomplete_verdict(self.video_id)
+            else:
+                row = row.model_copy(update={"confidence": outcome})
+            calls = [llm_call(self.video_id, "verdicts", number, cost=cost)] if cost else []
+            store.write_assets(
+                self.video_id,
+                {"verdicts": asset_rows(row, *calls)},
+                stamp=Stamp(f"{self.video_id}-{number}", at),
+            )
+
+    def fails(self) -> int:
+        count = 0
+        for _, outcome, _ in reversed(self.checks):
+            if outcome != "incomplete":
+                break
+            count += 1
+        return count
+
+    def cost(self) -> float:
+        return max((cost for _, _, cost in self.checks[-3:]), default=0.0)
+
+
+def expected(pasts: Collection[Past], limits: RecheckLimits, held: Collection[str]) -> list[str]:
+    """The rule as the documentation words it."""
+    due = []
+    for past in pasts:
+        last = past.checks[-1] if past.checks else None
+        fails = past.fails()
+        wait = timedelta(days=min(2 ** (fails - 2), 16)) - SLACK if fails >= 2 else None
+        if past.video_id in held or (last and wait and last[0] + wait > NOW):
+            continue
+        is_open = last is None or last[1] == "incomplete"
+        # A verdict that outlived a failed re-check keeps its confidence.
+        good = next((o for _, o, _ in reversed(past.checks) if o != "incomplete"), None)
+        fresh_until = timedelta(days=limits.minimum_age_days) - SLACK
+        if not is_open and last and last[0] + fresh_until > NOW:
+            continue
+        if limits.cost_usd is not None and past.cost() > limits.cost_usd:
+            continue
+        priority = 1 if is_open else 2 if good == "low" else 3
+        due.append((priority, last[0] if last else datetime.min, past))
+    due.sort(key=lambda each: (each[0], each[1].replace(tzinfo=None), each[2].video_id))
+    planned, spent = [], 0.0
+    for _, _, past in due[: limits.videos]:
+        spent += past.cost()
+        if limits.cost_usd is not None and spent > limits.cost_usd:
+            break
+        planned.append(past.video_id)
+    return planned
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_plan_is_the_rule_for_any_history(store: Warehouse, seed: int) -> None:
+    dice = random.Random(seed)  # noqa: S311 - histories, not secrets
+    pasts = []
+    for number in range(12):
+        days = sorted(dice.sample(range(60), dice.randint(0, 4)))
+        checks = [
+            (
+                FIRST_CHECK + timedelta(days=day, hours=dice.randint(0, 5)),
+                dice.choice(["high", "low", "incomplete", "incomplete"]),
+                dice.choice([0.125, 0.25, 0.5]),
+            )
+            for day in days
+        ]
+        pasts.append(Past(f"v{number:02}", checks))
+        # Without a cost of its own a video is expected to cost what others do.
+        if not checks:
+            pasts.pop()
+    for past in pasts:
+        past.write(store)
+    for _ in range(3):
+        limits = RecheckLimits(
+            videos=dice.randint(0, 12),
+            cost_usd=dice.choice([None, 0.25, 1.0, 2.0]),
+            minimum_age_days=dice.choice([0, 3, 7, 30]),
+        )
+        held = set(dice.sample([past.video_id for past in pasts], 2))
+        planned = [row for row in read_plan(store, limits, NOW, held=held) if row.is_planned]
+        assert [row.video_id for row in planned] == expected(pasts, limits, held)
+        assert [row.position for row in planned] == list(range(1, len(planned) + 1))
+
+
+def test_a_video_without_claims_is_not_in_the_plan(store: Warehouse) -> None:
+    sets = {"transcripts": asset_rows(video("v")), "claims": asset_rows()}
+    store.write_assets("v", sets, stamp=Stamp("start", FIRST_CHECK))
+    assert read_plan(store, NO_LIMITS, NOW) == []
+
+
+def test_claims_that_were_never_judged_come_first_with_their_queries(store: Warehouse) -> None:
+    Past("judged", [(FIRST_CHECK, "low", 0.0)]).write(store)
+    Past("unjudged", queries=False).write(store)
+    first, second = read_plan(store, NO_LIMITS, NOW)
+    assert (first.video_id, first.priority, first.with_queries) == ("unjudged", 1, True)
+    assert "never judged" in first.reason
+    assert (second.video_id, second.priority, second.with_queries) == ("judged", 2, False)
+
+
+def test_runs_that_failed_as_a_whole_are_repeated_ever_more_rarely(store: Warehouse) -> None:
+    Past("v", [(FIRST_CHECK, "high", 0.0)]).write(store)
+    tried = []
+    for day in range(8, 48):
+        tick = FIRST_CHECK + timedelta(days=day)
+        (row,) = read_plan(store, NO_LIMITS, tick)
+        if row.is_planned:
+            remember_launch(store, row, tick)
+            tried.append(day)
+    assert [after - before for before, after in zip(tried, tried[1:], strict=False)] == [
+        1,
+        1,
+        2,
+        4,
+        8,
+        16,
+    ]
+    (row,) = read_plan(store, NO_LIMITS, FIRST_CHECK + timedelta(days=tried[-1] + 1))
+    assert row.decision == "backing_off"
+    assert "tried again from" in row.reason
+
+
+def test_a_video_that_alone_costs_more_than_a_night_blocks_nobody(store: Warehouse) -> None:
+    Past("dear", [(FIRST_CHECK, "incomplete", 9.0)]).write(store)
+    Past("cheap", [(FIRST_CHECK, "high", 0.5)]).write(store)
+    limits = RecheckLimits(cost_usd=1.0)
+    decisions = {row.video_id: row.decision for row in read_plan(store, limits, NOW)}
+    assert decisions == {"cheap": "planned", "dear": "too_expensive"}
+
+
+def test_an_unknown_cost_is_expected_to_be_that_of_others(store: Warehouse) -> None:
+    Past("known", [(FIRST_CHECK, "high", 0.5)]).write(store)
+    Past("new", [(FIRST_CHECK, "high", 0.0)]).write(store)
+    costs = {row.video_id: row.estimated_cost_usd for row in read_plan(store, NO_LIMITS, NOW)}
+    assert costs == {"known": 0.5, "new": 0.5}
+
+
+def test_a_tick_that_is_repeated_launches_what_it_launched_before(store: Warehouse) -> None:
+    for number in range(4):
+        Past(f"v{number}", [(FIRST_CHECK + timedelta(hours=number), "high", 0.0)]).write(store)
+    limits = RecheckLimits(videos=2, cost_usd=None)
+    first = plan_night(store, limits, NOW)
+    assert [launch.video_id for launch in first] == ["v0", "v1"]
+    # Its runs are in flight by now; others must not take their places.
+    assert plan_night(store, limits, NOW, held={"v0", "v1"}) == first
+
+
+def test_the_view_shows_the_plan_of_the_next_tick_within_the_stored_limits(
+    store: Warehouse,
+) -> None:
+    Past("v", [(FIRST_CHECK, "high", 0.0)]).write(store)
+    tick = datetime(2100, 1, 1, 2, tzinfo=FIRST_CHECK.tzinfo)
+    read_plan(store, RecheckLimits(videos=0), NOW, next_tick=tick)
+    (row,) = store.query("SELECT decision, planned_for FROM recheck_plan").rows()
+    assert row == ("over_limit", tick.replace(tzinfo=None))
+    read_plan(store, RecheckLimits(videos=3), NOW, keep_limits=False)
+    assert store.query("SELECT decision FROM recheck_plan").item() == "over_limit"

@@ -1,0 +1,87 @@
+"""The views that saved queries rely on: their names, and that every column says what it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.warehouse.samples import asset_rows, claim, fact_check, llm_call, stamp
+from warehouse.store import Warehouse
+
+STABLE = (
+    "current_verdicts",
+    "evidence_chain",
+    "claims_timeline",
+    "source_scoreboard",
+    "verdict_changes",
+    "recheck_plan",
+    "costs_by_stage",
+    "latency_by_stage",
+    "model_usage",
+    "failures",
+    "corpus_quality",
+)
+
+
+@pytest.mark.parametrize("view", STABLE)
+def test_a_stable_view_exists_and_explains_itself_and_all_its_columns(
+    empty_file: Path, view: str
+) -> None:
+    store = Warehouse(empty_file)
+    found = store.query(
+        "SELECT comment FROM duckdb_views() WHERE view_name = $view", {"view": view}
+    )
+    assert [len(comment or "") > 20 for (comment,) in found.iter_rows()] == [True]
+    columns = store.query(
+        "SELECT column_name, comment FROM duckdb_columns() WHERE table_name = $view", {"view": view}
+    )
+    assert columns.height >= 5
+    assert [name for name, comment in columns.iter_rows() if not comment] == []
+
+
+def test_no_view_at_all_has_a_column_without_a_comment(empty_file: Path) -> None:
+    silent = Warehouse(empty_file).query(
+        "SELECT table_name, column_name FROM duckdb_columns() "
+        "WHERE NOT internal AND comment IS NULL"
+    )
+    assert silent.rows() == []
+
+
+def test_latency_has_a_row_per_stage_over_all_its_runs(in_memory: Warehouse) -> None:
+    for run, seconds in ((1, 2.0), (2, 4.0), (3, 9.0)):
+        in_memory.write_asset(
+            "claims",
+            "v",
+            [claim("v")],
+            stamp=stamp(run),
+            code_version="1",
+            duration_seconds=seconds,
+        )
+    (row,) = in_memory.query("SELECT * FROM latency_by_stage").iter_rows(named=True)
+    assert (row["stage"], row["videos"], row["runs"]) == ("claims", 1, 3)
+    assert (row["median_seconds"], row["longest_seconds"], row["total_seconds"]) == (4.0, 9.0, 15.0)
+    assert row["latest_seconds"] == 9.0
+    assert (row["answers"], row["median_answer_seconds"]) == (0, None)
+
+
+def test_latency_counts_the_services_that_a_stage_waited_for(in_memory: Warehouse) -> None:
+    in_memory.write_assets("v", fact_check("v", claims=2), stamp=stamp(1))
+    waited = dict(
+        in_memory.query("SELECT stage, answers FROM latency_by_stage ORDER BY stage").iter_rows()
+    )
+    assert waited["search_hits"] == in_memory.query("SELECT count(*) FROM searches").item() > 0
+    assert waited["evidence"] >= in_memory.query("SELECT count(*) FROM pages").item() > 0
+
+
+def test_model_usage_tells_paid_tokens_from_kept_answers(in_memory: Warehouse) -> None:
+    paid = llm_call("v", "claims")
+    kept = paid.model_copy(update={"call_id": "kept", "cache_hit": True, "cost_usd": 0.0})
+    again = paid.model_copy(update={"call_id": "again", "attempt": 2, "outcome": "invalid"})
+    calls = asset_rows(claim("v"), paid, kept, again)
+    in_memory.write_assets("v", {paid.stage: calls}, stamp=stamp(1))
+    (row,) = in_memory.query("SELECT * FROM model_usage").iter_rows(named=True)
+    assert (row["calls"], row["cache_hits"], row["repetitions"], row["invalid"]) == (3, 1, 1, 1)
+    assert row["input_tokens"] == 2 * paid.input_tokens
+    assert row["cost_usd"] == pytest.approx(2 * paid.cost_usd)
+    assert (row["runs"], row["videos"], row["price_known"]) == (1, 1, paid.price_known)

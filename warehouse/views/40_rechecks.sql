@@ -1,0 +1,506 @@
+-- What is checked again, when and why; what changed between checks; and which texts are kept.
+--
+-- The rule of the plan stands here and nowhere else: the schedule, the command line and whoever asks
+-- in SQL read the same rows. It is a macro, because a plan is made for a moment; the view shows it for
+-- the next night.
+
+CREATE OR REPLACE MACRO recheck_plan_at(as_of, held) AS TABLE
+WITH limits AS (
+    SELECT
+        videos_per_night,
+        coalesce(cost_per_night_usd, 'Infinity'::DOUBLE) AS cost_per_night_usd,
+        -- A night is not exactly a day after the last one: its runs end later than its tick.
+        to_microseconds(CAST(86_400_000_000 * minimum_age_days AS BIGINT)) - INTERVAL 6 HOUR AS minimum_age
+    FROM recheck_settings
+    LIMIT 1
+),
+standing AS (
+    SELECT
+        claims.video_id,
+        count(*) AS claims,
+        count(*) FILTER (verdicts.claim_id IS NULL OR verdicts.latest_status = 'incomplete') AS incomplete_claims,
+        count(*) FILTER (verdicts.status = 'complete' AND verdicts.confidence = 'low') AS low_confidence_claims
+    FROM current_claims AS claims
+    LEFT JOIN current_verdicts AS verdicts
+        ON verdicts.claim_id = claims.claim_id AND verdicts.video_id = claims.video_id
+    GROUP BY claims.video_id
+),
+-- One row per check, and whether services left part of it open.
+checks AS (
+    SELECT
+        judged.video_id,
+        judged.checked_at,
+        coalesce(bool_or(verdicts.status = 'incomplete'), false) AS failed
+    FROM materializations AS judged
+    LEFT JOIN verdicts
+        ON verdicts.video_id = judged.video_id AND verdicts.run_id = judged.run_id
+    WHERE judged.asset = 'verdicts'
+    GROUP BY judged.video_id, judged.run_id, judged.checked_at
+),
+checked AS (
+    SELECT
+        video_id,
+        max(checked_at) AS last_checked_at,
+        max(checked_at) FILTER (NOT failed) AS last_completed_at
+    FROM checks
+    GROUP BY video_id
+),
+-- A run that failed as a whole leaves no verdicts, but it was launched.
+attempts AS (
+    SELECT video_id, checked_at AS attempted_at
+    FROM checks
+    LEFT JOIN checked USING (video_id)
+    WHERE failed AND checked_at > coalesce(last_completed_at, '-infinity'::TIMESTAMP)
+    UNION ALL
+    SELECT video_id, planned_at
+    FROM recheck_launches
+    LEFT JOIN checked USING (video_id)
+    WHERE planned_at > coalesce(last_checked_at, '-infinity'::TIMESTAMP) AND planned_at < as_of
+),
+tried AS (
+    SELECT video_id, count(*) AS failed_attempts, max(attempted_at) AS last_attempt_at
+    FROM attempts
+    GROUP BY video_id
+),
+unwritten AS (
+    SELECT
+        claims.video_id,
+        bool_or(queries.claim_id IS NULL OR queries.status = 'infra_error') AS with_queries
+    FROM current_claims AS claims
+    LEFT JOIN current_queries AS queries
+        ON queries.claim_id = claims.claim_id AND queries.video_id = claims.video_id
+    GROUP BY claims.video_id
+),
+spent AS (
+    SELECT
+        video_id,
+        run_id,
+        max(checked_at) AS checked_at,
+        coalesce(sum(cost_usd) FILTER (stage IN ('evidence', 'verdicts')), 0) AS cost_usd,
+        coalesce(sum(cost_usd) FILTER (stage = 'queries'), 0) AS queries_cost_usd
+    FROM llm_calls
+    WHERE stage <> 'claims'
+    GROUP BY video_id, run_id
+    QUALIFY row_number() OVER (PARTITION BY video_id ORDER BY max(checked_at) DESC, run_id DESC) <= 3
+),
+cost_of AS (
+    SELECT video_id, max(cost_usd) AS cost_usd, max(queries_cost_usd) AS queries_cost_usd
+    FROM spent
+    GROUP BY video_id
+),
+typical AS (
+    SELECT sum(cost_usd) / sum(claims) AS cost_per_claim_usd
+    FROM cost_of
+    JOIN standing USING (video_id)
+),
+candidates AS (
+    SELECT
+        standing.*,
+        videos.title,
+        videos.corpus,
+        checked.last_checked_at,
+        coalesce(tried.failed_attempts, 0) AS failed_attempts,
+        tried.last_attempt_at,
+        unwritten.with_queries,
+        CASE
+            WHEN standing.incomplete_claims > 0 THEN 1
+            WHEN standing.low_confidence_claims > 0 THEN 2
+            ELSE 3
+        END AS priority,
+        coalesce(
+            cost_of.cost_usd + CASE WHEN unwritten.with_queries THEN cost_of.queries_cost_usd ELSE 0 END,
+            typical.cost_per_claim_usd * standing.claims,
+            0
+        ) AS estimated_cost_usd,
+        date_diff('second', checked.last_checked_at, as_of) / 86400 AS age_days,
+        CASE
+            WHEN coalesce(tried.failed_attempts, 0) < 2 THEN '-infinity'::TIMESTAMP
+            ELSE tried.last_attempt_at
+                + to_days(CAST(least(pow(2, least(tried.failed_attempts, 9) - 2), 16) AS INTEGER))
+                - INTERVAL 6 HOUR
+        END AS tried_again_from,
+        CASE
+            WHEN standing.incomplete_claims > 0 OR checked.last_checked_at IS NULL THEN '-infinity'::TIMESTAMP
+            ELSE checked.last_checked_at + limits.minimum_age
+        END AS old_enough_from,
+        limits.videos_per_night,
+        limits.cost_per_night_usd
+    FROM standing
+    CROSS JOIN limits
+    CROSS JOIN typical
+    LEFT JOIN checked ON checked.video_id = standing.video_id
+    LEFT JOIN tried ON tried.video_id = standing.video_id
+    LEFT JOIN unwritten ON unwritten.video_id = standing.video_id
+    LEFT JOIN cost_of ON cost_of.video_id = standing.video_id
+    LEFT JOIN current_videos AS videos ON videos.video_id = standing.video_id
+),
+sorted_out AS (
+    SELECT
+        *,
+        CASE
+            WHEN list_contains(CAST(held AS VARCHAR[]), video_id) THEN 'in_flight'
+            WHEN tried_again_from > as_of THEN 'backing_off'
+            WHEN old_enough_from > as_of THEN 'too_fresh'
+            WHEN estimated_cost_usd > cost_per_night_usd THEN 'too_expensive'
+            ELSE 'due'
+        END AS state
+    FROM candidates
+),
+in_order AS (
+    SELECT
+        *,
+        count(*) FILTER (state = 'due') OVER first_things_first AS place,
+        sum(estimated_cost_usd) FILTER (state = 'due') OVER first_things_first AS cost_so_far_usd
+    FROM sorted_out
+    WINDOW first_things_first AS (
+        ORDER BY
+            priority,
+            greatest(
+                coalesce(last_checked_at, '-infinity'::TIMESTAMP),
+                coalesce(last_attempt_at, '-infinity'::TIMESTAMP)
+            ),
+            video_id
+        ROWS UNBOUNDED PRECEDING
+    )
+),
+decided AS (
+    SELECT
+        *,
+        CASE
+            WHEN state <> 'due' THEN state
+            WHEN place > videos_per_night THEN 'over_limit'
+            WHEN cost_so_far_usd > cost_per_night_usd THEN 'over_cost'
+            ELSE 'planned'
+        END AS decision
+    FROM in_order
+)
+SELECT
+    CASE WHEN decision = 'planned' THEN place END AS position,
+    video_id,
+    title,
+    decision,
+    CASE priority
+        WHEN 1 THEN format('{} of {} verdicts incomplete', incomplete_claims, claims)
+        WHEN 2 THEN format('{} of {} verdicts of low confidence', low_confidence_claims, claims)
+        ELSE 'all verdicts complete'
+    END
+    || CASE
+        WHEN last_checked_at IS NULL THEN ', never judged'
+        ELSE strftime(last_checked_at, ', last checked %Y-%m-%d')
+    END
+    || CASE WHEN failed_attempts > 0 THEN format('; {} failed in a row', failed_attempts) ELSE '' END
+    || CASE decision
+        WHEN 'planned' THEN ''
+        WHEN 'in_flight' THEN '; a run is in flight'
+        WHEN 'backing_off' THEN strftime(tried_again_from, '; tried again from %Y-%m-%d %H:%M')
+        WHEN 'too_fresh' THEN strftime(old_enough_from, '; fresh until %Y-%m-%d %H:%M')
+        WHEN 'too_expensive' THEN '; costs more than a night may'
+        WHEN 'over_limit' THEN '; the night has enough videos'
+        ELSE '; the night has cost enough'
+    END AS reason,
+    priority,
+    claims,
+    incomplete_claims,
+    low_confidence_claims,
+    last_checked_at,
+    age_days,
+    failed_attempts,
+    with_queries,
+    estimated_cost_usd,
+    CASE WHEN decision = 'planned' THEN cost_so_far_usd END AS cost_so_far_usd,
+    corpus,
+    CAST(as_of AS TIMESTAMP) AS planned_for
+FROM decided
+ORDER BY decision <> 'planned', place, priority, last_checked_at, video_id;
+COMMENT ON MACRO TABLE recheck_plan_at IS 'The plan of re-checks for a moment (UTC), without the videos whose runs are in flight: recheck_plan_at(as_of, held).';
+
+CREATE OR REPLACE VIEW recheck_plan AS
+SELECT plan.*
+FROM recheck_plan_at(
+    (SELECT greatest(make_timestamp(epoch_us(now())), max(next_tick_at)) FROM recheck_settings), []
+) AS plan;
+COMMENT ON VIEW recheck_plan IS 'Which videos the next night checks again, in order, and why; and why the others have to wait. Runs in flight are left out when the night comes.';
+COMMENT ON COLUMN recheck_plan.position IS 'Place in the night''s list, from 1; null for a video that is not on it.';
+COMMENT ON COLUMN recheck_plan.video_id IS 'The video.';
+COMMENT ON COLUMN recheck_plan.title IS 'Title of the video.';
+COMMENT ON COLUMN recheck_plan.decision IS 'planned; or why not: too_fresh, backing_off (it keeps failing), too_expensive (on its own), over_limit or over_cost (the night is full), in_flight.';
+COMMENT ON COLUMN recheck_plan.reason IS 'The decision in words.';
+COMMENT ON COLUMN recheck_plan.priority IS '1: a verdict is incomplete or missing; 2: a verdict has low confidence; 3: all others. Within each, the longest unchecked first.';
+COMMENT ON COLUMN recheck_plan.claims IS 'Claims of the video.';
+COMMENT ON COLUMN recheck_plan.incomplete_claims IS 'Claims whose newest check is incomplete, or that were never judged.';
+COMMENT ON COLUMN recheck_plan.low_confidence_claims IS 'Claims whose verdict has low confidence.';
+COMMENT ON COLUMN recheck_plan.last_checked_at IS 'When the newest check that left verdicts checked the video (UTC).';
+COMMENT ON COLUMN recheck_plan.age_days IS 'How long ago that will be, in days.';
+COMMENT ON COLUMN recheck_plan.failed_attempts IS 'Checks in a row that failed or stayed incomplete. From the second on the next one waits: 1 day, then 2, 4, 8, at most 16.';
+COMMENT ON COLUMN recheck_plan.with_queries IS 'Whether queries are missing that a service failed to write; they are then written too.';
+COMMENT ON COLUMN recheck_plan.estimated_cost_usd IS 'Expected cost in US dollars: the most of the video''s last three checks, else what a claim costs elsewhere.';
+COMMENT ON COLUMN recheck_plan.cost_so_far_usd IS 'The same, summed up to this place in the list.';
+COMMENT ON COLUMN recheck_plan.corpus IS 'The corpus file that lists the video.';
+COMMENT ON COLUMN recheck_plan.planned_for IS 'The moment that the plan is for (UTC): the next tick of the schedule, or now if none is known.';
+
+-- The checks of a claim's evidence, and whether a failed search left its sources unknown: what such
+-- a check did not find has not vanished.
+CREATE OR REPLACE VIEW evidence_checks AS
+WITH sought AS (
+    SELECT gathered.video_id, gathered.run_id, gathered.checked_at, found.run_id AS search_run_id
+    FROM materializations AS gathered
+    JOIN materializations AS found
+        ON found.asset = 'search_hits'
+        AND found.video_id = gathered.video_id
+        AND (found.run_id = gathered.run_id OR found.checked_at <= gathered.checked_at)
+    WHERE gathered.asset = 'evidence'
+    QUALIFY row_number() OVER (
+        PARTITION BY gathered.video_id, gathered.run_id
+        ORDER BY found.run_id = gathered.run_id DESC, found.checked_at DESC, found.run_id DESC
+    ) = 1
+),
+asked AS (
+    SELECT video_id, run_id, claim_id, bool_or(status = 'infra_error') AS failed
+    FROM searches
+    GROUP BY video_id, run_id, claim_id
+)
+SELECT
+    sought.video_id,
+    asked.claim_id,
+    sought.run_id,
+    sought.checked_at,
+    NOT asked.failed AS searches_complete,
+    row_number() OVER (
+        PARTITION BY sought.video_id, asked.claim_id ORDER BY sought.checked_at, sought.run_id
+    ) AS check_number
+FROM sought
+JOIN asked ON asked.video_id = sought.video_id AND asked.run_id = sought.search_run_id;
+COMMENT ON VIEW evidence_checks IS 'One row per claim and check of its evidence, in order.';
+COMMENT ON COLUMN evidence_checks.video_id IS 'The video.';
+COMMENT ON COLUMN evidence_checks.claim_id IS 'The claim.';
+COMMENT ON COLUMN evidence_checks.run_id IS 'The run that gathered the evidence.';
+COMMENT ON COLUMN evidence_checks.checked_at IS 'When that run checked the video (UTC).';
+COMMENT ON COLUMN evidence_checks.searches_complete IS 'Whether all searches for the claim were answered. What others did not find is not known to have vanished.';
+COMMENT ON COLUMN evidence_checks.check_number IS 'Number of the check of this claim, from 1.';
+
+CREATE OR REPLACE VIEW evidence_overlap AS
+WITH sources AS (
+    SELECT
+        checks.video_id,
+        checks.claim_id,
+        checks.run_id,
+        checks.checked_at,
+        checks.searches_complete,
+        list(DISTINCT evidence.canonical_url) FILTER (evidence.status <> 'skipped') AS urls
+    FROM evidence_checks AS checks
+    LEFT JOIN evidence
+        ON evidence.video_id = checks.video_id
+        AND evidence.run_id = checks.run_id
+        AND evidence.claim_id = checks.claim_id
+    GROUP BY ALL
+),
+pairs AS (
+    SELECT
+        *,
+        lag(run_id) OVER in_time AS previous_run_id,
+        lag(checked_at) OVER in_time AS previous_checked_at,
+        lag(searches_complete) OVER in_time AS previous_searches_complete,
+        lag(coalesce(urls, [])) OVER in_time AS previous_urls
+    FROM sources
+    WINDOW in_time AS (PARTITION BY video_id, claim_id ORDER BY checked_at, run_id)
+)
+SELECT
+    pairs.video_id,
+    pairs.claim_id,
+    worded.text AS claim,
+    len(previous_urls) AS previous_sources,
+    len(coalesce(urls, [])) AS sources,
+    len(list_intersect(previous_urls, coalesce(urls, []))) AS shared,
+    len(list_intersect(previous_urls, coalesce(urls, [])))
+        / nullif(len(list_distinct(list_concat(previous_urls, coalesce(urls, [])))), 0) AS jaccard,
+    searches_complete AND previous_searches_complete AS searches_complete,
+    previous_checked_at,
+    checked_at,
+    previous_run_id,
+    run_id
+FROM pairs
+LEFT JOIN (SELECT claim_id, max(text) AS text FROM claims GROUP BY claim_id) AS worded USING (claim_id)
+WHERE previous_run_id IS NOT NULL;
+COMMENT ON VIEW evidence_overlap IS 'How far two checks in a row rest on the same sources: one row per claim and pair of checks.';
+COMMENT ON COLUMN evidence_overlap.video_id IS 'The video.';
+COMMENT ON COLUMN evidence_overlap.claim_id IS 'The claim.';
+COMMENT ON COLUMN evidence_overlap.claim IS 'Wording of the claim.';
+COMMENT ON COLUMN evidence_overlap.previous_sources IS 'URLs that the check before wanted to read; those left unread by a rule are not counted.';
+COMMENT ON COLUMN evidence_overlap.sources IS 'URLs that this check wanted to read.';
+COMMENT ON COLUMN evidence_overlap.shared IS 'URLs in both.';
+COMMENT ON COLUMN evidence_overlap.jaccard IS 'Jaccard index of the two sets: shared URLs by all URLs, from 0 to 1; null if both are empty.';
+COMMENT ON COLUMN evidence_overlap.searches_complete IS 'Whether all searches of both checks were answered. Where not, an outage lowers the overlap.';
+COMMENT ON COLUMN evidence_overlap.previous_checked_at IS 'When the run before checked the video (UTC).';
+COMMENT ON COLUMN evidence_overlap.checked_at IS 'When the run after checked the video (UTC).';
+COMMENT ON COLUMN evidence_overlap.previous_run_id IS 'The run before.';
+COMMENT ON COLUMN evidence_overlap.run_id IS 'The run after.';
+
+CREATE OR REPLACE VIEW source_changes AS
+WITH
+-- What each check came to know of each source. A failed fetch says nothing about its page, and a
+-- failed search nothing about what else there is.
+sightings AS (
+    SELECT
+        evidence.video_id,
+        evidence.claim_id,
+        evidence.canonical_url,
+        evidence.domain,
+        evidence.run_id,
+        evidence.checked_at,
+        checks.check_number,
+        pages.http_status,
+        evidence.reason,
+        CASE
+            WHEN pages.status = 'ok' THEN 'readable'
+            WHEN pages.status = 'no_evidence' THEN 'unreadable'
+        END AS state,
+        CASE WHEN pages.status = 'ok' AND pages.via <> 'snippet' THEN pages.content_hash END AS content_hash
+    FROM evidence
+    JOIN evidence_checks AS checks USING (video_id, claim_id, run_id)
+    LEFT JOIN pages
+        ON pages.video_id = evidence.video_id
+        AND pages.run_id = evidence.run_id
+        AND pages.canonical_url = evidence.canonical_url
+),
+whole_checks AS (
+    SELECT
+        *,
+        lag(run_id) OVER in_time AS previous_run_id,
+        lag(checked_at) OVER in_time AS previous_checked_at
+    FROM evidence_checks
+    WHERE searches_complete
+    WINDOW in_time AS (PARTITION BY video_id, claim_id ORDER BY check_number)
+),
+appeared AS (
+    SELECT
+        now.video_id, now.claim_id, now.canonical_url, now.domain, 'appeared' AS change,
+        NULL::VARCHAR AS previous_content_hash, now.content_hash, now.http_status, NULL::VARCHAR AS reason,
+        checks.previous_checked_at, now.checked_at, checks.previous_run_id, now.run_id
+    FROM whole_checks AS checks
+    JOIN sightings AS now USING (video_id, claim_id, run_id)
+    ANTI JOIN sightings AS earlier
+        ON earlier.video_id = checks.video_id
+        AND earlier.claim_id = checks.claim_id
+        AND earlier.run_id = checks.previous_run_id
+        AND earlier.canonical_url = now.canonical_url
+    WHERE checks.previous_run_id IS NOT NULL
+),
+vanished AS (
+    SELECT
+        earlier.video_id, earlier.claim_id, earlier.canonical_url, earlier.domain, 'vanished' AS change,
+        earlier.content_hash AS previous_content_hash, NULL::VARCHAR AS content_hash, NULL::BIGINT AS http_status,
+        'No search of the check finds it any more.' AS reason,
+        checks.previous_checked_at, checks.checked_at, checks.previous_run_id, checks.run_id
+    FROM whole_checks AS checks
+    JOIN sightings AS earlier
+        ON earlier.video_id = checks.video_id
+        AND earlier.claim_id = checks.claim_id
+        AND earlier.run_id = checks.previous_run_id
+    ANTI JOIN sightings AS now
+        ON now.video_id = checks.video_id
+        AND now.claim_id = checks.claim_id
+        AND now.run_id = checks.run_id
+        AND now.canonical_url = earlier.canonical_url
+),
+-- What is known of a page is held against what was last known of it, however long ago.
+known AS (
+    SELECT
+        *,
+        lag(state) OVER in_time AS previous_state,
+        lag(content_hash) OVER in_time AS previous_content_hash,
+        lag(checked_at) OVER in_time AS previous_checked_at,
+        lag(run_id) OVER in_time AS previous_run_id
+    FROM sightings
+    WHERE state IS NOT NULL
+    WINDOW in_time AS (PARTITION BY video_id, claim_id, canonical_url ORDER BY check_number)
+),
+reread AS (
+    SELECT
+        video_id, claim_id, canonical_url, domain,
+        CASE
+            WHEN state = 'unreadable' AND previous_state = 'readable' AND http_status IN (404, 410) THEN 'gone'
+            WHEN state = 'unreadable' AND previous_state = 'readable' THEN 'withheld'
+            WHEN state = 'readable' AND previous_state = 'unreadable' THEN 'back'
+            WHEN content_hash <> previous_content_hash THEN 'text_changed'
+        END AS change,
+        previous_content_hash, content_hash, http_status,
+        CASE WHEN state = 'unreadable' THEN reason END AS reason,
+        previous_checked_at, checked_at, previous_run_id, run_id
+    FROM known
+),
+changes AS (
+    SELECT * FROM appeared
+    UNION ALL
+    SELECT * FROM vanished
+    UNION ALL
+    SELECT * FROM reread WHERE change IS NOT NULL
+)
+SELECT
+    changes.video_id,
+    changes.claim_id,
+    worded.text AS claim,
+    changes.canonical_url AS url,
+    changes.domain,
+    changes.change,
+    changes.previous_content_hash,
+    changes.content_hash,
+    changes.http_status,
+    changes.reason,
+    changes.previous_checked_at,
+    changes.checked_at,
+    changes.previous_run_id,
+    changes.run_id
+FROM changes
+LEFT JOIN (SELECT claim_id, max(text) AS text FROM claims GROUP BY claim_id) AS worded USING (claim_id);
+COMMENT ON VIEW source_changes IS 'What became of the sources of each claim between its checks: one row per source and change. Outages are no changes: a page that could not be fetched is held against its next answer.';
+COMMENT ON COLUMN source_changes.video_id IS 'The video.';
+COMMENT ON COLUMN source_changes.claim_id IS 'The claim.';
+COMMENT ON COLUMN source_changes.claim IS 'Wording of the claim.';
+COMMENT ON COLUMN source_changes.url IS 'URL of the source, in its canonical form.';
+COMMENT ON COLUMN source_changes.domain IS 'Registrable domain.';
+COMMENT ON COLUMN source_changes.change IS 'appeared or vanished among what the searches find; text_changed; gone (404 or 410), withheld (the site answers and offers nothing to read), or back.';
+COMMENT ON COLUMN source_changes.previous_content_hash IS 'The text before: key into page_texts, or trimmed_texts.';
+COMMENT ON COLUMN source_changes.content_hash IS 'The text after.';
+COMMENT ON COLUMN source_changes.http_status IS 'Status code of the site''s newest answer.';
+COMMENT ON COLUMN source_changes.reason IS 'Why there is nothing to read any more.';
+COMMENT ON COLUMN source_changes.previous_checked_at IS 'When the state before was found (UTC).';
+COMMENT ON COLUMN source_changes.checked_at IS 'When the change was found (UTC).';
+COMMENT ON COLUMN source_changes.previous_run_id IS 'The run that found the state before.';
+COMMENT ON COLUMN source_changes.run_id IS 'The run that found the change.';
+
+CREATE OR REPLACE VIEW text_states AS
+WITH used AS (
+    SELECT content_hash, checked_at FROM pages WHERE content_hash IS NOT NULL
+    UNION ALL
+    SELECT content_hash, checked_at FROM evidence WHERE content_hash IS NOT NULL
+),
+needed AS (
+    SELECT content_hash FROM verdict_evidence WHERE content_hash IS NOT NULL
+    UNION
+    SELECT content_hash FROM current_evidence WHERE content_hash IS NOT NULL
+    UNION
+    SELECT content_hash FROM current_pages WHERE content_hash IS NOT NULL
+)
+SELECT
+    used.content_hash,
+    CASE
+        WHEN texts.content_hash IS NOT NULL THEN 'stored'
+        WHEN trimmed.content_hash IS NOT NULL THEN 'trimmed'
+        ELSE 'missing'
+    END AS state,
+    coalesce(any_value(length(texts.text)), any_value(trimmed.characters)) AS characters,
+    max(used.checked_at) AS last_used_at,
+    count(needed.content_hash) > 0 AS is_current,
+    any_value(trimmed.trimmed_at) FILTER (texts.content_hash IS NULL) AS trimmed_at
+FROM used
+LEFT JOIN page_texts AS texts ON texts.content_hash = used.content_hash
+LEFT JOIN trimmed_texts AS trimmed ON trimmed.content_hash = used.content_hash
+LEFT JOIN needed ON needed.content_hash = used.content_hash
+GROUP BY used.content_hash, texts.content_hash, trimmed.content_hash;
+COMMENT ON VIEW text_states IS 'Every text that evidence or a page refers to, and whether it is still stored. A quote in a trimmed text cannot be checked any more; a missing text is a defect.';
+COMMENT ON COLUMN text_states.content_hash IS 'SHA-256 of the text, hexadecimal.';
+COMMENT ON COLUMN text_states.state IS 'stored; trimmed: removed because of its age; missing: neither, which should not be.';
+COMMENT ON COLUMN text_states.characters IS 'Length of the text in code points.';
+COMMENT ON COLUMN text_states.last_used_at IS 'When a check last read the text (UTC).';
+COMMENT ON COLUMN text_states.is_current IS 'Whether a current verdict rests on it, or the newest evidence was sought in it. Such texts are never trimmed.';
+COMMENT ON COLUMN text_states.trimmed_at IS 'When it was removed (UTC).';
