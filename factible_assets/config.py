@@ -83,6 +83,7 @@ TwoLetters = Annotated[str, AfterValidator(_code)]
 
 _DOMAIN = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+")
 _FILE_TYPE = re.compile(r"[a-z0-9]{1,10}")
+_ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
 
 
 class SearchConfig(StageConfig):
@@ -191,6 +192,14 @@ class FactCheckConfig(StageConfig):
     evidence: EvidenceConfig = EvidenceConfig()
     verdicts: VerdictsConfig = VerdictsConfig()
     reasoner: ReasonerKnob = "auto"
+    only_claims: Listed = Field(
+        default=(),
+        max_length=50,
+        description=(
+            "Check these claims alone, by their ids (claim_id). Their queries are kept if they are "
+            "good; the rows of all other claims are carried over from the last check."
+        ),
+    )
     renew: bool = Field(
         default=False,
         description=(
@@ -198,6 +207,16 @@ class FactCheckConfig(StageConfig):
             "page whether it changed, whatever was kept since the last check."
         ),
     )
+
+    @field_validator("only_claims")
+    @classmethod
+    def _claims_are_ids(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return _each(value, _ID, "is no claim_id; factible review lists them")
+
+    @property
+    def keeps_queries(self) -> bool:
+        """Tell whether the queries of the last check are asked again, where they are good."""
+        return self.renew or bool(self.only_claims)
 
     def limited_to(self, day: date | None) -> FactCheckConfig:
         """Return these knobs with a video's own date limit, unless the run sets one itself."""

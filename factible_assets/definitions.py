@@ -10,6 +10,7 @@ from typing import Any
 
 import dagster as dg
 
+from factible_assets.adding import add_video, added_videos_sensor
 from factible_assets.assets.claim_checks import claim_checks
 from factible_assets.assets.claims import claims
 from factible_assets.assets.evaluation import EVALUATION_JOB, evaluation_asset
@@ -56,17 +57,22 @@ def build_defs(
         "observer": SilentObserver(),
         **(resource_overrides or {}),
     }
+    fact_check = dg.define_asset_job(
+        FACT_CHECK_JOB,
+        selection=dg.AssetSelection.assets(*ASSET_RECORDS),
+        description=(
+            "Fact-check a video: all seven assets, from transcript to verdicts. Materialize all, "
+            "and choose the video's partition."
+        ),
+    )
     return dg.Definitions(
         assets=[transcripts, claims, claim_checks, evaluation_asset(settings.corpus_folders)],
         asset_checks=[verdict_flips],
         jobs=[
+            add_video,
             import_corpus,
             *night.jobs,
-            dg.define_asset_job(
-                FACT_CHECK_JOB,
-                selection=dg.AssetSelection.assets(*ASSET_RECORDS),
-                description="Fact-check a video: all seven assets, from transcript to verdicts.",
-            ),
+            fact_check,
             dg.define_asset_job(
                 EVALUATION_JOB,
                 selection=dg.AssetSelection.assets(EVALUATION),
@@ -74,7 +80,7 @@ def build_defs(
             ),
         ],
         schedules=night.schedules,
-        sensors=[corpus_sensor, publish_sensor, *night.sensors],
+        sensors=[corpus_sensor, publish_sensor, added_videos_sensor(fact_check), *night.sensors],
         resources=resources,
         # Concurrency lives inside the async assets; a process per step would cost seconds each.
         executor=dg.in_process_executor,

@@ -15,12 +15,13 @@ from pydantic import Field
 
 from factible_assets.assets.common import final_failure
 from factible_assets.automation import PARTITIONS_PER_TICK
-from factible_assets.config import SearchConfig
+from factible_assets.config import SearchConfig, StageConfig
 from factible_assets.corpora import CorpusError, CorpusImport
 from factible_assets.exchange.importing import import_corpus as import_from
 from factible_assets.listing import CorporaResource
 from factible_assets.partitions import videos
 from factible_assets.presentation import cell
+from factible_assets.run_config import launchpad_schema, settled
 from factible_assets.services import FactCheckServices
 
 IMPORT_JOB = "import_corpus"
@@ -40,7 +41,7 @@ class Format(Enum):
     claimreview = "claimreview"
 
 
-class ImportConfig(dg.Config):
+class ImportConfig(StageConfig):
     """What to import, and under which name."""
 
     path: str = Field(
@@ -76,6 +77,7 @@ class ImportConfig(dg.Config):
 # One op and not two: what passes between ops goes through the warehouse, which takes rows only.
 @dg.op(
     name="import_into_corpora",
+    config_schema=launchpad_schema(ImportConfig),
     description=(
         "Write a corpus file, and the transcripts that it names, into the data folder, and add a "
         "partition for every video that has none yet."
@@ -83,12 +85,11 @@ class ImportConfig(dg.Config):
 )
 def import_into_corpora(
     context: dg.OpExecutionContext,
-    config: ImportConfig,
     services: FactCheckServices,
     corpora: CorporaResource,
 ) -> None:
     """Import, tag the run with the corpus, and add partitions."""
-    done = _imported(config, services, corpora)
+    done = _imported(settled(ImportConfig, context.op_config), services, corpora)
     for sentence in done.left_out:
         context.log.warning("Left out: %s", sentence)
     context.instance.add_run_tags(context.run_id, {CORPUS_TAG: done.name})

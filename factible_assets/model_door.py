@@ -10,11 +10,20 @@ from __future__ import annotations
 from factible_assets.reasoners.llm.model import (
     Answer,
     ModelFailureError,
+    OverBudgetError,
     PromptTooLongError,
     Question,
     Reply,
 )
-from resources.llm.base import ContextTooLongError, LanguageModel, ModelError, ModelRequest, Part
+from resources.llm.base import (
+    BudgetExhaustedError,
+    ContextTooLongError,
+    LanguageModel,
+    ModelError,
+    ModelRequest,
+    Part,
+    PriceUnknownError,
+)
 from resources.llm.budget import Budget
 
 
@@ -31,6 +40,7 @@ class ModelDoor:
 
         Raises:
             PromptTooLongError: The question does not fit into the context window.
+            OverBudgetError: The budget does not allow it.
             ModelFailureError: There is no valid answer, for any other reason.
         """
         request = ModelRequest(
@@ -45,6 +55,8 @@ class ModelDoor:
             answer = await self._client.complete(request, budget=self._budget)
         except ContextTooLongError as error:
             raise PromptTooLongError(error.reason, error.calls) from error
+        except (BudgetExhaustedError, PriceUnknownError) as error:
+            raise OverBudgetError(error.reason, error.calls) from error
         except ModelError as error:
             raise ModelFailureError(error.reason, error.calls) from error
         return Reply(answer.value, answer.calls)

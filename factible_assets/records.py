@@ -15,7 +15,7 @@ points in the raw text that is stored, half-open as in Python slices.
 from __future__ import annotations
 
 from datetime import date, datetime
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -66,6 +66,23 @@ Confidence = Literal["low", "medium", "high"]
 
 Basis = Literal["embedded", "llm"]
 """Who judged: the embedded engine (an automatic leaning) or a language model."""
+
+QueryBasis = Literal["embedded", "llm", "reviewer"]
+"""Who worded a query: a reasoner, or a person who reviewed the claim."""
+
+ClaimBasis = Literal["embedded", "llm", "given"]
+"""Who extracted a claim; `given`: nobody, the corpus states it."""
+
+Criterion = Literal[
+    "claim_quality",
+    "query_relevance",
+    "evidence_relevance",
+    "explanation_quality",
+    "reasoning_hallucination",
+    "evidence_hallucination",
+    "label_justification",
+]
+"""What a language model, or a person, scores from 0 to 2; evaluation/judging/criteria.py."""
 
 RetrievedVia = Literal["scraped", "browser", "pdf", "archive", "snippet"]
 """By which way a page's text was obtained."""
@@ -157,7 +174,7 @@ class Claim(Record):
     )
     start_seconds: Seconds | None = None
     end_seconds: Seconds | None = None
-    basis: Basis
+    basis: ClaimBasis
 
     @model_validator(mode="after")
     def _location_is_whole(self) -> Self:
@@ -191,7 +208,7 @@ class Query(Record):
     seeks_opposite: bool = Field(
         default=False, description="Whether the query looks for the contrary of the claim."
     )
-    basis: Basis
+    basis: QueryBasis
     status: Status = "ok"
     reason: str | None = None
 
@@ -485,6 +502,73 @@ class LlmCall(Record):
     cache_hit: bool = False
     outcome: Literal["ok", "invalid", "truncated", "refused", "infra_error"]
     reason: str | None = None
+
+
+ReviewKind = Literal[
+    "add_query",
+    "edit_query",
+    "remove_query",
+    "block_source",
+    "unblock_source",
+    "add_source",
+    "note",
+    "assess",
+]
+"""What a reviewer can do to a claim.
+
+`unblock_source` takes back what was said of a source; `assess` is the reviewer's own verdict, which
+stands beside the machine's and never in its place.
+"""
+
+_TARGETED = frozenset(
+    {"edit_query", "remove_query", "block_source", "unblock_source", "add_source"}
+)
+_WORDED = frozenset({"add_query", "edit_query"})
+_VALUED = _WORDED | {"add_source", "note"}
+
+
+class ReviewAction(Record):
+    """One thing that a reviewer did to a claim. Actions are added and never changed.
+
+    They belong to no run and no asset, so the warehouse keeps them beside the sets; which run was
+    the first to keep to one is its own record there.
+    """
+
+    table: ClassVar[str] = "review_actions"
+
+    action_id: str
+    video_id: str
+    claim_id: str
+    reviewer: str = Field(min_length=1, max_length=80, description="As they call themselves.")
+    acted_at: datetime
+    position: int = Field(default=1, ge=1, description="Order among what was entered at once.")
+    action: ReviewKind
+    target: str | None = Field(
+        default=None, description="A query_id, the canonical URL of a source, or a domain."
+    )
+    value: str | None = Field(
+        default=None,
+        max_length=4000,
+        description=(
+            "The words of a query or a note, the URL of a source as it was given, or the stance."
+        ),
+    )
+    query_id: str | None = Field(default=None, description="Of the query that the words make.")
+    query_type: QueryType | None = None
+    seeks_opposite: bool = False
+    reason: str | None = Field(default=None, max_length=4000)
+
+    @model_validator(mode="after")
+    def _action_is_whole(self) -> Self:
+        if self.action in _TARGETED and self.target is None:
+            raise ValueError(f"{self.action} needs a target")
+        if self.action in _VALUED and not (self.value or "").strip():
+            raise ValueError(f"{self.action} needs words")
+        if (self.action in _WORDED) != (self.query_id is not None):
+            raise ValueError("exactly the words of a query have a query_id")
+        if self.action == "assess" and self.value not in {None, *get_args(Stance)}:
+            raise ValueError("an assessment is a stance, or none")
+        return self
 
 
 ALL_RECORDS: tuple[type[Record], ...] = (

@@ -1,97 +1,212 @@
-"""Dagster's run config, derived from the stages' knobs so that each is declared once.
+"""Dagster's run config, derived from the knobs' models so that each knob is declared once.
 
-What belongs here: the translation between the pydantic models of config.py and the Dagster
-classes that the launchpad shows. What does not: the knobs themselves.
+What belongs here: the translation between pydantic models (config.py, and those of single jobs) and
+the config schemas that the launchpad shows. What does not: the knobs themselves.
 
-Dagster's config system knows no dates and no closed vocabularies: such knobs are text in the
-launchpad, and `settled` validates them, and all ranges, with the model of config.py.
+A value that its knob does not allow is refused when a run is launched, before anything is done.
+What only several knobs together can break (a period without days) is found by `settled`, in the
+step, as a failure that is not tried again.
 """
 
-from collections.abc import Collection
-from typing import Any, TypeVar, get_args, get_origin
+import functools
+import types
+from collections.abc import Collection, Mapping
+from enum import Enum
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import dagster as dg
-from pydantic import Field, ValidationError, create_model
+from dagster._config import ConfigScalar, ConfigScalarKind, PostProcessingError
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import to_jsonable_python
 
 from factible_assets import config
 from factible_assets.stages.progress import ALL_STAGES
 
-Stage = TypeVar("Stage", bound=config.StageConfig)
+Model = TypeVar("Model", bound=BaseModel)
 
-_PLAIN = (str, int, float, bool)
+_KINDS: dict[type, ConfigScalarKind] = {
+    bool: ConfigScalarKind.BOOL,
+    int: ConfigScalarKind.INT,
+    float: ConfigScalarKind.FLOAT,
+}
+"""Everything else, such as a day, is text in the launchpad."""
+
+_KIND_WORDS = {ConfigScalarKind.STRING: "Text", ConfigScalarKind.INT: "Integer"}
+
+_REMEDY = "Correct it in the launchpad and launch again."
 
 
-def settled(model: type[Stage], given: dg.Config) -> Stage:
-    """Return the stage's knobs as given in the launchpad.
+def settled(model: type[Model], given: Mapping[str, Any]) -> Model:
+    """Return the knobs as given in the launchpad.
 
     Raises:
         dagster.Failure: a value is out of range; the sentence names the knob. Never retried.
     """
     try:
-        return model.model_validate(given.model_dump())
+        return model.model_validate(given)
     except ValidationError as error:
         problems = "; ".join(
-            f"{'.'.join(str(part) for part in problem['loc'])}: {problem['msg']}"
+            f"{'.'.join(str(part) for part in problem['loc'])}: {_words(problem['msg'])}"
             for problem in error.errors()
         )
         raise dg.Failure(
-            f"The run config is not valid: {problems}. Correct it in the launchpad and run again.",
-            allow_retries=False,
+            f"The run config is not valid: {problems}. {_REMEDY}", allow_retries=False
         ) from error
 
 
-def _launchpad_type(annotation: Any) -> Any:
-    """Keep what Dagster's config understands; the rest is text."""
-    options = [option for option in get_args(annotation) if option is not type(None)]
-    if annotation in _PLAIN:
-        return annotation
-    if get_origin(annotation) is tuple:
-        return list[str]
-    if len(options) == 1 and type(None) in get_args(annotation):
-        plain = options[0] if options[0] in _PLAIN else str
-        return plain | None
-    return str
+class _KnobType(ConfigScalar):
+    """The type of one knob, which refuses what its model would refuse."""
+
+    def __init__(self, key: str, kind: ConfigScalarKind, knob: FieldInfo, annotation: Any) -> None:
+        self._name, self._knob = key.rsplit(".", 1)[-1], knob
+        self._adapter: TypeAdapter[Any] = TypeAdapter(
+            Annotated[annotation, *knob.metadata] if knob.metadata else annotation
+        )
+        words = f"{_KIND_WORDS.get(kind, kind.value.title())} {_range(knob)}".strip()
+        # Dagster wants the names of all types to differ.
+        super().__init__(key=key, given_name=f"{words} ({key})", scalar_kind=kind)
+
+    def post_process(self, value: Any) -> Any:
+        """Return the value as it is.
+
+        Raises:
+            PostProcessingError: the knob does not allow it.
+        """
+        try:
+            self._adapter.validate_python(value)
+        except ValidationError as error:
+            problem = self._problem(error.errors()[0])
+            raise PostProcessingError(
+                f"{self._name} cannot be {value!r}: {problem} {_REMEDY}"
+            ) from error
+        return value
+
+    def _problem(self, error: Mapping[str, Any]) -> str:
+        """Say what is allowed, in the words of the knob where pydantic's are no use."""
+        if _range(self._knob):
+            return f"it goes {_range(self._knob)}."
+        if error["type"] == "string_pattern_mismatch" and self._knob.description:
+            return self._knob.description
+        return f"{_words(error['msg'])}."
 
 
-def _described(description: str, knob: Any) -> str:
-    """Append the range, which Dagster's own schema cannot carry, to the description."""
+def launchpad_schema(
+    model: type[BaseModel], *, without: Collection[str] = ()
+) -> dict[str, dg.Field]:
+    """Return the config schema that the launchpad shows for a model of knobs.
+
+    Args:
+        model: The knobs; models in it become groups.
+        without: Knobs that are not shown.
+    """
+    return {
+        name: _field(f"{model.__name__}.{name}", knob)
+        for name, knob in model.model_fields.items()
+        if name not in without
+    }
+
+
+def _field(key: str, knob: FieldInfo) -> dg.Field:
+    annotation = knob.annotation
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        words = (annotation.__doc__ or "").partition("\n")[0]
+        group = dg.Shape(launchpad_schema(annotation))  # type: ignore[no-untyped-call]
+        # With its defaults written out, a group is shown whole and not folded away.
+        shown = to_jsonable_python(annotation(), exclude_none=True)
+        return dg.Field(group, default_value=shown, description=words)
+    described = _described(knob)
+    if knob.is_required():
+        return dg.Field(_type(key, knob), description=described)
+    default = to_jsonable_python(knob.get_default(call_default_factory=True))
+    if default is None:
+        return dg.Field(_type(key, knob), is_required=False, description=described)
+    return dg.Field(_type(key, knob), default_value=default, description=described)
+
+
+def _plain(annotation: Any) -> Any:
+    """Return a type without None and without what is annotated about it."""
+    if get_origin(annotation) is Annotated:
+        return _plain(get_args(annotation)[0])
+    if get_origin(annotation) in {Union, types.UnionType}:
+        (one,) = (each for each in get_args(annotation) if each is not type(None))
+        return _plain(one)
+    return annotation
+
+
+def _is_optional(annotation: Any) -> bool:
+    return type(None) in get_args(annotation)
+
+
+def _type(key: str, knob: FieldInfo) -> Any:
+    """Return Dagster's type for a knob."""
+    plain = _plain(knob.annotation)
+    if get_origin(plain) in {tuple, list}:
+        return dg.Array(str)
+    words = _choices(plain)
+    if words:
+        # The launchpad offers the words, and knows without asking what is none of them.
+        made: Any = _enum(tuple(words))
+    else:
+        kind = _KINDS.get(plain, ConfigScalarKind.STRING)
+        is_free = plain in {str, *_KINDS} and not knob.metadata and plain is knob.annotation
+        made = plain if is_free else _KnobType(key, kind, knob, _without_none(knob.annotation))
+    return dg.Noneable(made) if _is_optional(knob.annotation) else made
+
+
+@functools.cache
+def _enum(words: tuple[str, ...]) -> dg.Enum:
+    """Return the one type for a set of words; Dagster refuses a second one of the same name."""
+    return dg.Enum(" | ".join(words), [dg.EnumValue(word) for word in words])
+
+
+def _without_none(annotation: Any) -> Any:
+    """Return a type without None, everything annotated about it kept."""
+    if get_origin(annotation) in {Union, types.UnionType}:
+        (one,) = (each for each in get_args(annotation) if each is not type(None))
+        return one
+    return annotation
+
+
+def _choices(plain: Any) -> list[str]:
+    if get_origin(plain) is Literal:
+        return [str(each) for each in get_args(plain)]
+    if isinstance(plain, type) and issubclass(plain, Enum):
+        return [str(each.value) for each in plain]
+    return []
+
+
+def _range(knob: FieldInfo) -> str:
+    """Say from where to where a number goes; empty where it may be anything."""
     bounds = {type(bound).__name__: bound for bound in knob.metadata}
     lowest = getattr(bounds.get("Ge"), "ge", None)
     highest = getattr(bounds.get("Le"), "le", None)
-    words = [options for options in get_args(knob.annotation) if isinstance(options, str)]
-    if words:
-        return f"{description} One of: {', '.join(words)}."
-    if lowest is not None and highest is not None:
-        return f"{description} From {lowest} to {highest}."
+    if lowest is None:
+        return ""
+    return f"at least {lowest:,}" if highest is None else f"from {lowest:,} to {highest:,}"
+
+
+def _described(knob: FieldInfo) -> str:
+    """Append the range to the description, unless it says it itself."""
+    description = knob.description or ""
+    words = _choices(_plain(knob.annotation))
+    told = f"One of: {', '.join(words)}." if words else ""
+    if _range(knob):
+        told = f"{_range(knob).capitalize()}."
+    if told and told.casefold().rstrip(".") not in description.casefold():
+        return f"{description} {told}".strip()
     return description
 
 
-def _default(knob: Any) -> Any:
-    return list(knob.default) if isinstance(knob.default, tuple) else knob.default
+def _words(message: str) -> str:
+    return message.removeprefix("Value error, ")
 
 
-def launchpad_config(name: str, model: type[config.StageConfig]) -> type[dg.Config]:
-    """Make the Dagster config class for a model of knobs, nested models included."""
-    fields: dict[str, Any] = {}
-    for field, knob in model.model_fields.items():
-        if isinstance(knob.annotation, type) and issubclass(knob.annotation, config.StageConfig):
-            nested = launchpad_config(f"{name}{field.title()}", knob.annotation)
-            fields[field] = (nested, Field(default_factory=nested))
-        else:
-            fields[field] = (
-                _launchpad_type(knob.annotation),
-                Field(default=_default(knob), description=_described(knob.description or "", knob)),
-            )
-    made: type[dg.Config] = create_model(name, __base__=dg.Config, __module__=__name__, **fields)
-    made.__doc__ = model.__doc__
-    return made
-
-
-ClaimsRunConfig = launchpad_config("ClaimsRunConfig", config.ExtractionConfig)
+CLAIMS_SCHEMA = launchpad_schema(config.ExtractionConfig)
 """What the launchpad shows for `claims`: its knobs, and who extracts."""
 
-ClaimChecksRunConfig = launchpad_config("ClaimChecksRunConfig", config.FactCheckConfig)
-"""What the launchpad shows for the claim-level assets."""
+CLAIM_CHECKS_SCHEMA = launchpad_schema(config.FactCheckConfig, without={"claims"})
+"""What the launchpad shows for the claim-level assets; the knobs of `claims` are not theirs."""
 
 
 def run_config_for(knobs: config.FactCheckConfig, assets: Collection[str]) -> dict[str, Any]:
@@ -101,5 +216,6 @@ def run_config_for(knobs: config.FactCheckConfig, assets: Collection[str]) -> di
         claims = config.ExtractionConfig(**knobs.claims.model_dump(), reasoner=knobs.reasoner)
         ops["claims"] = {"config": claims.model_dump(mode="json", exclude_none=True)}
     if set(assets) & set(ALL_STAGES):
-        ops["claim_checks"] = {"config": knobs.model_dump(mode="json", exclude_none=True)}
+        given = knobs.model_dump(mode="json", exclude_none=True, exclude={"claims"})
+        ops["claim_checks"] = {"config": given}
     return {"ops": ops, "loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}

@@ -140,6 +140,9 @@ class Settings(BaseSettings):
     model_queries: str | None = None
     model_evidence: str | None = None
     model_verdicts: str | None = None
+    model_judge: str | None = Field(
+        default=None, description="The model that `factible judge` asks; no stage of a run."
+    )
     model_api_keys: Annotated[dict[str, SecretStr], NoDecode, BeforeValidator(_paired)] = Field(
         default_factory=dict, description="Keys of the providers in the home's models.yaml."
     )

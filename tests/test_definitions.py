@@ -1,15 +1,20 @@
 """The public face of the pipeline: what Dagster loads, and what a launchpad offers."""
 
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import pytest
+from dagster._config import process_config
 from dagster._core.test_utils import environ
 
 from factible_assets import config
 from factible_assets.definitions import build_defs
-from factible_assets.run_config import ClaimChecksRunConfig, ClaimsRunConfig, settled
+from factible_assets.records import ASSET_RECORDS
+from factible_assets.records import ASSET_RECORDS
+from factible_assets.run_config import CLAIM_CHECKS_SCHEMA, CLAIMS_SCHEMA, settled
 from factible_assets.settings import Settings
+from factible_assets.stages.integrity import ALL_RULES
 
 
 @pytest.fixture
@@ -22,15 +27,18 @@ def test_the_public_names_are_these_and_a_change_is_seen_in_review(defs: dg.Defi
     assert {
         key.to_user_string(): graph.get(key).group_name for key in graph.get_all_asset_keys()
     } == {
-        "transcripts": "video",
-        "claims": "claims",
-        "queries": "search",
-        "search_hits": "search",
-        "reliability_ratings": "evidence",
-        "evidence": "evidence",
-        "verdicts": "verdicts",
+        "transcripts": "1_video",
+        "claims": "2_claims",
+        "queries": "3_search",
+        "search_hits": "3_search",
+        "reliability_ratings": "4_evidence",
+        "evidence": "4_evidence",
+        "verdicts": "5_verdicts",
+        "evaluation": "6_evaluation",
     }
     assert sorted(job.name for job in defs.jobs or ()) == [
+        "add_video",
+        "evaluate",
         "fact_check",
         "import_corpus",
         "recheck",
@@ -41,6 +49,7 @@ def test_the_public_names_are_these_and_a_change_is_seen_in_review(defs: dg.Defi
         "weekly_retention",
     ]
     assert sorted(sensor.name for sensor in defs.sensors or ()) == [
+        "added_videos_sensor",
         "corpus_sensor",
         "notify_failures",
         "notify_flips",
@@ -56,10 +65,33 @@ def test_the_public_names_are_these_and_a_change_is_seen_in_review(defs: dg.Defi
     ]
 
 
+def test_a_fact_check_is_the_seven_assets_of_a_video_with_their_checks(
+    defs: dg.Definitions,
+) -> None:
+    layer = defs.resolve_job_def("fact_check").asset_layer
+    assert {key.to_user_string() for key in layer.executable_asset_keys} == set(ASSET_RECORDS)
+    checks = {
+        (key.asset_key.to_user_string(), key.name) for key in layer.asset_graph.asset_check_keys
+    }
+    assert {(rule.asset, rule.name) for rule in ALL_RULES} <= checks
+    assert {asset for asset, _ in checks} == set(ASSET_RECORDS)
+
+
+def test_the_evaluation_belongs_to_no_video_and_has_a_check_per_target(
+    defs: dg.Definitions,
+) -> None:
+    node = defs.resolve_asset_graph().get(dg.AssetKey("evaluation"))
+    assert node.partitions_def is None
+    assert node.owners
+    assert {parent.to_user_string() for parent in node.parent_keys} == set(ASSET_RECORDS)
+    names = {key.name for key in node.check_keys}
+    assert names >= {"targets_are_readable", "precision", "stance_accuracy", "recall_important"}
+
+
 def test_every_asset_is_partitioned_by_video_described_and_owned(defs: dg.Definitions) -> None:
     graph = defs.resolve_asset_graph()
-    for key in graph.get_all_asset_keys():
-        node = graph.get(key)
+    for asset in ASSET_RECORDS:
+        node = graph.get(dg.AssetKey(asset))
         assert node.partitions_def is not None
         assert isinstance(node.partitions_def, dg.DynamicPartitionsDefinition)
         assert node.partitions_def.name == "videos"
@@ -88,14 +120,45 @@ def test_dagster_loads_the_definitions_the_way_workspace_yaml_says(tmp_path: Pat
 
 
 def test_the_launchpad_offers_every_knob_with_its_range() -> None:
-    fields = ClaimsRunConfig.model_fields
-    assert set(fields) == {*config.ClaimsConfig.model_fields, "reasoner"}
-    assert "From 1 to 50." in str(fields["max_claims"].description)
-    assert settled(config.FactCheckConfig, ClaimChecksRunConfig()) == config.FactCheckConfig()
+    assert set(CLAIMS_SCHEMA) == {*config.ClaimsConfig.model_fields, "reasoner"}
+    assert "From 1 to 50." in str(CLAIMS_SCHEMA["max_claims"].description)
+    # The knobs of the claims are offered once, where they have an effect.
+    assert set(CLAIM_CHECKS_SCHEMA) == set(config.FactCheckConfig.model_fields) - {"claims"}
+    shown = process_config(dg.Shape(CLAIM_CHECKS_SCHEMA), {})
+    assert shown.value is not None
+    assert shown.value["search"]["max_results"] == 3
+    assert settled(config.FactCheckConfig, shown.value) == config.FactCheckConfig()
 
 
-def test_a_knob_out_of_range_is_a_final_failure_that_names_it() -> None:
-    given = ClaimsRunConfig(max_claims=900)
-    with pytest.raises(dg.Failure, match="max_claims") as failure:
-        settled(config.ClaimsConfig, given)
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"queries": {"max_queries": 11}}, "max_queries cannot be 11: it goes from 1 to 10."),
+        ({"search": {"web": "foo"}}, "web cannot be 'foo': Where evidence is looked for: live"),
+        ({"search": {"published_before": "someday"}}, "published_before cannot be 'someday'"),
+        ({"search": {"minimum_rating": "superb"}}, "not in enum type high | medium | low"),
+        ({"reasoner": "oracle"}, "not in enum type auto | embedded | llm got oracle"),
+        ({"claims": {"max_claims": 3}}, 'Received unexpected config entry "claims"'),
+    ],
+)
+def test_the_launchpad_refuses_what_a_knob_does_not_allow(
+    given: dict[str, Any], words: str
+) -> None:
+    found = process_config(dg.Shape(CLAIM_CHECKS_SCHEMA), given)
+    assert found.success is False
+    (error,) = found.errors or ()
+    assert words in error.message
+
+
+def test_what_only_two_knobs_together_break_is_a_final_failure_that_names_one() -> None:
+    period = {"published_before": "2020-01-01", "published_after": "2021-01-01"}
+    with pytest.raises(dg.Failure, match="published_after: it leaves no day") as failure:
+        settled(config.FactCheckConfig, {"search": period})
     assert failure.value.allow_retries is False
+
+
+def test_every_column_of_every_asset_is_described(defs: dg.Definitions) -> None:
+    graph = defs.resolve_asset_graph()
+    for asset in ASSET_RECORDS:
+        schema = graph.get(dg.AssetKey(asset)).metadata["dagster/column_schema"]
+        assert all(len(column.description or "") > 5 for column in schema.columns), asset

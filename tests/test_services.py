@@ -16,7 +16,7 @@ from factible_assets.config import FactCheckConfig, SearchConfig
 from factible_assets.corpora import CorporaReading, load_corpora
 from factible_assets.reasoners.embedded.embedder import OnnxEmbedder
 from factible_assets.records import Video
-from factible_assets.run_config import ClaimChecksRunConfig, run_config_for, settled
+from factible_assets.run_config import run_config_for, settled
 from factible_assets.services import FactCheckServices, Occasion
 from factible_assets.services.embedded import can_run_models, embedded_reasoner
 from factible_assets.services.ratings import rating_directory
@@ -389,7 +389,7 @@ def test_lists_and_days_survive_the_launchpad() -> None:
     knobs = FactCheckConfig(search=search)
     given = run_config_for(knobs, ["verdicts"])["ops"]["claim_checks"]["config"]
     assert given["search"]["exclude_domains"] == ["a.example"]
-    assert settled(FactCheckConfig, ClaimChecksRunConfig(**given)) == knobs
+    assert settled(FactCheckConfig, given) == knobs
 
 
 def test_the_reasoner_of_a_run_is_that_of_both_of_its_steps() -> None:

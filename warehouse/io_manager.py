@@ -55,9 +55,17 @@ class WarehouseIOManager(ConfigurableIOManager):
         """Return the current records of an upstream asset for the video of this partition.
 
         Raises:
-            Failure: The upstream asset was never materialized for the video; not to be retried.
+            Failure: The upstream asset was never materialized for the video, or the run is of no
+                video; not to be retried.
         """
         asset = context.asset_key.path[-1]
+        if not context.has_partition_key:
+            # Dagster's UI starts checks alone without asking for a partition.
+            raise Failure(
+                description=f"The {asset} of which video? Checks are made whenever a video is "
+                "materialized: choose its partition and materialize it.",
+                allow_retries=False,
+            )
         try:
             return self.warehouse.store().read_asset(asset, context.asset_partition_key)
         except NotMaterializedError as missing:

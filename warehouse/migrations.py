@@ -35,6 +35,7 @@ _SAME_COLUMNS = {
     "corpus_quality": "metrics",
     "video_quality": "metrics",
     "metric_trend": "metrics",
+    "current_judgements": "judgements",
 }
 """Views that show the columns of a table, and so take over the comments on them."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 import duckdb
 
@@ -188,7 +189,7 @@ def _plan(
     return [PlannedVideo(*(_aware(value) for value in row)) for row in rows]
 
 
-def _aware(value: object) -> object:
+def _aware(value: Any) -> Any:
     return value.replace(tzinfo=UTC) if isinstance(value, datetime) else value
 
 

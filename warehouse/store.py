@@ -12,7 +12,7 @@ connection open, and none holds one while it waits for anything but the file.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC
@@ -140,12 +140,18 @@ class Warehouse:
         return written
 
     def write_assets(
-        self, video_id: str, sets: Mapping[str, AssetRows], *, stamp: Stamp
+        self,
+        video_id: str,
+        sets: Mapping[str, AssetRows],
+        *,
+        stamp: Stamp,
+        also: Callable[[duckdb.DuckDBPyConnection], None] | None = None,
     ) -> list[Materialization]:
         """Write sets of several assets of one video, all of them or none.
 
         A set that the same run wrote before is replaced, so that a step may be repeated. Sets of
-        other runs stay. A set without rows is a set, and becomes the current one.
+        other runs stay. A set without rows is a set, and becomes the current one. What `also`
+        writes about the sets is written with them, in the same transaction.
 
         Raises:
             WarehouseIntegrityError: A row does not belong to its set, breaks a constraint, or
@@ -157,6 +163,8 @@ class Warehouse:
             connection.begin()
             for one in prepared:
                 replace(connection, one)
+            if also is not None:
+                also(connection)
             connection.commit()
         return [one.whole for one in prepared]
 

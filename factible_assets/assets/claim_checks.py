@@ -13,12 +13,21 @@ that no reader ever sees evidence of one run beside search hits of another that 
 import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 
 import dagster as dg
 
 from factible_assets.assets.claim_checks_metadata import describe
-from factible_assets.assets.common import KINDS, OWNERS, RETRIES, definition_metadata
-from factible_assets.checks.structural import admit, stored_results, structural_specs
+from factible_assets.assets.common import (
+    GROUPS,
+    KINDS,
+    OWNERS,
+    RETRIES,
+    definition_metadata,
+    tag_run,
+)
+from factible_assets.assets.some_claims import scope_of
+from factible_assets.checks.structural import judged, stored_results, structural_specs
 from factible_assets.config import FactCheckConfig
 from factible_assets.listing import CorporaResource
 from factible_assets.partitions import videos
@@ -40,14 +49,16 @@ from factible_assets.records import (
     Video,
 )
 from factible_assets.reporting import ReportsResource
-from factible_assets.run_config import ClaimChecksRunConfig, settled
+from factible_assets.run_config import CLAIM_CHECKS_SCHEMA, settled
 from factible_assets.services import FactCheckServices, Occasion
 from factible_assets.stages.flow import FlowResult, Known, check_claims
 from factible_assets.stages.integrity import Limits, VideoRows
 from factible_assets.stages.ports import Observer
 from factible_assets.stages.progress import ALL_STAGES, Stage
+from factible_assets.stages.reviews import applied_by, corrections_by_claim
 from factible_assets.watching import LogObserver, Watchers
 from warehouse.resource import WarehouseResource
+from warehouse.reviews import read_actions, remember
 from warehouse.rows import AnyRecord, Stamp
 from warehouse.sets import AssetRows
 from warehouse.store import CurrentRecords, Warehouse
@@ -76,14 +87,6 @@ _DESCRIPTIONS: dict[Stage, str] = {
     ),
 }
 
-_GROUPS: dict[Stage, str] = {
-    "queries": "search",
-    "search_hits": "search",
-    "reliability_ratings": "evidence",
-    "evidence": "evidence",
-    "verdicts": "verdicts",
-}
-
 _READS: dict[Stage, tuple[str, ...]] = {
     "queries": ("transcripts", "claims"),
     "search_hits": ("queries",),
@@ -98,6 +101,7 @@ _READS: dict[Stage, tuple[str, ...]] = {
     name="claim_checks",
     partitions_def=videos,
     can_subset=True,
+    config_schema=CLAIM_CHECKS_SCHEMA,
     ins={
         "transcripts": dg.AssetIn(),
         "claims": dg.AssetIn(),
@@ -105,7 +109,7 @@ _READS: dict[Stage, tuple[str, ...]] = {
     outs={
         stage: dg.AssetOut(
             is_required=False,
-            group_name=_GROUPS[stage],
+            group_name=GROUPS[stage],
             code_version=CODE_VERSIONS[stage],
             owners=OWNERS,
             kinds=KINDS,
@@ -123,7 +127,6 @@ _READS: dict[Stage, tuple[str, ...]] = {
 # Dagster refuses AsyncIterator as a return annotation of several outputs, so there is none.
 async def claim_checks(  # type: ignore[no-untyped-def]
     context: dg.AssetExecutionContext,
-    config: ClaimChecksRunConfig,  # type: ignore[valid-type]
     warehouse: WarehouseResource,
     services: FactCheckServices,
     corpora: CorporaResource,
@@ -136,16 +139,19 @@ async def claim_checks(  # type: ignore[no-untyped-def]
 
     With checks selected and no asset, what is stored is judged once more.
     """
-    knobs = settled(FactCheckConfig, config)
+    knobs = settled(FactCheckConfig, context.op_execution_context.op_config)
     selected = _selected(context)
     store = warehouse.store()
     video_id = context.partition_key
     (video,) = transcripts.of(Video)
     if not selected:
-        for judged in _stored_checks(context, store.read_video(video_id), limits_of(knobs)):
-            yield judged
+        for check in _stored_checks(context, store.read_video(video_id), limits_of(knobs)):
+            yield check
         return
-    known = _known(store, video_id, selected, keep_queries=knobs.renew)
+    scope = scope_of(store, video_id, claims.of(Claim), selected, knobs.only_claims)
+    tag_run(context, video, claims=len(claims.of(Claim)))
+    known = _known(store, video_id, selected, keep_queries=knobs.keeps_queries)
+    reviewed = read_actions(store, video_id)
     listed = corpora.read().find(video_id)
     knobs = knobs.limited_to(listed.published_before if listed else None)
     async with services.open(
@@ -156,22 +162,35 @@ async def claim_checks(  # type: ignore[no-untyped-def]
         corpus_web=listed.web if listed else None,
         renew=knobs.renew,
     ) as opened:
-        result = await check_claims(
-            video,
-            claims.of(Claim),
-            opened,
-            knobs,
-            stages=selected,
-            known=known,
+        result = scope.complete(
+            await check_claims(
+                video,
+                scope.checked,
+                opened,
+                knobs,
+                stages=selected,
+                known=known,
+                corrections=corrections_by_claim(reviewed),
+            )
         )
-    checks = admit(
-        context,
-        selected,
-        _judged_rows(selected, (transcripts, claims), result, known, limits_of(knobs)),
+    checks = judged(
+        selected, _judged_rows(selected, (transcripts, claims), result, known, limits_of(knobs))
     )
+    if checks.refusal is not None:
+        for check in checks.every():
+            yield check
+        raise checks.refusal
     sets: dict[str, AssetRows] = {stage: asset_rows(stage, result) for stage in selected}
     stamp = Stamp(run_id=context.run.run_id, checked_at=datetime.now(UTC))
-    written = {one.asset: one for one in store.write_assets(video_id, sets, stamp=stamp)}
+    checked = frozenset(claim.claim_id for claim in scope.checked)
+    note = partial(
+        remember,
+        video_id=video_id,
+        stamp=stamp,
+        applied=applied_by(reviewed, checked, frozenset(selected)),
+        carried=scope.carried,
+    )
+    written = {one.asset: one for one in store.write_assets(video_id, sets, stamp=stamp, also=note)}
     # What is shown of the verdicts is written once they are stored.
     published = (
         await asyncio.to_thread(reports.publish, store, video_id, context.log)
@@ -181,7 +200,7 @@ async def claim_checks(  # type: ignore[no-untyped-def]
     for stage in selected:
         yield dg.MaterializeResult(
             asset_key=stage,
-            check_results=checks[stage],
+            check_results=checks.results[stage],
             data_version=dg.DataVersion(written[stage].data_version),
             metadata={
                 **describe(stage, video, claims.of(Claim), result),
@@ -274,10 +293,10 @@ def _stored_checks(
         limits=limits,
     )
     wanted = context.selected_asset_check_keys
-    judged = stored_results([stage for stage in ALL_STAGES if stage in sets], stored)
+    outcomes = stored_results([stage for stage in ALL_STAGES if stage in sets], stored)
     return [
         result
-        for result in judged
+        for result in outcomes
         if any((result.asset_key, result.check_name) == (key.asset_key, key.name) for key in wanted)
     ]
 

@@ -7,18 +7,21 @@ are found (reasoners/) or localised (stages/).
 import dagster as dg
 
 from factible_assets.assets.common import (
+    GROUPS,
     KINDS,
     OWNERS,
     RETRIES,
     definition_metadata,
+    tag_run,
     usage_metadata,
 )
-from factible_assets.checks.structural import admit, structural_specs
+from factible_assets.checks.structural import judged, structural_specs
 from factible_assets.config import ClaimsConfig, ExtractionConfig, FactCheckConfig
+from factible_assets.listing import CorporaResource
 from factible_assets.partitions import videos
 from factible_assets.presentation import cell, claims_table
 from factible_assets.records import Transcript, TranscriptSegment, Video
-from factible_assets.run_config import ClaimsRunConfig, settled
+from factible_assets.run_config import CLAIMS_SCHEMA, settled
 from factible_assets.services import FactCheckServices, Occasion
 from factible_assets.stages.flow import ClaimsResult, extract_claims
 from factible_assets.stages.integrity import VideoRows
@@ -34,7 +37,8 @@ CODE_VERSION = "1"
 @dg.asset(
     name="claims",
     partitions_def=videos,
-    group_name="claims",
+    group_name=GROUPS["claims"],
+    config_schema=CLAIMS_SCHEMA,
     code_version=CODE_VERSION,
     owners=OWNERS,
     kinds=KINDS,
@@ -43,53 +47,62 @@ CODE_VERSION = "1"
     check_specs=structural_specs("claims"),
     description=(
         "The check-worthy factual statements that the video makes, each with its importance for "
-        "the video's thesis, its place in the transcript and its second in the video."
+        "the video's thesis, its place in the transcript and its second in the video. Of a corpus "
+        "of given claims, exactly those."
     ),
 )
 # Its checks are outputs too, and Dagster refuses one annotation for several outputs.
 async def claims(  # type: ignore[no-untyped-def]
     context: dg.AssetExecutionContext,
-    config: ClaimsRunConfig,  # type: ignore[valid-type]
     services: FactCheckServices,
     observer: dg.ResourceParam[Observer],
+    corpora: CorporaResource,
     transcripts: CurrentRecords,
 ):
-    """Extract the claims of one video from its transcript."""
+    """Extract the claims of one video from its transcript, or take those that its corpus gives."""
     (video,) = transcripts.of(Video)
     (transcript,) = transcripts.of(Transcript)
-    given = settled(ExtractionConfig, config)
+    given = settled(ExtractionConfig, context.op_execution_context.op_config)
     knobs = FactCheckConfig(
         claims=ClaimsConfig.model_validate(given.model_dump(exclude={"reasoner"})),
         reasoner=given.reasoner,
     )
+    listed = corpora.read().find(video.video_id)
+    stated = listed.given_claims if listed is not None else None
     async with services.open(
         observer=Watchers(LogObserver(context.log), observer),
         occasion=Occasion(context.run.run_id, video.video_id, context.log),
-        reasoner=knobs.reasoner,
+        # Nobody is asked for claims that are given, so no key is needed either.
+        reasoner=knobs.reasoner if stated is None else "embedded",
         web="archive",  # no web is needed, and this one leaves the machine alone
     ) as opened:
         try:
             found = await extract_claims(
-                video, transcript, transcripts.of(TranscriptSegment), opened, knobs
+                video, transcript, transcripts.of(TranscriptSegment), opened, knobs, given=stated
             )
         except ReasonerOutageError as outage:
             raise dg.Failure(f"No claims could be extracted: {outage.reason}") from outage
+    tag_run(context, video, claims=len(found.claims))
     rows = AssetRows(
         rows=[*found.claims, *found.llm_calls],
         code_version=CODE_VERSION,
         duration_seconds=found.seconds,
     )
-    judged = VideoRows(
+    all_rows = VideoRows(
         video=video,
         transcripts=[transcript],
         segments=transcripts.of(TranscriptSegment),
         claims=found.claims,
         llm_calls=found.llm_calls,
     )
-    checks = admit(context, ["claims"], judged)
-    return dg.MaterializeResult(
+    checks = judged(["claims"], all_rows)
+    if checks.refusal is not None:
+        for result in checks.every():
+            yield result
+        raise checks.refusal
+    yield dg.MaterializeResult(
         value=rows,
-        check_results=checks["claims"],
+        check_results=checks.results["claims"],
         data_version=dg.DataVersion(data_version(rows.rows)),
         metadata=_metadata(video, found),
     )

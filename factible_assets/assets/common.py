@@ -10,7 +10,9 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 import dagster as dg
 
-from factible_assets.records import ASSET_RECORDS, LlmCall, Record
+from factible_assets.presentation import cell, table
+from factible_assets.records import ASSET_RECORDS, LlmCall, Record, Video
+from warehouse.comments import packaged_comments
 
 OWNERS = ["team:fact-checking"]
 
@@ -21,6 +23,26 @@ RETRIES = dg.RetryPolicy(
 )
 """Two more tries for what another try may cure; bad input is a final failure."""
 
+_LAUNCHERS = {
+    "dagster/backfill": "backfill",
+    "dagster/from_ui": "Dagster UI",
+    "dagster/sensor_name": "sensor",
+    "dagster/schedule_name": "schedule",
+}
+"""How Dagster itself marks who launched a run."""
+
+GROUPS: dict[str, str] = {
+    "transcripts": "1_video",
+    "claims": "2_claims",
+    "queries": "3_search",
+    "search_hits": "3_search",
+    "reliability_ratings": "4_evidence",
+    "evidence": "4_evidence",
+    "verdicts": "5_verdicts",
+    "evaluation": "6_evaluation",
+}
+"""The steps of the method. The UI sorts groups by name, hence the numbers."""
+
 MAIN_RECORD: dict[str, int] = {"transcripts": 1, "search_hits": 1, "evidence": 2}
 """Position, in ASSET_RECORDS, of the table that stands for an asset; the first where not listed."""
 
@@ -30,6 +52,23 @@ def final_failure(sentence: str) -> dg.Failure:
     return dg.Failure(sentence, allow_retries=False)
 
 
+def tag_run(context: dg.AssetExecutionContext, video: Video, **more: object) -> None:
+    """Make a run findable by its video and corpus, however it was launched.
+
+    What its launcher has said already stays.
+
+    Args:
+        context: Of a step of the run.
+        video: What the run is about.
+        more: Further tags, such as how many claims there are.
+    """
+    known = context.run.tags
+    launcher = next((who for tag, who in _LAUNCHERS.items() if tag in known), "dagster")
+    tags = {"video": video.video_id, "corpus": video.corpus, "launched_by": launcher, **more}
+    new = {key: str(value) for key, value in tags.items() if value and key not in known}
+    context.instance.add_run_tags(context.run.run_id, new)
+
+
 def column_schema(record: type[Record]) -> dg.TableSchema:
     """Describe a record's table to Dagster, descriptions included."""
     return dg.TableSchema(
@@ -37,7 +76,7 @@ def column_schema(record: type[Record]) -> dg.TableSchema:
             dg.TableColumn(
                 name=name,
                 type=_type_words(field.annotation),
-                description=field.description,
+                description=packaged_comments().column(record.table, name) or field.description,
                 constraints=dg.TableColumnConstraints(nullable=_nullable(field.annotation)),
             )
             for name, field in record.model_fields.items()
@@ -51,8 +90,15 @@ def definition_metadata(asset: str) -> dict[str, Any]:
     return {
         "dagster/column_schema": column_schema(record),
         "dagster/table_name": record.table,
-        "tables": ", ".join(each.table for each in ASSET_RECORDS[asset]),
+        "tables": dg.MetadataValue.md(_tables(ASSET_RECORDS[asset])),
     }
+
+
+def _tables(records: Sequence[type[Record]]) -> str:
+    """List the tables that an asset writes, with what stands in them."""
+    comments = packaged_comments()
+    rows = [(f"`{each.table}`", cell(comments.table(each.table) or "–", 400)) for each in records]
+    return table(("table", "what stands in it"), rows)
 
 
 def usage_metadata(calls: Iterable[LlmCall]) -> dict[str, Any]:

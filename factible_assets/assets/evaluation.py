@@ -15,8 +15,9 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
-from factible_assets.assets.common import KINDS, OWNERS, final_failure
+from factible_assets.assets.common import GROUPS, KINDS, OWNERS, final_failure
 from factible_assets.checks.corpus_quality import quality_results, quality_specs
+from factible_assets.config import StageConfig
 from factible_assets.evaluation.by_corpus import UnknownCorpusError, evaluate_corpora
 from factible_assets.evaluation.figures import Figure
 from factible_assets.evaluation.intervals import RESAMPLES
@@ -28,6 +29,7 @@ from factible_assets.evaluation.tables import figures_markdown, videos_markdown
 from factible_assets.evaluation.targets import assess, load_targets
 from factible_assets.listing import CorporaResource
 from factible_assets.records import ASSET_RECORDS
+from factible_assets.run_config import launchpad_schema, settled
 from factible_assets.services import FactCheckServices
 from factible_assets.services.embedded import installed_embedder
 from warehouse.metrics import MetricRow, write_metrics
@@ -42,11 +44,11 @@ _DRAWN_CORPORA = 5
 """Pictures are kept in Dagster's event log, so that only some corpora get theirs there."""
 
 
-class EvaluationRunConfig(dg.Config):
-    """What the launchpad shows for `evaluation`."""
+class EvaluationConfig(StageConfig):
+    """What to evaluate."""
 
-    corpora: list[str] = Field(
-        default_factory=list, description="Evaluate only these corpora; all if none is named."
+    corpora: tuple[str, ...] = Field(
+        default=(), description="Evaluate only these corpora; all if none is named."
     )
     resamples: int = Field(
         default=RESAMPLES,
@@ -66,9 +68,10 @@ def evaluation_asset(folders: Sequence[Path]) -> dg.AssetsDefinition:
 
     @dg.asset(
         name=NAME,
-        group_name="evaluation",
+        group_name=GROUPS[NAME],
         deps=[dg.AssetKey(asset) for asset in ASSET_RECORDS],
         code_version=CODE_VERSION,
+        config_schema=launchpad_schema(EvaluationConfig),
         owners=OWNERS,
         kinds=KINDS,
         check_specs=quality_specs(NAME, defined),
@@ -82,12 +85,12 @@ def evaluation_asset(folders: Sequence[Path]) -> dg.AssetsDefinition:
     # Its checks are outputs too, and Dagster refuses one annotation for several outputs.
     def evaluation(  # type: ignore[no-untyped-def]
         context: dg.AssetExecutionContext,
-        config: EvaluationRunConfig,
         warehouse: WarehouseResource,
         services: FactCheckServices,
         corpora: CorporaResource,
     ):
         """Score what the warehouse holds."""
+        config = settled(EvaluationConfig, context.op_execution_context.op_config)
         store = warehouse.store()
         reading = corpora.read()
         for problem in reading.problems:

@@ -10,13 +10,15 @@ from dataclasses import dataclass
 import dagster as dg
 
 from factible_assets.assets.common import (
+    GROUPS,
     KINDS,
     OWNERS,
     RETRIES,
     definition_metadata,
     final_failure,
+    tag_run,
 )
-from factible_assets.checks.structural import admit, structural_specs
+from factible_assets.checks.structural import judged, structural_specs
 from factible_assets.corpora import CorporaReading, CorpusVideo
 from factible_assets.listing import CorporaResource
 from factible_assets.partitions import videos
@@ -169,7 +171,7 @@ def with_details(wanted: Wanted, details: VideoDetails | None) -> Video:
 @dg.asset(
     name="transcripts",
     partitions_def=videos,
-    group_name="video",
+    group_name=GROUPS["transcripts"],
     code_version=CODE_VERSION,
     owners=OWNERS,
     kinds=KINDS,
@@ -189,6 +191,7 @@ async def transcripts(  # type: ignore[no-untyped-def]
     started = time.perf_counter()
     reading = corpora.read()
     wanted = wanted_or_failure(reading, context.partition_key)
+    tag_run(context, wanted.video)
     if wanted.listed is None:
         # A file that cannot be read must not look like one that lists nothing.
         for problem in reading.problems:
@@ -206,11 +209,16 @@ async def transcripts(  # type: ignore[no-untyped-def]
         code_version=CODE_VERSION,
         duration_seconds=time.perf_counter() - started,
     )
-    judged = VideoRows(video=video, transcripts=[transcript], segments=segments)
-    checks = admit(context, ["transcripts"], judged)
-    return dg.MaterializeResult(
+    checks = judged(
+        ["transcripts"], VideoRows(video=video, transcripts=[transcript], segments=segments)
+    )
+    if checks.refusal is not None:
+        for result in checks.every():
+            yield result
+        raise checks.refusal
+    yield dg.MaterializeResult(
         value=rows,
-        check_results=checks["transcripts"],
+        check_results=checks.results["transcripts"],
         data_version=dg.DataVersion(data_version(rows.rows)),
         metadata={
             **_metadata(video, transcript, segments, rows.duration_seconds),

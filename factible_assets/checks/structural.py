@@ -10,7 +10,8 @@ step writes all of its assets in one transaction. The outcome is recorded per vi
 """
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import dagster as dg
 
@@ -40,25 +41,34 @@ def structural_specs(*assets: str) -> list[dg.AssetCheckSpec]:
         ]
 
 
-def admit(
-    context: dg.AssetExecutionContext, assets: Iterable[str], rows: VideoRows
-) -> dict[str, list[dg.AssetCheckResult]]:
-    """Judge rows before they are written, and return the outcome of each asset's checks.
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What became of the rows of one step, before they are written.
 
-    Raises:
-        dagster.Failure: The rows break a blocking rule. The outcome of every check has been
-            recorded, and nothing may be written.
+    Attributes:
+        results: The outcome of every check, by asset.
+        refusal: Why nothing may be written; None if the rows keep all blocking rules. Whoever is
+            refused yields `every()`, so that Dagster records what was found, and raises this.
     """
+
+    results: Mapping[str, Sequence[dg.AssetCheckResult]]
+    refusal: dg.Failure | None
+
+    def every(self) -> Iterator[dg.AssetCheckResult]:
+        """Yield the outcomes of all assets."""
+        for results in self.results.values():
+            yield from results
+
+
+def judged(assets: Collection[str], rows: VideoRows) -> Judged:
+    """Hold rows that are about to be written against the rules of their assets."""
     found = judge(assets, rows)
     refused = [finding for finding in found if finding.refuses]
-    if refused:
-        for finding in found:
-            context.log_event(_evaluation(finding, context.partition_key))
-        raise dg.Failure(_refusal(refused), allow_retries=False)
     results: dict[str, list[dg.AssetCheckResult]] = {asset: [] for asset in assets}
     for finding in found:
         results[finding.rule.asset].append(_result(finding))
-    return results
+    refusal = dg.Failure(_refusal(refused), allow_retries=False) if refused else None
+    return Judged(results, refusal)
 
 
 def stored_results(assets: Iterable[str], rows: VideoRows) -> list[dg.AssetCheckResult]:
@@ -74,19 +84,6 @@ def _result(finding: Finding) -> dg.AssetCheckResult:
         severity=_severity(finding),
         metadata=_metadata(finding),
         description=_sentence(finding),
-    )
-
-
-def _evaluation(finding: Finding, partition: str) -> dg.AssetCheckEvaluation:
-    return dg.AssetCheckEvaluation(
-        asset_key=dg.AssetKey(finding.rule.asset),
-        check_name=finding.rule.name,
-        passed=finding.passed,
-        severity=_severity(finding),
-        metadata=_metadata(finding),
-        description=_sentence(finding),
-        blocking=finding.rule.blocking,
-        partition=partition,
     )
 
 

@@ -18,12 +18,13 @@ from factible_assets.cli.output import AsJson, note, plain, print_json, stdout
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from pydantic import ValidationError
+
     from factible_assets.corpora import (
         CorporaReading,
         Corpus,
         CorpusProblem,
         CorpusVideo,
-        VideoEntry,
     )
 
 
@@ -87,49 +88,34 @@ def add(
 
     An id that begins with a dash comes last: factible corpus add --title T -- -LDjqcvSbP4
     """
-    from factible_assets.cli.files import write_whole
-    from factible_assets.cli.targets import LOCAL_CORPUS, bare_id, copied_name, read_corpora
-    from factible_assets.corpora import add_video
+    from pydantic import ValidationError
+
+    from factible_assets.cli.targets import read_corpora
+    from factible_assets.corpora.adding import LOCAL_CORPUS, list_new_video
     from factible_assets.settings import load_settings
-    from resources.transcripts.file import read_transcript
-    from resources.transcripts.youtube_ids import is_video_id, watch_url
 
     settings = load_settings()
     file = corpus or settings.home_corpora / LOCAL_CORPUS
-    video_id = bare_id(video)
-    reading = read_corpora(settings)
-    listed = reading.find(video_id)
-    # An entry of a corpus on demand gives way to one of the user's own.
-    if listed is not None and listed in reading.videos():
-        raise CliError(
-            f"The video {video_id} is listed already, in {listed.file}, line {listed.line}.",
-            "Edit that entry instead.",
-        )
-    if transcript is None and not is_video_id(video_id):
-        raise CliError(
-            f"The video {plain(video_id)} is not on YouTube and has no transcript.",
-            "Give its captions with --transcript.",
-        )
-    language = language or (read_transcript(transcript).language if transcript else None)
-    entry = _entry(
-        id=video_id,
-        url=watch_url(video_id) if is_video_id(video_id) else None,
-        title=title,
-        channel=channel,
-        language=language,
-        published_on=published_on,
-        web=web,
-        transcript=copied_name(video_id, transcript) if transcript else None,
-    )
     if corpus is None:
         settings.ensure_home()
-    if transcript is not None:
-        write_whole(file.parent / str(entry.transcript), transcript.read_bytes())
-    add_video(file, entry)
+    try:
+        entry = list_new_video(
+            file,
+            video,
+            listing=read_corpora(settings),
+            transcript=transcript,
+            title=title,
+            channel=channel,
+            language=language,
+            published_on=published_on,
+            web=web,
+        )
+    except ValidationError as error:
+        raise _wrong_option(error) from error
     if as_json:
-        print_json({"video_id": video_id, "corpus": str(file)})
+        print_json({"video_id": entry.video_id, "corpus": str(file)})
     else:
-        typer.echo(f"{video_id} is listed in {file}")
+        typer.echo(f"{entry.video_id} is listed in {file}")
 
 
 @app.command("list", epilog=EXIT_CODES)
@@ -359,25 +345,12 @@ def _exported(reading: CorporaReading, name: str, form: CorpusExport) -> tuple[s
     return reviews.text, reviews.count
 
 
-def _entry(**values: str | None) -> VideoEntry:
-    """Make an entry of what was given.
-
-    Raises:
-        CliError: If a value cannot be used; the sentence names it.
-    """
-    from pydantic import ValidationError
-
-    from factible_assets.corpora import VideoEntry
-
-    try:
-        return VideoEntry.model_validate({k: v for k, v in values.items() if v is not None})
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        name = f"--{str(first['loc'][0]).replace('_', '-')}: " if first["loc"] else ""
-        words = first["msg"].removeprefix("Value error, ")
-        raise CliError(
-            f"{name}{words}.", "See: factible corpus add --help", ExitCode.USAGE
-        ) from error
+def _wrong_option(error: ValidationError) -> CliError:
+    """Say which option of `add` cannot be used, and why."""
+    first = error.errors(include_url=False)[0]
+    name = f"--{str(first['loc'][0]).replace('_', '-')}: " if first["loc"] else ""
+    words = first["msg"].removeprefix("Value error, ")
+    return CliError(f"{name}{words}.", "See: factible corpus add --help", ExitCode.USAGE)
 
 
 def _read_files(files: list[Path]) -> CorporaReading:

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from factible_assets.services.checkup import Finding
 
 
+_FULL_TABLE = 110
+"""How wide a screen must be for a column each."""
+
+
 def doctor(
     *,
     network: Annotated[
@@ -55,18 +59,31 @@ def doctor(
 def _print(findings: list[Finding]) -> None:
     from rich.table import Table
 
-    table = Table()
+    console = stdout()
+    is_narrow = console.width < _FULL_TABLE
+    table = Table(show_lines=is_narrow)
     table.add_column("service", no_wrap=True)
-    table.add_column("configured", no_wrap=True)
-    table.add_column("answers", no_wrap=True)
-    table.add_column("finding", ratio=3, overflow="fold")
-    table.add_column("what to do", ratio=3, overflow="fold")
+    if is_narrow:
+        table.add_column("state", no_wrap=True)
+        table.add_column("finding, and what to do", overflow="fold")
+    else:
+        table.add_column("configured", no_wrap=True)
+        table.add_column("answers", no_wrap=True)
+        table.add_column("finding", ratio=3, overflow="fold")
+        table.add_column("what to do", ratio=3, overflow="fold")
     for finding in findings:
-        table.add_row(
-            finding.service,
-            "yes" if finding.configured else "no",
-            {True: "yes", False: "no", None: "–"}[finding.answers],
-            plain(finding.sentence),
-            plain(finding.remedy),
-        )
-    stdout().print(table)
+        said, remedy = plain(finding.sentence), plain(finding.remedy)
+        configured = "yes" if finding.configured else "no"
+        answers = {True: "yes", False: "no", None: "–"}[finding.answers]
+        if is_narrow:
+            words = "\n".join(part for part in (said, remedy) if part)
+            table.add_row(finding.service, _state(finding), words)
+        else:
+            table.add_row(finding.service, configured, answers, said, remedy)
+    console.print(table)
+
+
+def _state(finding: Finding) -> str:
+    if not finding.configured:
+        return "not set up"
+    return {True: "answers", False: "fails", None: "set up"}[finding.answers]

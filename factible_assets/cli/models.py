@@ -6,7 +6,6 @@ fetching and keeping (resources/models), using (reasoners/embedded).
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -50,6 +49,8 @@ def pull(
 
     Example: factible models pull embeddings
     """
+    import asyncio
+
     from factible_assets.settings import load_settings
     from resources.models.manifest import known_models
 

@@ -183,6 +183,7 @@ class _Desk:
 
     def _ask(self, query: str, parameters: dict[str, Any]) -> pl.DataFrame:
         import duckdb
+        import polars as pl
 
         from warehouse.store import Warehouse
 
@@ -194,7 +195,10 @@ class _Desk:
                 "Check a video first, such as: factible demo",
             )
         try:
-            return Warehouse(path).query(query, parameters)
+            # Executed, not made a relation of: only so does DuckDB say where a query is wrong.
+            with Warehouse(path).connection(read_only=True) as connection:
+                answer = connection.execute(query, parameters)
+                return answer.pl() if answer.description else pl.DataFrame()
         except duckdb.InterruptException as error:
             raise KeyboardInterrupt from error
         except duckdb.Error as error:
@@ -233,7 +237,7 @@ def _remedy(error: Exception, words: str) -> str:
         "ParserException": "Correct it there, or just before.",
         "ConversionException": "Convert it with try_cast, which gives null where it cannot.",
     }
-    if "prepared statement parameters" in words or "Parameter argument" in words:
+    if "parameter" in words.casefold():
         return "Give a value for each $NAME with -p NAME=VALUE, and none besides."
     return kinds.get(type(error).__name__, "The names: factible sql .tables")
 

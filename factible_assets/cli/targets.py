@@ -20,14 +20,6 @@ if TYPE_CHECKING:
     from factible_assets.corpora import CorporaReading, CorpusVideo, VideoEntry
     from factible_assets.settings import Settings
 
-LOCAL_CORPUS = "local.yaml"
-"""The corpus in the data folder that lists what was given to the command line."""
-
-_TRANSCRIPTS = "transcripts"
-_LINK = re.compile(
-    r"(?:[a-z][a-z0-9+.-]*://|(?:www\.|m\.|music\.)?(?:youtube(?:-nocookie)?\.com|youtu\.be)/)",
-    re.IGNORECASE,
-)
 _FILE_SUFFIXES = frozenset({".vtt", ".srt", ".json", ".json3", ".txt", ".md"})
 
 
@@ -46,11 +38,9 @@ def bare_id(target: str) -> str:
     Raises:
         NotAVideoLinkError: If it is a link, and not to a YouTube video.
     """
-    if not _LINK.match(target.strip()):
-        return target
-    from resources.transcripts.youtube_ids import video_id_of
+    from factible_assets.corpora import adding
 
-    return video_id_of(target)
+    return adding.bare_id(target)
 
 
 def resolve(target: str, title: str | None, settings: Settings) -> Target:
@@ -88,6 +78,7 @@ def enlist(target: Target, settings: Settings, web: str | None) -> str:
         return target.video_id
     from factible_assets.cli.files import write_whole
     from factible_assets.corpora import add_video
+    from factible_assets.corpora.adding import LOCAL_CORPUS
 
     settings.ensure_home()
     copy = settings.home_corpora / str(target.entry.transcript)
@@ -146,14 +137,10 @@ def read_corpora(settings: Settings) -> CorporaReading:
     return load_corpora(settings.corpus_folders)
 
 
-def copied_name(video_id: str, transcript: Path) -> str:
-    """Return where a transcript is copied to, relative to the folder of corpora."""
-    return f"{_TRANSCRIPTS}/{video_id}{transcript.suffix.lower()}"
-
-
 def _of_file(path: Path, title: str | None, settings: Settings) -> Target:
     from factible_assets.cli.files import digest, slug
     from factible_assets.corpora import VideoEntry
+    from factible_assets.corpora.adding import copied_name
     from resources.transcripts.file import read_transcript
 
     words = read_transcript(path)

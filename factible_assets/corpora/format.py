@@ -83,6 +83,24 @@ class PassageEntry(Entry):
     )
 
 
+GivenScore = Annotated[int, Field(ge=0, le=2)]
+
+
+class HumanScores(Entry):
+    """What a person gave to what the pipeline made of a claim, on the scales of `factible judge`.
+
+    Queries and evidence are scored as a whole. For hallucinations and the label 0 is best.
+    """
+
+    claim_quality: GivenScore | None = None
+    query_relevance: GivenScore | None = None
+    evidence_relevance: GivenScore | None = None
+    explanation_quality: GivenScore | None = None
+    reasoning_hallucination: GivenScore | None = None
+    evidence_hallucination: GivenScore | None = None
+    label_justification: GivenScore | None = None
+
+
 class ClaimEntry(Entry):
     """A claim that a person found in the video, with what that person concluded."""
 
@@ -109,6 +127,16 @@ class ClaimEntry(Entry):
     passages: tuple[PassageEntry, ...] = Field(
         default=(), description="Passages that annotators judged by."
     )
+    human_scores: HumanScores | None = Field(
+        default=None,
+        description="What a person gave to the pipeline's answers on this claim, from 0 to 2, to be "
+        "compared with a language model as judge.",
+    )
+
+    @property
+    def given_scores(self) -> dict[str, int]:
+        """The scores that a person gave, by criterion."""
+        return {} if self.human_scores is None else self.human_scores.model_dump(exclude_none=True)
 
 
 class VideoEntry(Entry):
@@ -140,6 +168,11 @@ class VideoEntry(Entry):
     ground_truth: str | None = Field(
         default=None, description="A YAML file with the claims instead, relative to this file."
     )
+    claims_are_given: bool = Field(
+        default=False,
+        description="Whether exactly the listed claims that are checkable are checked, instead of "
+        "claims that are found in the transcript.",
+    )
     claim_count: Count | None = Field(
         default=None,
         description="How many claims annotators are said to have found, where the annotations "
@@ -155,6 +188,8 @@ class VideoEntry(Entry):
     def _has_one_identity_and_one_ground_truth(self) -> Self:
         if self.claims is not None and self.ground_truth is not None:
             raise ValueError("give the claims here or in a ground_truth file, not in both")
+        if self.claims_are_given and self.claims is None and self.ground_truth is None:
+            raise ValueError("claims_are_given needs claims: list them, or take that key out")
         _ = self.video_id
         return self
 

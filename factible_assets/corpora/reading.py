@@ -32,6 +32,7 @@ from factible_assets.corpora.format import (
     ClaimEntry,
     CorpusFile,
     Entry,
+    HumanScores,
     PassageEntry,
     QuestionEntry,
     VideoEntry,
@@ -39,6 +40,7 @@ from factible_assets.corpora.format import (
 from factible_assets.corpora.lines import Document, Place, PlacedError, read_document
 from factible_assets.records import Video
 from factible_assets.stages.ids import normalise_text
+from factible_assets.stages.ports import ClaimDraft, ClaimDrafts
 from resources.transcripts.youtube_ids import is_video_id, watch_url
 
 SUFFIXES: Final = (".yaml", ".yml")
@@ -79,8 +81,28 @@ class CorpusVideo:
     line: int
     published_before: date | None = None
     """The date limit of this video's evidence, unless a run sets its own."""
+    claims_are_given: bool = False
+    """Whether exactly the listed claims are checked, and none is looked for in the transcript."""
     claim_count: int | None = None
     """How many claims annotators are said to have found, where their annotations are elsewhere."""
+
+
+    @property
+    def given_claims(self) -> ClaimDrafts | None:
+        """The claims that are checked as they are listed; None if they are to be found.
+
+        A claim without an annotated importance has full importance: it was listed to be checked.
+        """
+        if not self.claims_are_given or self.claims is None:
+            return None
+        return ClaimDrafts(
+            None,
+            tuple(
+                ClaimDraft(claim.text, 1.0 if claim.importance is None else claim.importance, 1.0)
+                for claim in self.claims
+                if claim.checkable
+            ),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,6 +384,7 @@ class _Reader:
             file=self.file,
             line=self.document.line(place),
             published_before=entry.published_before,
+            claims_are_given=entry.claims_are_given,
             claim_count=entry.claim_count,
         )
 
@@ -589,6 +612,7 @@ _NAMES: Final[Mapping[type[Entry], str]] = {
     QuestionEntry: "a question",
     AnswerEntry: "an answer",
     PassageEntry: "a passage",
+    HumanScores: "human_scores",
 }
 
 _LISTS: Final[Mapping[str | int, type[Entry]]] = {
@@ -597,6 +621,7 @@ _LISTS: Final[Mapping[str | int, type[Entry]]] = {
     "questions": QuestionEntry,
     "answers": AnswerEntry,
     "passages": PassageEntry,
+    "human_scores": HumanScores,
 }
 
 

@@ -2,7 +2,8 @@
 
 What belongs here: what every format of stated claims has in common. What does not: formats.
 
-One claim is one entry, with the claim as its whole transcript. Grouping by speaker was the other
+One claim is one entry, with the claim as its whole transcript and as its given claim: it is checked
+as it is worded, and nothing is extracted from it. Grouping by speaker was the other
 choice: it would put claims of many dates under one date limit, let extraction choose among them,
 and check a claim again only together with its neighbours. The day on which the claim was made is
 the entry's date limit, because what was published later may be the fact-check itself (AVeriTeC,
@@ -124,6 +125,7 @@ def _entry(video_id: str, one: StatedClaim, transcript: str) -> VideoEntry:
         published_before=one.claim.said_on,
         transcript=transcript,
         claims=(one.claim,),
+        claims_are_given=True,
     )
 
 

@@ -193,6 +193,13 @@ class _Reader:
             )
         return chosen
 
+    def _named(self, video_id: str, index: int) -> CorpusVideo | None:
+        found = self.corpora.find(video_id)
+        if found is None:
+            known = [one.video.video_id for one in self.corpora.everything()]
+            self._expect("video", video_id, known, ("videos", index), "corpus")
+        return found
+
     def _expect(self, kind: str, name: str, known: Iterable[str], place: Place, where: str) -> None:
         if name in known:
             return

@@ -134,7 +134,9 @@ def _web_content(web: str, settings: Settings) -> str:
     if web == "miniature":
         folder = settings.project_corpora / "miniature_web"
         return f"miniature {_digest_of(path for path in folder.rglob('*') if path.is_file())}"
-    held = Archive(settings.archive, canonicalise=canonical_url).collections()
+    # Opening the archive would create it, and a dry run creates nothing.
+    stored = settings.archive.exists()
+    held = Archive(settings.archive, canonicalise=canonical_url).collections() if stored else {}
     name = web.partition(":")[2]
     shown = {name: held.get(name, 0)} if name else held
     return f"archive {json.dumps(shown, sort_keys=True)}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Literal
@@ -25,6 +26,9 @@ DEFAULT_MODEL = "gpt-4o-mini"
 """The model of all stages where only a key is set (Factible, table 2)."""
 
 STAGES = ("claims", "queries", "evidence", "verdicts")
+
+JUDGE = "judge"
+"""What scores the answers of the stages, and is none of them."""
 
 _SEED = 1
 _KEPT_RUNS = 256
@@ -69,11 +73,36 @@ def plan_models(settings: Settings) -> ModelPlan:
     Raises:
         SetupError: A registry cannot be read, or a model or provider is not known.
     """
+    return _planned(settings, STAGES)
+
+
+def plan_judge(settings: Settings) -> ModelPlan:
+    """Find out which model judges the answers of runs: its only stage is `judge`.
+
+    Raises:
+        SetupError: None is named and no key is set, or a registry, model or provider is unusable.
+    """
+    named = settings.model_judge or settings.model
+    if not (named or settings.openai_api_key or settings.openai_base_url):
+        raise SetupError(
+            "No language model is set up that could judge. Set OPENAI_API_KEY in .env, or name a "
+            "model that needs no key: FACTIBLE_MODEL_JUDGE=ollama/qwen3:8b."
+        )
+    plan = _planned(settings, (JUDGE,))
+    if plan.missing is not None:
+        raise SetupError(
+            f"The model {plan.stages[JUDGE].name} is to judge, and {plan.missing} is not set. Set "
+            "it in .env, or name a model that needs no key: FACTIBLE_MODEL_JUDGE=ollama/qwen3:8b."
+        )
+    return plan
+
+
+def _planned(settings: Settings, names: Sequence[str]) -> ModelPlan:
     own = settings.home / "models.yaml"
     files = (settings.project_corpora / "models.yaml", *([own] if own.is_file() else []))
     try:
         registry = ModelRegistry.load(*files)
-        stages = {stage: _model(settings, registry, stage) for stage in STAGES}
+        stages = {stage: _model(settings, registry, stage) for stage in names}
     except RegistryError as error:
         raise SetupError(str(error)) from error
     missing = next(filter(None, (_missing(settings, info) for info in stages.values())), None)

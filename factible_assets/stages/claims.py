@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable
 
 from factible_assets.config import ClaimsConfig
-from factible_assets.records import Basis, Claim, Transcript, TranscriptSegment
+from factible_assets.records import Claim, ClaimBasis, Transcript, TranscriptSegment
 from factible_assets.stages.ids import claim_id
 from factible_assets.stages.localisation import Localiser, Place, similarity
 from factible_assets.stages.ports import ClaimDraft, ClaimDrafts
@@ -21,11 +21,13 @@ def build_claims(
     drafts: ClaimDrafts,
     transcript: Transcript,
     segments: Iterable[TranscriptSegment],
-    config: ClaimsConfig,
+    config: ClaimsConfig | None,
     *,
-    basis: Basis,
+    basis: ClaimBasis,
 ) -> tuple[Claim, ...]:
     """Return at most `max_claims` claims, most important first (Factible, section 1.3.2).
+
+    Without a config all are kept: claims that are given were chosen already.
 
     Scores outside [0, 1] are clamped. Of two drafts with one wording the more important stays.
     Equal importance is ordered by confidence, then by the reasoner's order. A draft's own offsets
@@ -39,9 +41,9 @@ def build_claims(
     )
     distinct: dict[str, ClaimDraft] = {}
     for draft in ordered:
-        if _clamped(draft.importance) >= config.min_importance:
+        if config is None or _clamped(draft.importance) >= config.min_importance:
             distinct.setdefault(claim_id(video, _wording(draft)), draft)
-    kept = list(distinct.items())[: config.max_claims]
+    kept = list(distinct.items())[: config.max_claims if config else None]
     localiser, clock = Localiser(transcript.text), Clock.of(segments)
     return tuple(
         _claim(
@@ -67,7 +69,7 @@ def _claim(
     transcript: Transcript,
     localiser: Localiser,
     clock: Clock,
-    basis: Basis,
+    basis: ClaimBasis,
 ) -> Claim:
     place = _given_place(draft, transcript.text) or localiser.locate(_wording(draft))
     return Claim(

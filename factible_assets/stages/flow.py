@@ -39,7 +39,7 @@ from factible_assets.stages.evidence import (
 )
 from factible_assets.stages.origins import StoryIndex, label_origins
 from factible_assets.stages.pages import PageLibrary
-from factible_assets.stages.ports import ReasonerOutageError, Services
+from factible_assets.stages.ports import ClaimDrafts, ReasonerOutageError, Services
 from factible_assets.stages.prior_fact_checks import look_up
 from factible_assets.stages.progress import (
     ALL_STAGES,
@@ -50,6 +50,12 @@ from factible_assets.stages.progress import (
 )
 from factible_assets.stages.queries import build_queries, failed_queries
 from factible_assets.stages.reliability import RatingBook
+from factible_assets.stages.reviews import (
+    NO_CORRECTIONS,
+    Corrections,
+    corrected_queries,
+    with_added_sources,
+)
 from factible_assets.stages.search import (
     Candidate,
     Gathered,
@@ -116,9 +122,21 @@ async def extract_claims(
     segments: Sequence[TranscriptSegment],
     services: Services,
     config: FactCheckConfig,
+    *,
+    given: ClaimDrafts | None = None,
 ) -> ClaimsResult:
-    """Find a transcript's claims. Raises ReasonerOutageError when the reasoner's service fails."""
+    """Find a transcript's claims, or take those that are given: then no reasoner is asked.
+
+    Given claims are all taken as they are worded, whatever the knobs say of claims that are found.
+
+    Raises:
+        ReasonerOutageError: The reasoner's service failed.
+    """
     started = perf_counter()
+    if given is not None:
+        claims = build_claims(given, transcript, segments, None, basis="given")
+        services.observer.claims_found(claims)
+        return ClaimsResult(claims, (), perf_counter() - started)
     judged = await services.reasoner.extract_claims(
         video, transcript, segments, max_claims=config.claims.max_claims
     )
@@ -137,12 +155,17 @@ async def check_claims(
     *,
     stages: Collection[Stage] = ALL_STAGES,
     known: Known | None = None,
+    corrections: Mapping[str, Corrections] | None = None,
 ) -> FlowResult:
     """Check all claims of a video at once and return the rows of the selected stages.
 
     Every claim runs ahead on its own. Stages that are not selected are read from `known` where a
     selected one needs them; rows of claims that are not asked about are ignored. A rating that a
     selected stage needs and `known` does not have is made for its use, and not returned.
+
+    `corrections` by claim id are what reviewers changed: their queries are asked, the sources that
+    they added are read, and those that they blocked are left out. Each takes effect in the stage
+    that it concerns, if that stage is selected.
 
     Outages are rows, never exceptions: one claim's do not touch another's. Any other exception is
     a defect; it cancels what runs and is raised in an ExceptionGroup. Cancellation leaves no task
@@ -158,6 +181,7 @@ async def check_claims(
         config=config,
         stages=frozenset(stages),
         known=known or Known(),
+        corrections=corrections or {},
     )
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(run.check(claim)) for claim in claims]
@@ -180,6 +204,7 @@ class _Run:
         config: FactCheckConfig,
         stages: frozenset[Stage],
         known: Known,
+        corrections: Mapping[str, Corrections],
     ) -> None:
         self._video = video
         self._claims = claims
@@ -187,6 +212,7 @@ class _Run:
         self._config = config
         self._stages = stages
         self._known = known
+        self._corrections = corrections
         self._watch = Stopwatch()
         self._calls: list[LlmCall] = []
         self._texts = {text.content_hash: text.text for text in known.page_texts}
@@ -210,6 +236,9 @@ class _Run:
     def _basis(self) -> Basis:
         return self._services.reasoner.basis
 
+    def _corrected(self, claim: Claim) -> Corrections:
+        return self._corrections.get(claim.claim_id, NO_CORRECTIONS)
+
     # What happens to one claim.
 
     async def check(self, claim: Claim) -> _ClaimRows:
@@ -228,9 +257,15 @@ class _Run:
 
     async def _queries(self, claim: Claim) -> tuple[Query, ...]:
         held = [query for query in self._known.queries if query.claim_id == claim.claim_id]
+        held.sort(key=lambda query: query.rank)
+        if "queries" not in self._stages:
+            return tuple(held)
         are_good = bool(held) and all(query.status == "ok" for query in held)
-        if "queries" not in self._stages or (self._config.renew and are_good):
-            return tuple(sorted(held, key=lambda query: query.rank))
+        if not (self._config.keeps_queries and are_good):
+            held = list(await self._written(claim))
+        return corrected_queries(claim, held, self._corrected(claim))
+
+    async def _written(self, claim: Claim) -> tuple[Query, ...]:
         config = self._config.queries
         with self._watch.time("queries"):
             try:
@@ -265,6 +300,9 @@ class _Run:
                 tuple(search for part in parts for search in part.searches),
                 tuple(hit for part in parts for hit in part.hits),
             )
+            found = Gathered(
+                *with_added_sources(queries, found.searches, found.hits, self._corrected(claim))
+            )
         if self._stages & {"reliability_ratings", "evidence"}:
             await self._book.rate_hits(found.hits)
         return found
@@ -280,7 +318,14 @@ class _Run:
         if "evidence" not in self._stages:
             return tuple(row for row in self._known.evidence if row.claim_id == claim.claim_id)
         with self._watch.time("evidence"):
-            selection = select_hits(self._video, queries, hits, self._book, self._config.search)
+            selection = select_hits(
+                self._video,
+                queries,
+                hits,
+                self._book,
+                self._config.search,
+                self._corrected(claim),
+            )
             read = await self._read_all(claim, selection.chosen)
             skipped = (
                 unread_row(claim, each.candidate, None, status="skipped", reason=each.reason)
@@ -319,7 +364,9 @@ class _Run:
     async def _read(self, claim: Claim, candidate: Candidate) -> Evidence:
         """Fetch a page, or wait for whoever fetches it already, and read it at once."""
         stored = await self._library.get(candidate.hit)
-        left_out = late_exclusion(self._video, stored.page, self._config.search)
+        left_out = late_exclusion(
+            self._video, stored.page, self._config.search, self._corrected(claim)
+        )
         if left_out is not None:
             return unread_row(claim, candidate, stored, status="skipped", reason=left_out)
         source = source_of(candidate, stored)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
+from datetime import UTC, datetime
 
 _SEPARATOR = "\x1f"
 _DIGITS = 16
@@ -55,6 +56,11 @@ def page_id(canonical_url: str, page_hash: str | None) -> str:
 def evidence_id(claim: str, canonical_url: str) -> str:
     """Identify evidence by its claim and the canonical URL of its source."""
     return _derive("e", claim, canonical_url)
+
+
+def review_action_id(claim: str, reviewer: str, acted_at: datetime, position: int) -> str:
+    """Identify what a reviewer did to a claim: who, when, and its place in what came at once."""
+    return _derive("a", claim, reviewer, acted_at.astimezone(UTC).isoformat(), str(position))
 
 
 def _derive(kind: str, *parts: str) -> str:

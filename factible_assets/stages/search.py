@@ -33,6 +33,7 @@ from factible_assets.records import (
 from factible_assets.stages.ids import hit_id
 from factible_assets.stages.ports import FoundHit, SearchAnswer, Searcher
 from factible_assets.stages.reliability import RATING_ORDER, RatingBook
+from factible_assets.stages.reviews import NO_CORRECTIONS, Corrections
 from factible_assets.stages.transcript import storable
 from factible_assets.stages.urls import (
     UnusableUrlError,
@@ -231,13 +232,15 @@ def select_hits(
     hits: Iterable[SearchHit],
     ratings: Ratings,
     config: SearchConfig,
+    corrections: Corrections = NO_CORRECTIONS,
 ) -> Selection:
     """Choose which of the pages found for one claim are read. Deterministic.
 
     Query by query in order of rank, at most `max_results` pages each, a URL only once: for the
     first query that takes it. Left out before the choice: what is no web address, the video
-    itself and re-uploads of it, files without text, and what the run's own limits leave out (see
-    `unwanted`).
+    itself and re-uploads of it, files without text, what the run's own limits leave out (see
+    `unwanted`), and what a reviewer blocked. What a reviewer added is read beyond the limit and
+    whatever its rating.
 
     Of the others those that reach the minimum rating come first, the best rating first, then in
     the provider's order. Where fewer than max(1, max_results // 2) reach it, the best of the rest
@@ -255,13 +258,14 @@ def select_hits(
             key=lambda hit: (hit.rank, hit.canonical_url),
         ):
             candidate = Candidate(query, hit, ratings.of(hit))
-            reason = _exclusion(video, hit, config)
+            reason = _exclusion(video, hit, config) or corrections.blocked(hit.url)
             if reason is not None:
                 skipped.setdefault(hit.canonical_url, Skipped(candidate, reason))
             elif hit.canonical_url not in chosen:
                 open_to_choice.append(candidate)
-        taken, left = _best_of(open_to_choice, config)
-        chosen.update((candidate.hit.canonical_url, candidate) for candidate in taken)
+        wanted = [each for each in open_to_choice if corrections.adds(each.hit.canonical_url)]
+        taken, left = _best_of([each for each in open_to_choice if each not in wanted], config)
+        chosen.update((each.hit.canonical_url, each) for each in (*wanted, *taken))
         for each in left:
             skipped.setdefault(each.candidate.hit.canonical_url, each)
     return Selection(
@@ -305,11 +309,15 @@ def _exclusion(video: Video, hit: SearchHit, config: SearchConfig) -> str | None
     return unwanted(hit.canonical_url, hit.published_on, config)
 
 
-def late_exclusion(video: Video, page: Page, config: SearchConfig) -> str | None:
+def late_exclusion(
+    video: Video, page: Page, config: SearchConfig, corrections: Corrections = NO_CORRECTIONS
+) -> str | None:
     """Say why a page is left out after all, now that its date and its last address are known."""
+    final = page.final_url or page.canonical_url
     if page.final_url is not None and is_the_video(video, page.final_url):
         return "It leads to the video itself."
-    return unwanted(page.final_url or page.canonical_url, page.published_on, config)
+    blocked = None if corrections.adds(page.canonical_url) else corrections.blocked(final)
+    return blocked or unwanted(final, page.published_on, config)
 
 
 def unwanted(url: str, published_on: date | None, config: SearchConfig) -> str | None:

@@ -8,12 +8,17 @@ import dagster as dg
 import pytest
 
 from factible_assets.assets import claim_checks as module
+from factible_assets.config import ClaimsConfig, FactCheckConfig, QueriesConfig
 from factible_assets.definitions import build_defs
 from factible_assets.records import ASSET_RECORDS, Evidence, Verdict
 from factible_assets.run_config import run_config_for
-from factible_assets.stages.flow import FlowResult
+from factible_assets.stages.flow import FlowResult, check_claims
 from factible_assets.stages.integrity import ALL_RULES
-from tests.assets.conftest import DEMO_VIDEO, FEW_CLAIMS, Pipeline
+from tests.assets.conftest import DEMO_VIDEO, Pipeline
+
+ONE_CLAIM = FactCheckConfig(
+    claims=ClaimsConfig(max_claims=1), queries=QueriesConfig(max_queries=2), reasoner="embedded"
+)
 
 
 def evaluations(
@@ -29,7 +34,7 @@ def evaluations(
 def test_a_run_records_every_check_for_its_video_and_checks_can_run_alone(
     pipeline: Pipeline,
 ) -> None:
-    result = pipeline.materialize()
+    result = pipeline.materialize(knobs=ONE_CLAIM)
     assert result.success
     found = evaluations(result)
     assert set(found) == {(rule.asset, rule.name) for rule in ALL_RULES}
@@ -48,7 +53,7 @@ def test_a_run_records_every_check_for_its_video_and_checks_can_run_alone(
         .execute_in_process(
             partition_key=DEMO_VIDEO,
             instance=pipeline.instance,
-            run_config={"ops": run_config_for(FEW_CLAIMS, ["verdicts"])["ops"]},
+            run_config={"ops": run_config_for(ONE_CLAIM, ["verdicts"])["ops"]},
         )
     )
     assert again.success
@@ -59,20 +64,19 @@ def test_a_run_records_every_check_for_its_video_and_checks_can_run_alone(
 def test_rows_that_break_a_rule_are_told_row_by_row_and_the_last_good_ones_stay(
     pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    good = pipeline.materialize()
+    good = pipeline.materialize(knobs=ONE_CLAIM)
     assert good.success
     verdicts = pipeline.store.read_current(Verdict, DEMO_VIDEO)
-    real = module.check_claims
 
     async def with_an_invented_quote(*args: object, **wishes: object) -> FlowResult:
-        result = await real(*args, **wishes)  # type: ignore[arg-type]
+        result = await check_claims(*args, **wishes)  # type: ignore[arg-type]
         place = next(place for place, row in enumerate(result.evidence) if row.quote)
         invented = result.evidence[place].model_copy(update={"quote": "Nobody ever said this."})
         rows = (*result.evidence[:place], invented, *result.evidence[place + 1 :])
         return replace(result, evidence=rows)
 
     monkeypatch.setattr(module, "check_claims", with_an_invented_quote)
-    bad = pipeline.materialize()
+    bad = pipeline.materialize(knobs=ONE_CLAIM)
     assert not bad.success
     found = evaluations(bad)
     failed = [name for (_, name), each in found.items() if not each.passed]

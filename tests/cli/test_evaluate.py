@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Run
+from tests.cli.stored import VIDEO_ID, store_sample
 from tests.evaluation.published_folder import VIDEO, evaluation, write_json, write_published
 
 
@@ -91,3 +92,56 @@ def test_a_model_is_of_no_use_to_a_lexical_matcher(
 ) -> None:
     result = factible("evaluate", "--published", folder, "--model", tmp_path, "--matcher", "tf-idf")
     assert result.exit_code == 2
+
+
+def test_without_published_what_the_warehouse_holds_is_measured(factible: Run, home: Path) -> None:
+    store_sample(home)
+    result = factible("evaluate", "--resamples", "100", "--matcher", "tf-idf")
+    assert result.exit_code == 0, result.stderr
+    assert "Corpus unlisted" in result.stdout
+    assert "undefined" in result.stdout
+    assert "optimal, cosine of tf-idf above 0.22" in result.stdout
+    assert "0 of them annotated" in result.stdout
+    assert "No video of this corpus is annotated" in result.stderr
+
+
+def test_json_of_the_warehouse_has_null_for_undefined(factible: Run, home: Path) -> None:
+    store_sample(home)
+    result = factible("evaluate", "--resamples", "100", "--matcher", "tf-idf", "--json")
+    assert result.exit_code == 0, result.stderr
+    corpus = json.loads(result.stdout)["corpora"]["unlisted"]
+    figures = {(each["name"], each["averaging"]): each for each in corpus["figures"]}
+    assert figures["precision", "macro"]["value"] is None
+    assert figures["evidence per claim", "micro"]["value"] is not None
+    assert corpus["matcher"]["threshold"] == 0.22
+    assert list(corpus["per_video"]) == [VIDEO_ID]
+
+
+def test_each_video_is_listed_on_request(factible: Run, home: Path) -> None:
+    store_sample(home)
+    result = factible("evaluate", "--resamples", "100", "--matcher", "tf-idf", "--details")
+    assert "Video by video" in result.stdout
+    assert VIDEO_ID in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said", "code"),
+    [
+        (["--corpus", "nowhere"], "No video of the corpus nowhere has been checked", 4),
+        (["--matcher", "recorded"], "Only published evaluations have recorded matches", 2),
+    ],
+)
+def test_what_cannot_be_evaluated_is_said_in_a_sentence(
+    factible: Run, home: Path, arguments: list[str], said: str, code: int
+) -> None:
+    store_sample(home)
+    result = factible("evaluate", *arguments)
+    assert result.exit_code == code
+    assert said in result.stderr
+    assert result.stdout == ""
+
+
+def test_nothing_checked_yet_names_the_next_step(factible: Run) -> None:
+    result = factible("evaluate")
+    assert result.exit_code == 4
+    assert "Check a video first" in result.stderr

@@ -17,6 +17,14 @@ from tests.cli.stored import store_sample
 
 _SEQUENCES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\r")
 
+PROGRAM = """
+import fcntl, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)  # whoever owns the terminal gets its Ctrl-C
+from factible_assets.cli.main import main
+sys.argv = ["factible", "sql"]
+main()
+"""
+
 
 class Terminal:
     """A real terminal with `factible sql` in it."""
@@ -25,13 +33,12 @@ class Terminal:
         self.master, slave = pty.openpty()
         environment = {**os.environ, "FACTIBLE_HOME": str(home), "TERM": "xterm", "COLUMNS": "100"}
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "factible_assets", "sql"],
+            [sys.executable, "-c", PROGRAM],
             stdin=slave,
             stdout=slave,
             stderr=slave,
             env=environment,
             start_new_session=True,
-            preexec_fn=_take_terminal,
         )
         os.close(slave)
         self.shown = ""
@@ -55,14 +62,6 @@ class Terminal:
         self.process.kill()
         self.process.wait()
         os.close(self.master)
-
-
-def _take_terminal() -> None:
-    """Make the terminal the one whose Ctrl-C this process gets."""
-    import fcntl
-    import termios
-
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a terminal of Unix")

@@ -16,8 +16,8 @@ from typing import Any
 
 from factible_assets.assets.claim_checks import asset_rows, known_of
 from factible_assets.config import FactCheckConfig
-from factible_assets.records import Claim, LlmCall, Query, Stance, Video
 from factible_assets.rechecks import recheck_assets, recheck_config
+from factible_assets.records import Claim, LlmCall, Query, Stance, Video
 from factible_assets.stages.flow import Known, check_claims
 from factible_assets.stages.ids import claim_id
 from factible_assets.stages.ports import Judged, QueryDraft, Services
@@ -52,7 +52,7 @@ TURNING, LOSING, GONE, OUTAGE, WEAK, UNWRITTEN, BUSY = (
     "video-05",
 )
 TURNS_ON, LOSES_ON, GONE_ON = 10, 5, 8
-OUTAGE_FROM, OUTAGE_TO = 3, 12
+OUTAGE_FROM, OUTAGE_TO = 3, 20
 
 STRONG = ("alpha.example", "beta.example", "gamma.example")
 EXTRA = "delta.example"

@@ -157,7 +157,7 @@ def what_was_incomplete_was_healed(month: Month, planned: dict[int, list[Launch]
     failed = [night for night in turns if OUTAGE_FROM <= night < OUTAGE_TO]
     # It is due when its age comes, fails, is repeated the next night, then ever more rarely.
     start = failed[0]
-    backing_off = [start, start + 1, start + 2, start + 4, start + 8]
+    backing_off = [start + wait for wait in (0, 1, 2, 4, 8, 16)]
     assert turns[: len(failed) + 1] == backing_off[: len(failed) + 1]
     healed = turns[len(failed)]
     assert healed >= OUTAGE_TO

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
@@ -97,8 +98,8 @@ def expected(pasts: Collection[Past], limits: RecheckLimits, held: Collection[st
         if limits.cost_usd is not None and past.cost() > limits.cost_usd:
             continue
         priority = 1 if is_open else 2 if good == "low" else 3
-        due.append((priority, last[0] if last else datetime.min, past))
-    due.sort(key=lambda each: (each[0], each[1].replace(tzinfo=None), each[2].video_id))
+        due.append((priority, last[0] if last else FIRST_CHECK, past))
+    due.sort(key=lambda each: (each[0], each[1], each[2].video_id))
     planned, spent = [], 0.0
     for _, _, past in due[: limits.videos]:
         spent += past.cost()
@@ -110,7 +111,7 @@ def expected(pasts: Collection[Past], limits: RecheckLimits, held: Collection[st
 
 @pytest.mark.parametrize("seed", range(8))
 def test_the_plan_is_the_rule_for_any_history(store: Warehouse, seed: int) -> None:
-    dice = random.Random(seed)  # noqa: S311 - histories, not secrets
+    dice = random.Random(seed)
     pasts = []
     for number in range(12):
         days = sorted(dice.sample(range(60), dice.randint(0, 4)))
@@ -164,7 +165,7 @@ def test_runs_that_failed_as_a_whole_are_repeated_ever_more_rarely(store: Wareho
         if row.is_planned:
             remember_launch(store, row, tick)
             tried.append(day)
-    assert [after - before for before, after in zip(tried, tried[1:], strict=False)] == [
+    assert [after - before for before, after in itertools.pairwise(tried)] == [
         1,
         1,
         2,

@@ -108,8 +108,8 @@ def test_a_compacted_file_is_shorter_and_the_same(warehouse: Warehouse) -> None:
     assert freed > before / 3
     assert warehouse.read_current(Evidence, "v") == rows != []
     # The copy has the rules of the file, views, comments and the schema's version.
+    twice = [evidence("v"), evidence("v"), page("v"), page_text()]
     with pytest.raises(WarehouseIntegrityError):
-        twice = [evidence("v"), evidence("v"), page("v"), page_text()]
         warehouse.write_asset("evidence", "v", twice, stamp=stamp(50), code_version="1")
     assert warehouse.query("SELECT count(*) FROM recheck_plan").item() == 1
     assert warehouse.query(

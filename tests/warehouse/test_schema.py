@@ -20,14 +20,18 @@ from warehouse.rows import columns_of
 from warehouse.store import Warehouse
 
 BOOKKEEPING = {
+    "carried_claims",
     "experiment_results",
     "experiment_sets",
     "experiment_variants",
     "experiment_video_results",
     "experiments",
     "materializations",
+    "metrics",
     "recheck_launches",
     "recheck_settings",
+    "review_actions",
+    "review_applications",
     "schema_migrations",
     "trimmed_texts",
 }

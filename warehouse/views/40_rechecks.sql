@@ -34,6 +34,9 @@ checks AS (
     FROM materializations AS judged
     LEFT JOIN verdicts
         ON verdicts.video_id = judged.video_id AND verdicts.run_id = judged.run_id
+    -- A run for one claim alone leaves the others as old as they were.
+    ANTI JOIN (SELECT DISTINCT video_id, run_id FROM carried_claims) AS partial
+        ON partial.video_id = judged.video_id AND partial.run_id = judged.run_id
     WHERE judged.asset = 'verdicts'
     GROUP BY judged.video_id, judged.run_id, judged.checked_at
 ),
@@ -62,13 +65,24 @@ tried AS (
     FROM attempts
     GROUP BY video_id
 ),
+-- What a reviewer said of a query and no run has kept to yet.
+open_words AS (
+    SELECT DISTINCT video_id, claim_id
+    FROM review_actions
+    ANTI JOIN review_applications USING (action_id)
+    WHERE action IN ('add_query', 'edit_query', 'remove_query')
+),
 unwritten AS (
     SELECT
         claims.video_id,
-        bool_or(queries.claim_id IS NULL OR queries.status = 'infra_error') AS with_queries
+        bool_or(
+            queries.claim_id IS NULL OR queries.status = 'infra_error' OR open_words.claim_id IS NOT NULL
+        ) AS with_queries
     FROM current_claims AS claims
     LEFT JOIN current_queries AS queries
         ON queries.claim_id = claims.claim_id AND queries.video_id = claims.video_id
+    LEFT JOIN open_words
+        ON open_words.claim_id = claims.claim_id AND open_words.video_id = claims.video_id
     GROUP BY claims.video_id
 ),
 spent AS (
@@ -232,7 +246,7 @@ COMMENT ON COLUMN recheck_plan.low_confidence_claims IS 'Claims whose verdict ha
 COMMENT ON COLUMN recheck_plan.last_checked_at IS 'When the newest check that left verdicts checked the video (UTC).';
 COMMENT ON COLUMN recheck_plan.age_days IS 'How long ago that will be, in days.';
 COMMENT ON COLUMN recheck_plan.failed_attempts IS 'Checks in a row that failed or stayed incomplete. From the second on the next one waits: 1 day, then 2, 4, 8, at most 16.';
-COMMENT ON COLUMN recheck_plan.with_queries IS 'Whether queries are missing that a service failed to write; they are then written too.';
+COMMENT ON COLUMN recheck_plan.with_queries IS 'Whether queries are missing that a service failed to write, or wait that a reviewer corrected; they are then seen to too.';
 COMMENT ON COLUMN recheck_plan.estimated_cost_usd IS 'Expected cost in US dollars: the most of the video''s last three checks, else what a claim costs elsewhere.';
 COMMENT ON COLUMN recheck_plan.cost_so_far_usd IS 'The same, summed up to this place in the list.';
 COMMENT ON COLUMN recheck_plan.corpus IS 'The corpus file that lists the video.';
@@ -269,7 +283,12 @@ SELECT
         PARTITION BY sought.video_id, asked.claim_id ORDER BY sought.checked_at, sought.run_id
     ) AS check_number
 FROM sought
-JOIN asked ON asked.video_id = sought.video_id AND asked.run_id = sought.search_run_id;
+JOIN asked ON asked.video_id = sought.video_id AND asked.run_id = sought.search_run_id
+-- A claim that a run took over unchecked was not checked by it.
+ANTI JOIN carried_claims AS carried
+    ON carried.video_id = sought.video_id
+    AND carried.run_id = sought.run_id
+    AND carried.claim_id = asked.claim_id;
 COMMENT ON VIEW evidence_checks IS 'One row per claim and check of its evidence, in order.';
 COMMENT ON COLUMN evidence_checks.video_id IS 'The video.';
 COMMENT ON COLUMN evidence_checks.claim_id IS 'The claim.';
@@ -360,7 +379,8 @@ sightings AS (
     LEFT JOIN pages
         ON pages.video_id = evidence.video_id
         AND pages.run_id = evidence.run_id
-        AND pages.canonical_url = evidence.canonical_url
+        -- Not by URL: after a check of one claim, two readings of a page can stand side by side.
+        AND pages.page_id = evidence.page_id
 ),
 whole_checks AS (
     SELECT

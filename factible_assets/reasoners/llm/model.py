@@ -115,6 +115,10 @@ class PromptTooLongError(ModelFailureError):
     """The question does not fit into the model's context window; a shorter one may."""
 
 
+class OverBudgetError(ModelFailureError):
+    """The question was not asked, because its ceiling does not allow it."""
+
+
 class LanguageModel(Protocol):
     """A model that answers in the shape that it is asked for."""
 
@@ -123,6 +127,7 @@ class LanguageModel(Protocol):
 
         Raises:
             PromptTooLongError: The question does not fit into the context window.
+            OverBudgetError: A ceiling of its costs does not allow the question.
             ModelFailureError: The service failed, or the model declined, was cut off, or never
                 answered in the right shape.
         """

@@ -5,8 +5,8 @@ What belongs here: the files' format and their places to fill in. What does not:
 
 A prompt file opens with YAML front matter (`name`, `version`, `stage`), followed by sections under
 headings of the first level: `System`, `User`, and what else the stage asks (`Merge`, `Repair`).
-`{{data_rules}}` in a system section is the file of that name; `{{other_names}}` in the other
-sections are filled in per question.
+`{{data_rules}}` in a system section, or another name that ends so, is the file of that name;
+`{{other_names}}` in the other sections are filled in per question.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ StageName = Literal["claims", "queries", "evidence", "verdicts"]
 _FILE = re.compile(r"\A---\n(?P<head>.*?)\n---\n(?P<body>.*)\Z", re.DOTALL)
 _SECTION = re.compile(r"^# (?P<name>[A-Z][a-z]+)$", re.MULTILINE)
 _PLACE = re.compile(r"\{\{(?P<name>[a-z_]+)\}\}")
+_RULES = re.compile(r"\{\{(?P<name>[a-z]+_rules)\}\}")
 _HASH_DIGITS = 8
 
 
@@ -45,7 +46,7 @@ class _Head(BaseModel):
 
     name: str = Field(pattern=r"^[a-z_]+$")
     version: int = Field(ge=1)
-    stage: Literal["claims", "queries", "evidence", "verdicts", "all"]
+    stage: Literal["claims", "queries", "evidence", "verdicts", "judging", "all"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,15 +88,20 @@ def _filled(template: str, values: Mapping[str, Piece | Sequence[Piece]]) -> Ite
 
 
 @lru_cache
-def load_prompt(name: str) -> Prompt:
-    """Read the prompt of this name, with the rules on data filled in.
+def load_prompt(name: str, folder: Path | None = None) -> Prompt:
+    """Read the prompt of this name, with the rules that it shares with others filled in.
+
+    Args:
+        name: The file's name without its suffix.
+        folder: Where it lies, if not among the prompts of the stages. Rules that are not there are
+            looked for among those.
 
     Raises:
         PromptFileError: The file is malformed; the message names it.
     """
-    _, rules = _read("data_rules")
-    head, body = _read(name)
-    body = body.replace("{{data_rules}}", rules.strip())
+    place = folder or PROMPTS
+    head, body = _read(name, place)
+    body = _RULES.sub(lambda rules: _read(rules["name"], place)[1].strip(), body)
     digest = hashlib.sha256(body.encode()).hexdigest()[:_HASH_DIGITS]
     sections = _sections(name, body)
     return Prompt(
@@ -106,8 +112,10 @@ def load_prompt(name: str) -> Prompt:
     )
 
 
-def _read(name: str) -> tuple[_Head, str]:
-    path = PROMPTS / f"{name}.md"
+def _read(name: str, folder: Path) -> tuple[_Head, str]:
+    path = folder / f"{name}.md"
+    if not path.is_file():
+        path = PROMPTS / path.name
     match = _FILE.match(path.read_text(encoding="utf-8"))
     if match is None:
         raise PromptFileError(f"{path.name} does not open with front matter between --- lines.")

@@ -1,0 +1,147 @@
+"""Which claims of a video a run checks, and what it takes over of the others.
+
+What belongs here: the knob `only_claims`, and reading the sets that the other claims' rows come
+from. What does not: checking (stages/flow.py), joining rows (stages/carrying.py).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from factible_assets.assets.common import final_failure
+from factible_assets.records import (
+    Claim,
+    Evidence,
+    Page,
+    PageText,
+    PriorFactCheck,
+    Query,
+    ReliabilityRating,
+    Search,
+    SearchHit,
+    Verdict,
+)
+from factible_assets.stages.carrying import with_others
+from factible_assets.stages.flow import FlowResult
+from factible_assets.stages.progress import Stage
+from warehouse.reviews import CarriedClaim, read_carried
+from warehouse.rows import AnyRecord
+from warehouse.sets import Materialization
+from warehouse.store import CurrentRecords, Warehouse
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a run checks of a video.
+
+    Attributes:
+        claims: All claims of the video.
+        checked: Those that the run checks.
+        held: The rows of the last check, where there are others; of the selected assets alone.
+        carried: The others, with when they were checked themselves.
+    """
+
+    claims: Sequence[Claim]
+    checked: Sequence[Claim]
+    held: FlowResult = field(default_factory=FlowResult)
+    carried: tuple[CarriedClaim, ...] = ()
+
+    def complete(self, result: FlowResult) -> FlowResult:
+        """Return the rows of all claims: those of the run, and the held ones of the others."""
+        if not self.carried:
+            return result
+        others = frozenset(claim.claim_id for claim in self.carried)
+        return with_others(result, self.held, self.claims, others)
+
+
+def scope_of(
+    store: Warehouse,
+    video_id: str,
+    claims: Sequence[Claim],
+    stages: Sequence[Stage],
+    only: Sequence[str],
+) -> Scope:
+    """Return what a run checks: all claims, or `only` some.
+
+    Raises:
+        dagster.Failure: The video makes no such claim, or the others were never checked, so that
+            there is nothing to take over. Never retried.
+    """
+    known = {claim.claim_id for claim in claims}
+    unknown = [each for each in only if each not in known]
+    if unknown:
+        raise final_failure(
+            f"The video {video_id} makes no claim {', '.join(unknown)} (only_claims). "
+            f"Its claims: factible review -- {video_id}"
+        )
+    others = [claim for claim in claims if only and claim.claim_id not in only]
+    if not others:
+        return Scope(claims, claims)
+    runs = _newest(store, video_id, stages)
+    sets = store.read_sets(video_id, {stage: one.run_id for stage, one in runs.items()})
+    _refuse_gaps(video_id, others, sets)
+    return Scope(
+        claims,
+        [claim for claim in claims if claim.claim_id in only],
+        _held(sets),
+        _carried(store, video_id, others, runs[stages[-1]]),
+    )
+
+
+def _newest(
+    store: Warehouse, video_id: str, stages: Iterable[Stage]
+) -> dict[Stage, Materialization]:
+    found = {stage: store.current_materialization(stage, video_id) for stage in stages}
+    absent = [stage for stage, one in found.items() if one is None]
+    if absent:
+        raise final_failure(_unchecked(video_id, f"it has no {', '.join(absent)} yet"))
+    return {stage: one for stage, one in found.items() if one is not None}
+
+
+def _refuse_gaps(
+    video_id: str, others: Iterable[Claim], sets: Mapping[str, CurrentRecords]
+) -> None:
+    asked = {row.claim_id for row in _rows(sets, "queries", Query)}
+    judged = {row.claim_id for row in _rows(sets, "verdicts", Verdict)}
+    for claim in others:
+        is_whole = ("queries" not in sets or claim.claim_id in asked) and (
+            "verdicts" not in sets or claim.claim_id in judged
+        )
+        if not is_whole:
+            raise final_failure(_unchecked(video_id, f"the claim {claim.claim_id} never was"))
+
+
+def _unchecked(video_id: str, why: str) -> str:
+    return (
+        f"Some claims of {video_id} cannot be checked alone before the whole video was: {why}. "
+        "Materialize it without only_claims first."
+    )
+
+
+def _carried(
+    store: Warehouse, video_id: str, others: Iterable[Claim], held: Materialization
+) -> tuple[CarriedClaim, ...]:
+    earlier = read_carried(store, video_id, held.run_id)
+    return tuple(
+        earlier.get(claim.claim_id, CarriedClaim(claim.claim_id, held.run_id, held.checked_at))
+        for claim in others
+    )
+
+
+def _held(sets: Mapping[str, CurrentRecords]) -> FlowResult:
+    return FlowResult(
+        queries=tuple(_rows(sets, "queries", Query)),
+        searches=tuple(_rows(sets, "search_hits", Search)),
+        hits=tuple(_rows(sets, "search_hits", SearchHit)),
+        prior_fact_checks=tuple(_rows(sets, "search_hits", PriorFactCheck)),
+        ratings=tuple(_rows(sets, "reliability_ratings", ReliabilityRating)),
+        pages=tuple(_rows(sets, "evidence", Page)),
+        page_texts=tuple(_rows(sets, "evidence", PageText)),
+        evidence=tuple(_rows(sets, "evidence", Evidence)),
+        verdicts=tuple(_rows(sets, "verdicts", Verdict)),
+    )
+
+
+def _rows(
+    sets: Mapping[str, CurrentRecords], asset: str, record: type[AnyRecord]
+) -> list[AnyRecord]:
+    return sets[asset].of(record) if asset in sets else []

@@ -1,0 +1,145 @@
+"""The criteria that a judge scores by, as data: scale, direction, normalisation, source.
+
+What belongs here: what a criterion is called, what it is about, what 0, 1 and 2 stand for. What does
+not: the words that a judge is given (prompts/NAME.md), asking (judge.py).
+
+Two sources:
+
+- Xu et al., "Multimodal Fact-Checking: An Agent-based Approach", section V.D, have people score
+  explanations for reasoning hallucination, evidence hallucination and label justification, from 0
+  (no error) to 2, and report `1 - score / 2`; appendix E, tables S3 to S5, defines the levels.
+- Factible, section 1.7.4, has a model judge the relevance of claims, the quality of evidence and
+  the coherence of verdicts, without a published scale. Here these are claim quality, query and
+  evidence relevance and explanation quality, from 0 (worst) to 2 (best), normalised as `score / 2`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from factible_assets.records import Criterion
+
+SubjectKind = Literal["claim", "query", "evidence", "verdict"]
+"""What is judged."""
+
+HIGHEST = 2
+"""The upper end of every scale; the lower one is 0."""
+
+
+class UnknownCriterionError(ValueError):
+    """A criterion was asked for that there is not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rubric:
+    """One criterion.
+
+    Attributes:
+        name: Its name, and that of its prompt.
+        subject: What is scored by it.
+        what: What it asks, in a few words.
+        levels: What 0, 1 and 2 stand for, each in a word.
+        better: Which end of the scale is the good one.
+        source: Where it comes from.
+    """
+
+    name: Criterion
+    subject: SubjectKind
+    what: str
+    levels: tuple[str, str, str]
+    better: Literal["higher", "lower"]
+    source: str
+
+    def normalised(self, score: int) -> float:
+        """Return a score from 0 (worst) to 1 (best).
+
+        `1 - score / 2` where 0 is the best score (Xu et al., section V.D), else `score / 2`.
+
+        Raises:
+            ValueError: It is no score of the scale.
+        """
+        if not 0 <= score <= HIGHEST:
+            raise ValueError(f"{score} is no score from 0 to {HIGHEST}")
+        share = score / HIGHEST
+        return 1 - share if self.better == "lower" else share
+
+
+_FACTIBLE = "Factible, section 1.7.4; scale of this project"
+_PEOPLE = "Xu et al., section V.D; appendix E, table"
+
+RUBRICS: tuple[Rubric, ...] = (
+    Rubric(
+        "claim_quality",
+        "claim",
+        "whether it is faithful to what was said, can be read alone and is worth checking",
+        ("unusable", "flawed", "good"),
+        "higher",
+        _FACTIBLE,
+    ),
+    Rubric(
+        "query_relevance",
+        "query",
+        "whether a search by it would find pages that decide the claim",
+        ("unrelated", "partial", "relevant"),
+        "higher",
+        _FACTIBLE,
+    ),
+    Rubric(
+        "evidence_relevance",
+        "evidence",
+        "whether what the source says bears on the claim",
+        ("unrelated", "partial", "relevant"),
+        "higher",
+        _FACTIBLE,
+    ),
+    Rubric(
+        "explanation_quality",
+        "verdict",
+        "whether a reader learns from it what was found, on what it rests and what limits it",
+        ("unhelpful", "incomplete", "clear"),
+        "higher",
+        _FACTIBLE,
+    ),
+    Rubric(
+        "reasoning_hallucination",
+        "verdict",
+        "whether the reasoning follows from the evidence",
+        ("none", "mild", "severe"),
+        "lower",
+        f"{_PEOPLE} S3",
+    ),
+    Rubric(
+        "evidence_hallucination",
+        "verdict",
+        "whether the evidence is represented as it is",
+        ("none", "partial", "full"),
+        "lower",
+        f"{_PEOPLE} S4",
+    ),
+    Rubric(
+        "label_justification",
+        "verdict",
+        "whether the label is borne out by reasoning and evidence",
+        ("justified", "overconfident", "hallucinated"),
+        "lower",
+        f"{_PEOPLE} S5",
+    ),
+)
+"""All criteria, in the order in which a video is worked on."""
+
+
+def rubrics(names: Sequence[str] = ()) -> tuple[Rubric, ...]:
+    """Return the criteria of these names in their own order; all if none is named.
+
+    Raises:
+        UnknownCriterionError: There is none of a name.
+    """
+    known = {each.name: each for each in RUBRICS}
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise UnknownCriterionError(
+            f"There is no criterion {unknown[0]!r}. There are: {', '.join(known)}."
+        )
+    return tuple(each for each in RUBRICS if not names or each.name in names)

@@ -1,0 +1,204 @@
+"""Asking a language model for one score, and what of its answer is believed.
+
+What belongs here: the shape of an answer, the question, its identity, and the rules by which an
+answer counts. What does not: the words of the prompts (prompts/*.md), any client (resources.llm),
+storing.
+
+A score counts if it is a whole number from 0 to 2 and comes with a quote that stands in what the
+judge was shown. A quote that stands nowhere is asked about once more, and then there is no score:
+a judgement that rests on invented words is worth nothing. Each criterion is a question of its own,
+so that no score colours another. A service that fails leaves a row that says so and has no score.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, Field
+
+from factible_assets.evaluation.judging.criteria import HIGHEST, Rubric
+from factible_assets.evaluation.judging.subjects import Subject
+from factible_assets.reasoners.llm.fences import Data, Piece, ShownText
+from factible_assets.reasoners.llm.model import (
+    CallReport,
+    LanguageModel,
+    ModelFailureError,
+    OverBudgetError,
+    PromptPart,
+    Question,
+)
+from factible_assets.reasoners.llm.prompts import Prompt, load_prompt
+from factible_assets.reasoners.llm.wording import clip, plain
+from factible_assets.stages.evidence import MIN_QUOTE_CHARACTERS
+
+PROMPTS = Path(__file__).resolve().parent / "prompts"
+"""One file per criterion, named as it, and the rules that they share."""
+
+ANSWER_TOKENS = 400
+"""The limit on one answer."""
+
+REASON_WORDS = 80
+
+_SEED = 1
+_ID_DIGITS = 16
+
+Outcome = Literal["ok", "invalid", "truncated", "refused", "infra_error"]
+"""What came of a question; only ok has a score."""
+
+
+def _no_truth_value(value: object) -> object:
+    if isinstance(value, bool):
+        raise ValueError("a score is a whole number from 0 to 2")
+    return value
+
+
+class JudgeAnswer(BaseModel):
+    """The shape of an answer: what it rests on comes before the score."""
+
+    quote: str
+    reason: str = Field(min_length=1)
+    score: Annotated[int, BeforeValidator(_no_truth_value), Field(ge=0, le=HIGHEST)]
+
+
+@dataclass(frozen=True, slots=True)
+class Inquiry:
+    """One question to a judge. `question_hash` is a digest of everything that it shows."""
+
+    subject: Subject
+    rubric: Rubric
+    prompt: Prompt
+    parts: tuple[PromptPart, ...]
+    question_hash: str
+
+    @property
+    def characters(self) -> int:
+        """The length of the whole prompt."""
+        return len(self.prompt.system) + sum(len(part.text) for part in self.parts)
+
+    def judgement_id(self, judge: str) -> str:
+        """Identify the judgement of this question by a judge (its provider and name)."""
+        parts = (
+            self.rubric.name,
+            self.subject.subject_id,
+            judge,
+            self.prompt.version,
+            self.question_hash,
+        )
+        digest = hashlib.sha256("\x1f".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+        return f"j{digest[:_ID_DIGITS]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What came of one question. `score` and `quote` are None unless the outcome is ok."""
+
+    inquiry: Inquiry
+    outcome: Outcome
+    reason: str
+    score: int | None = None
+    quote: str | None = None
+    calls: tuple[CallReport, ...] = ()
+
+    @property
+    def normalised(self) -> float | None:
+        """The score from 0 (worst) to 1 (best)."""
+        return None if self.score is None else self.inquiry.rubric.normalised(self.score)
+
+
+def inquiry(subject: Subject, rubric: Rubric) -> Inquiry:
+    """Word the question whether a subject meets a criterion.
+
+    Raises:
+        ValueError: The criterion is about another kind of subject.
+    """
+    if subject.kind != rubric.subject:
+        raise ValueError(f"{rubric.name} is about a {rubric.subject}, not about a {subject.kind}")
+    prompt = load_prompt(rubric.name, PROMPTS)
+    parts = prompt.fill("User", **subject.material)
+    content = "\x1f".join((prompt.system, *(part.text for part in parts)))
+    digest = hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
+    return Inquiry(subject, rubric, prompt, parts, digest)
+
+
+async def judge(model: LanguageModel, asked: Inquiry) -> Judged:
+    """Ask for a score. A failure of the service is an outcome, not an exception.
+
+    Raises:
+        OverBudgetError: A ceiling does not allow the question; nothing was judged.
+    """
+    sitting = _Sitting(model, asked)
+    try:
+        return await sitting.judged()
+    except OverBudgetError:
+        raise
+    except ModelFailureError as failure:
+        sitting.calls.extend(failure.calls)
+        last = failure.calls[-1].outcome if failure.calls else "infra_error"
+        outcome = "infra_error" if last == "ok" else last
+        reason = plain(failure.reason) or "The service gave no reason."
+        return Judged(asked, outcome, reason, calls=tuple(sitting.calls))
+
+
+@dataclass
+class _Sitting:
+    """All that happens for one question."""
+
+    model: LanguageModel
+    asked: Inquiry
+    calls: list[CallReport] = field(default_factory=list)
+
+    async def judged(self) -> Judged:
+        answer = await self._ask(self.asked.parts)
+        quote = found(answer.quote, self.asked.subject)
+        if quote is None:
+            misquote = Data("your quote", answer.quote)
+            parts = self.asked.prompt.fill(
+                "Repair", **self.asked.subject.material, misquote=misquote
+            )
+            answer = await self._ask(parts)
+            quote = found(answer.quote, self.asked.subject)
+        calls = tuple(self.calls)
+        if quote is None:
+            reason = "The judge quoted twice what stands nowhere in the material."
+            return Judged(self.asked, "invalid", reason, calls=calls)
+        reason = clip(plain(answer.reason), REASON_WORDS) or "No reason was given."
+        return Judged(self.asked, "ok", reason, answer.score, quote, calls)
+
+    async def _ask(self, parts: tuple[PromptPart, ...]) -> JudgeAnswer:
+        reply = await self.model.ask(
+            Question(self.asked.prompt.system, parts, JudgeAnswer, ANSWER_TOKENS, seed=_SEED)
+        )
+        self.calls.extend(reply.calls)
+        return reply.value
+
+
+# --- Quotes -------------------------------------------------------------------------------------
+
+
+def found(quote: str, subject: Subject) -> str | None:
+    """Return the words of the material that a quote is, None if they stand nowhere in it.
+
+    A quote has at least 12 letters and digits, or is the whole of a shorter text.
+    """
+    said = quote.strip()
+    for text in _texts(subject):
+        place = ShownText(text).find(said) if said else None
+        if place is not None:
+            words = text[slice(*place)]
+            if _size(words) >= min(MIN_QUOTE_CHARACTERS, max(1, _size(text))):
+                return words
+    return None
+
+
+def _size(text: str) -> int:
+    return sum(character.isalnum() for character in text)
+
+
+def _texts(subject: Subject) -> Iterator[str]:
+    for value in subject.material.values():
+        pieces: Sequence[Piece] = (value,) if isinstance(value, str | Data) else value
+        yield from (piece.text for piece in pieces if isinstance(piece, Data))

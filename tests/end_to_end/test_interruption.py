@@ -1,0 +1,151 @@
+"""Ctrl-C in the middle of a check, and the same command again: a real signal, a real run."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+from typer.testing import CliRunner
+
+from factible_assets.cli.main import app
+from factible_assets.config import ClaimsConfig, FactCheckConfig, SearchConfig
+from factible_assets.launch import open_instance, still_standing
+from factible_assets.settings import Settings, load_settings
+from tests.end_to_end.loopback import (
+    CHAT,
+    SEARCH,
+    VIDEO_URL,
+    LoopbackWorld,
+    answer_like_a_model,
+    loopback_world,
+    question,
+)
+from tests.resources.transcripts.fake_youtube import WATCH
+from tests.servers import Behaviour, Exchange, hang, respond_json
+from warehouse.store import Warehouse
+
+
+def statuses(home: Path) -> list[str]:
+    """Return how the runs of a data folder ended, oldest first."""
+    with open_instance(Settings(home=home)) as instance:
+        records = instance.get_run_records(ascending=True)
+        return [record.dagster_run.status.value for record in records]
+
+
+def counted(world: LoopbackWorld, table: str) -> int:
+    return int(Warehouse(world.home / "warehouse.duckdb").query(f"FROM {table}").height)
+
+
+async def answer_chat(exchange: Exchange) -> None:
+    body = exchange.asked.json
+    assert isinstance(body, dict)
+    await respond_json(answer_like_a_model(body))(exchange)
+
+
+class StopAt:
+    """Answers as before; at the first question that is about evidence, somebody presses Ctrl-C."""
+
+    def __init__(self, answer: Behaviour) -> None:
+        self._answer = answer
+        self.stopped = threading.Event()
+        self.answered: Counter[str] = Counter()
+
+    async def __call__(self, exchange: Exchange) -> None:
+        body = exchange.asked.json
+        assert isinstance(body, dict)
+        shape = body["response_format"]["json_schema"]["name"]
+        if shape == "EvidenceAnswer":
+            if not self.stopped.is_set():
+                self.stopped.set()
+                os.kill(os.getpid(), signal.SIGINT)
+            await hang()(exchange)  # the answer is on its way when the run ends
+            return
+        await self._answer(exchange)
+        self.answered[question(exchange.asked)] += 1
+
+
+@pytest.mark.skipif(
+    threading.current_thread() is not threading.main_thread(),
+    reason="signals reach the main thread alone",
+)
+def test_an_interrupted_check_is_canceled_and_the_same_command_goes_on(tmp_path: Path) -> None:
+    with loopback_world(tmp_path) as world:
+        world.settings = {"SERPER_API_KEY": "a-key", "OPENAI_API_KEY": "another-key"}
+        stop = StopAt(answer_chat)
+        world.server.on(CHAT, stop)
+        code, out, err = world.factible("check", VIDEO_URL, "--json")
+        assert stop.stopped.is_set(), err
+        assert (code, out) == (130, "")
+        assert "is canceled" in err
+        assert statuses(world.home) == ["CANCELED"]
+        # What was complete is stored, and nothing of what was not.
+        assert counted(world, "current_claims") == 2
+        assert [counted(world, name) for name in ("queries", "evidence", "verdicts")] == [0, 0, 0]
+
+        asked_before = len(world.server.asked)
+        world.server.on(CHAT, answer_chat)
+        code, _, err = world.factible("check", VIDEO_URL)
+        assert code == 0, err
+        assert "Going on with the transcript and the 2 claims" in err
+        assert statuses(world.home) == ["CANCELED", "SUCCESS"]
+        again = world.server.asked[asked_before:]
+
+    # Neither the video, nor the searches, nor what the model had answered is asked for again.
+    assert {asked.path for asked in again}.isdisjoint({WATCH, SEARCH})
+    assert stop.answered
+    assert [asked for asked in map(question, again) if asked in stop.answered] == []
+    assert counted(world, "current_verdicts") == 2
+
+
+def test_a_run_that_is_terminated_from_elsewhere_stops_and_is_no_failure(tmp_path: Path) -> None:
+    """The Dagster UI, and any other process, marks the run; the process that has it notices."""
+    with loopback_world(tmp_path) as world:
+        world.settings = {"SERPER_API_KEY": "a-key", "OPENAI_API_KEY": "another-key"}
+
+        async def terminate(exchange: Exchange) -> None:
+            with open_instance(Settings(home=world.home)) as instance:
+                (run,) = instance.get_runs(dg.RunsFilter(statuses=[dg.DagsterRunStatus.STARTED]))
+                instance.report_run_canceling(run)
+            await hang()(exchange)
+
+        world.server.on(CHAT, terminate)
+        code, _, err = world.factible("check", VIDEO_URL)
+        assert code == 130, err
+        assert "is canceled" in err
+        assert statuses(world.home) == ["CANCELED"]
+
+
+def test_claims_are_taken_over_unless_what_they_come_from_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "SERPER_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("FACTIBLE_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    words = "Bananas contain potassium-40. Town Oneham was founded in 1820."
+    Path("talk.txt").write_text(words, encoding="utf-8")
+    Path("pages").mkdir()
+    Path("pages/town.txt").write_text("Oneham was founded in 1820.", encoding="utf-8")
+
+    result = CliRunner().invoke(app, ["check", "talk.txt", "--pages", "pages"])
+    assert result.exit_code in {0, 3}, result.stderr
+    assert "Going on" not in result.stderr
+    settings = load_settings()
+    (video_id,) = Warehouse(settings.warehouse).query("FROM current_videos")["video_id"]
+
+    def still(**knobs: Any) -> tuple[bool, bool]:
+        found = still_standing(video_id, settings=settings, config=FactCheckConfig(**knobs))
+        return found.transcript_run is not None, found.claims_run is not None
+
+    assert still() == (True, True)
+    assert still(search=SearchConfig(max_results=2)) == (True, True)
+    assert still(claims=ClaimsConfig(max_claims=1)) == (True, False)
+    (copy,) = (settings.home_corpora / "transcripts").iterdir()
+    copy.write_text(f"{words} The mayor owns 300 sheep.", encoding="utf-8")
+    assert still() == (False, False)

@@ -1,0 +1,153 @@
+"""What an experiment would do, before it does it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from factible_assets.experiments import runner, surroundings
+from factible_assets.experiments.estimate import Estimate, estimate
+from factible_assets.experiments.runner import run_experiment
+from factible_assets.records import LlmCall
+from factible_assets.settings import Settings
+from tests.experiments.material import Machine, corpora_of, experiment_of, settings_in
+from warehouse.rows import Stamp
+from warehouse.store import Warehouse
+
+MODELS = """
+experiment: e
+videos: [talk-one]
+settings: {max_claims: 2, max_queries: 3, max_results: 4}
+variants:
+  cheap: {model: gpt-4o-mini}
+  mixed: {model: gpt-4o-mini, model_verdicts: gpt-4o}
+"""
+
+
+@pytest.fixture
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    monkeypatch.setattr(surroundings, "code_version", lambda: "code")
+    return settings_in(tmp_path)
+
+
+def estimated(text: str, settings: Settings, *, fresh: bool = False) -> Estimate:
+    return estimate(experiment_of(text, settings), corpora_of(settings), settings, fresh=fresh)
+
+
+def calls(plan: Estimate) -> dict[tuple[str, str], int]:
+    return {(each.stage, each.model): each.calls for each in plan.calls}
+
+
+def test_searches_and_pages_are_counted_from_the_knobs(settings: Settings) -> None:
+    plan = estimated("experiment: e\nstrategies: [minimal, deep, broad]\n", settings)
+    # Per video: claims × queries, and claims × queries × results. There are two videos.
+    assert {each.variant: (each.searches, each.pages) for each in plan.variants} == {
+        "minimal": (2 * 1, 2 * 1),
+        "deep": (2 * 3 * 4, 2 * 3 * 4 * 5),
+        "broad": (2 * 10, 2 * 10 * 2),
+    }
+    assert (plan.model_calls, plan.usd) == (0, 0.0)
+
+
+def test_shared_stages_are_counted_once(settings: Settings) -> None:
+    plan = estimated(MODELS, settings)
+    # Evidence is read by the same model in both, so that only the verdicts are asked twice.
+    assert calls(plan) == {
+        ("claims", "openai/gpt-4o-mini"): 1,
+        ("queries", "openai/gpt-4o-mini"): 2,
+        ("evidence", "openai/gpt-4o-mini"): 2 * 3 * 4,
+        ("verdicts", "openai/gpt-4o-mini"): 2,
+        ("verdicts", "openai/gpt-4o"): 2,
+    }
+    assert [(each.compute, each.shared) for each in plan.variants] == [(6, 0), (1, 5)]
+    assert plan.searches == 6
+    assert plan.pages == 24
+
+
+def test_calls_are_priced_by_the_registry(settings: Settings) -> None:
+    plan = estimated(MODELS, settings)
+    for each in plan.calls:
+        read, written = (0.15, 0.60) if each.model.endswith("mini") else (5, 15)
+        dollars = (each.input_tokens * read + each.output_tokens * written) / 1_000_000
+        assert each.usd == pytest.approx(dollars)
+        assert each.tokens_from == "assumed"
+        assert each.input_tokens > 1_000 * each.calls
+    assert plan.usd == pytest.approx(sum(each.usd or 0 for each in plan.calls)) != 0
+    assert plan.missing == ("A language model is named, and OPENAI_API_KEY is not set in .env.",)
+
+
+def test_a_model_without_a_price_is_named_and_not_free(tmp_path: Path) -> None:
+    settings = settings_in(tmp_path)
+    text = "experiment: e\nsettings: {max_claims: 1, model: openai/new-model}\n"
+    plan = estimated(text, settings)
+    assert plan.unpriced == ("openai/new-model",)
+    assert {each.usd for each in plan.calls} == {None}
+
+
+def test_tokens_are_those_of_the_machines_own_calls(settings: Settings) -> None:
+    def call(number: int, stage: str, model: str, tokens: int) -> LlmCall:
+        return LlmCall.model_validate(
+            {
+                "call_id": str(number),
+                "video_id": "old",
+                "stage": stage,
+                "provider": "openai",
+                "model": model,
+                "prompt_version": "1",
+                "attempt": 1,
+                "input_tokens": tokens,
+                "output_tokens": 10,
+                "cost_usd": 0.0,
+                "latency_seconds": 0.1,
+                "outcome": "ok",
+            }
+        )
+
+    rows = [call(1, "queries", "gpt-4o-mini", 100), call(2, "queries", "gpt-4o-mini", 300)]
+    store = Warehouse(settings.warehouse)
+    stamp = Stamp("r", datetime(2026, 1, 2, tzinfo=UTC))
+    store.write_asset("queries", "old", rows, stamp=stamp, code_version="1")
+    store.write_asset(
+        "verdicts", "old", [call(3, "verdicts", "gpt-4-turbo", 7)], stamp=stamp, code_version="1"
+    )
+    by_call = {(each.stage, each.model): each for each in estimated(MODELS, settings).calls}
+    queries = by_call["queries", "openai/gpt-4o-mini"]
+    assert (queries.input_tokens, queries.tokens_from) == (2 * 200, "recorded")
+    verdicts = by_call["verdicts", "openai/gpt-4o"]
+    assert (verdicts.input_tokens, verdicts.tokens_from) == (2 * 7, "stage")
+    assert by_call["evidence", "openai/gpt-4o-mini"].tokens_from == "assumed"
+
+
+def test_what_is_done_is_not_counted_again(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "experiment: e\nvideos: [talk-one]\nsettings: {max_claims: 1}\n"
+    monkeypatch.setattr(runner, "open_services", Machine().open)
+    run_experiment(experiment_of(text, settings), corpora_of(settings), settings)
+    done = estimated(text, settings).variants[0]
+    assert (done.compute, done.done, done.searches) == (0, 6, 0)
+    again = estimated(text, settings, fresh=True).variants[0]
+    assert (again.compute, again.done) == (6, 0)
+    wider = text.replace("max_claims: 1}", "max_claims: 1}\none_at_a_time: {min_margin: [0.5]}")
+    plan = estimated(wider, settings)
+    assert [(each.compute, each.shared, each.done) for each in plan.variants] == [
+        (0, 0, 6),
+        (1, 5, 0),
+    ]
+
+
+def test_a_dry_run_writes_nothing(settings: Settings) -> None:
+    experiment = experiment_of("experiment: e\n", settings)
+    before = sorted(settings.home.rglob("*"))
+    plan = estimate(experiment, corpora_of(settings), settings)
+    assert sorted(settings.home.rglob("*")) == before
+    assert plan.transcripts_to_fetch == 0
+
+
+def test_a_transcript_that_is_not_at_hand_is_counted_and_not_fetched(settings: Settings) -> None:
+    (settings.home_corpora / "far.yaml").write_text("videos: [{id: dQw4w9WgXcQ, tags: [far]}]\n")
+    plan = estimated("experiment: e\ntags: [far]\nsettings: {max_claims: 2}\n", settings)
+    assert plan.transcripts_to_fetch == 1
+    assert plan.searches == 2 * 3

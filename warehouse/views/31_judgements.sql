@@ -1,0 +1,57 @@
+-- What a language model as judge thinks of the current rows. Names and columns are stable.
+
+CREATE OR REPLACE VIEW current_judgements AS
+WITH subjects AS (
+    SELECT 'claim' AS subject_kind, claim_id AS subject_id, video_id FROM current_claims
+    UNION ALL
+    SELECT 'query', query_id, video_id FROM current_queries
+    UNION ALL
+    SELECT 'evidence', evidence_id, video_id FROM current_evidence
+    UNION ALL
+    SELECT 'verdict', claim_id, video_id FROM current_verdicts
+)
+SELECT judgements.*
+FROM judgements
+SEMI JOIN subjects USING (subject_kind, subject_id, video_id)
+-- A judge that could not be asked does not displace what it said before.
+QUALIFY row_number() OVER (
+    PARTITION BY judgements.video_id, subject_kind, subject_id, criterion, provider, model
+    ORDER BY outcome = 'ok' DESC, judged_at DESC, judging_id DESC, judgement_id
+) = 1;
+COMMENT ON VIEW current_judgements IS 'The newest judgement of each current subject by each criterion and judge; one without a score only where there never was one with.';
+
+CREATE OR REPLACE VIEW judge_scores AS
+SELECT
+    videos.corpus AS corpus,
+    judgements.video_id AS video_id,
+    criterion,
+    provider,
+    model,
+    prompt_version,
+    count(score) AS n,
+    avg(score) AS mean_score,
+    avg(normalised) AS mean_normalised,
+    count(*) FILTER (score = 0) AS scored_0,
+    count(*) FILTER (score = 1) AS scored_1,
+    count(*) FILTER (score = 2) AS scored_2,
+    count(*) FILTER (score IS NULL) AS without_score
+FROM current_judgements AS judgements
+LEFT JOIN current_videos AS videos ON videos.video_id = judgements.video_id
+GROUP BY GROUPING SETS (
+    (videos.corpus, judgements.video_id, criterion, provider, model, prompt_version),
+    (videos.corpus, criterion, provider, model, prompt_version)
+);
+COMMENT ON VIEW judge_scores IS 'Mean scores of a language model as judge, by criterion, judge and version of the prompt: one row per video, and one per corpus in which video_id is NULL.';
+COMMENT ON COLUMN judge_scores.corpus IS 'The corpus file that lists the video; NULL if none does.';
+COMMENT ON COLUMN judge_scores.video_id IS 'The video; NULL in the row of the whole corpus.';
+COMMENT ON COLUMN judge_scores.criterion IS 'By which criterion.';
+COMMENT ON COLUMN judge_scores.provider IS 'Who serves the judge.';
+COMMENT ON COLUMN judge_scores.model IS 'The judge.';
+COMMENT ON COLUMN judge_scores.prompt_version IS 'Version of the prompt; scores of different versions do not compare.';
+COMMENT ON COLUMN judge_scores.n IS 'Subjects that have a score.';
+COMMENT ON COLUMN judge_scores.mean_score IS 'Mean of the scores as given, from 0 to 2; NULL if there is none. For hallucinations and label_justification 0 is best.';
+COMMENT ON COLUMN judge_scores.mean_normalised IS 'Mean of the normalised scores, from 0 (worst) to 1 (best); NULL if there is none.';
+COMMENT ON COLUMN judge_scores.scored_0 IS 'Subjects with the score 0.';
+COMMENT ON COLUMN judge_scores.scored_1 IS 'Subjects with the score 1.';
+COMMENT ON COLUMN judge_scores.scored_2 IS 'Subjects with the score 2.';
+COMMENT ON COLUMN judge_scores.without_score IS 'Subjects that could not be judged: the service failed, or the judge declined or answered uselessly. In no mean.';
