@@ -12,12 +12,12 @@ was added. So the job adds it, and the sensor launches `fact_check` for it some 
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import dagster as dg
-from pydantic import Field, ValidationError
+from pydantic import AfterValidator, Field, ValidationError
 
-from factible_assets.assets.common import final_failure
+from factible_assets.assets.common import final_failure, launcher_of
 from factible_assets.config import ClaimsConfig, FactCheckConfig, SearchConfig, StageConfig
 from factible_assets.corpora import CorpusError
 from factible_assets.corpora.adding import LOCAL_CORPUS, bare_id, list_new_video
@@ -28,7 +28,6 @@ from factible_assets.records import ASSET_RECORDS
 from factible_assets.run_config import launchpad_schema, run_config_for, settled
 from factible_assets.services import FactCheckServices
 from resources.transcripts.errors import TranscriptError
-from resources.transcripts.youtube_ids import NotAVideoLinkError
 
 ADD_JOB = "add_video"
 OP = "list_video"
@@ -36,10 +35,15 @@ OP = "list_video"
 _CLAIMS = ClaimsConfig.model_fields["max_claims"]
 
 
+def _no_wrong_link(video: str) -> str:
+    bare_id(video.strip())
+    return video
+
+
 class AddVideoConfig(StageConfig):
     """The new video, and whether it is checked at once."""
 
-    video: str = Field(
+    video: Annotated[str, AfterValidator(_no_wrong_link)] = Field(
         min_length=1,
         max_length=500,
         description="A YouTube link or id; or an id of your own, together with a transcript.",
@@ -90,8 +94,8 @@ def list_video(
     video_id = _listed(config, services, corpora)
     corpus = corpora.read().find(video_id)
     name = corpus.video.corpus if corpus else None
-    tags = {key: value for key, value in run_tags(video_id, name, "").items() if value}
-    context.instance.add_run_tags(context.run_id, tags)
+    launcher = launcher_of(context.run.tags)
+    context.instance.add_run_tags(context.run_id, run_tags(video_id, name, launcher))
     context.instance.add_dynamic_partitions(str(videos.name), [video_id])
     context.log.info("The video %s is listed, and its partition is there.", video_id)
     context.add_output_metadata(
@@ -145,7 +149,7 @@ def _listed(config: AddVideoConfig, services: FactCheckServices, corpora: Corpor
             published_on=config.published_on,
             web=config.web,
         )
-    except (CorpusError, NotAVideoLinkError, TranscriptError) as error:
+    except (CorpusError, TranscriptError) as error:
         raise final_failure(str(error)) from error
     except ValidationError as error:
         raise final_failure(_sentence(error)) from error

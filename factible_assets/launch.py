@@ -12,10 +12,11 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import dagster as dg
 from dagster._core.execution.plan.objects import StepFailureData
+from dagster._core.instance.ref import InstanceRef
 from filelock import FileLock
 
 from factible_assets.config import FactCheckConfig
@@ -32,6 +33,13 @@ from warehouse.store import Warehouse
 
 _OPENING_SECONDS = 120
 """How long to wait while another process creates the databases, which takes it a few seconds."""
+
+_NO_CAPTURE: Mapping[str, Any] = {
+    "compute_logs": {
+        "module": "dagster._core.storage.noop_compute_log_manager",
+        "class": "NoOpComputeLogManager",
+    }
+}
 
 _INSTANCE_TEMPLATE = Path(__file__).with_name("dagster.yaml")
 
@@ -63,15 +71,23 @@ def prepare_instance(settings: Settings) -> Path:
     return folder
 
 
-def open_instance(settings: Settings) -> dg.DagsterInstance:
+def open_instance(settings: Settings, *, captures_output: bool = True) -> dg.DagsterInstance:
     """Open the Dagster instance of a data folder; use it as a context manager.
 
     Two processes that create its databases at once leave both with two schema versions, which no
     Dagster opens again. So they take turns until the databases are there.
+
+    Args:
+        settings: The data folder.
+        captures_output: Whether steps that this instance runs have their stdout and stderr led
+            into files, by four more processes per step, which a Ctrl-C in the terminal reaches too.
     """
     folder = prepare_instance(settings)
     with FileLock(folder / ".opening.lock", timeout=_OPENING_SECONDS):
-        instance = dg.DagsterInstance.from_config(str(folder))
+        reference = InstanceRef.from_dir(
+            str(folder), overrides={} if captures_output else _NO_CAPTURE
+        )
+        instance = dg.DagsterInstance.from_ref(reference)
         instance.get_dynamic_partitions(_partitions_name())
         instance.get_run_records(limit=1)
         instance.all_instigator_state()
@@ -112,7 +128,7 @@ def check_video(
     """
     run_id = run_id or new_run_id()
     job = build_defs(settings, resource_overrides={"observer": observer}).resolve_job_def(job_name)
-    with open_instance(settings) as instance:
+    with open_instance(settings, captures_output=False) as instance:
         instance.add_dynamic_partitions(_partitions_name(), [video_id])
         inputs = _inputs(video_id, settings, config)
         every_tag = {

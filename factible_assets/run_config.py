@@ -77,9 +77,10 @@ class _KnobType(ConfigScalar):
             self._adapter.validate_python(value)
         except ValidationError as error:
             problem = self._problem(error.errors()[0])
+            # Without its cause, as the UI prints the stack of every error in the chain.
             raise PostProcessingError(
                 f"{self._name} cannot be {value!r}: {problem} {_REMEDY}"
-            ) from error
+            ) from None
         return value
 
     def _problem(self, error: Mapping[str, Any]) -> str:
@@ -88,7 +89,7 @@ class _KnobType(ConfigScalar):
             return f"it goes {_range(self._knob)}."
         if error["type"] == "string_pattern_mismatch" and self._knob.description:
             return self._knob.description
-        return f"{_words(error['msg'])}."
+        return f"{_words(error['msg']).rstrip('.')}."
 
 
 def launchpad_schema(

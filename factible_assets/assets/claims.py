@@ -12,6 +12,7 @@ from factible_assets.assets.common import (
     OWNERS,
     RETRIES,
     definition_metadata,
+    is_last_try,
     tag_run,
     usage_metadata,
 )
@@ -81,7 +82,8 @@ async def claims(  # type: ignore[no-untyped-def]
                 video, transcript, transcripts.of(TranscriptSegment), opened, knobs, given=stated
             )
         except ReasonerOutageError as outage:
-            raise dg.Failure(f"No claims could be extracted: {outage.reason}") from outage
+            sentence = f"No claims could be extracted: {outage.reason}"
+            raise dg.Failure(sentence, allow_retries=not is_last_try(context)) from outage
     tag_run(context, video, claims=len(found.claims))
     rows = AssetRows(
         rows=[*found.claims, *found.llm_calls],

@@ -5,7 +5,7 @@ one stage.
 """
 
 import types
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Union, get_args, get_origin
 
 import dagster as dg
@@ -52,6 +52,20 @@ def final_failure(sentence: str) -> dg.Failure:
     return dg.Failure(sentence, allow_retries=False)
 
 
+def launcher_of(tags: Mapping[str, str]) -> str:
+    """Say who launched a run, by the tags that Dagster gave it."""
+    return next((who for tag, who in _LAUNCHERS.items() if tag in tags), "dagster")
+
+
+def is_last_try(context: dg.AssetExecutionContext) -> bool:
+    """Tell whether a failure of this try is the end of the step.
+
+    It must then allow no retries: of a failure that does, the UI says "Exceeded max_retries" and
+    nothing of what went wrong.
+    """
+    return bool(context.retry_number >= RETRIES.max_retries)
+
+
 def tag_run(context: dg.AssetExecutionContext, video: Video, **more: object) -> None:
     """Make a run findable by its video and corpus, however it was launched.
 
@@ -63,7 +77,7 @@ def tag_run(context: dg.AssetExecutionContext, video: Video, **more: object) -> 
         more: Further tags, such as how many claims there are.
     """
     known = context.run.tags
-    launcher = next((who for tag, who in _LAUNCHERS.items() if tag in known), "dagster")
+    launcher = launcher_of(known)
     tags = {"video": video.video_id, "corpus": video.corpus, "launched_by": launcher, **more}
     new = {key: str(value) for key, value in tags.items() if value and key not in known}
     context.instance.add_run_tags(context.run.run_id, new)

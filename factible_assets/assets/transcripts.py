@@ -4,6 +4,7 @@ What belongs here: finding the video in the corpora, asking its provider, metada
 parsing of caption files and asking YouTube (resources/transcripts), offsets (stages/transcript.py).
 """
 
+import difflib
 import time
 from dataclasses import dataclass
 
@@ -16,10 +17,12 @@ from factible_assets.assets.common import (
     RETRIES,
     definition_metadata,
     final_failure,
+    is_last_try,
     tag_run,
 )
 from factible_assets.checks.structural import judged, structural_specs
 from factible_assets.corpora import CorporaReading, CorpusVideo
+from factible_assets.corpora.adding import bare_id
 from factible_assets.listing import CorporaResource
 from factible_assets.partitions import videos
 from factible_assets.presentation import cell, clock
@@ -41,7 +44,7 @@ from resources.transcripts.base import (
     VideoDetails,
 )
 from resources.transcripts.file import FileTranscripts
-from resources.transcripts.youtube_ids import is_video_id, watch_url
+from resources.transcripts.youtube_ids import NotAVideoLinkError, is_video_id, watch_url
 from warehouse.rows import data_version
 from warehouse.sets import AssetRows
 
@@ -78,12 +81,15 @@ def timed_transcript(
     return plain, ()
 
 
-def found_or_failure(answer: TranscriptAnswer, advice: str = "") -> Found:
+def found_or_failure(
+    answer: TranscriptAnswer, advice: str = "", *, is_last_try: bool = False
+) -> Found:
     """Return the transcript.
 
     Args:
         answer: What its provider says.
         advice: What else can be done where there is none.
+        is_last_try: No more than this one; see `is_last_try` in common.py.
 
     Raises:
         dagster.Failure: there is none. Only an outage is tried again.
@@ -92,7 +98,7 @@ def found_or_failure(answer: TranscriptAnswer, advice: str = "") -> Found:
         case Found():
             return answer
         case Outage(reason=reason):
-            raise dg.Failure(f"{reason} {advice}".rstrip())
+            raise dg.Failure(f"{reason} {advice}".rstrip(), allow_retries=not is_last_try)
         case _:
             raise final_failure(f"{answer.reason} {advice}".rstrip())
 
@@ -146,9 +152,28 @@ def wanted_or_failure(reading: CorporaReading, video_id: str) -> Wanted:
             f"{problems}"
         )
     raise final_failure(
-        f"The video {video_id!r} is in no corpus, and is no YouTube id. List it, with its "
-        "transcript file, in a YAML file in corpora/ or by `factible corpus add`, and materialize "
-        "it again."
+        f"The video {video_id!r} is in no corpus, and is no YouTube id. "
+        f"{_remedy_of_unlisted(reading, video_id)}"
+    )
+
+
+def _remedy_of_unlisted(reading: CorporaReading, video_id: str) -> str:
+    """Say what to do about a partition that names no video: a link, a slip, or neither."""
+    try:
+        meant = bare_id(video_id.strip())
+    except NotAVideoLinkError as error:
+        return str(error)
+    known = [listed.video.video_id for listed in reading.everything()]
+    # Ids differ by upper and lower case, which is easily mistyped.
+    folded = {each.casefold(): each for each in known}
+    close = difflib.get_close_matches(meant.casefold(), folded, n=1)
+    if meant != video_id:
+        return f"Add the partition {meant} instead, which that names, and materialize it."
+    if close:
+        return f"Did you mean {folded[close[0]]}? Materialize that partition, and delete this one."
+    return (
+        "List it, with its transcript file, with the job add_video, in a YAML file in corpora/ or "
+        "by `factible corpus add`, and materialize it again."
     )
 
 
@@ -201,6 +226,7 @@ async def transcripts(  # type: ignore[no-untyped-def]
         found = found_or_failure(
             await provider.transcript(wanted.video.video_id),
             advice_without_transcript(wanted, reading),
+            is_last_try=is_last_try(context),
         )
     transcript, segments = timed_transcript(wanted.video.video_id, found)
     video = with_details(wanted, found.details)

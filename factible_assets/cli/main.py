@@ -23,6 +23,7 @@ from factible_assets.cli import (
     evaluate,
     experiment,
     export,
+    judge,
     models,
     recheck,
     report,
@@ -87,6 +88,7 @@ app.command("export", epilog=EXIT_CODES, rich_help_panel=LOOK)(export.export)
 app.add_typer(corpus.app, name="corpus", rich_help_panel=DATA)
 app.add_typer(archive.app, name="archive", rich_help_panel=DATA)
 app.command("evaluate", epilog=EXIT_CODES, rich_help_panel=MEASURE)(evaluate.evaluate)
+app.command("judge", epilog=EXIT_CODES, rich_help_panel=MEASURE)(judge.judge)
 app.add_typer(experiment.app, name="experiment", rich_help_panel=MEASURE)
 app.command("dev", epilog=EXIT_CODES, rich_help_panel=SERVE)(dev.dev)
 app.command("serve", epilog=EXIT_CODES, rich_help_panel=SERVE)(serve.serve)

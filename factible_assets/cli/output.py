@@ -17,13 +17,9 @@ The convention that every command keeps:
 from __future__ import annotations
 
 import json
-import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING, Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -55,42 +51,17 @@ STYLES = {
 }
 
 
-@dataclass
-class _State:
-    quiet: bool = False
-    stderr: TextIO | None = None
-
-
-_state = _State()
+_state = {"quiet": False}
 
 
 def be_quiet(*, wanted: bool) -> None:
     """Say nothing but results and errors from now on, or speak again."""
-    _state.quiet = wanted
+    _state["quiet"] = wanted
 
 
 def is_quiet() -> bool:
     """Tell whether the user asked for results and errors alone."""
-    return _state.quiet
-
-
-@contextmanager
-def direct_stderr() -> Iterator[None]:
-    """Write to the stderr of now in the body, wherever file descriptor 2 leads meanwhile.
-
-    Dagster leads it into a file while a step runs, and copies that to the terminal at its leisure.
-    """
-    try:
-        copy = os.dup(sys.stderr.fileno())
-    except (OSError, ValueError):  # no file at all, as in a test
-        yield
-        return
-    with os.fdopen(copy, "w", encoding=sys.stderr.encoding, errors="backslashreplace") as stream:
-        _state.stderr = stream
-        try:
-            yield
-        finally:
-            _state.stderr = None
+    return _state["quiet"]
 
 
 def stdout() -> Console:
@@ -106,7 +77,7 @@ def stderr() -> Console:
 def _console(*, stderr: bool) -> Console:
     from rich.console import Console
 
-    stream = (_state.stderr or sys.stderr) if stderr else sys.stdout
+    stream = sys.stderr if stderr else sys.stdout
     silent = stderr and is_quiet()
     return Console(
         file=stream,
@@ -122,16 +93,12 @@ def _console(*, stderr: bool) -> Console:
 def note(words: str) -> None:
     """Say something beside the result, on stderr; nothing with --quiet."""
     if not is_quiet():
-        _say(words)
+        typer.echo(words, err=True)
 
 
 def complain(words: str) -> None:
     """Say what failed though the command goes on, on stderr, also with --quiet."""
-    _say(f"factible: {words}")
-
-
-def _say(words: str) -> None:
-    typer.echo(words, file=_state.stderr or sys.stderr)
+    typer.echo(f"factible: {words}", err=True)
 
 
 def print_json(value: Any) -> None:

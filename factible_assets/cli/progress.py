@@ -10,12 +10,12 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from queue import SimpleQueue
 from time import monotonic
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from factible_assets.cli.output import (
     counted,
-    direct_stderr,
     dollars,
     is_quiet,
     note,
@@ -27,6 +27,7 @@ from factible_assets.presentation import clock, verdict_words
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+    from rich.live import Live
     from rich.text import Text
 
     from factible_assets.records import Claim, Verdict
@@ -126,6 +127,7 @@ _BARS = (("queries", "queries"), ("search_hits", "searches"), ("evidence", "page
 
 _NEXT = {"queries": "searching", "search_hits": "reading pages", "evidence": "judging"}
 
+_FRAMES_PER_SECOND = 8
 _LONGEST_BAR = 40
 _STATE_WIDTH = 18
 
@@ -291,24 +293,35 @@ def watching(costs: Costs | None = None) -> Iterator[Watcher]:
     if is_quiet():
         yield SilentWatcher()
         return
-    with direct_stderr():
-        console = stderr()
-        if not console.is_terminal:
-            yield PlainObserver(costs)
-            return
-        from rich.live import Live
+    console = stderr()
+    if not console.is_terminal:
+        yield PlainObserver(costs)
+        return
+    from rich.live import Live
 
-        def tell(line: Text) -> None:
-            console.print(line, no_wrap=True, overflow="ellipsis", crop=True)
-
-        observer = LiveObserver(costs=costs, tell=tell)
-        # Whatever else is printed meanwhile goes its own way: into Dagster's logs.
-        with Live(
-            observer,
-            console=console,
-            refresh_per_second=8,
-            transient=True,
-            redirect_stdout=False,
-            redirect_stderr=False,
-        ):
+    told: SimpleQueue[Text] = SimpleQueue()
+    observer = LiveObserver(costs=costs, tell=told.put)
+    # What others print meanwhile is left alone: stdout is the result's.
+    live = Live(
+        observer, console=console, auto_refresh=False, transient=True, redirect_stdout=False
+    )
+    done = threading.Event()
+    painter = threading.Thread(target=_paint, args=(live, told, done), daemon=True)
+    with live:
+        painter.start()
+        try:
             yield observer
+        finally:
+            done.set()
+            painter.join()
+
+
+def _paint(live: Live, told: SimpleQueue[Text], done: threading.Event) -> None:
+    """Draw until all is done: one thread alone, for two would write over each other's lines."""
+    while True:
+        is_last = done.wait(1 / _FRAMES_PER_SECOND)
+        while not told.empty():
+            live.console.print(told.get(), no_wrap=True, overflow="ellipsis", crop=True)
+        live.refresh()
+        if is_last:
+            return

@@ -129,8 +129,8 @@ class ClaimEntry(Entry):
     )
     human_scores: HumanScores | None = Field(
         default=None,
-        description="What a person gave to the pipeline's answers on this claim, from 0 to 2, to be "
-        "compared with a language model as judge.",
+        description="What a person gave to the pipeline's answers on this claim, from 0 to 2, to "
+        "be compared with a language model as judge.",
     )
 
     @property

@@ -86,7 +86,6 @@ class CorpusVideo:
     claim_count: int | None = None
     """How many claims annotators are said to have found, where their annotations are elsewhere."""
 
-
     @property
     def given_claims(self) -> ClaimDrafts | None:
         """The claims that are checked as they are listed; None if they are to be found.

@@ -29,6 +29,7 @@ from factible_assets.records import Transcript
 from factible_assets.services.reasoning import plan_models
 from factible_assets.services.search import search_names
 from factible_assets.settings import Settings
+from factible_assets.stages.ports import ClaimDrafts
 from resources.llm.registry import ModelInfo
 from warehouse.store import Warehouse
 
@@ -197,7 +198,7 @@ class _Estimator:
                 totals["done" if own else "shared"] += 1
             for stage in STAGES[first_missing:]:
                 planned.add((listed.video.video_id, keys[stage]))
-                todo = self._todo(stage, variant.config, choice, said)
+                todo = self._todo(stage, variant.config, choice, said, listed.given_claims)
                 totals["compute"] += 1
                 totals["searches"] += todo.searches
                 totals["pages"] += todo.pages
@@ -223,7 +224,8 @@ class _Estimator:
                 video_id=video.video_id, text="?", provider="unknown", content_hash="unknown"
             )
         )
-        return stage_keys(variant.config, self._place.around(video, transcript, choice))
+        around = self._place.around(video, transcript, choice, listed.given_claims)
+        return stage_keys(variant.config, around)
 
     def _first_missing(
         self,
@@ -247,9 +249,14 @@ class _Estimator:
         return holder == variant.name
 
     def _todo(
-        self, stage: str, config: FactCheckConfig, choice: Choice, said: Words | None
+        self,
+        stage: str,
+        config: FactCheckConfig,
+        choice: Choice,
+        said: Words | None,
+        given: ClaimDrafts | None,
     ) -> _Todo:
-        claims = config.claims.max_claims
+        claims = config.claims.max_claims if given is None else len(given.claims)
         queries = claims * config.queries.max_queries
         pages = queries * config.search.max_results
         characters = len(said.transcript.text) if said else UNKNOWN_TRANSCRIPT
@@ -257,7 +264,7 @@ class _Estimator:
             providers = len(search_names(self._settings)) if choice.web == "live" else 1
             return _Todo(searches=queries * max(1, providers))
         calls = {
-            "claims": _windows(characters),
+            "claims": _windows(characters) if given is None else 0,
             "queries": claims,
             "evidence": pages,
             "verdicts": claims,

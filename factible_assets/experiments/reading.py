@@ -113,7 +113,8 @@ def load_experiment(file: Path, corpora: CorporaReading, settings: Settings) -> 
     reader = _Reader(file, document, corpora, settings)
     experiment = reader.experiment()
     if experiment is None or reader.problems:
-        return ExperimentsReading(problems=tuple(reader.problems))
+        in_order = sorted(reader.problems, key=lambda problem: problem.line or 0)
+        return ExperimentsReading(problems=tuple(in_order))
     return ExperimentsReading((experiment,))
 
 

@@ -183,9 +183,8 @@ class _Run:
         outcomes = []
         for variant in self.experiment.variants:
             choice = self._choices[variant.name, video_id]
-            keys = stage_keys(
-                variant.config, self._place.around(words.video, words.transcript, choice)
-            )
+            around = self._place.around(words.video, words.transcript, choice, listed.given_claims)
+            keys = stage_keys(variant.config, around)
             work = _Work(self.experiment.name, variant, words, keys, choice, listed, self.ledger)
             outcomes.append(self._told(await work.done()))
         return outcomes
@@ -324,6 +323,7 @@ class _Work:
             self.words.segments,
             services,
             self.variant.config,
+            given=self.listed.given_claims,
         )
         rows = AssetRows(
             [*found.claims, *found.llm_calls], self.keys["claims"], duration_seconds=found.seconds

@@ -30,6 +30,7 @@ from factible_assets.services.search import search_names
 from factible_assets.services.setup import SetupError
 from factible_assets.services.web import choose_web
 from factible_assets.settings import Settings
+from factible_assets.stages.ports import ClaimDrafts
 from factible_assets.stages.urls import canonical_url
 from resources.archive import Archive
 from resources.models.installed import read_receipt
@@ -103,14 +104,26 @@ class Place:
         self._ratings = _digest_of(settings.rating_sets)
         self._webs: dict[str, str] = {}
 
-    def around(self, video: Video, transcript: Transcript, choice: Choice) -> Surroundings:
-        """Return what changes an answer on this video under this choice."""
+    def around(
+        self,
+        video: Video,
+        transcript: Transcript,
+        choice: Choice,
+        given: ClaimDrafts | None = None,
+    ) -> Surroundings:
+        """Return what changes an answer on this video under this choice.
+
+        Claims that are given are part of the subject, and nobody's answer.
+        """
         said = video.model_dump(mode="json", exclude=_NEVER_AN_ANSWER)
         web = self._web(choice)
         judges = {stage: self._judge(stage, choice) for stage in JUDGED_STAGES}
+        stated = "" if given is None else f"\n{given.claims!r}"
+        if given is not None:
+            judges["claims"] = "given"
         looks = {stage: f"{web} {self._ratings}" for stage in STAGES if stage not in JUDGED_STAGES}
         return Surroundings(
-            subject=f"{json.dumps(said, sort_keys=True)}\n{transcript.content_hash}",
+            subject=f"{json.dumps(said, sort_keys=True)}\n{transcript.content_hash}{stated}",
             makers={**judges, **looks, "evidence": f"{judges['evidence']}\n{web}"},
             code=code_version(),
         )

@@ -1,7 +1,7 @@
 """The criteria that a judge scores by, as data: scale, direction, normalisation, source.
 
-What belongs here: what a criterion is called, what it is about, what 0, 1 and 2 stand for. What does
-not: the words that a judge is given (prompts/NAME.md), asking (judge.py).
+What belongs here: what a criterion is called, what it is about, what 0, 1 and 2 stand for. What
+does not: the words that a judge is given (prompts/NAME.md), asking (judge.py).
 
 Two sources:
 

@@ -184,18 +184,22 @@ def found(quote: str, subject: Subject) -> str | None:
 
     A quote has at least 12 letters and digits, or is the whole of a shorter text.
     """
-    said = quote.strip()
     for text in _texts(subject):
-        place = ShownText(text).find(said) if said else None
-        if place is not None:
-            words = text[slice(*place)]
-            if _size(words) >= min(MIN_QUOTE_CHARACTERS, max(1, _size(text))):
-                return words
+        shown = ShownText(text)
+        if _folded(quote) == _folded(shown.text) != "":
+            return text
+        place = shown.find(quote) if quote.strip() else None
+        if place is not None and _size(text[slice(*place)]) >= MIN_QUOTE_CHARACTERS:
+            return text[slice(*place)]
     return None
 
 
 def _size(text: str) -> int:
     return sum(character.isalnum() for character in text)
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.split()).casefold().strip(".!?\"'\u201c\u201d")
 
 
 def _texts(subject: Subject) -> Iterator[str]:

@@ -131,7 +131,7 @@ def _verdict(
             "claim": claim_pieces(claim),
             "sources": _sources(read, texts),
             "verdict": [
-                f"The label: {verdict.stance}, with {verdict.confidence} confidence.\n"
+                f"The label: {verdict.stance}, with {verdict.confidence} confidence.\n",
                 "The explanation:\n",
                 Data("explanation", cut(verdict.summary, _LONGEST_SUMMARY)),
             ],

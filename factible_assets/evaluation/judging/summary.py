@@ -79,9 +79,7 @@ def figures(
     )
 
 
-def human_scores(
-    outcome: VideoOutcome, matcher: ClaimMatcher
-) -> Mapping[tuple[str, str], int]:
+def human_scores(outcome: VideoOutcome, matcher: ClaimMatcher) -> Mapping[tuple[str, str], int]:
     """Return what people gave to a video's claims, by the system's claim and the criterion.
 
     Claims are matched with the annotated ones that carry scores.
@@ -111,9 +109,7 @@ def _figures(
             scores[each.video_id].append(each.score)
             of_claim[each.video_id, each.claim_id].append(each.score)
     given = [score for values in scores.values() for score in values]
-    ratios = [
-        Ratio(sum(map(rubric.normalised, values)), len(values)) for values in scores.values()
-    ]
+    ratios = [Ratio(sum(map(rubric.normalised, values)), len(values)) for values in scores.values()]
     pairs: dict[str, list[Pair]] = defaultdict(list)
     for (video_id, claim_id), values in of_claim.items():
         person = people.get(video_id, {}).get((claim_id, rubric.name))

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import spearmanr
+
+from factible_assets.evaluation.judging.agreement import (
+    Pair,
+    agreement,
+    commonest_share,
+    exact_agreement,
+    rounded,
+    spearman,
+    weighted_kappa,
+)
+
+PAIRS = st.lists(st.tuples(st.sampled_from([0.0, 0.5, 1.0, 1.5, 2.0]), st.integers(0, 2)))
+SEVEN: list[Pair] = [(0, 0), (0, 1), (1, 1), (1, 1), (2, 1), (2, 2), (2, 0)]
+
+
+def test_the_three_measures_equal_what_was_computed_by_hand() -> None:
+    # Judge: 2, 2, 3 of the scores 0, 1, 2; people: 2, 4, 1.
+    # Observed squared differences: 0+1+0+0+1+0+4 = 6.
+    # Expected: [1*(2*4 + 2*2 + 2*1 + 3*4) + 4*(2*1 + 3*2)] / 7 = (26 + 32) / 7 = 58/7.
+    assert exact_agreement(SEVEN) == pytest.approx(4 / 7)
+    assert weighted_kappa(SEVEN) == pytest.approx(1 - 6 / (58 / 7))
+    # Ranks: judge 1.5, 1.5, 3.5, 3.5, 6, 6, 6; people 1.5, 4.5, 4.5, 4.5, 4.5, 7, 1.5; mean 4.
+    # Covariances 6.25 - 1.25 - 0.25 - 0.25 + 1 + 6 - 5 = 6.5; squares 25 and 22.5.
+    assert spearman(SEVEN) == pytest.approx(6.5 / math.sqrt(25.0 * 22.5))
+
+
+def test_perfect_and_opposite_judges_reach_the_ends() -> None:
+    same: list[Pair] = [(0, 0), (1, 1), (2, 2)]
+    opposite: list[Pair] = [(0, 2), (1, 1), (2, 0)]
+    assert [f(same) for f in (exact_agreement, weighted_kappa, spearman)] == [1.0, 1.0, 1.0]
+    assert [f(opposite) for f in (weighted_kappa, spearman)] == [-1.0, -1.0]
+
+
+def test_what_is_undefined_is_none_and_not_zero() -> None:
+    assert [f([]) for f in (exact_agreement, weighted_kappa, spearman, commonest_share)] == [
+        None
+    ] * 4
+    constant: list[Pair] = [(2, 2), (2, 2), (2, 2)]
+    assert exact_agreement(constant) == 1.0
+    assert weighted_kappa(constant) is None
+    assert spearman(constant) is None
+    assert spearman([(1, 1)]) is None
+
+
+def test_a_mean_of_several_scores_is_rounded_half_up() -> None:
+    assert [rounded(each) for each in (0.0, 0.49, 0.5, 1.5, 2.0)] == [0, 0, 1, 2, 2]
+
+
+def test_every_measure_carries_n_its_interval_and_the_trivial_judge() -> None:
+    exact, kappa, ranks = agreement({"a": SEVEN[:3], "b": SEVEN[3:], "c": []}, resamples=200)
+    assert (exact.n, kappa.n, ranks.n) == (7, 7, 7)
+    assert exact.interval is not None
+    assert exact.interval.low <= 4 / 7 <= exact.interval.high
+    assert exact.baseline == pytest.approx(4 / 7)
+    assert kappa.baseline is None
+
+
+def test_one_video_says_nothing_of_the_spread_between_videos() -> None:
+    assert all(each.interval is None for each in agreement({"a": SEVEN}, resamples=200))
+
+
+@given(PAIRS)
+def test_no_measure_leaves_its_range_or_depends_on_the_order(pairs: list[Pair]) -> None:
+    for measure, low in ((exact_agreement, 0.0), (weighted_kappa, -1.0), (spearman, -1.0)):
+        value = measure(pairs)
+        assert measure(pairs[::-1]) == pytest.approx(value)
+        assert value is None or low <= value <= 1.0
+
+
+@given(PAIRS)
+def test_kappa_is_that_of_the_matrices_in_its_definition(pairs: list[Pair]) -> None:
+    counts = np.zeros((3, 3))
+    for judge, person in pairs:
+        counts[rounded(judge), person] += 1
+    weights = np.array([[(i - j) ** 2 for j in range(3)] for i in range(3)])
+    expected = np.outer(counts.sum(1), counts.sum(0)) / max(1, len(pairs))
+    spread = (weights * expected).sum()
+    value = weighted_kappa(pairs)
+    if spread:
+        assert value == pytest.approx(1 - (weights * counts).sum() / spread)
+    else:
+        assert value is None
+
+
+@given(PAIRS.filter(lambda pairs: len({p[0] for p in pairs}) > 1 < len({p[1] for p in pairs})))
+def test_the_rank_correlation_is_that_of_a_library(pairs: list[Pair]) -> None:
+    first, second = zip(*pairs, strict=True)
+    assert spearman(pairs) == pytest.approx(float(spearmanr(first, second).statistic))

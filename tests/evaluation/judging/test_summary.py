@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pytest
+
+from factible_assets.corpora.format import ClaimEntry, HumanScores
+from factible_assets.evaluation.judging.criteria import rubrics
+from factible_assets.evaluation.judging.summary import figures, human_scores
+from factible_assets.evaluation.matching import ClaimMatcher
+from factible_assets.evaluation.similarity import TfidfSimilarity
+from tests.evaluation import outcomes
+
+MATCHER = ClaimMatcher(TfidfSimilarity())
+
+
+@dataclass
+class Row:
+    video_id: str
+    claim_id: str
+    criterion: str
+    score: int | None
+
+
+def test_means_are_normalised_and_failures_are_counted_beside_them() -> None:
+    rows = [
+        Row("a", "c1", "label_justification", 0),
+        Row("a", "c2", "label_justification", 1),
+        Row("b", "c3", "label_justification", 2),
+        Row("b", "c4", "label_justification", None),
+    ]
+    label, quality = figures(
+        rows, rubrics(["label_justification", "claim_quality"])[::-1], {}, resamples=200
+    )
+    assert (label.n, label.without_score, label.counts) == (3, 1, (1, 1, 1))
+    assert label.mean_score == pytest.approx(1.0)
+    assert label.mean == pytest.approx(0.5)
+    assert label.interval is not None
+    assert label.agreed == ()
+    assert (quality.n, quality.mean, quality.mean_score, quality.interval) == (0, None, None, None)
+
+
+def test_people_score_the_claim_that_the_system_made_of_theirs() -> None:
+    said = [("The moon is made of rock", 0.9, "supports"), ("Tea cures a cough", 0.5, "refutes")]
+    scored = ClaimEntry(
+        text="The moon is made of rock.",
+        human_scores=HumanScores(claim_quality=2, label_justification=0),
+    )
+    outcome = replace(
+        outcomes.outcome("v", said, None), truth=(ClaimEntry(text="Tea cures a cough"), scored)
+    )
+    first = outcome.claims[0].claim_id
+    assert human_scores(outcome, MATCHER) == {
+        (first, "claim_quality"): 2,
+        (first, "label_justification"): 0,
+    }
+    assert human_scores(outcomes.outcome("v", said, None), MATCHER) == {}
+
+
+def test_what_people_score_as_a_whole_is_compared_with_the_mean() -> None:
+    rows = [
+        Row("a", "c1", "query_relevance", 2),
+        Row("a", "c1", "query_relevance", 1),
+        Row("a", "c2", "query_relevance", 0),
+        Row("a", "c3", "query_relevance", 0),
+    ]
+    people = {"a": {("c1", "query_relevance"): 2, ("c2", "query_relevance"): 1}}
+    (found,) = figures(rows, rubrics(["query_relevance"]), people, resamples=200)
+    exact, kappa, ranks = found.agreed
+    assert (exact.value, exact.n, exact.baseline) == (0.5, 2, 0.5)
+    assert kappa.value == pytest.approx(1 - 1 / 3)
+    assert ranks.value == pytest.approx(1.0)
