@@ -26,6 +26,9 @@ from factible_assets.records import (
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~<>])")
 _YOUTUBE_ID = re.compile(r"[A-Za-z0-9_-]{11}")
 
+_SOURCES = 3
+"""Sources linked beside a verdict; all of them stand in the table of the evidence."""
+
 STANCE_WORDS = {
     "supports": "supported",
     "refutes": "refuted",
@@ -139,12 +142,22 @@ def verdict_words(verdict: Verdict) -> str:
     return f"leaning {words}" if verdict.basis == "embedded" else words
 
 
-def verdicts_table(video: Video, claims: Sequence[Claim], verdicts: Sequence[Verdict]) -> str:
-    """Return the verdicts in the order in which the video makes its claims."""
+def verdicts_table(
+    video: Video,
+    claims: Sequence[Claim],
+    verdicts: Sequence[Verdict],
+    evidence: Sequence[Evidence] = (),
+) -> str:
+    """Return the verdicts in the order in which the video makes its claims.
+
+    With their evidence at hand, the most reliable sources that take a side are linked.
+    """
     by_claim = {verdict.claim_id: verdict for verdict in verdicts}
     in_time = sorted(claims, key=lambda claim: (claim.start_seconds or 0.0, claim.rank))
+    headings = ("at", "claim", "verdict", "confidence", "for : against", "why", "sources")
+    shown = len(headings) if evidence else len(headings) - 1
     return table(
-        ("at", "claim", "verdict", "confidence", "for : against", "why"),
+        headings[:shown],
         (
             (
                 moment(video, claim),
@@ -153,11 +166,24 @@ def verdicts_table(video: Video, claims: Sequence[Claim], verdicts: Sequence[Ver
                 verdict.confidence or "–",
                 f"{verdict.supporting} : {verdict.refuting}",
                 cell(verdict.reason or verdict.summary),
-            )
+                _decisive(claim, evidence),
+            )[:shown]
             for claim in in_time
             if (verdict := by_claim.get(claim.claim_id))
         ),
     )
+
+
+def _decisive(claim: Claim, evidence: Sequence[Evidence]) -> str:
+    """Link the most reliable sources that say something definite of a claim."""
+    definite = [
+        each
+        for each in evidence
+        if each.claim_id == claim.claim_id and each.stance not in {None, "unclear"}
+    ]
+    best = sorted(definite, key=lambda each: (-each.rating_score, each.domain))
+    links = (f"[{cell(each.domain, 60)}](<{_link(each.canonical_url)}>)" for each in best)
+    return ", ".join(list(dict.fromkeys(links))[:_SOURCES]) or "–"
 
 
 def evidence_table(claims: Sequence[Claim], evidence: Sequence[Evidence]) -> str:

@@ -278,6 +278,11 @@ class Settings(BaseSettings):
         default=None, description="A webhook that is told of flipped verdicts and failed runs."
     )
 
+    # Reviews.
+    reviewer: str | None = Field(
+        default=None, description="Who `factible review` records; else the name of the login."
+    )
+
     # The HTML reports.
     public_url: WebAddress | None = Field(
         default=None, description="Where `factible serve` is reached, for links to its reports."

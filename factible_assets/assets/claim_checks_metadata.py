@@ -3,13 +3,15 @@
 What belongs here: counts and tables made from the flow's result. What does not: the assets.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, get_args
 
 import dagster as dg
 
 from factible_assets.assets.common import counts_by, usage_metadata
+from factible_assets.charts import bars, counted
 from factible_assets.presentation import (
+    STANCE_WORDS,
     evidence_table,
     prior_fact_checks_table,
     queries_table,
@@ -17,11 +19,14 @@ from factible_assets.presentation import (
     verdict_words,
     verdicts_table,
 )
-from factible_assets.records import Claim, PriorFactCheck, Video
+from factible_assets.records import Claim, PriorFactCheck, Rating, Stance, Video
 from factible_assets.stages.flow import FlowResult
 from factible_assets.stages.progress import Stage
 
 Described = dict[str, Any]
+
+_STANCES = get_args(Stance)
+_RATINGS = get_args(Rating)
 
 
 def describe(stage: Stage, video: Video, claims: Sequence[Claim], result: FlowResult) -> Described:
@@ -34,6 +39,12 @@ def describe(stage: Stage, video: Video, claims: Sequence[Claim], result: FlowRe
         "work in seconds": round(timing.work_seconds, 3) if timing else 0.0,
         **(usage_metadata(calls) if calls else {}),
     }
+
+
+def _chart(title: str, values: Mapping[str, float], unit: str = "") -> Described:
+    """Draw values, if there are any."""
+    drawn = bars(title, values, unit)
+    return {title: dg.MetadataValue.md(drawn)} if drawn else {}
 
 
 def _queries(video: Video, claims: Sequence[Claim], result: FlowResult) -> Described:
@@ -85,6 +96,8 @@ def _evidence(video: Video, claims: Sequence[Claim], result: FlowResult) -> Desc
     failed = [each for each in result.evidence if each.status == "infra_error"]
     return {
         "evidence": dg.MetadataValue.md(evidence_table(claims, read)),
+        **_chart("stances of the evidence", counted([each.stance or "" for each in read], _STANCES)),
+        **_chart("ratings of the sources", counted([each.rating for each in read], _RATINGS)),
         "outcomes": counts_by([each.status for each in result.evidence]),
         "by stance": counts_by([each.stance for each in read]),
         "by rating": counts_by([each.rating for each in read]),
@@ -97,8 +110,15 @@ def _evidence(video: Video, claims: Sequence[Claim], result: FlowResult) -> Desc
 
 
 def _verdicts(video: Video, claims: Sequence[Claim], result: FlowResult) -> Described:
+    words = [STANCE_WORDS[each.stance] if each.stance else each.status for each in result.verdicts]
+    spans = {stage: round(timing.span_seconds, 1) for stage, timing in result.timings.items()}
     return {
-        "verdicts": dg.MetadataValue.md(verdicts_table(video, claims, result.verdicts)),
+        "verdicts": dg.MetadataValue.md(
+            verdicts_table(video, claims, result.verdicts, result.evidence)
+        ),
+        **_chart("outcomes", counted(words, (*STANCE_WORDS.values(), "incomplete"))),
+        **_chart("seconds by stage", dict(spans), " s"),
+        "cost (USD)": round(sum(call.cost_usd for call in result.llm_calls), 6),
         "by outcome": counts_by([verdict_words(verdict) for verdict in result.verdicts]),
         "by confidence": counts_by([verdict.confidence for verdict in result.verdicts]),
         "incomplete": sum(verdict.status == "incomplete" for verdict in result.verdicts),

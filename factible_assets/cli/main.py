@@ -28,6 +28,7 @@ from factible_assets.cli import (
     recheck,
     report,
     retention,
+    review,
     runs,
     serve,
     sql,
@@ -79,6 +80,7 @@ def program(
 app.command("demo", epilog=EXIT_CODES, rich_help_panel=CHECK)(demo.demo)
 app.command("check", epilog=EXIT_CODES, rich_help_panel=CHECK)(check.check)
 app.command("recheck", epilog=EXIT_CODES, rich_help_panel=CHECK)(recheck.recheck)
+app.command("review", epilog=EXIT_CODES, rich_help_panel=CHECK)(review.review)
 app.command("status", epilog=EXIT_CODES, rich_help_panel=LOOK)(status.status)
 app.command("runs", epilog=EXIT_CODES, rich_help_panel=LOOK)(runs.runs)
 app.command("open", epilog=EXIT_CODES, rich_help_panel=LOOK)(open_command.open_)

@@ -37,8 +37,8 @@ MODEL_KNOBS: tuple[str, ...] = (
 """The knobs that are settings of the machine everywhere else."""
 
 
-_NOT_TURNED = {"renew"}
-"""What a re-check needs: an experiment has nothing to check again."""
+_OF_EVERY_STAGE = ("reasoner",)
+"""The knobs outside of a section that an experiment can turn; the others concern re-checks."""
 
 
 class KnobError(ValueError):
@@ -83,7 +83,7 @@ def knobs() -> Mapping[str, Knob]:
     for section, name in listed:
         label = name if names.count(name) == 1 else f"{section}.{name}"
         found[label] = _knob(label, (section, name), sections[section])
-    for name in FactCheckConfig.model_fields.keys() - sections.keys() - _NOT_TURNED:
+    for name in _OF_EVERY_STAGE:
         found[name] = _knob(name, (name,), FactCheckConfig)
     for name in MODEL_KNOBS:
         stage = name.partition("_")[2]

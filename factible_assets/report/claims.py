@@ -20,6 +20,7 @@ from factible_assets.records import (
     PriorFactCheck,
     Query,
     ReliabilityRating,
+    ReviewAction,
     Search,
     Stance,
     Status,
@@ -36,7 +37,10 @@ from factible_assets.report.words import (
     outcome_words,
     plural,
     rating_words,
+    review_words,
 )
+from factible_assets.stages.reviews import assessment
+from factible_assets.stages.reviews import in_order as in_order_of_time
 
 _RATING_ORDER = {"high": 0, "medium": 1, "low": 2, "very_low": 3, "unknown": 4}
 _ID = re.compile(r"[A-Za-z0-9_-]+")
@@ -91,6 +95,14 @@ class PriorView:
 
 
 @dataclass(frozen=True, slots=True)
+class ReviewView:
+    """What one reviewer did at one moment, in words, the latest last."""
+
+    action: ReviewAction
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
 class ClaimView:
     """One claim with everything that was found, not found and not checked about it.
 
@@ -121,6 +133,8 @@ class ClaimView:
     skipped: tuple[SourceView, ...]
     skipped_work: tuple[str, ...]
     searches: tuple[SearchView, ...]
+    reviews: tuple[ReviewView, ...]
+    assessment: ReviewAction | None
 
 
 class Shelves:
@@ -150,6 +164,9 @@ class Shelves:
             self._searches[search.query_id].append(search)
         for review in sorted(data.prior_fact_checks, key=lambda review: review.rank):
             self._prior[review.claim_id].append(review)
+        self._reviews: dict[str, list[ReviewAction]] = defaultdict(list)
+        for action in in_order_of_time(data.reviews):
+            self._reviews[action.claim_id].append(action)
         for change in sorted(data.changes, key=lambda change: change.checked_at):
             self._changes[change.claim_id].append(change)
 
@@ -189,6 +206,8 @@ class Shelves:
             skipped=self._sources(claim, "skipped"),
             skipped_work=self._work(claim, "skipped"),
             searches=self._search_views(claim),
+            reviews=self._review_views(claim),
+            assessment=assessment(self._reviews[claim.claim_id]),
         )
 
     def quotes_in(self, content_hash: str) -> list[Evidence]:
@@ -263,6 +282,15 @@ class Shelves:
             SearchView(query, tuple(map(_search_words, self._searches[query.query_id])))
             for query in self._queries[claim.claim_id]
         )
+
+    def _review_views(self, claim: Claim) -> tuple[ReviewView, ...]:
+        known = {query.query_id: query.text for query in self._queries[claim.claim_id]}
+        views = []
+        for action in self._reviews[claim.claim_id]:
+            views.append(ReviewView(action, review_words(action, known)))
+            if action.query_id is not None and action.value is not None:
+                known[action.query_id] = action.value
+        return tuple(views)
 
     def _work(self, claim: Claim, status: Status) -> tuple[str, ...]:
         """Say which queries, searches and look-ups of a claim ended with a status, and why."""

@@ -18,6 +18,7 @@ from factible_assets.records import (
     PriorFactCheck,
     Query,
     ReliabilityRating,
+    ReviewAction,
     Search,
     Stance,
     Transcript,
@@ -82,6 +83,7 @@ class ReportData:
     evidence: tuple[Evidence, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
     changes: tuple[VerdictChange, ...] = ()
+    reviews: tuple[ReviewAction, ...] = ()
     calls: tuple[LlmCall, ...] = ()
     outlived: Mapping[str, Outlived] = field(default_factory=dict)
     page_texts: Mapping[str, str] = field(default_factory=dict)

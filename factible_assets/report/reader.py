@@ -17,6 +17,7 @@ from factible_assets.records import (
     PriorFactCheck,
     Query,
     ReliabilityRating,
+    ReviewAction,
     Search,
     Transcript,
     TranscriptSegment,
@@ -121,6 +122,7 @@ def read_report_data(warehouse: Warehouse, video_id: str) -> ReportData | None:
         evidence=tuple(evidence),
         verdicts=tuple(verdicts),
         changes=_changes(warehouse, video_id),
+        reviews=_reviews(warehouse, video_id),
         calls=tuple(warehouse.read_current(LlmCall, video_id)),
         outlived=_outlived(warehouse, video_id),
         page_texts=warehouse.read_page_texts(
@@ -200,6 +202,13 @@ def _changes(warehouse: Warehouse, video_id: str) -> tuple[VerdictChange, ...]:
             after,
         ) in rows
     )
+
+
+def _reviews(warehouse: Warehouse, video_id: str) -> tuple[ReviewAction, ...]:
+    # As late as the warehouse itself, which only the caller has loaded.
+    from warehouse.reviews import read_actions  # noqa: PLC0415
+
+    return tuple(read_actions(warehouse, video_id))
 
 
 def _pages(warehouse: Warehouse, video_id: str, evidence: list[Evidence]) -> dict[str, PageFacts]:

@@ -108,7 +108,9 @@ def arrange(data: ReportData) -> ReportView:
     anchors = {content_hash: f"text-{n}" for n, content_hash in enumerate(kept, 1)}
     shelves = Shelves(data, anchors)
     claims = _claim_views(data, shelves)
-    bases = sorted({v.basis for v in data.verdicts} or {c.basis for c in data.claims if c.basis != "given"})
+    bases = sorted(
+        {v.basis for v in data.verdicts} or {c.basis for c in data.claims if c.basis != "given"}
+    )
     by_id = {view.claim.claim_id: view for view in claims}
     return ReportView(
         video=data.video,

@@ -6,10 +6,18 @@ not: sentences about one claim (claims.py), markup.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date, datetime
 
 from factible_assets.presentation import STANCE_WORDS
-from factible_assets.records import Basis, Rating, RetrievedVia, Stance
+from factible_assets.records import (
+    Basis,
+    Rating,
+    RetrievedVia,
+    ReviewAction,
+    ReviewKind,
+    Stance,
+)
 
 UNJUDGED = "unjudged"
 INCOMPLETE = "incomplete"
@@ -80,3 +88,22 @@ def day(value: date) -> str:
 def moment(value: datetime) -> str:
     """Say a time as 4 March 2025, 13:05 UTC."""
     return f"{day(value)}, {value:%H:%M} {value.tzname() or ''}".rstrip()
+
+
+def review_words(action: ReviewAction, queries: Mapping[str, str]) -> str:
+    """Say what a reviewer did; `queries` are the known words of queries, by id."""
+    target, value = action.target or "", action.value or ""
+    before = f"“{queries[target]}”" if target in queries else "a query"
+    words: dict[ReviewKind, str] = {
+        "add_query": f"asked another query, “{value}”",
+        "edit_query": f"asked “{value}” in place of {before}",
+        "remove_query": f"took {before} out",
+        "block_source": f"blocked {target}",
+        "unblock_source": f"took back what was said of {target}",
+        "add_source": f"added the source {value}",
+        "note": f"noted: {value}",
+        "assess": f"assessed the claim as {OUTCOME_WORDS.get(value, value)}"
+        if value
+        else "took an assessment back",
+    }
+    return words[action.action]

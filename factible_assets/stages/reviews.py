@@ -138,6 +138,12 @@ def corrections_by_claim(actions: Iterable[ReviewAction]) -> dict[str, Correctio
     return {claim_id: _fold(done) for claim_id, done in by_claim.items()}
 
 
+def assessment(actions: Iterable[ReviewAction]) -> ReviewAction | None:
+    """Return the latest assessment of a claim, None if there is none or it was taken back."""
+    latest = [action for action in in_order(actions) if action.action == "assess"][-1:]
+    return latest[0] if latest and latest[0].value is not None else None
+
+
 def _fold(actions: Sequence[ReviewAction]) -> Corrections:
     worded: dict[str, WordedQuery] = {}
     unasked: set[str] = set()

@@ -26,6 +26,8 @@ BOOKKEEPING = {
     "experiment_variants",
     "experiment_video_results",
     "experiments",
+    "judge_calls",
+    "judgements",
     "materializations",
     "metrics",
     "recheck_launches",

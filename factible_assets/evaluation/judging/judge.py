@@ -33,7 +33,6 @@ from factible_assets.reasoners.llm.model import (
 )
 from factible_assets.reasoners.llm.prompts import Prompt, load_prompt
 from factible_assets.reasoners.llm.wording import clip, plain
-from factible_assets.stages.evidence import MIN_QUOTE_CHARACTERS
 
 PROMPTS = Path(__file__).resolve().parent / "prompts"
 """One file per criterion, named as it, and the rules that they share."""
@@ -186,16 +185,12 @@ def found(quote: str, subject: Subject) -> str | None:
     """
     for text in _texts(subject):
         shown = ShownText(text)
-        if _folded(quote) == _folded(shown.text) != "":
+        if _folded(quote) and _folded(quote) == _folded(shown.text):
             return text
         place = shown.find(quote) if quote.strip() else None
-        if place is not None and _size(text[slice(*place)]) >= MIN_QUOTE_CHARACTERS:
+        if place is not None:
             return text[slice(*place)]
     return None
-
-
-def _size(text: str) -> int:
-    return sum(character.isalnum() for character in text)
 
 
 def _folded(text: str) -> str:

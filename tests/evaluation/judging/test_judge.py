@@ -100,12 +100,12 @@ async def test_a_judge_that_never_answers_in_the_right_form_gives_no_score(
 async def test_a_quote_that_stands_nowhere_is_asked_about_once_and_then_there_is_no_score(
     server: MisbehavingServer,
 ) -> None:
-    made_up = {"quote": "the moon is a cheese, they say", "reason": "So.", "score": 0}
-    judged = await asked(server, say("openai", made_up))
+    words = "the moon is a cheese, they say"
+    judged = await asked(server, say("openai", {"quote": words, "reason": "So.", "score": 0}))
     assert (judged.outcome, judged.score, judged.quote) == ("invalid", None, None)
     first, second = bodies(server)
-    assert made_up["quote"] not in first["messages"][1]["content"]
-    assert made_up["quote"] in "\n".join(data_of(second))
+    assert words not in first["messages"][1]["content"]
+    assert words in "\n".join(data_of(second))
 
 
 async def test_a_quote_that_is_put_right_counts(server: MisbehavingServer) -> None:

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from factible_assets.records import Claim
+from tests.warehouse.samples import claim, stamp
+from warehouse.errors import WarehouseIntegrityError
+from warehouse.judgements import JudgeCallRow, JudgementRow, read_judgements, write_judgements
+from warehouse.migrations import packaged_schema
+from warehouse.store import Warehouse
+
+ROW = JudgementRow(
+    judgement_id="j1",
+    judging_id="first",
+    video_id="v",
+    claim_id="claim-v-1",
+    subject_kind="claim",
+    subject_id="claim-v-1",
+    criterion="claim_quality",
+    outcome="ok",
+    score=2,
+    normalised=1.0,
+    reason="It stands alone.",
+    quote="Claim 1",
+    provider="openai",
+    model="m",
+    prompt_version="claim_quality-1-00000000",
+    question_hash="00",
+    calls=1,
+    cost_usd=0.1,
+    price_known=True,
+    judged_at=datetime(2026, 1, 2, 3, 4, tzinfo=UTC),
+)
+CALL = JudgeCallRow("j1", "first", 1, "openai", "m", 10, 2, 0.1, True, 0.5, False, "ok", None)
+FAILED = replace(
+    ROW, judging_id="second", outcome="infra_error", score=None, normalised=None, quote=None
+)
+
+
+@pytest.fixture
+def store(in_memory: Warehouse) -> Warehouse:
+    with in_memory.connection() as connection:
+        connection.execute("DELETE FROM judgements")
+        connection.execute("DELETE FROM judge_calls")
+    return in_memory
+
+
+def test_what_was_judged_is_read_back(store: Warehouse) -> None:
+    write_judgements(store, [ROW], [CALL])
+    assert read_judgements(store, ["j1", "j2"]) == {"j1": ROW}
+    assert store.query("SELECT input_tokens FROM judge_calls").rows() == [(10,)]
+
+
+def test_a_later_outage_does_not_displace_a_score(store: Warehouse) -> None:
+    write_judgements(store, [ROW], [])
+    write_judgements(store, [replace(FAILED, judged_at=datetime(2027, 1, 1, tzinfo=UTC))], [])
+    assert read_judgements(store, ["j1"]) == {"j1": ROW}
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        replace(FAILED, score=1, normalised=0.5),
+        replace(FAILED, normalised=0.5),
+        replace(ROW, score=None, normalised=None, quote=None),
+        replace(ROW, score=3),
+        replace(ROW, quote=None),
+        replace(ROW, reason=""),
+    ],
+    ids=["outage scored", "half scored", "ok unscored", "off the scale", "no quote", "no reason"],
+)
+def test_a_row_that_is_half_a_score_is_refused_as_a_whole(
+    store: Warehouse, row: JudgementRow
+) -> None:
+    with pytest.raises(WarehouseIntegrityError, match=r"breaks a rule of the warehouse: .*CHECK"):
+        write_judgements(store, [replace(ROW, judgement_id="j0"), row], [])
+    assert store.query("FROM judgements").is_empty()
+
+
+def test_only_what_stands_now_is_in_the_scores(store: Warehouse) -> None:
+    store.write_asset("claims", "v", [claim("v")], stamp=stamp(1), code_version="1")
+    gone = replace(ROW, judgement_id="j2", subject_id="claim-v-9", claim_id="claim-v-9")
+    write_judgements(store, [ROW, gone], [])
+    scores = store.query("SELECT video_id, n, mean_normalised FROM judge_scores")
+    assert set(scores.rows()) == {("v", 1, 1.0), (None, 1, 1.0)}
+
+
+def test_claims_of_an_older_file_survive_the_wider_rule(tmp_path: Path) -> None:
+    whole = packaged_schema()
+    older = replace(whole, migrations=whole.migrations[:10], views=whole.views[:1])
+    path = tmp_path / "warehouse.duckdb"
+    Warehouse(path, schema=older).write_asset(
+        "claims", "v", [claim("v", 1), claim("v", 2)], stamp=stamp(1), code_version="1"
+    )
+    now = Warehouse(path)
+    assert now.read_current(Claim, "v") == [claim("v", 1), claim("v", 2)]
+    given = claim("v").model_copy(update={"basis": "given"})
+    now.write_asset("claims", "v", [given], stamp=stamp(2), code_version="1")
+    assert now.read_current(Claim, "v") == [given]
+    tables = now.query("SELECT table_name FROM duckdb_tables() WHERE table_name LIKE 'claims%'")
+    assert tables["table_name"].to_list() == ["claims"]
