@@ -96,7 +96,9 @@ def _evidence(video: Video, claims: Sequence[Claim], result: FlowResult) -> Desc
     failed = [each for each in result.evidence if each.status == "infra_error"]
     return {
         "evidence": dg.MetadataValue.md(evidence_table(claims, read)),
-        **_chart("stances of the evidence", counted([each.stance or "" for each in read], _STANCES)),
+        **_chart(
+            "stances of the evidence", counted([each.stance or "" for each in read], _STANCES)
+        ),
         **_chart("ratings of the sources", counted([each.rating for each in read], _RATINGS)),
         "outcomes": counts_by([each.status for each in result.evidence]),
         "by stance": counts_by([each.stance for each in read]),
@@ -118,7 +120,9 @@ def _verdicts(video: Video, claims: Sequence[Claim], result: FlowResult) -> Desc
         ),
         **_chart("outcomes", counted(words, (*STANCE_WORDS.values(), "incomplete"))),
         **_chart("seconds by stage", dict(spans), " s"),
-        "cost (USD)": round(sum(call.cost_usd for call in result.llm_calls), 6),
+        "cost of all stages after the claims (USD)": round(
+            sum(call.cost_usd for call in result.llm_calls), 6
+        ),
         "by outcome": counts_by([verdict_words(verdict) for verdict in result.verdicts]),
         "by confidence": counts_by([verdict.confidence for verdict in result.verdicts]),
         "incomplete": sum(verdict.status == "incomplete" for verdict in result.verdicts),
