@@ -254,7 +254,7 @@ class SearchHit(Record):
 
 
 class PriorFactCheck(Record):
-    """What a fact-checker has already published on something like the claim: a pointer, no evidence.
+    """What a fact-checker has published on something like the claim: a pointer, no evidence.
 
     Never read by a verdict, neither as evidence nor in the vote: it is another's judgement. A claim
     that was looked up has at least one row, and one that was not (the lane is off) has none.

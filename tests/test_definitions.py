@@ -123,7 +123,7 @@ def test_the_launchpad_offers_every_knob_with_its_range() -> None:
     assert "From 1 to 50." in str(CLAIMS_SCHEMA["max_claims"].description)
     # The knobs of the claims are offered once, where they have an effect.
     assert set(CLAIM_CHECKS_SCHEMA) == set(config.FactCheckConfig.model_fields) - {"claims"}
-    shown = process_config(dg.Shape(CLAIM_CHECKS_SCHEMA), {})
+    shown = process_config(dg.Shape(CLAIM_CHECKS_SCHEMA), {})  # type: ignore[no-untyped-call]
     assert shown.value is not None
     assert shown.value["search"]["max_results"] == 3
     assert settled(config.FactCheckConfig, shown.value) == config.FactCheckConfig()
@@ -143,7 +143,7 @@ def test_the_launchpad_offers_every_knob_with_its_range() -> None:
 def test_the_launchpad_refuses_what_a_knob_does_not_allow(
     given: dict[str, Any], words: str
 ) -> None:
-    found = process_config(dg.Shape(CLAIM_CHECKS_SCHEMA), given)
+    found = process_config(dg.Shape(CLAIM_CHECKS_SCHEMA), given)  # type: ignore[no-untyped-call]
     assert found.success is False
     (error,) = found.errors or ()
     assert words in error.message

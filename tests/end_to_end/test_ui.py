@@ -1,0 +1,248 @@
+"""The Dagster UI as its user meets it: the real `factible dev`, in a real browser, from nothing.
+
+One browser session for everything, as starting the UI takes many seconds: each test goes on where
+the one before it ended. Without Chromium or Playwright they are skipped, and the summary says so.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import httpx
+import pytest
+
+from resources.scraping.browser import find_browser
+from tests.resources.scraping.browsers import needs_browser
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+ROOT = Path(__file__).resolve().parents[2]
+PATIENCE_SECONDS = 300
+JOBS = "/locations/factible-assets/jobs"
+SWITCHES = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+VTT = """WEBVTT
+
+00:00.000 --> 00:05.000
+Lightning never strikes the same place twice.
+
+00:05.000 --> 00:11.000
+A goldfish has a memory of only three seconds.
+
+00:11.000 --> 00:18.000
+Sugar makes children hyperactive, and every parent has seen it at a birthday party.
+"""
+
+pytestmark = needs_browser
+
+
+@dataclass
+class Session:
+    """A browser, in front of the UI over a data folder of its own."""
+
+    page: Page
+    address: str
+    folder: Path
+
+    def open(self, path: str) -> None:
+        self.page.goto(f"{self.address}{path}")
+
+    def type_config(self, text: str) -> None:
+        self.page.locator(".CodeMirror").first.click()
+        self.page.keyboard.press("Control+A")
+        self.page.keyboard.insert_text(text)
+        # The launchpad checks what was typed, and only then lets one launch it.
+        self.page.get_by_text("No errors").wait_for()
+
+    def ask(self, query: str) -> dict[str, object]:
+        answer = httpx.post(f"{self.address}/graphql", json={"query": query}, timeout=60)
+        document: dict[str, object] = answer.raise_for_status().json()["data"]
+        return document
+
+    def run_ends(self, run_id: str) -> str:
+        """Wait until a run has ended, and return how."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while True:
+            said = str(self.ask(f'{{runOrError(runId: "{run_id}") {{... on Run {{status}}}}}}'))
+            found = re.search(r"SUCCESS|FAILURE|CANCELED", said)
+            if found:
+                return found[0]
+            assert time.monotonic() < deadline, f"it never ended: {said}"
+            time.sleep(0.5)
+
+    def run_of(self, job: str) -> str:
+        """Wait until there is a run of a job, and return the id of the newest."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        query = f'{{runsOrError(filter: {{pipelineName: "{job}"}}) '
+        query += "{... on Runs {results {runId}}}}"
+        while not (found := re.search(r"[0-9a-f-]{36}", str(self.ask(query)))):
+            assert time.monotonic() < deadline, f"{job} was never launched"
+            time.sleep(0.5)
+        return found[0]
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Start `factible dev`, and end it with all that it started."""
+    folder = tmp_path_factory.getbasetemp()
+    port = free_port()
+    log = folder / "dev.log"
+    kept = {name: each for name, each in os.environ.items() if not name.startswith("FACTIBLE_")}
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [
+                str(Path(sys.executable).with_name("factible")),
+                *("dev", "--port", str(port)),
+            ],
+            env={**kept, "FACTIBLE_HOME": str(folder / "home"), "FACTIBLE_NAMELESS": ""},
+            cwd=ROOT,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            wait_for(f"http://127.0.0.1:{port}/server_info", process, log)
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.send_signal(signal.SIGINT)
+            try:
+                process.wait(60)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+
+
+def wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        assert process.poll() is None, f"it ended:\n{log.read_text()[-3000:]}"
+        assert time.monotonic() < deadline, f"it never answered:\n{log.read_text()[-3000:]}"
+        try:
+            if httpx.get(url, timeout=10).is_success:
+                return
+        except httpx.HTTPError:
+            time.sleep(0.5)
+
+
+@pytest.fixture(scope="module")
+def session(address: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    # An extra: without it, the tests are skipped before they ask for this.
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=str(find_browser()), args=list(SWITCHES)
+        )
+        page = browser.new_page(viewport={"width": 1400, "height": 1000})
+        page.set_default_timeout(PATIENCE_SECONDS * 1000)
+        yield Session(page, address, tmp_path_factory.getbasetemp())
+        browser.close()
+
+
+def test_a_newcomer_finds_the_steps_of_the_method_in_their_order(session: Session) -> None:
+    session.open("/asset-groups")
+    names = ["1_video", "2_claims", "3_search", "4_evidence", "5_verdicts", "6_evaluation"]
+    for name in names:
+        session.page.get_by_text(name, exact=True).first.wait_for()
+    text = session.page.locator("body").inner_text()
+    assert "Join the Dagster community" not in text
+    assert [text.index(name) for name in names] == sorted(text.index(name) for name in names)
+
+
+def test_a_video_that_a_corpus_lists_gets_its_partition_from_the_sensor(session: Session) -> None:
+    session.open("/assets/transcripts?view=partitions")
+    session.page.get_by_text("everyday-beliefs-talk").first.wait_for()
+
+
+def test_the_launchpad_refuses_a_knob_out_of_range_with_a_sentence(session: Session) -> None:
+    session.open(f"{JOBS}/add_video/playground")
+    session.type_config("ops: {list_video: {config: {video: my-talk, max_claims: 99}}}")
+    session.page.get_by_role("button", name="Launch Run").click()
+    session.page.get_by_text("max_claims cannot be 99: it goes from 1 to 50.").first.wait_for()
+    session.page.get_by_role("button", name="OK").click()
+
+
+def test_the_launchpad_refuses_a_link_that_is_none_to_a_video(session: Session) -> None:
+    link = "https://www.youtube.com/playlist?list=PL0"
+    session.type_config(f'ops: {{list_video: {{config: {{video: "{link}"}}}}}}')
+    session.page.get_by_role("button", name="Launch Run").click()
+    session.page.get_by_text("names a playlist, not a video").first.wait_for()
+    session.page.get_by_role("button", name="OK").click()
+
+
+def test_a_video_is_added_in_the_launchpad_and_checked_at_once(session: Session) -> None:
+    talk = session.folder / "talk.vtt"
+    talk.write_text(VTT)
+    session.type_config(
+        f'ops: {{list_video: {{config: {{video: my-talk, transcript: "{talk}", '
+        "title: A short talk, web: miniature, max_claims: 2}}}"
+    )
+    session.page.get_by_role("button", name="Launch Run").click()
+    session.page.wait_for_url(re.compile(r"/runs/[0-9a-f-]{36}"))
+    assert session.run_ends(session.page.url.rsplit("/", 1)[-1]) == "SUCCESS"
+    checked = session.run_of("fact_check")
+    assert session.run_ends(checked) == "SUCCESS"
+    tags = str(session.ask(f'{{runOrError(runId: "{checked}") {{... on Run {{tags {{key value}}}}}}}}'))
+    for key, value in [("video", "my-talk"), ("corpus", "local"), ("launched_by", "add_video")]:
+        assert str({"key": key, "value": value}) in tags
+    assert str({"key": "claims", "value": "2"}) in tags
+
+
+def test_its_verdicts_are_read_on_the_page_of_the_asset(session: Session) -> None:
+    session.open("/assets/verdicts?view=events&partition=my-talk")
+    page = session.page
+    page.get_by_text("home/reports/my-talk.html").first.wait_for()
+    page.get_by_role("img", name="outcomes").first.wait_for()
+    folded = page.get_by_text("[Show Markdown]")
+    if folded.count():
+        folded.first.click()
+    page.get_by_text("for : against").first.wait_for()
+    assert page.get_by_role("table").filter(has_text="leaning").first.is_visible()
+    assert (session.folder / "home" / "reports" / "my-talk.html").is_file()
+
+
+def test_its_checks_have_passed(session: Session) -> None:
+    session.open("/assets/verdicts?view=checks")
+    session.page.get_by_text("every_claim_has_a_verdict").first.wait_for()
+    session.page.get_by_text("Succeeded").first.wait_for()
+    text = session.page.locator("body").inner_text()
+    assert "Failed" not in text
+
+
+def test_a_mistyped_partition_fails_with_a_sentence_and_the_remedy(session: Session) -> None:
+    page = session.page
+    session.open(f"{JOBS}/fact_check")
+    page.get_by_role("button", name="Materialize all").first.click()
+    page.get_by_text("Add a partition").click()
+    page.get_by_placeholder("name").or_(page.get_by_label("Partition name")).first.fill("my-tolk")
+    page.get_by_role("button", name=re.compile("Save|Add")).last.click()
+    page.get_by_role("button", name=re.compile("Launch")).last.click()
+    page.get_by_text("Launched run").first.wait_for()
+    newest = session.run_of("fact_check")
+    assert session.run_ends(newest) == "FAILURE"
+    session.open(f"/runs/{newest}")
+    page.get_by_text("Did you mean my-talk?").first.wait_for()
