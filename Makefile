@@ -42,7 +42,7 @@ endif
 ifdef UV
 define install
 	@echo "==> Installing $(1) with uv"
-	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --require-hashes -r $(1)
+	@$(UV) pip install --quiet --compile-bytecode --python $(BIN)/python --no-deps --require-hashes -r $(1)
 	@$(UV) pip install --quiet --python $(BIN)/python --no-build-isolation --no-deps -e .
 	@touch $(2)
 endef

@@ -113,13 +113,13 @@ def _evidence(video: Video, claims: Sequence[Claim], result: FlowResult) -> Desc
 
 def _verdicts(video: Video, claims: Sequence[Claim], result: FlowResult) -> Described:
     words = [STANCE_WORDS[each.stance] if each.stance else each.status for each in result.verdicts]
-    spans = {stage: round(timing.span_seconds, 1) for stage, timing in result.timings.items()}
+    spans = {str(stage): round(each.span_seconds, 1) for stage, each in result.timings.items()}
     return {
         "verdicts": dg.MetadataValue.md(
             verdicts_table(video, claims, result.verdicts, result.evidence)
         ),
         **_chart("outcomes", counted(words, (*STANCE_WORDS.values(), "incomplete"))),
-        **_chart("seconds by stage", dict(spans), " s"),
+        **_chart("seconds by stage", spans, " s"),
         "cost of all stages after the claims (USD)": round(
             sum(call.cost_usd for call in result.llm_calls), 6
         ),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import getpass
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, get_args
@@ -51,7 +51,10 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class ClaimFile:
-    """A claim as it stands: its verdict, the queries that the next check asks, its sources."""
+    """A claim as it stands: its verdict, the queries that the next check asks, its sources.
+
+    `addresses` are the URLs under which searches found what is known by its canonical URL.
+    """
 
     video: Video
     claim: Claim
@@ -59,6 +62,7 @@ class ClaimFile:
     verdict: Verdict | None
     queries: tuple[Query, ...]
     sources: tuple[Evidence, ...]
+    addresses: Mapping[str, str]
     actions: tuple[ReviewAction, ...]
     corrections: Corrections
 
@@ -113,11 +117,13 @@ def open_video(video: str, settings: Settings) -> list[ClaimFile]:
     """
     from factible_assets.cli.checking import stored_data
     from factible_assets.cli.targets import bare_id, unchecked
+    from factible_assets.records import SearchHit
     from factible_assets.stages.reviews import (
         NO_CORRECTIONS,
         corrected_queries,
         corrections_by_claim,
     )
+    from warehouse.store import Warehouse
 
     video_id = bare_id(video)
     data = stored_data(video_id, settings)
@@ -130,6 +136,8 @@ def open_video(video: str, settings: Settings) -> list[ClaimFile]:
         )
     corrections = corrections_by_claim(data.reviews)
     verdicts = {verdict.claim_id: verdict for verdict in data.verdicts}
+    hits = Warehouse(settings.warehouse).read_current(SearchHit, video_id)
+    addresses = {hit.canonical_url: hit.url for hit in hits}
     files = []
     for number, claim in enumerate(sorted(data.claims, key=lambda each: each.rank), start=1):
         mine = corrections.get(claim.claim_id, NO_CORRECTIONS)
@@ -143,6 +151,7 @@ def open_video(video: str, settings: Settings) -> list[ClaimFile]:
                 verdicts.get(claim.claim_id),
                 corrected_queries(claim, queries, mine),
                 tuple(row for row in data.evidence if row.claim_id == claim.claim_id),
+                addresses,
                 tuple(each for each in data.reviews if each.claim_id == claim.claim_id),
                 mine,
             )
@@ -365,7 +374,9 @@ class _Plan:
                 f"{plain(subject, 120)} was added already, by {plain(word.reviewer)}.",
                 "It is read in every check of the claim.",
             )
-        return {"target": subject, "value": url}
+        # A canonical URL is an identity, and not every site answers to it.
+        address = self._file.addresses.get(subject, url) if url == subject else url
+        return {"target": subject, "value": address}
 
     def _subject(self, text: str | None) -> str:
         given = _words(text, "A source", _LONGEST_URL)

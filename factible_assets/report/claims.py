@@ -284,7 +284,8 @@ class Shelves:
         )
 
     def _review_views(self, claim: Claim) -> tuple[ReviewView, ...]:
-        known = {query.query_id: query.text for query in self._queries[claim.claim_id]}
+        known = dict(self._data.reviewed_queries)
+        known |= {query.query_id: query.text for query in self._queries[claim.claim_id]}
         views = []
         for action in self._reviews[claim.claim_id]:
             views.append(ReviewView(action, review_words(action, known)))

@@ -67,9 +67,10 @@ class ReportData:
     """The newest complete rows of one video; what was never materialized is empty.
 
     `page_texts` maps a content hash to the stored text of a page, `pages` a page id to how it was
-    obtained, `outlived` a claim to how its newest re-check failed. `checks` counts the checks that
-    reached verdicts, `seconds` is how long the newest took. `run_id` and `checked_at`
-    (timezone-aware) are those of the verdicts, or of the claims where no verdict was reached.
+    obtained, `outlived` a claim to how its newest re-check failed, `reviewed_queries` the id of a
+    query that a reviewer changed to its words. `checks` counts the checks that reached verdicts,
+    `seconds` is how long the newest took. `run_id` and `checked_at` (timezone-aware) are those of
+    the verdicts, or of the claims where no verdict was reached.
     """
 
     video: Video
@@ -84,6 +85,7 @@ class ReportData:
     verdicts: tuple[Verdict, ...] = ()
     changes: tuple[VerdictChange, ...] = ()
     reviews: tuple[ReviewAction, ...] = ()
+    reviewed_queries: Mapping[str, str] = field(default_factory=dict)
     calls: tuple[LlmCall, ...] = ()
     outlived: Mapping[str, Outlived] = field(default_factory=dict)
     page_texts: Mapping[str, str] = field(default_factory=dict)

@@ -59,6 +59,16 @@ _PAGES = """
     GROUP BY page_id
 """
 
+_REVIEWED_QUERIES = """
+    SELECT queries.query_id, max(queries.text)
+    FROM queries
+    JOIN review_actions AS acts
+        ON acts.target = queries.query_id AND acts.video_id = queries.video_id
+    WHERE queries.video_id = $video_id
+    GROUP BY queries.query_id
+"""
+"""The words of queries that a reviewer changed, which the newest check may not ask any more."""
+
 _CHECKS = """
     SELECT count(*) FILTER (asset = 'verdicts'),
            (SELECT sum(duration_seconds) FROM current_materializations WHERE video_id = $video_id)
@@ -123,6 +133,7 @@ def read_report_data(warehouse: Warehouse, video_id: str) -> ReportData | None:
         verdicts=tuple(verdicts),
         changes=_changes(warehouse, video_id),
         reviews=_reviews(warehouse, video_id),
+        reviewed_queries=dict(_rows(warehouse, _REVIEWED_QUERIES, video_id=video_id)),
         calls=tuple(warehouse.read_current(LlmCall, video_id)),
         outlived=_outlived(warehouse, video_id),
         page_texts=warehouse.read_page_texts(

@@ -106,19 +106,20 @@ def free_port() -> int:
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("ui")
+
+
+@pytest.fixture(scope="module")
+def address(folder: Path) -> Iterator[str]:
     """Start `factible dev`, and end it with all that it started."""
-    folder = tmp_path_factory.getbasetemp()
     port = free_port()
     log = folder / "dev.log"
     kept = {name: each for name, each in os.environ.items() if not name.startswith("FACTIBLE_")}
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [
-                str(Path(sys.executable).with_name("factible")),
-                *("dev", "--port", str(port)),
-            ],
-            env={**kept, "FACTIBLE_HOME": str(folder / "home"), "FACTIBLE_NAMELESS": ""},
+            [str(Path(sys.executable).with_name("factible")), "dev", "--port", str(port)],
+            env={**kept, "FACTIBLE_HOME": str(folder / "home")},
             cwd=ROOT,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -149,7 +150,7 @@ def wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def session(address: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+def session(address: str, folder: Path) -> Iterator[Session]:
     # An extra: without it, the tests are skipped before they ask for this.
     from playwright.sync_api import sync_playwright  # noqa: PLC0415
 
@@ -159,7 +160,7 @@ def session(address: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         )
         page = browser.new_page(viewport={"width": 1400, "height": 1000})
         page.set_default_timeout(PATIENCE_SECONDS * 1000)
-        yield Session(page, address, tmp_path_factory.getbasetemp())
+        yield Session(page, address, folder)
         browser.close()
 
 
@@ -206,7 +207,8 @@ def test_a_video_is_added_in_the_launchpad_and_checked_at_once(session: Session)
     assert session.run_ends(session.page.url.rsplit("/", 1)[-1]) == "SUCCESS"
     checked = session.run_of("fact_check")
     assert session.run_ends(checked) == "SUCCESS"
-    tags = str(session.ask(f'{{runOrError(runId: "{checked}") {{... on Run {{tags {{key value}}}}}}}}'))
+    asked = f'{{runOrError(runId: "{checked}") {{... on Run {{tags {{key value}}}}}}}}'
+    tags = str(session.ask(asked))
     for key, value in [("video", "my-talk"), ("corpus", "local"), ("launched_by", "add_video")]:
         assert str({"key": key, "value": value}) in tags
     assert str({"key": "claims", "value": "2"}) in tags
@@ -238,9 +240,11 @@ def test_a_mistyped_partition_fails_with_a_sentence_and_the_remedy(session: Sess
     session.open(f"{JOBS}/fact_check")
     page.get_by_role("button", name="Materialize all").first.click()
     page.get_by_text("Add a partition").click()
-    page.get_by_placeholder("name").or_(page.get_by_label("Partition name")).first.fill("my-tolk")
-    page.get_by_role("button", name=re.compile("Save|Add")).last.click()
-    page.get_by_role("button", name=re.compile("Launch")).last.click()
+    page.get_by_placeholder("name", exact=True).fill("my-tolk")
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_role("button", name="Launch 1 run").or_(
+        page.get_by_role("button", name="Launch run", exact=False)
+    ).last.click()
     page.get_by_text("Launched run").first.wait_for()
     newest = session.run_of("fact_check")
     assert session.run_ends(newest) == "FAILURE"

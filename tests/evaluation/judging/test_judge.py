@@ -118,7 +118,9 @@ async def test_a_quote_that_is_put_right_counts(server: MisbehavingServer) -> No
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize(
-    "broken", [fail(503), reset(), truncate(b'{"choices": ['), fail(401)], ids=str
+    "broken",
+    [fail(503), reset(), truncate(b'{"choices": ['), fail(401)],
+    ids=["unavailable", "reset", "truncated", "wrong key"],
 )
 async def test_an_outage_is_an_outcome_with_a_reason_and_never_a_score(
     server: MisbehavingServer, broken: Behaviour, dialect: Dialect
