@@ -17,7 +17,7 @@ INLINE_CHARACTERS = 1_000
 """Longer Markdown is folded away (MetadataEntry.tsx in Dagster's UI, 1.13)."""
 
 _ROW = 16
-_LABEL = 96
+_LABEL = 108
 _BAR = 130
 _PALETTE = {
     "supports": "#287d3c",
@@ -60,7 +60,7 @@ def _bar(row: int, label: str, value: float, highest: float, unit: str) -> str:
     y, length = row * _ROW + 12, max(1, round(_BAR * value / highest))
     colour = _PALETTE.get(label.removeprefix("leaning "), _GREY if not unit else _BLUE)
     return (
-        f'<text x="0" y="{y}">{html.escape(label)}</text>'
+        f'<text x="0" y="{y}">{html.escape(label.replace("_", " "))}</text>'
         f'<path fill="{colour}" d="M{_LABEL} {y - 9}h{length}v11h-{length}"/>'
         f'<text x="{_LABEL + length + 5}" y="{y}">{value:g}{html.escape(unit)}</text>'
     )

@@ -29,6 +29,9 @@ _YOUTUBE_ID = re.compile(r"[A-Za-z0-9_-]{11}")
 _SOURCES = 3
 """Sources linked beside a verdict; all of them stand in the table of the evidence."""
 
+_WHY_CHARACTERS = 180
+"""The UI opens a table that is longer than the window at its end; the report has the rest."""
+
 STANCE_WORDS = {
     "supports": "supported",
     "refutes": "refuted",
@@ -165,7 +168,7 @@ def verdicts_table(
                 f"**{verdict_words(verdict)}**",
                 verdict.confidence or "–",
                 f"{verdict.supporting} : {verdict.refuting}",
-                cell(verdict.reason or verdict.summary),
+                cell(verdict.reason or verdict.summary, _WHY_CHARACTERS),
                 _decisive(claim, evidence),
             )[:shown]
             for claim in in_time

@@ -8,6 +8,7 @@ Dagster marks a run as canceled only if it was marked as canceling before it end
 becomes a failure. So signals are heard here, in the main thread, while the run goes on in another.
 """
 
+import itertools
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -23,7 +24,13 @@ from factible_assets.stopping import STOPS
 Result = TypeVar("Result")
 
 _TICK_SECONDS = 0.2
+"""How soon a signal is acted upon."""
+
+_TICKS_PER_LOOK = 5
+"""How often Dagster is asked: each time is a query to two databases."""
+
 _ENDING = {dg.DagsterRunStatus.CANCELING, dg.DagsterRunStatus.CANCELED}
+_BEFORE = {dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.STARTING}
 
 
 class Listener(Protocol):
@@ -89,12 +96,16 @@ def supervised(
     stored = _StoredAssets(instance, run_id, listener)
     with signals.heard():
         thread.start()
-        while thread.is_alive():
+        for tick in itertools.count(1):
             thread.join(_TICK_SECONDS)
-            stored.look()
-            if not stopped and (signals.count or _is_ending(instance, run_id)):
-                stopped = True
-                _stop(instance, run_id, listener)
+            if not thread.is_alive():
+                break
+            is_ending = False
+            if tick % _TICKS_PER_LOOK == 0:
+                stored.look()
+                is_ending = not stopped and _is_ending(instance, run_id)
+            if not stopped and (signals.count or is_ending):
+                stopped = _stop(instance, run_id, listener)
             if signals.count > 1:
                 _give_up(instance, run_id)
                 raise KeyboardInterrupt
@@ -114,13 +125,17 @@ def _is_ending(instance: dg.DagsterInstance, run_id: str) -> bool:
     return run is not None and run.status in _ENDING
 
 
-def _stop(instance: dg.DagsterInstance, run_id: str, listener: Listener | None) -> None:
+def _stop(instance: dg.DagsterInstance, run_id: str, listener: Listener | None) -> bool:
+    """Let a run stop; tell whether it has started, for before that Dagster forgets the mark."""
+    run = instance.get_run_by_id(run_id)
+    if run is None or run.status in _BEFORE:
+        return False
     if listener is not None:
         listener.stopping()
-    run = instance.get_run_by_id(run_id)
-    if run is not None and not run.is_finished and run.status not in _ENDING:
+    if not run.is_finished and run.status not in _ENDING:
         instance.report_run_canceling(run)
     STOPS.ask(run_id)
+    return True
 
 
 def _give_up(instance: dg.DagsterInstance, run_id: str) -> None:

@@ -82,7 +82,7 @@ def test_the_evaluation_belongs_to_no_video_and_has_a_check_per_target(
     node = defs.resolve_asset_graph().get(dg.AssetKey("evaluation"))
     assert node.partitions_def is None
     assert node.owners
-    assert {parent.to_user_string() for parent in node.parent_keys} == set(ASSET_RECORDS)
+    assert {parent.to_user_string() for parent in node.parent_keys} == {"verdicts"}
     names = {key.name for key in node.check_keys}
     assert names >= {"targets_are_readable", "precision", "stance_accuracy", "recall_important"}
 

@@ -14,6 +14,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
+from typing import Any
 
 import dagster as dg
 
@@ -202,11 +203,19 @@ async def claim_checks(  # type: ignore[no-untyped-def]
             asset_key=stage,
             check_results=checks.results[stage],
             data_version=dg.DataVersion(written[stage].data_version),
-            metadata={
-                **describe(stage, video, claims.of(Claim), result),
-                **(published if stage == "verdicts" else {}),
-            },
+            metadata=_with_report(
+                describe(stage, video, claims.of(Claim), result), stage, published
+            ),
         )
+
+
+def _with_report(
+    described: dict[str, Any], stage: Stage, published: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Put the report of the verdicts right below their table, where it is looked for."""
+    if stage != "verdicts":
+        return described
+    return {"verdicts": described["verdicts"], **published, **described}
 
 
 def _selected(context: dg.AssetExecutionContext) -> tuple[Stage, ...]:

@@ -268,7 +268,7 @@ def _print_outcome(before: ClaimFile, after: ClaimFile, done: Reviewed) -> None:
         print(f"{plain(action.reviewer)} {_act_words(action.model_dump(), before)}")
     for remark in done.remarks:
         note(remark)
-    if done.run_id is None:
+    if done.run_id is None or done.code is ExitCode.FAILED:
         if done.waits:
             note("Recorded; the next check of the claim keeps to it.")
     else:

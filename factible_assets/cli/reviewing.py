@@ -230,12 +230,17 @@ class _Plan:
     """The actions of one command, each judged against what those before it leave."""
 
     def __init__(self, file: ClaimFile, reviewer: str, reason: str | None) -> None:
+        from factible_assets.stages.ids import query_id
+
         self._file = file
         self._reviewer = reviewer
         self._reason = _words(reason, "--reason", _LONGEST_NOTE) if reason is not None else None
         self._now = datetime.now(UTC)
         self._done: list[ReviewAction] = []
-        self._asked = {query.query_id: query for query in file.queries}
+        # What would be asked, by id; what each is derived to be tells the same words apart.
+        self._asked = {
+            query.query_id: query_id(file.claim.claim_id, query.text) for query in file.queries
+        }
 
     def actions(self, wishes: Sequence[Wish]) -> tuple[ReviewAction, ...]:
         makers = {
@@ -306,11 +311,11 @@ class _Plan:
 
         text = _words(wish.text, "A query", _LONGEST_QUERY)
         made = query_id(self._file.claim.claim_id, text)
-        if made in self._asked:
+        if made in self._asked.values():
             raise CliError(
                 f"The claim is asked {plain(text, 80)!r} already.", "Word it in another way."
             )
-        self._asked[made] = self._file.queries[0]
+        self._asked[made] = made
         return {
             "value": text,
             "query_id": made,
@@ -449,9 +454,8 @@ def _fetchable(url: str) -> str:
 
 
 def _words(text: str | None, what: str, longest: int) -> str:
-    from factible_assets.stages.transcript import storable
-
-    flat = plain(storable(text or ""))
+    # Also what no database stores, lone surrogates and NUL, becomes a space.
+    flat = plain(text or "")
     if not flat:
         raise CliError(f"{what} is empty.", "Give some words.")
     if len(flat) > longest:
@@ -482,11 +486,11 @@ def carry_out(
 
     changes = any(action.action not in OPINIONS for action in actions)
     runs = changes if rerun is None else rerun
+    store = Warehouse(settings.warehouse)
     with warnings.catch_warnings():
-        _hush()
         if runs:
+            _hush()
             _refuse_beside_a_run(file.video_id, settings)
-        store = Warehouse(settings.warehouse)
         if actions:
             add_actions(store, actions)
         outcome = _check_again(file, actions, settings) if runs else None
@@ -499,7 +503,7 @@ def carry_out(
         tuple(actions),
         tuple(_remarks(file, actions)),
         outcome.run_id if outcome else None,
-        waits=changes and outcome is None,
+        waits=changes and (outcome is None or not outcome.success),
         others=len(store.read_current(type(file.claim), file.video_id)) - 1,
         report=_report(file.video_id, settings),
         code=_code(file, store, outcome, failed=bool(failures)),

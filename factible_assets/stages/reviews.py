@@ -43,13 +43,13 @@ QUERY_KINDS: frozenset[ReviewKind] = frozenset({"add_query", "edit_query", "remo
 
 @dataclass(frozen=True, slots=True)
 class WordedQuery:
-    """A query in a reviewer's words. `replaces` is the query in whose place it is asked."""
+    """A query in a reviewer's words. `replaces` are the queries in whose place it is asked."""
 
     query_id: str
     text: str
     query_type: QueryType | None
     seeks_opposite: bool
-    replaces: str | None = None
+    replaces: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,11 +160,11 @@ def _fold(actions: Sequence[ReviewAction]) -> Corrections:
 
 
 def _fold_query(action: ReviewAction, worded: dict[str, WordedQuery], unasked: set[str]) -> None:
-    replaced = None
+    replaced: tuple[str, ...] = ()
     if action.target is not None:
         before = worded.pop(action.target, None)
         unasked.add(action.target)
-        replaced = before.replaces if before is not None and before.replaces else action.target
+        replaced = (*(before.replaces if before else ()), action.target)
     if action.query_id is not None and action.value is not None:
         unasked.discard(action.query_id)
         worded[action.query_id] = WordedQuery(
@@ -214,7 +214,7 @@ def corrected_queries(
     have a complete verdict.
     """
     worded = {query.query_id: query for query in corrections.queries}
-    instead = {query.replaces: query for query in corrections.queries if query.replaces}
+    instead = {each: query for query in corrections.queries for each in query.replaces}
     kept: dict[str, Query] = {}
     for query in written:
         if query.query_id in worded:

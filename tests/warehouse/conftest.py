@@ -13,6 +13,8 @@ from factible_assets.records import ALL_RECORDS
 from tests.warehouse.held import HeldConnector
 from warehouse.store import Warehouse
 
+BESIDE_THE_SETS = ("materializations", "review_actions", "review_applications", "carried_claims")
+
 
 @pytest.fixture(scope="session")
 def empty_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -37,6 +39,6 @@ def held() -> Iterator[Warehouse]:
 @pytest.fixture
 def in_memory(held: Warehouse) -> Warehouse:
     with held.connection() as connection:
-        for table in ("materializations", *(record.table for record in ALL_RECORDS)):
+        for table in (*BESIDE_THE_SETS, *(record.table for record in ALL_RECORDS)):
             connection.execute(f"DELETE FROM {table}")  # noqa: S608
     return held

@@ -1,0 +1,250 @@
+"""`factible review` on a video that was checked: what it shows, records and refuses."""
+
+from __future__ import annotations
+
+import builtins
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from factible_assets.cli import review as module
+from factible_assets.cli.errors import CliError
+from factible_assets.cli.reviewing import (
+    ClaimFile,
+    Wish,
+    open_claim,
+    planned,
+    source_subject,
+)
+from factible_assets.records import ReviewKind, Verdict
+from factible_assets.settings import Settings
+from factible_assets.stages.ids import query_id
+from tests.cli.conftest import Run
+from tests.cli.stored import VIDEO_ID, store_sample
+from tests.report import samples
+from warehouse.reviews import read_actions
+from warehouse.store import Warehouse
+
+HOSTILE = "<script>alert(1)</script>\x1b[31m\u202eevil\x07"
+
+
+@pytest.fixture
+def store(home: Path, monkeypatch: pytest.MonkeyPatch) -> Warehouse:
+    monkeypatch.setenv("FACTIBLE_REVIEWER", "Ana Ruiz")
+    monkeypatch.setenv("COLUMNS", "200")
+    return store_sample(home)
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> ClaimFile:
+    """The sample's first claim, for what judges wishes and writes nothing."""
+    home = tmp_path_factory.mktemp("opened")
+    store_sample(home)
+    return open_claim(VIDEO_ID, number(0), Settings(home=home))
+
+
+def number(place: int) -> str:
+    """The number under which the claim of a place in the sample is listed: by rank."""
+    ranks = sorted(samples.claim(each).rank for each in range(5))
+    return str(ranks.index(samples.claim(place).rank) + 1)
+
+
+def test_claims_are_listed_with_their_numbers_and_verdicts(factible: Run, store: Warehouse) -> None:
+    result = factible("review", VIDEO_ID)
+    assert result.exit_code == 0
+    assert samples.SENTENCES[0] in result.stdout
+    assert "leaning supported" in result.stdout
+    listed = json.loads(factible("review", VIDEO_ID, "--json").stdout)
+    assert [row["number"] for row in listed] == [1, 2, 3, 4, 5]
+
+
+def test_a_claim_shows_its_queries_and_sources_by_number_or_by_id(
+    factible: Run, store: Warehouse
+) -> None:
+    by_number = factible("review", VIDEO_ID, number(0))
+    by_id = factible("review", VIDEO_ID, samples.claim(0).claim_id[:8])
+    assert by_number.stdout == by_id.stdout
+    assert "1. question 0  [direct]" in by_number.stdout
+    assert samples.QUOTE in by_number.stdout
+    document = json.loads(factible("review", VIDEO_ID, number(0), "--json").stdout)
+    assert document["claim"] == samples.SENTENCES[0]
+    assert document["queries"][0]["text"] == "question 0"
+    assert document["sources"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nobody"], "Nothing is stored about a video nobody"),
+        ([VIDEO_ID, "77"], "has no claim '77'"),
+        ([VIDEO_ID, "c"], "Several claims begin with 'c'"),
+        ([VIDEO_ID, "1", "--add-source", "http://127.0.0.1/"], "is not a public address"),
+        ([VIDEO_ID, "1", "--note", "x", "--reviewer", ""], "The name of a reviewer is empty"),
+    ],
+)
+def test_what_cannot_be_done_is_a_sentence_and_nothing_is_recorded(
+    factible: Run, store: Warehouse, arguments: list[str], words: str
+) -> None:
+    result = factible("review", *arguments)
+    assert result.exit_code == 4
+    assert words in result.stderr
+    assert result.stdout == ""
+    assert read_actions(store, VIDEO_ID) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "words"),
+    [
+        ("note", " \x00\ud800 ", "A note is empty"),
+        ("add_query", "", "A query is empty"),
+        ("add_query", "x" * 401, "has 401 characters, and may have 400"),
+        ("add_query", "Question  0.", "is asked 'Question 0.' already"),
+        ("edit_query", "Question 0", "is asked 'Question 0' already"),
+        ("remove_query", None, "needs at least one query"),
+        ("assess", "perhaps", "'perhaps' is no assessment"),
+        ("add_source", "ftp://a.example/x", "is no web address"),
+        ("add_source", "a.example/x", "is no web address"),
+        ("add_source", "http://[::1]/", "is not a public address"),
+        ("add_source", "http://169.254.169.254/latest", "is not a public address"),
+        ("add_source", "http://router.local/", "name of private networks"),
+        ("add_source", "https://a.example:22/", "port 22"),
+        ("add_source", "https://me:pw@a.example/", "user name or password"),
+        ("add_source", f"https://youtu.be/{VIDEO_ID}", "is the video itself"),
+        ("block_source", "https://nowhere.example/x", "is no source of the claim"),
+        ("block_source", "co.uk", "is no domain of one publisher"),
+        ("block_source", "a b", "is no web address"),
+        ("unblock_source", "a.example", "No reviewer blocked or added"),
+    ],
+)
+def test_a_wish_that_cannot_be_granted_says_why(
+    opened: ClaimFile, kind: ReviewKind, text: str | None, words: str
+) -> None:
+    number = 1 if kind in {"edit_query", "remove_query"} else None
+    with pytest.raises(CliError) as refusal:
+        planned(opened, [Wish(kind, text, number=number)], "Ana", None)
+    assert words in str(refusal.value)
+
+
+def test_wishes_are_judged_against_those_before_them(opened: ClaimFile) -> None:
+    swapped = [Wish("edit_query", "new words", number=1), Wish("add_query", "question 0")]
+    assert [act.value for act in planned(opened, swapped, "Ana", None)] == [
+        "new words",
+        "question 0",
+    ]
+    with pytest.raises(CliError, match="is changed twice"):
+        planned(opened, [swapped[0], Wish("remove_query", number=1)], "Ana", None)
+    with pytest.raises(CliError, match="has no query 9; it has 1"):
+        planned(opened, [Wish("edit_query", "x", number=9)], "Ana", None)
+    blocked = Wish("block_source", "a.example")
+    with pytest.raises(CliError, match="is blocked already, by Ana"):
+        planned(opened, [blocked, blocked], "Ana", None)
+    assert len(planned(opened, [blocked, Wish("unblock_source", "a.example"), blocked], "B", None))
+
+
+def test_options_without_a_claim_or_beside_the_history_are_wrong_usage(
+    factible: Run, store: Warehouse
+) -> None:
+    assert factible("review", VIDEO_ID, "--note", "x").exit_code == 2
+    assert factible("review", VIDEO_ID, "1", "--history", "--note", "x").exit_code == 2
+
+
+def test_opinions_and_corrections_are_recorded_and_reported_without_a_run(
+    factible: Run, store: Warehouse, home: Path
+) -> None:
+    claim = samples.claim(0)
+    done = factible(
+        "review", VIDEO_ID, number(0), "--no-rerun", "--edit-query", "1", "a better question",
+        "--add-query", "the contrary", "--opposite", "--type", "context",
+        "--block", "www.never.example", "--assess", "REFUTES", "--note", "Ask a beekeeper.",
+        "--reason", "jars leak",
+    )  # fmt: skip
+    assert done.exit_code == 0, done.stderr
+    assert "Recorded; the next check of the claim keeps to it." in done.stderr
+    assert "No source of the claim is of never.example so far" in done.stderr
+    acts = read_actions(store, VIDEO_ID)
+    assert [each.action for each in acts] == [
+        "add_query", "edit_query", "block_source", "assess", "note",
+    ]  # fmt: skip
+    assert {(each.reviewer, each.claim_id, each.reason) for each in acts} == {
+        ("Ana Ruiz", claim.claim_id, "jars leak")
+    }
+    assert acts[0].query_id == query_id(claim.claim_id, "the contrary")
+    assert (acts[0].query_type, acts[0].seeks_opposite) == ("context", True)
+    shown = factible("review", VIDEO_ID, number(0)).stdout
+    assert "1. a better question  [direct, worded by a reviewer]" in shown
+    assert "2. the contrary  [context, seeks the contrary, worded by a reviewer]" in shown
+    assert "Ana Ruiz assesses it as refutes: jars leak" in shown
+    history = json.loads(factible("review", VIDEO_ID, "--history", "--json").stdout)
+    assert [row["target_words"] for row in history][1] == "question 0"
+    assert {row["run_id"] for row in history} == {None}
+    report = next((home / "reports").glob(f"{VIDEO_ID}.html")).read_text(encoding="utf-8")
+    assert "in place of “question 0”" in report
+    assert "in the assessment of" in report
+    published = Warehouse(home / "published.duckdb")
+    assert published.query("SELECT count(*) FROM review_history").item() == 5
+    again = factible("review", VIDEO_ID, number(0), "--no-rerun", "--block", "never.example")
+    assert "is blocked already, by Ana Ruiz" in again.stderr
+    verdicts = {row.claim_id: row for row in store.read_current(Verdict, VIDEO_ID)}
+    assert verdicts[claim.claim_id].stance == "supports"
+
+
+def test_what_a_reviewer_types_is_hostile_text_like_any_other(
+    factible: Run, store: Warehouse, home: Path
+) -> None:
+    done = factible(
+        "review", VIDEO_ID, number(0), "--no-rerun", "--note", HOSTILE, "--add-query", HOSTILE,
+        "--reason", HOSTILE, "--reviewer", HOSTILE,
+    )  # fmt: skip
+    assert done.exit_code == 0, done.stderr
+    shown = [done, factible("review", VIDEO_ID), factible("review", VIDEO_ID, number(0))]
+    shown.append(factible("review", VIDEO_ID, "--history"))
+    for result in shown:
+        assert not {"\x1b", "\x07", "\u202e"} & set(result.stdout + result.stderr)
+    report = next((home / "reports").glob(f"{VIDEO_ID}.html")).read_text(encoding="utf-8")
+    assert "&lt;script&gt;alert(1)" in report
+    assert "<script>alert(1)" not in report
+
+
+def test_a_source_is_named_by_its_address_or_its_domain() -> None:
+    assert source_subject("HTTP://www.a.example/x/?utm_source=y#z") == "https://a.example/x"
+    assert source_subject("a.example/x/") == "https://a.example/x"
+    assert source_subject("WWW.Blog.A.example.") == "blog.a.example"
+
+
+def answers(monkeypatch: pytest.MonkeyPatch, *given: str | type[BaseException]) -> None:
+    left: Iterator[str | type[BaseException]] = iter(given)
+
+    def answer(prompt: str = "") -> str:
+        print(prompt)
+        said = next(left)
+        if isinstance(said, str):
+            return said
+        raise said
+
+    monkeypatch.setattr(builtins, "input", answer)
+
+
+def test_the_menu_collects_what_can_be_done_and_says_why_the_rest_cannot(
+    opened: ClaimFile, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answers(
+        monkeypatch, "12", "2", "9", "words", "", "2", "1", "better words", "clearer",
+        "4", "never.example", "", "0",
+    )  # fmt: skip
+    wishes = module._menu(opened)  # the prompt needs a terminal, the menu does not
+    assert [wish.kind for wish in wishes] == ["edit_query", "block_source"]
+    said = capsys.readouterr().out
+    assert "Give a number from 0 to 8." in said
+    assert "The claim has no query 9" in said
+    acts = planned(opened, wishes, "Ana", "in general")
+    assert [act.reason for act in acts] == ["clearer", "in general"]
+
+
+@pytest.mark.parametrize("way_out", [EOFError, KeyboardInterrupt])
+def test_leaving_the_menu_by_a_key_changes_nothing(
+    opened: ClaimFile, monkeypatch: pytest.MonkeyPatch, way_out: type[BaseException]
+) -> None:
+    answers(monkeypatch, "8", "a note", "4", way_out)
+    assert module._menu(opened) == []

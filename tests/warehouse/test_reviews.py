@@ -1,0 +1,130 @@
+"""The acts of reviewers in the warehouse: kept as they are, and folded by SQL as by the flow."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from factible_assets.records import Query, ReviewAction
+from factible_assets.stages.reviews import corrections_by_claim
+from tests.stages.test_reviews import SUBJECTS, act, name
+from tests.warehouse.samples import asset_rows, fact_check, stamp
+from warehouse.migrations import Schema, packaged_schema
+from warehouse.reviews import CarriedClaim, add_actions, read_actions, read_carried, remember
+from warehouse.store import Warehouse
+
+HISTORY = (
+    act(1, "add_query", value="alpha", seeks_opposite=True, query_type="context"),
+    act(2, "edit_query", target=name("alpha"), value="beta", reason="'; DROP TABLE claims; --"),
+    act(3, "remove_query", target=name("gamma")),
+    act(4, "edit_query", target=name("beta"), value="gamma"),
+    act(5, "block_source", target="a.example", reviewer="<b>Ben</b>"),
+    act(6, "add_source", target=SUBJECTS[0], value=f"{SUBJECTS[0]}?utm_source=x"),
+    act(7, "block_source", target=SUBJECTS[3]),
+    act(8, "unblock_source", target=SUBJECTS[3]),
+    act(9, "assess", value="mixed"),
+    act(10, "note", value="Second thoughts.\u202e"),
+)
+
+
+def test_actions_are_read_back_as_they_were_written_and_in_order(in_memory: Warehouse) -> None:
+    add_actions(in_memory, [*HISTORY[5:], *HISTORY[:5]])
+    assert read_actions(in_memory, HISTORY[0].video_id) == list(HISTORY)
+    assert read_actions(in_memory, "another") == []
+
+
+def test_actions_are_added_all_or_none_and_never_replaced(in_memory: Warehouse) -> None:
+    add_actions(in_memory, HISTORY[:1])
+    with pytest.raises(duckdb.ConstraintException):
+        add_actions(in_memory, [HISTORY[1], HISTORY[0]])
+    assert read_actions(in_memory, HISTORY[0].video_id) == [HISTORY[0]]
+
+
+@pytest.mark.parametrize("count", range(len(HISTORY) + 1))
+def test_the_view_says_what_the_flow_keeps_to(in_memory: Warehouse, count: int) -> None:
+    actions: tuple[ReviewAction, ...] = HISTORY[:count]
+    add_actions(in_memory, actions)
+    rows = in_memory.query("SELECT kind, subject, effect FROM standing_reviews").rows()
+    found = corrections_by_claim(actions).get(HISTORY[0].claim_id)
+    expected: set[tuple[str, str, str]] = set()
+    if found is not None:
+        expected |= {("query", query.query_id, "asked") for query in found.queries}
+        expected |= {("query", each, "not asked") for each in found.unasked}
+        expected |= {("source", word.subject, word.kind) for word in found.sources.values()}
+        expected |= {
+            ("assessment", action.claim_id, str(action.value))
+            for action in actions
+            if action.action == "assess"
+        }
+    assert set(rows) == expected
+    assert len(rows) == len(expected)
+
+
+def test_the_first_run_that_kept_to_an_act_is_remembered_and_with_its_sets(
+    in_memory: Warehouse,
+) -> None:
+    add_actions(in_memory, HISTORY)
+    video_id = HISTORY[0].video_id
+    held = CarriedClaim("claim-v-2", "run-1", datetime(2026, 1, 1, tzinfo=UTC))
+    for run in (1, 2):
+        in_memory.write_assets(
+            video_id,
+            {},
+            stamp=stamp(run),
+            also=lambda connection, run=run: remember(  # type: ignore[misc]
+                connection, video_id, stamp(run), applied=["a1", "a2"][:run], carried=[held]
+            ),
+        )
+    rows = in_memory.query("SELECT action_id, run_id FROM review_history ORDER BY acted_at").rows()
+    assert rows[:3] == [("a1", "run-1"), ("a2", "run-2"), ("a3", None)]
+    assert read_carried(in_memory, video_id, "run-2") == {"claim-v-2": held}
+
+
+def test_a_run_for_one_claim_leaves_the_video_as_old_as_it_was(in_memory: Warehouse) -> None:
+    in_memory.write_assets("v", fact_check("v"), stamp=stamp(1))
+    before = in_memory.query("SELECT last_checked_at FROM recheck_plan").item()
+    held = CarriedClaim("claim-v-1", "run-1", stamp(1).checked_at)
+    in_memory.write_assets(
+        "v",
+        fact_check("v"),
+        stamp=stamp(2),
+        also=lambda connection: remember(connection, "v", stamp(2), applied=[], carried=[held]),
+    )
+    assert in_memory.query("SELECT last_checked_at FROM recheck_plan").item() == before
+    checks = in_memory.query("SELECT run_id FROM evidence_checks WHERE claim_id = 'claim-v-1'")
+    assert checks["run_id"].to_list() == ["run-1"]
+    assert in_memory.query("SELECT count(*) FROM verdict_changes").item() == 0
+
+
+def test_words_on_a_query_that_wait_are_seen_to_by_the_next_nightly_run(
+    in_memory: Warehouse,
+) -> None:
+    in_memory.write_assets("v", fact_check("v"), stamp=stamp(1))
+    plan = "SELECT with_queries FROM recheck_plan"
+    assert in_memory.query(plan).item() is False
+    mine = act(1, "add_query", value="alpha").model_copy(
+        update={"video_id": "v", "claim_id": "claim-v-1"}
+    )
+    add_actions(in_memory, [mine])
+    assert in_memory.query(plan).item() is True
+
+
+def test_a_file_of_before_keeps_its_queries_and_takes_those_of_people(tmp_path: Path) -> None:
+    whole = packaged_schema()
+    before = Schema(whole.migrations[:12], ())
+    old = Warehouse(tmp_path / "warehouse.duckdb", schema=before)
+    row = next(row for row in fact_check("v")["queries"].rows if isinstance(row, Query))
+    with old.connection() as connection:
+        connection.execute(
+            "INSERT INTO queries VALUES (?, ?, 'v', 1, 'words', 'direct', 1, false, 'llm', 'ok', "
+            "NULL, 'run-0', '2024-01-01')",
+            [row.query_id, row.claim_id],
+        )
+    new = Warehouse(tmp_path / "warehouse.duckdb")
+    mine = row.model_copy(update={"basis": "reviewer"})
+    new.write_assets("v", {"queries": asset_rows(mine)}, stamp=stamp(1))
+    found = new.query("SELECT text, basis, run_id FROM queries ORDER BY run_id").rows()
+    assert found == [("words", "llm", "run-0"), (row.text, "reviewer", "run-1")]
