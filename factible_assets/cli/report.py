@@ -68,15 +68,12 @@ def report(
 def _write_one(video: str, output: Path | None, settings: Settings, *, as_json: bool) -> None:
     from factible_assets.cli.checking import stored_data
     from factible_assets.cli.files import write_report
-    from factible_assets.cli.targets import bare_id
+    from factible_assets.cli.targets import bare_id, unchecked
 
     video_id = bare_id(video)
     data = stored_data(video_id, settings)
     if data is None:
-        raise CliError(
-            f"Nothing is stored about the video {video_id}.",
-            f"Check it first: factible check -- {video_id}",
-        )
+        raise unchecked(video_id, settings)
     path = write_report(data, settings, output)
     if as_json:
         print_json({"video_id": video_id, "report": str(path)})

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     )
     from factible_assets.settings import Settings
     from factible_assets.stages.reviews import Corrections
+    from warehouse.rows import AnyRecord
+    from warehouse.store import CurrentRecords, Warehouse
 
 _LONGEST_QUERY, _LONGEST_NOTE, _LONGEST_NAME, _LONGEST_URL = 400, 4000, 80, 2000
 _SHORTEST_PREFIX = 4
@@ -115,45 +117,57 @@ def open_video(video: str, settings: Settings) -> list[ClaimFile]:
     Raises:
         CliError: Nothing is stored about the video, or it has no claims.
     """
-    from factible_assets.cli.checking import stored_data
     from factible_assets.cli.targets import bare_id, unchecked
-    from factible_assets.records import SearchHit
+    from factible_assets.records import Claim
+    from warehouse.store import Warehouse
+
+    video_id = bare_id(video)
+    store = Warehouse(settings.warehouse)
+    sets = store.read_video(video_id) if settings.warehouse.exists() else {}
+    if "transcripts" not in sets:
+        raise unchecked(video_id, settings)
+    if "claims" not in sets or not sets["claims"].of(Claim):
+        raise CliError(
+            f"No claims of the video {plain(video_id, 120)} are stored.",
+            f"Check it first: factible check -- {plain(video_id, 120)}",
+        )
+    return _files(store, video_id, sets)
+
+
+def _files(store: Warehouse, video_id: str, sets: Mapping[str, CurrentRecords]) -> list[ClaimFile]:
+    from factible_assets.records import Claim, Evidence, Query, SearchHit, Verdict, Video
     from factible_assets.stages.reviews import (
         NO_CORRECTIONS,
         corrected_queries,
         corrections_by_claim,
     )
-    from warehouse.store import Warehouse
+    from warehouse.reviews import read_actions
 
-    video_id = bare_id(video)
-    data = stored_data(video_id, settings)
-    if data is None:
-        raise unchecked(video_id, settings)
-    if not data.claims:
-        raise CliError(
-            f"No claims of the video {plain(video_id, 120)} are stored.",
-            f"Check it first: factible check -- {plain(video_id, 120)}",
-        )
-    corrections = corrections_by_claim(data.reviews)
-    verdicts = {verdict.claim_id: verdict for verdict in data.verdicts}
-    hits = Warehouse(settings.warehouse).read_current(SearchHit, video_id)
-    addresses = {hit.canonical_url: hit.url for hit in hits}
+    def rows(asset: str, record: type[AnyRecord]) -> list[AnyRecord]:
+        return sets[asset].of(record) if asset in sets else []
+
+    actions = read_actions(store, video_id)
+    corrections = corrections_by_claim(actions)
+    verdicts = {verdict.claim_id: verdict for verdict in rows("verdicts", Verdict)}
+    newest = (row for row in rows("evidence", Evidence) if row.claim_id not in verdicts)
+    # What a verdict rests on, also where a later check failed.
+    sources = [*store.read_verdict_evidence(video_id), *newest]
+    queries = sorted(rows("queries", Query), key=lambda query: query.rank)
     files = []
-    for number, claim in enumerate(sorted(data.claims, key=lambda each: each.rank), start=1):
+    for number, claim in enumerate(rows("claims", Claim), start=1):
         mine = corrections.get(claim.claim_id, NO_CORRECTIONS)
-        queries = [query for query in data.queries if query.claim_id == claim.claim_id]
-        queries.sort(key=lambda query: query.rank)
+        asked = [query for query in queries if query.claim_id == claim.claim_id]
         files.append(
             ClaimFile(
-                data.video,
-                claim,
-                number,
-                verdicts.get(claim.claim_id),
-                corrected_queries(claim, queries, mine),
-                tuple(row for row in data.evidence if row.claim_id == claim.claim_id),
-                addresses,
-                tuple(each for each in data.reviews if each.claim_id == claim.claim_id),
-                mine,
+                video=sets["transcripts"].of(Video)[0],
+                claim=claim,
+                number=number,
+                verdict=verdicts.get(claim.claim_id),
+                queries=corrected_queries(claim, asked, mine),
+                sources=tuple(row for row in sources if row.claim_id == claim.claim_id),
+                addresses={hit.canonical_url: hit.url for hit in rows("search_hits", SearchHit)},
+                actions=tuple(each for each in actions if each.claim_id == claim.claim_id),
+                corrections=mine,
             )
         )
     return files

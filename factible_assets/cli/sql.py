@@ -217,8 +217,9 @@ def query_problem(error: Exception) -> tuple[str, str]:
     message = words[: place.start()] if place else words
     kind, colon, rest = message.partition("Error: ")
     message = " ".join((rest if colon else kind).split()).rstrip(".!")
+    message = message if message.endswith("?") else f"{message}."
     where = f" at line {place['line']}, {_column(place)}" if place else ""
-    return f"The query failed{where}: {message}.", _remedy(error, words)
+    return f"The query failed{where}: {message}", _remedy(error, words)
 
 
 def _column(place: re.Match[str]) -> str:

@@ -38,8 +38,7 @@ def draw(frame: pl.DataFrame, console: Console) -> None:
     """Draw an answer as a table; on a screen too narrow for its columns, as a list of rows."""
     if not frame.width:
         return
-    is_wide = frame.width * _NARROWEST_COLUMN > console.width
-    if console.is_terminal and is_wide and frame.height:
+    if console.is_terminal and frame.width * _NARROWEST_COLUMN > console.width:
         for number, row in enumerate(frame.iter_rows(named=True), start=1):
             console.print(f"── row {number} ──", style="dim")
             console.print(_below_each_other(row))

@@ -1,0 +1,122 @@
+"""A reviewer corrects one claim of the demo: it alone is checked again, nothing is forgotten."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+from typer.testing import CliRunner
+
+from factible_assets.assets.some_claims import scope_of
+from factible_assets.cli.main import app
+from factible_assets.config import FactCheckConfig
+from factible_assets.launch import check_video, open_instance
+from factible_assets.records import Claim
+from factible_assets.settings import Settings
+from factible_assets.stages.ports import SilentObserver
+from factible_assets.stages.progress import ALL_STAGES
+from warehouse.store import Warehouse
+
+VIDEO = "everyday-beliefs-talk"
+
+
+def factible(*arguments: str) -> dict[str, Any]:
+    result = CliRunner().invoke(app, [*arguments, "--json"], prog_name="factible")
+    assert result.exit_code == 0, result.stderr
+    document: dict[str, Any] = json.loads(result.stdout)
+    return document
+
+
+def rows(store: Warehouse, table: str, claim_id: str, run_id: str) -> list[dict[str, Any]]:
+    found = store.query(
+        f"SELECT * EXCLUDE (run_id, checked_at) FROM {table} "  # noqa: S608 - names of this file
+        "WHERE claim_id = $claim AND run_id = $run ORDER BY ALL",
+        {"claim": claim_id, "run": run_id},
+    ).to_dicts()
+    # The place among all verdicts of a set is the set's.
+    return [{key: value for key, value in row.items() if key != "rank"} for row in found]
+
+
+@pytest.fixture
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    for name in ("OPENAI_API_KEY", "SERPER_API_KEY", "FACTIBLE_WEB"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("FACTIBLE_HOME", str(tmp_path))
+    monkeypatch.setenv("FACTIBLE_REVIEWER", "Ana Ruiz")
+    return Settings(home=tmp_path)
+
+
+@pytest.mark.filterwarnings("ignore::dagster.BetaWarning", "ignore::dagster.PreviewWarning")
+def test_one_claim_is_corrected_checked_alone_and_stays_corrected(settings: Settings) -> None:
+    store = Warehouse(settings.warehouse)
+    first = factible("check", VIDEO, "--max-claims", "2", "--max-queries", "2")
+    shown = factible("review", VIDEO, "1")
+    mine, other = (row["claim_id"] for row in sorted(first["claims"], key=lambda row: row["rank"]))
+    assert shown["claim_id"] == mine
+    stance = shown["verdict"]["stance"]
+    deciding = {row["domain"] for row in shown["sources"] if row["stance"] == stance}
+    assert stance == "supports"
+
+    blocks = [part for domain in sorted(deciding) for part in ("--block", domain)]
+    done = factible("review", VIDEO, "1", *blocks, "--reason", "on trial")
+    assert done["verdict"]["stance"] == "unclear"
+    skipped = [row["reason"] for row in done["sources"] if row["domain"] in deciding]
+    assert skipped
+    assert all(reason.startswith("Blocked by a reviewer: Ana Ruiz") for reason in skipped)
+
+    # The other claim is the same, row by row, and its verdict has not changed.
+    for table in ("queries", "search_hits", "searches", "evidence", "verdicts"):
+        before = rows(store, table, other, first["run_id"])
+        assert before
+        assert rows(store, table, other, done["run_id"]) == before
+    changes = store.query("SELECT claim_id, change, run_id FROM verdict_changes").rows()
+    assert changes == [(mine, "flip", done["run_id"])]
+    carried = store.query("SELECT run_id, claim_id, source_run_id FROM carried_claims").rows()
+    assert carried == [(done["run_id"], other, first["run_id"])]
+
+    # It was a run like any other, with the knobs of the last.
+    with open_instance(settings) as instance:
+        run = instance.get_run_by_id(done["run_id"])
+    assert run is not None
+    assert (run.tags["claim"], run.tags["reviewer"]) == (mine, "Ana Ruiz")
+    ops: Any = run.run_config["ops"]
+    assert ops["claim_checks"]["config"]["only_claims"] == [mine]
+    assert ops["claim_checks"]["config"]["queries"]["max_queries"] == 2
+
+    history = CliRunner().invoke(app, ["review", VIDEO, "--history", "--json"])
+    acts = json.loads(history.stdout)
+    assert {(act["reviewer"], act["action"], act["run_id"]) for act in acts} == {
+        ("Ana Ruiz", "block_source", done["run_id"])
+    }
+    assert {(act["stance_before"], act["stance_after"]) for act in acts} == {
+        ("supports", "unclear")
+    }
+    assert "Ana Ruiz" in Path(done["report"]).read_text(encoding="utf-8")
+
+    # A later check of the whole video keeps to it.
+    again = check_video(
+        VIDEO,
+        settings=settings,
+        config=FactCheckConfig(renew=True),
+        observer=SilentObserver(),
+        assets=("search_hits", "reliability_ratings", "evidence", "verdicts"),
+        job_name="recheck",
+    )
+    assert again.success, again.failures
+    newest = {
+        row["claim_id"]: row["stance"] for row in store.query("FROM latest_verdicts").to_dicts()
+    }
+    assert newest == {mine: "unclear", other: "supports"}
+
+    # What is not there to be checked, or to be taken over, is said.
+    claims = store.read_current(Claim, VIDEO)
+    with pytest.raises(dg.Failure, match=r"makes no claim c00 \(only_claims\)"):
+        scope_of(store, VIDEO, claims, ALL_STAGES, ["c00"])
+    later = claims[0].model_copy(update={"claim_id": "c11", "rank": 3})
+    with pytest.raises(dg.Failure, match="before the whole video was: the claim c11 never was"):
+        scope_of(store, VIDEO, [*claims, later], ALL_STAGES, [mine])
+    with pytest.raises(dg.Failure, match="it has no queries, search_hits"):
+        scope_of(store, "another", claims, ALL_STAGES, [mine])
