@@ -32,7 +32,7 @@ HOSTILE = "<script>alert(1)</script>\x1b[31m\u202eevil\x07"
 
 @pytest.fixture
 def store(home: Path, monkeypatch: pytest.MonkeyPatch) -> Warehouse:
-    monkeypatch.setenv("FACTIBLE_REVIEWER", "Ana Ruiz")
+    monkeypatch.setenv("FACTIBLE_REVIEWER", "health desk")
     monkeypatch.setenv("COLUMNS", "200")
     return store_sample(home)
 
@@ -123,23 +123,23 @@ def test_a_wish_that_cannot_be_granted_says_why(
 ) -> None:
     number = 1 if kind in {"edit_query", "remove_query"} else None
     with pytest.raises(CliError) as refusal:
-        planned(opened, [Wish(kind, text, number=number)], "Ana", None)
+        planned(opened, [Wish(kind, text, number=number)], "desk", None)
     assert words in str(refusal.value)
 
 
 def test_wishes_are_judged_against_those_before_them(opened: ClaimFile) -> None:
     swapped = [Wish("edit_query", "new words", number=1), Wish("add_query", "question 0")]
-    assert [act.value for act in planned(opened, swapped, "Ana", None)] == [
+    assert [act.value for act in planned(opened, swapped, "desk", None)] == [
         "new words",
         "question 0",
     ]
     with pytest.raises(CliError, match="is changed twice"):
-        planned(opened, [swapped[0], Wish("remove_query", number=1)], "Ana", None)
+        planned(opened, [swapped[0], Wish("remove_query", number=1)], "desk", None)
     with pytest.raises(CliError, match="has no query 9; it has 1"):
-        planned(opened, [Wish("edit_query", "x", number=9)], "Ana", None)
+        planned(opened, [Wish("edit_query", "x", number=9)], "desk", None)
     blocked = Wish("block_source", "a.example")
-    with pytest.raises(CliError, match="is blocked already, by Ana"):
-        planned(opened, [blocked, blocked], "Ana", None)
+    with pytest.raises(CliError, match="is blocked already, by desk"):
+        planned(opened, [blocked, blocked], "desk", None)
     assert len(planned(opened, [blocked, Wish("unblock_source", "a.example"), blocked], "B", None))
 
 
@@ -168,14 +168,14 @@ def test_opinions_and_corrections_are_recorded_and_reported_without_a_run(
         "add_query", "edit_query", "block_source", "assess", "note",
     ]  # fmt: skip
     assert {(each.reviewer, each.claim_id, each.reason) for each in acts} == {
-        ("Ana Ruiz", claim.claim_id, "jars leak")
+        ("health desk", claim.claim_id, "jars leak")
     }
     assert acts[0].query_id == query_id(claim.claim_id, "the contrary")
     assert (acts[0].query_type, acts[0].seeks_opposite) == ("context", True)
     shown = factible("review", VIDEO_ID, number(0)).stdout
     assert "1. a better question  [direct, worded by a reviewer]" in shown
     assert "2. the contrary  [context, seeks the contrary, worded by a reviewer]" in shown
-    assert "Ana Ruiz assesses it as refutes: jars leak" in shown
+    assert "health desk assesses it as refutes: jars leak" in shown
     history = json.loads(factible("review", VIDEO_ID, "--history", "--json").stdout)
     assert [row["target_words"] for row in history][1] == "question 0"
     assert {row["run_id"] for row in history} == {None}
@@ -185,7 +185,7 @@ def test_opinions_and_corrections_are_recorded_and_reported_without_a_run(
     published = Warehouse(home / "published.duckdb")
     assert published.query("SELECT count(*) FROM review_history").item() == 5
     again = factible("review", VIDEO_ID, number(0), "--no-rerun", "--block", "never.example")
-    assert "is blocked already, by Ana Ruiz" in again.stderr
+    assert "is blocked already, by health desk" in again.stderr
     verdicts = {row.claim_id: row for row in store.read_current(Verdict, VIDEO_ID)}
     assert verdicts[claim.claim_id].stance == "supports"
 
@@ -238,7 +238,7 @@ def test_the_menu_collects_what_can_be_done_and_says_why_the_rest_cannot(
     said = capsys.readouterr().out
     assert "Give a number from 0 to 8." in said
     assert "The claim has no query 9" in said
-    acts = planned(opened, wishes, "Ana", "in general")
+    acts = planned(opened, wishes, "desk", "in general")
     assert [act.reason for act in acts] == ["clearer", "in general"]
 
 

@@ -45,7 +45,7 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
     for name in ("OPENAI_API_KEY", "SERPER_API_KEY", "FACTIBLE_WEB"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("FACTIBLE_HOME", str(tmp_path))
-    monkeypatch.setenv("FACTIBLE_REVIEWER", "Ana Ruiz")
+    monkeypatch.setenv("FACTIBLE_REVIEWER", "health desk")
     return Settings(home=tmp_path)
 
 
@@ -65,7 +65,7 @@ def test_one_claim_is_corrected_checked_alone_and_stays_corrected(settings: Sett
     assert done["verdict"]["stance"] == "unclear"
     skipped = [row["reason"] for row in done["sources"] if row["domain"] in deciding]
     assert skipped
-    assert all(reason.startswith("Blocked by a reviewer: Ana Ruiz") for reason in skipped)
+    assert all(reason.startswith("Blocked by a reviewer: health desk") for reason in skipped)
 
     # The other claim is the same, row by row, and its verdict has not changed.
     for table in ("queries", "search_hits", "searches", "evidence", "verdicts"):
@@ -81,7 +81,7 @@ def test_one_claim_is_corrected_checked_alone_and_stays_corrected(settings: Sett
     with open_instance(settings) as instance:
         run = instance.get_run_by_id(done["run_id"])
     assert run is not None
-    assert (run.tags["claim"], run.tags["reviewer"]) == (mine, "Ana Ruiz")
+    assert (run.tags["claim"], run.tags["reviewer"]) == (mine, "health desk")
     ops: Any = run.run_config["ops"]
     assert ops["claim_checks"]["config"]["only_claims"] == [mine]
     assert ops["claim_checks"]["config"]["queries"]["max_queries"] == 2
@@ -89,12 +89,12 @@ def test_one_claim_is_corrected_checked_alone_and_stays_corrected(settings: Sett
     history = CliRunner().invoke(app, ["review", VIDEO, "--history", "--json"])
     acts = json.loads(history.stdout)
     assert {(act["reviewer"], act["action"], act["run_id"]) for act in acts} == {
-        ("Ana Ruiz", "block_source", done["run_id"])
+        ("health desk", "block_source", done["run_id"])
     }
     assert {(act["stance_before"], act["stance_after"]) for act in acts} == {
         ("supports", "unclear")
     }
-    assert "Ana Ruiz" in Path(done["report"]).read_text(encoding="utf-8")
+    assert "health desk" in Path(done["report"]).read_text(encoding="utf-8")
 
     # A later check of the whole video keeps to it.
     again = check_video(

@@ -46,7 +46,7 @@ def act(number: int, action: str, **fields: Any) -> ReviewAction:
             "action_id": f"a{number}",
             "video_id": VIDEO.video_id,
             "claim_id": CLAIM.claim_id,
-            "reviewer": "Ana",
+            "reviewer": "desk",
             "acted_at": START + timedelta(minutes=number),
             "action": action,
             **fields,
@@ -180,7 +180,7 @@ def test_where_nothing_is_left_the_claims_own_words_are_asked() -> None:
 def test_a_block_of_a_domain_holds_below_it_and_for_no_name_that_merely_ends_so() -> None:
     corrections = of(act(1, "block_source", target="a.example", reason="sells pills."))
     said = corrections.blocked("http://www.shop.a.example/x?utm_source=y")
-    assert said == "Blocked by a reviewer: Ana left out a.example on 2026-01-02 (sells pills)."
+    assert said == "Blocked by a reviewer: desk left out a.example on 2026-01-02 (sells pills)."
     assert corrections.blocked("https://nota.example/x") is None
     assert corrections.blocked("no address") is None
 
@@ -267,7 +267,7 @@ async def test_a_blocked_source_is_skipped_with_that_reason_and_the_verdict_is_a
     assert after.verdicts[0].stance == "refutes"
     (left_out,) = [row for row in after.evidence if row.status == "skipped"]
     assert left_out.canonical_url == "https://a.example/x"
-    assert str(left_out.reason).startswith("Blocked by a reviewer: Ana")
+    assert str(left_out.reason).startswith("Blocked by a reviewer: desk")
     assert not place.asked["fetch", "https://a.example/x"]
 
 
