@@ -29,6 +29,7 @@ from factible_assets.evaluation.judging.subjects import subjects_of
 from factible_assets.evaluation.loading import load_outcomes
 from factible_assets.evaluation.outcomes import VideoOutcome
 from factible_assets.model_door import ModelDoor
+from factible_assets.raised import first_of
 from factible_assets.reasoners.llm.model import LanguageModel, OverBudgetError
 from factible_assets.services.reasoning import JUDGE, ModelPlan, model_clients
 from factible_assets.services.setup import SetupError
@@ -293,15 +294,9 @@ async def run_judging(
         try:
             result = await session.run()
         except ExceptionGroup as group:
-            raise _first(group) from group
+            raise first_of(group) from group
     await asyncio.to_thread(store.publish, settings.published)
     return result
-
-
-def _first(group: ExceptionGroup[Exception]) -> Exception:
-    """Return what a worker raised, without the groups around it."""
-    first = group.exceptions[0]
-    return _first(first) if isinstance(first, ExceptionGroup) else first
 
 
 _Batch: TypeAlias = list[tuple[JudgementRow, list[JudgeCallRow]]]

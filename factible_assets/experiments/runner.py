@@ -39,6 +39,7 @@ from factible_assets.experiments.store import (
 )
 from factible_assets.experiments.surroundings import Choice, Place, choose
 from factible_assets.experiments.words import NoWordsError, words_of
+from factible_assets.raised import first_of
 from factible_assets.records import Claim, Verdict
 from factible_assets.services import Occasion
 from factible_assets.services.resource import open_services
@@ -126,18 +127,12 @@ def run_experiment(
             run = _Run(experiment, corpora, settings, ledger, jobs, watcher)
             return asyncio.run(run.everything()), ledger
     except ExceptionGroup as group:
-        raise _first(group) from group
+        raise first_of(group) from group
     except Timeout as error:
         raise ExperimentError(
             f"The experiment {experiment.name} is being run by another process. Wait for it, or "
             "stop it and run the same command: it goes on where the other stopped."
         ) from error
-
-
-def _first(group: ExceptionGroup[Exception]) -> Exception:
-    """Return what a task raised, without the groups around it: the rest was cancelled for it."""
-    first = group.exceptions[0]
-    return _first(first) if isinstance(first, ExceptionGroup) else first
 
 
 @dataclass
