@@ -14,14 +14,15 @@ from factible_assets.evaluation.metrics.claims import (
     average_precision_over_hits,
     average_precision_over_relevant,
     f1_at_k,
-    importance_kendall,
     importance_mae,
-    importance_spearman,
+    importance_pairs,
     importance_weighted_coverage,
+    kendall,
     ndcg_by_importance,
     precision_at_k,
     recall_at_important,
     recall_at_k,
+    spearman,
 )
 from factible_assets.evaluation.metrics.summary import macro, micro, ratios
 
@@ -103,8 +104,8 @@ def test_importance_error_is_over_matched_claims() -> None:
 
 def test_rank_correlations_of_three_pairs() -> None:
     # (0.9, 0.8), (0.6, 0.9), (0.3, 0.2): two of three pairs are concordant.
-    assert importance_kendall(SAMPLE) == pytest.approx(1 / 3)
-    assert importance_spearman(SAMPLE) == pytest.approx(0.5)
+    assert kendall(importance_pairs(SAMPLE)) == pytest.approx(1 / 3)
+    assert spearman(importance_pairs(SAMPLE)) == pytest.approx(0.5)
 
 
 def test_what_cannot_be_divided_is_undefined_and_not_zero() -> None:
@@ -112,7 +113,7 @@ def test_what_cannot_be_divided_is_undefined_and_not_zero() -> None:
         assert metric(EMPTY).value is None
     assert average_precision_over_hits(MISSED).value is None
     assert importance_mae(MISSED).value is None
-    assert importance_spearman(MISSED) is None
+    assert spearman(importance_pairs(MISSED)) is None
     assert precision_at_k(MISSED).value == 0.0
 
 
@@ -122,8 +123,8 @@ def test_without_important_annotations_their_recall_is_undefined() -> None:
 
 def test_equal_importances_have_no_rank_correlation() -> None:
     tied = video({0: 0, 1: 1}, gold=[0.5, 0.5], system=[0.2, 0.9])
-    assert importance_kendall(tied) is None
-    assert importance_spearman(tied) is None
+    assert kendall(importance_pairs(tied)) is None
+    assert spearman(importance_pairs(tied)) is None
 
 
 def test_a_matching_of_other_claims_is_refused() -> None:

@@ -8,6 +8,7 @@ from factible_assets.evaluation.metrics.stances import (
     STANCES,
     Judgement,
     accuracy,
+    as_majority,
     brier,
     confusion_matrix,
     expected_calibration_error,
@@ -16,7 +17,6 @@ from factible_assets.evaluation.metrics.stances import (
     majority_accuracy,
     majority_brier,
     majority_class,
-    majority_macro_f1,
     reliability_diagram,
 )
 from factible_assets.evaluation.metrics.summary import stance_figures
@@ -66,7 +66,7 @@ def test_macro_f1_is_the_mean_over_classes_that_occur() -> None:
     assert f1_by_class(SAMPLE) == pytest.approx(expected)
     assert macro_f1(SAMPLE) == pytest.approx(4 / 9)
     # Always "supports": F1 of 6/8 for it, 0 for the other two.
-    assert majority_macro_f1(SAMPLE) == pytest.approx(0.25)
+    assert macro_f1(as_majority(SAMPLE)) == pytest.approx(0.25)
 
 
 def test_the_confusion_matrix_has_a_row_for_each_annotated_stance() -> None:

@@ -175,24 +175,6 @@ def importance_mae(video: MatchedVideo, k: int | None = None) -> Ratio:
     return Ratio(math.fsum(abs(system - gold) for system, gold in pairs), len(pairs))
 
 
-def importance_spearman(video: MatchedVideo) -> float | None:
-    """Return Spearman's rank correlation of importance over matched claims (Spearman, 1904).
-
-    Pearson's correlation of the ranks, ties sharing their mean rank. Undefined with fewer than
-    two matched claims, or if one side gives all of them the same importance.
-    """
-    return spearman(importance_pairs(video))
-
-
-def importance_kendall(video: MatchedVideo) -> float | None:
-    """Return Kendall's rank correlation of importance over matched claims (Kendall, 1945).
-
-    τ-b = (concordant − discordant) / √((pairs − ties of one side)(pairs − ties of the other)).
-    Undefined as Spearman's.
-    """
-    return kendall(importance_pairs(video))
-
-
 def importance_pairs(video: MatchedVideo, k: int | None = None) -> list[tuple[float, float]]:
     """Return (system's, gold's) importance of each matched claim that has both."""
     pairs = []

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Protocol
 
 import numpy as np
@@ -58,20 +57,6 @@ def latency_by_stage(
             by_stage[f"model: {call.stage}"].append(call.latency_seconds)
     summaries = (latency(stage, seconds) for stage, seconds in by_stage.items())
     return tuple(each for each in summaries if each is not None)
-
-
-def seconds_to_first_verdict(started: datetime, verdicts: Iterable[datetime]) -> float | None:
-    """Return the seconds from a run's start to its first verdict; None if there is none.
-
-    Raises:
-        ValueError: if a verdict is older than the start.
-    """
-    first = min(verdicts, default=None)
-    if first is None:
-        return None
-    if first < started:
-        raise ValueError("a verdict cannot be reached before its run has started")
-    return (first - started).total_seconds()
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +109,3 @@ def infrastructure_failure_rate(rows: Iterable[HasStatus]) -> Ratio:
     """
     attempted = [row.status for row in rows if row.status != "skipped"]
     return Ratio(attempted.count("infra_error"), len(attempted))
-
-
-def infrastructure_failures(rows: Mapping[str, Sequence[HasStatus]]) -> dict[str, Ratio]:
-    """Return the failure rate of each named table of rows."""
-    return {name: infrastructure_failure_rate(listed) for name, listed in rows.items()}

@@ -72,11 +72,6 @@ def macro_f1(judgements: Sequence[Judgement]) -> float | None:
     return math.fsum(scores) / len(scores) if scores else None
 
 
-def majority_macro_f1(judgements: Sequence[Judgement]) -> float | None:
-    """Return the macro-F1 of always answering the majority class."""
-    return macro_f1(as_majority(judgements))
-
-
 def f1_by_class(judgements: Sequence[Judgement]) -> dict[str, float]:
     """Return the F1 of each class that occurs among gold or predicted, in order of name."""
     judged = answered(judgements)

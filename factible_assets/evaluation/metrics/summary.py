@@ -71,11 +71,6 @@ def ratios(
     return macro(name, values, seed=seed), micro(name, per_video, unit=unit, seed=seed)
 
 
-def video_figure(name: str, ratio: Ratio, *, unit: str = "claims") -> Figure:
-    """Return one video's own figure, which has no interval over videos."""
-    return Figure(name, ratio.value, round(ratio.denominator), unit)
-
-
 def stance_figures(
     judgements: Sequence[Judgement], *, seed: int = SEED, resamples: int = RESAMPLES
 ) -> tuple[Figure, ...]:
