@@ -25,7 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from factible_assets.reasoners.llm.fences import Data, Piece, fenced
 from factible_assets.reasoners.llm.model import PromptPart
 
-PROMPTS = Path(__file__).resolve().parent.parent / "prompts"
+PROMPTS = Path(__file__).resolve().parent / "prompts"
 """Where the prompt files lie."""
 
 StageName = Literal["claims", "queries", "evidence", "verdicts"]
