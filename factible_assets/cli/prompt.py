@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import re
+import signal
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType
+from types import FrameType, ModuleType
+from typing import NoReturn
 
 from factible_assets.cli.errors import CliError, sentence
 from factible_assets.cli.output import note
@@ -26,6 +29,7 @@ Ctrl-C drops what was typed, or stops the question that is being answered."""
 
 _FIRST, _NEXT = "factible> ", "     ...> "
 _HISTORY_LENGTH = 1_000
+_HEARING_SECONDS = 0.1
 _SCHEMA = re.compile(r"\.schema\s+(?P<name>[A-Za-z_][A-Za-z0-9_]*)\s*;?\s*$")
 _QUOTED = re.compile(
     r"'(?:[^']|'')*'"  # text
@@ -87,7 +91,8 @@ def _statements() -> Iterator[str]:
     lines: list[str] = []
     while True:
         try:
-            line = input(_NEXT if lines else _FIRST)
+            with _hearing_signals():
+                line = input(_NEXT if lines else _FIRST)
         except KeyboardInterrupt:
             lines = []
             note("")
@@ -102,6 +107,33 @@ def _statements() -> Iterator[str]:
         elif text.startswith(".") or is_complete(text):
             lines = []
             yield text
+
+
+@contextmanager
+def _hearing_signals() -> Iterator[None]:
+    """Let Ctrl-C drop a line, and SIGTERM and SIGHUP end the prompt, whenever they come.
+
+    readline looks for signals only when one interrupts its wait for a key. One that comes just
+    before the wait, or that another thread of this process is given, would go unheard until the
+    next key is pressed; so a timer interrupts the wait, again and again.
+    """
+    if sys.platform == "win32":  # no readline there, and none of these signals
+        yield
+        return
+
+    def leave(number: int, frame: FrameType | None) -> NoReturn:
+        del frame
+        raise SystemExit(128 + number)
+
+    handlers = {signal.SIGTERM: leave, signal.SIGHUP: leave, signal.SIGALRM: lambda *_: None}
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    signal.setitimer(signal.ITIMER_REAL, _HEARING_SECONDS, _HEARING_SECONDS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextmanager

@@ -3,9 +3,13 @@ from __future__ import annotations
 import os
 import pty
 import re
+import select
+import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -17,6 +21,8 @@ from tests.cli.stored import store_sample
 
 _SEQUENCES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\r")
 
+needs_terminal = pytest.mark.skipif(sys.platform == "win32", reason="needs a terminal of Unix")
+
 PROGRAM = """
 import fcntl, sys, termios
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)  # whoever owns the terminal gets its Ctrl-C
@@ -25,15 +31,33 @@ sys.argv = ["factible", "sql"]
 main()
 """
 
+UNHEARD = """
+import pathlib, signal, sys, threading, time
+now = pathlib.Path(sys.argv[1])
+def interrupt_myself():
+    while not now.exists():
+        time.sleep(0.02)
+    signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+threading.Thread(target=interrupt_myself, daemon=True).start()
+"""
+"""A Ctrl-C that does not interrupt the wait for a key, as when it comes just before the wait."""
+
+DEAF = """
+import signal
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+signal.signal(signal.SIGHUP, signal.SIG_IGN)
+"""
+"""What a program inherits from an interactive shell, or from nohup."""
+
 
 class Terminal:
     """A real terminal with `factible sql` in it."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, before: str, *arguments: str) -> None:
         self.master, slave = pty.openpty()
         environment = {**os.environ, "FACTIBLE_HOME": str(home), "TERM": "xterm", "COLUMNS": "100"}
         self.process = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM],
+            [sys.executable, "-c", before + PROGRAM, *arguments],
             stdin=slave,
             stdout=slave,
             stderr=slave,
@@ -50,7 +74,9 @@ class Terminal:
         """Return what is shown up to these words, and forget it."""
         deadline = time.monotonic() + 60
         while words not in self.shown:
-            assert time.monotonic() < deadline, self.shown
+            left = max(0, deadline - time.monotonic())
+            readable, _, _ = select.select([self.master], [], [], left)
+            assert readable, f"{words!r} is not shown: {self.shown}"
             try:
                 self.shown += _SEQUENCES.sub("", os.read(self.master, 65_536).decode())
             except OSError:  # the program has gone
@@ -60,16 +86,25 @@ class Terminal:
 
     def close(self) -> None:
         self.process.kill()
-        self.process.wait()
+        self.process.wait(60)
         os.close(self.master)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="needs a terminal of Unix")
-def test_the_prompt_answers_takes_lines_survives_mistakes_and_remembers(home: Path) -> None:
+@contextmanager
+def terminal_at(home: Path, before: str = "", *arguments: str) -> Iterator[Terminal]:
+    """Open a terminal in which the prompt of `factible sql` waits."""
     store_sample(home)
-    terminal = Terminal(home)
+    terminal = Terminal(home, before, *arguments)
     try:
         terminal.until("factible> ")
+        yield terminal
+    finally:
+        terminal.close()
+
+
+@needs_terminal
+def test_the_prompt_answers_takes_lines_survives_mistakes_and_remembers(home: Path) -> None:
+    with terminal_at(home) as terminal:
         terminal.type("select 'over' || ' lines'\n")
         terminal.until("...> ")
         terminal.type("as answer;\n")
@@ -86,11 +121,32 @@ def test_the_prompt_answers_takes_lines_survives_mistakes_and_remembers(home: Pa
         assert "a [31mb" in terminal.until("factible> ")
         terminal.type("\x04")
         assert terminal.process.wait(60) == 0
-    finally:
-        terminal.close()
     asked = (home / ".sql_history").read_text(encoding="utf-8")
     assert "select 'over' || ' lines' as answer;" in asked
     assert "half a question" not in asked
+
+
+@needs_terminal
+def test_an_interruption_is_heard_even_where_it_wakes_nobody(home: Path, tmp_path: Path) -> None:
+    now = tmp_path / "now"
+    with terminal_at(home, UNHEARD, str(now)) as terminal:
+        terminal.type("select 'half'\n")
+        terminal.until("...> ")
+        now.touch()
+        terminal.until("factible> ")
+
+
+@needs_terminal
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_the_prompt_and_keeps_what_was_asked(
+    home: Path, number: signal.Signals
+) -> None:
+    with terminal_at(home, DEAF) as terminal:
+        terminal.type("select 1 as one;\n")
+        terminal.until("factible> ")
+        terminal.process.send_signal(number)
+        assert terminal.process.wait(60) == 128 + number
+    assert "select 1 as one;" in (home / ".sql_history").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

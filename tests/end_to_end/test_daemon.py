@@ -30,6 +30,8 @@ ONE_CLAIM = FactCheckConfig(
     claims=ClaimsConfig(max_claims=1), queries=QueriesConfig(max_queries=1), reasoner="embedded"
 )
 
+pytestmark = pytest.mark.timeout(2 * PATIENCE_SECONDS)
+
 
 @contextmanager
 def daemon(environment: Mapping[str, str], log: Path) -> Iterator[subprocess.Popen[bytes]]:

@@ -22,7 +22,7 @@ import httpx
 import pytest
 
 from resources.scraping.browser import find_browser
-from tests.resources.scraping.browsers import needs_browser
+from tests.chromium import needs_browser
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -51,7 +51,7 @@ A goldfish has a memory of only three seconds.
 Sugar makes children hyperactive, and every parent has seen it at a birthday party.
 """
 
-pytestmark = needs_browser
+pytestmark = [needs_browser, pytest.mark.timeout(3 * PATIENCE_SECONDS)]
 
 
 @dataclass

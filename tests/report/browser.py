@@ -1,14 +1,11 @@
-"""Chromium for the tests of the pages, and whether this machine has what that takes."""
+"""Chromium for the tests of the pages."""
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-
-import pytest
 
 from resources.scraping.browser import find_browser
 
@@ -53,17 +50,6 @@ _FAKE_PLAYER = """<!DOCTYPE html><title>player</title><body><script>
 """Answers as YouTube's player does: it speaks when spoken to."""
 
 _MUTE_PLAYER = "<!DOCTYPE html><title>player</title>Error 153"
-
-
-def missing_part() -> str | None:
-    if importlib.util.find_spec("playwright") is None:
-        return "Playwright is not installed (the extra [browser]), so no page is opened."
-    if find_browser() is None:
-        return "No Chromium is on PATH or named by FACTIBLE_BROWSER, so no page is opened."
-    return None
-
-
-needs_browser = pytest.mark.skipif(missing_part() is not None, reason=str(missing_part()))
 
 
 @contextmanager

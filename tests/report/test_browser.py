@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from factible_assets.report.render import render_index, render_report
+from tests.chromium import needs_browser
 from tests.report import samples
-from tests.report.browser import PLAYER, chromium, needs_browser, visit
+from tests.report.browser import PLAYER, chromium, visit
 from tests.report.test_hostile_text import PAYLOADS, hostile_index, hostile_report
 
 if TYPE_CHECKING:

@@ -16,11 +16,11 @@ from resources.http import HttpClient, OutageError, Response, RetryPolicy
 from resources.network_guard import NetworkGuard
 from resources.scraping.browser import Browser
 from resources.scraping.pages import PageFetcher
+from tests.chromium import needs_browser
 from tests.resources.scraping.browsers import (
     SENTENCE,
     SHELL,
     SITE,
-    needs_browser,
     shell,
     writing,
 )

@@ -16,12 +16,11 @@ from resources.http import HttpClient, OutageError, Response
 from resources.network_guard import NetworkGuard
 from resources.scraping.browser import Browser
 from resources.scraping.pages import PageFetcher
+from tests.chromium import needs_browser, needs_playwright
 from tests.resources.scraping.browsers import (
     SENTENCE,
     SHELL,
     SITE,
-    needs_browser,
-    needs_playwright,
     shell,
     writing,
 )
