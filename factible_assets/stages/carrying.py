@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
-from factible_assets.records import Claim, Page, PageText, ReliabilityRating, SearchHit
+from factible_assets.records import Claim, Evidence, Page, PageText, ReliabilityRating, SearchHit
 from factible_assets.stages.flow import FlowResult
 from factible_assets.stages.urls import UnusableUrlError, host_and_parents, host_of
 from factible_assets.stages.verdict import ranked
@@ -56,7 +56,7 @@ def with_others(
         searches=joined(result.searches, held.searches),
         hits=hits,
         prior_fact_checks=joined(result.prior_fact_checks, held.prior_fact_checks),
-        ratings=_ratings(result.ratings, held.ratings, hits),
+        ratings=_ratings(result.ratings, held.ratings, hits, evidence),
         pages=pages,
         page_texts=_texts(result.page_texts, held.page_texts, needed),
         evidence=evidence,
@@ -82,9 +82,10 @@ def _ratings(
     new: Iterable[ReliabilityRating],
     held: Iterable[ReliabilityRating],
     hits: Iterable[SearchHit],
+    evidence: Iterable[Evidence],
 ) -> tuple[ReliabilityRating, ...]:
     """Join ratings by domain, new ones first in right, without those of domains no longer found."""
-    names = {name for hit in hits for name in _names(hit)}
+    names = {name for hit in hits for name in _names(hit)} | {row.domain for row in evidence}
     found = {rating.domain: rating for rating in held if rating.domain in names}
     found |= {rating.domain: rating for rating in new}
     return tuple(found[domain] for domain in sorted(found))

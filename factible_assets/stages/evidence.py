@@ -14,9 +14,12 @@ The rules:
 - A definite stance without a verified quote becomes `unclear` with confidence 0: what cannot be
   shown does not count.
 - A summary that quotes what the text does not say is dropped, and counted with the quotes.
+- A page is who it is in the end: domain and rating are those of the address that was read, and a
+  row whose hit led to another domain says so.
 - A page that the site does not offer (`unavailable`) is read by its search snippet, with
   `via = snippet`; the snippet is then the stored text. An outage is not replaced by the snippet:
-  the page may say something else when it answers, so it counts as missing.
+  the page may say something else when it answers, so it counts as missing. Nor does the snippet
+  of a hit that led to another domain speak: nobody can tell which of the two said it.
 """
 
 from __future__ import annotations
@@ -41,6 +44,7 @@ from factible_assets.stages.ids import content_hash, evidence_id, page_id
 from factible_assets.stages.ports import EvidenceDraft, FetchedPage, PageExcerpt
 from factible_assets.stages.search import Candidate
 from factible_assets.stages.transcript import storable
+from factible_assets.stages.urls import domain_of, published_at
 
 MIN_QUOTE_CHARACTERS = 12
 """Letters and digits of the shortest quote: a lone word stands in every text and shows nothing."""
@@ -84,12 +88,13 @@ def store_page(
     text = keep_relevant(storable(fetched.text), limit, topics) if fetched.outcome == "ok" else ""
     readable = bool(text.strip())
     digest = content_hash(text) if readable else None
+    address = address_of(hit, fetched.final_url)
     page = Page(
         page_id=page_id(hit.canonical_url, digest),
         video_id=hit.video_id,
         canonical_url=hit.canonical_url,
         final_url=fetched.final_url,
-        domain=hit.domain,
+        domain=domain_of(address),
         status="ok" if readable else _page_status(fetched),
         reason=fetched.reason if readable else _page_reason(fetched),
         http_status=fetched.http_status,
@@ -105,6 +110,19 @@ def store_page(
         last_modified=fetched.last_modified,
     )
     return StoredPage(page, PageText(content_hash=digest, text=text) if digest else None)
+
+
+def address_of(hit: SearchHit, final_url: str | None) -> str:
+    """Return the address that answers for what was read: where the page was in the end."""
+    return published_at(final_url if final_url and domain_of(final_url) else hit.url)
+
+
+def departure(hit: SearchHit, page: Page) -> str | None:
+    """Say so if a hit led to another registrable domain than that under which it was found."""
+    found = domain_of(published_at(hit.url))
+    if page.domain == found:
+        return None
+    return f"It was found at {found} and leads to {page.domain}, whose rating it has."
 
 
 def keep_relevant(text: str, limit: int, topics: Sequence[str]) -> str:
@@ -177,7 +195,8 @@ def source_of(candidate: Candidate, stored: StoredPage) -> Source | None:
     """Return what there is to read of a page; None if there is nothing or the fetch failed."""
     hit, page = candidate.hit, stored.page
     text, via = stored.text, page.via
-    if page.status == "no_evidence" and len(hit.snippet.split()) >= _MIN_SNIPPET_WORDS:
+    is_speaking = len(hit.snippet.split()) >= _MIN_SNIPPET_WORDS and departure(hit, page) is None
+    if page.status == "no_evidence" and is_speaking:
         text = PageText(content_hash=content_hash(hit.snippet), text=hit.snippet)
         via = "snippet"
     if text is None:
@@ -199,16 +218,17 @@ def read_row(
     base = _base(claim, candidate, source.stored, basis)
     base |= {"content_hash": source.text.content_hash, "via": source.via}
     base |= {"published_on": source.excerpt.published_on}
+    page = source.stored.page
+    missing = f"The page is missing ({page.reason}); read was its search snippet."
+    remarks = (departure(candidate.hit, page), missing if source.via == "snippet" else None)
     if draft is None:
-        snippet = f" {source.stored.page.reason}" if source.via == "snippet" else ""
-        return Evidence(
-            **base, status="no_evidence", reason=f"It does not speak of the claim.{snippet}"
-        )
+        reason = _sentences("It does not speak of the claim.", *remarks)
+        return Evidence(**base, status="no_evidence", reason=reason)
     checked = check_words(draft, source.text.text)
     return Evidence(
         **base,
         status="ok",
-        reason=checked.reason,
+        reason=_sentences(checked.reason, *remarks),
         stance=checked.stance,
         stance_confidence=checked.stance_confidence,
         relevance=_clamped(draft.relevance),
@@ -230,7 +250,13 @@ def unread_row(
     basis: Basis | None = None,
 ) -> Evidence:
     """Return the row of a source that was not read, which says why."""
-    return Evidence(**_base(claim, candidate, stored, basis), status=status, reason=reason)
+    left = departure(candidate.hit, stored.page) if stored else None
+    base = _base(claim, candidate, stored, basis)
+    return Evidence(**base, status=status, reason=_sentences(reason, left))
+
+
+def _sentences(*parts: str | None) -> str | None:
+    return " ".join(part for part in parts if part) or None
 
 
 def _base(
@@ -245,7 +271,7 @@ def _base(
         "hit_id": hit.hit_id,
         "query_id": hit.query_id,
         "canonical_url": hit.canonical_url,
-        "domain": hit.domain,
+        "domain": page.domain if page else hit.domain,
         "title": (page.title if page else None) or hit.title,
         "page_id": page.page_id if page else None,
         "published_on": hit.published_on,

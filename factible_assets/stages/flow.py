@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Literal, TypeVar
 
@@ -33,6 +33,7 @@ from factible_assets.records import (
 )
 from factible_assets.stages.claims import build_claims
 from factible_assets.stages.evidence import (
+    address_of,
     read_row,
     source_of,
     unread_row,
@@ -63,6 +64,7 @@ from factible_assets.stages.search import (
     late_exclusion,
     select_hits,
 )
+from factible_assets.stages.urls import published_at
 from factible_assets.stages.verdict import (
     CaseFile,
     agreeing_origins,
@@ -304,7 +306,7 @@ class _Run:
                 *with_added_sources(queries, found.searches, found.hits, self._corrected(claim))
             )
         if self._stages & {"reliability_ratings", "evidence"}:
-            await self._book.rate_hits(found.hits)
+            await self._book.rate(hit.url for hit in found.hits)
         return found
 
     async def _ask(self, query: Query, progress: Progress) -> Gathered:
@@ -364,6 +366,9 @@ class _Run:
     async def _read(self, claim: Claim, candidate: Candidate) -> Evidence:
         """Fetch a page, or wait for whoever fetches it already, and read it at once."""
         stored = await self._library.get(candidate.hit)
+        address = address_of(candidate.hit, stored.page.final_url)
+        await self._book.rate([address])
+        candidate = replace(candidate, rating=self._book.of(address))
         left_out = late_exclusion(
             self._video, stored.page, self._config.search, self._corrected(claim)
         )
@@ -421,6 +426,8 @@ class _Run:
         cases = [each.case for each in rows]
         hits = tuple(hit for case in cases for hit in case.hits)
         read = tuple(row for case in cases for row in case.evidence)
+        addresses = [hit.url for hit in hits]
+        addresses += [published_at(page.final_url or "") for page in self._library.pages()]
         verdicts = (each.verdict for each in rows if each.verdict is not None)
         return FlowResult(
             queries=self._if_selected("queries", (row for case in cases for row in case.queries)),
@@ -429,7 +436,7 @@ class _Run:
             ),
             hits=self._if_selected("search_hits", hits),
             prior_fact_checks=tuple(prior_fact_checks),
-            ratings=self._book.ratings(hits) if "reliability_ratings" in self._stages else (),
+            ratings=self._book.ratings(addresses) if "reliability_ratings" in self._stages else (),
             pages=self._library.pages(),
             page_texts=self._page_texts(read) if "evidence" in self._stages else (),
             evidence=self._if_selected("evidence", read),

@@ -31,11 +31,11 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
-from factible_assets.records import Rating, ReliabilityRating, SearchHit, SourceClass
+from factible_assets.records import Rating, ReliabilityRating, SourceClass
 from factible_assets.stages.once import Once
 from factible_assets.stages.ports import DomainAge, DomainAges, ListedRating, RatingDirectory
 from factible_assets.stages.urls import (
-    UnusableUrlError,
+    domain_of,
     host_and_parents,
     host_of,
     is_video_platform,
@@ -218,13 +218,13 @@ class RatingBook:
         self._ages: Once[str, DomainAge] = Once(ages.age)
         self._ratings = {rating.domain: rating for rating in known}
 
-    async def rate_hits(self, hits: Iterable[SearchHit]) -> None:
-        """Rate the domains of some hits, all at once.
+    async def rate(self, urls: Iterable[str]) -> None:
+        """Rate the domains of some addresses, all at once.
 
         A registrable domain gets a rating; so does a host below it that a rating set lists by
         its own name, such as a newspaper's section of contributed pieces.
         """
-        names = {name for hit in hits for name in self._names(hit)} - self._ratings.keys()
+        names = {name for url in urls for name in self._names(url)} - self._ratings.keys()
         if not names:
             return
         with self._timed():
@@ -232,40 +232,31 @@ class RatingBook:
                 for name in sorted(names):
                     group.create_task(self._rate(name))
 
-    def of(self, hit: SearchHit) -> ReliabilityRating:
-        """Return the rating of a hit that has been rated: its host's own, or its domain's.
+    def of(self, url: str) -> ReliabilityRating:
+        """Return the rating of an address that has been rated: its host's own, or its domain's.
 
-        A hit that is no web address has no domain and is unknown.
+        What is no web address has no domain and is unknown.
         """
-        if not hit.domain:
+        domain = domain_of(url)
+        if not domain:
             return _unlisted_rating(self._video_id, "", None)
-        names = [name for name in _hosts(hit) if name in self._ratings]
-        return self._ratings[names[0] if names else hit.domain]
+        names = (name for name in host_and_parents(host_of(url)) if name in self._ratings)
+        return self._ratings[next(names, domain)]
 
-    def ratings(self, hits: Iterable[SearchHit]) -> tuple[ReliabilityRating, ...]:
-        """Return the ratings that belong to some hits, by domain."""
-        names = {name for hit in hits for name in self._names(hit)}
+    def ratings(self, urls: Iterable[str]) -> tuple[ReliabilityRating, ...]:
+        """Return the ratings that belong to some addresses, by domain."""
+        names = {name for url in urls for name in self._names(url)} & self._ratings.keys()
         return tuple(self._ratings[name] for name in sorted(names))
 
-    def _names(self, hit: SearchHit) -> set[str]:
-        if not hit.domain:
+    def _names(self, url: str) -> set[str]:
+        domain = domain_of(url)
+        if not domain:
             return set()
-        listed_name, _ = listing_of(_host(hit), self._directory)
-        own = {listed_name} if listed_name.endswith(f".{hit.domain}") else set()
-        return {hit.domain} | own
+        listed_name, _ = listing_of(host_of(url), self._directory)
+        own = {listed_name} if listed_name.endswith(f".{domain}") else set()
+        return {domain} | own
 
     async def _rate(self, name: str) -> None:
         needs_age = not listing_of(name, self._directory)[1] and not institution_of(name)
         age = await self._ages.get(registrable_domain(name)) if needs_age else None
         self._ratings[name] = rate(self._video_id, name, self._directory, age)
-
-
-def _host(hit: SearchHit) -> str:
-    try:
-        return host_of(hit.url)
-    except UnusableUrlError:
-        return hit.domain
-
-
-def _hosts(hit: SearchHit) -> tuple[str, ...]:
-    return (*host_and_parents(_host(hit)), hit.domain)

@@ -38,10 +38,10 @@ from factible_assets.stages.transcript import storable
 from factible_assets.stages.urls import (
     UnusableUrlError,
     canonical_url,
-    host_of,
+    domain_of,
     is_video_platform,
     mentions_video_id,
-    registrable_domain,
+    published_at,
     video_reference,
 )
 
@@ -81,13 +81,13 @@ async def gather_hits(
     """
     first = await _ask(query, searcher, config, page=1, before_it={})
     hits = merge_hits(first.hits)
-    await book.rate_hits(hits)
-    if not _is_poor([book.of(hit) for hit in hits], config.minimum_rating):
+    await book.rate(hit.url for hit in hits)
+    if not _is_poor([book.of(hit.url) for hit in hits], config.minimum_rating):
         return replace(first, hits=hits)
     counts = {search.provider: search.hit_count for search in first.searches}
     second = await _ask(query, searcher, config, page=2, before_it=counts)
     hits = merge_hits([*first.hits, *second.hits])
-    await book.rate_hits(hits)
+    await book.rate(hit.url for hit in hits)
     return Gathered((*first.searches, *second.searches), hits)
 
 
@@ -169,10 +169,7 @@ def _search_row(query: Query, answer: SearchAnswer, page: int) -> Search:
 
 def _hit_row(query: Query, provider: str, page: int, rank: int, found: FoundHit) -> SearchHit:
     url = storable(found.url)
-    try:
-        canonical, domain = canonical_url(url), registrable_domain(host_of(url))
-    except UnusableUrlError:  # kept, and left out by the choice of pages with its reason
-        canonical, domain = url, ""
+    canonical = _identity(url)
     return SearchHit(
         hit_id=hit_id(query.query_id, canonical),
         query_id=query.query_id,
@@ -184,7 +181,7 @@ def _hit_row(query: Query, provider: str, page: int, rank: int, found: FoundHit)
         title=storable(found.title),
         url=url,
         canonical_url=canonical,
-        domain=domain,
+        domain=domain_of(url),  # none: kept, and left out by the choice of pages with its reason
         snippet=storable(found.snippet),
         published_on=found.published_on,
     )
@@ -196,8 +193,8 @@ def _hit_row(query: Query, provider: str, page: int, rank: int, found: FoundHit)
 class Ratings(Protocol):
     """Where the rating of a hit is looked up."""
 
-    def of(self, hit: SearchHit) -> ReliabilityRating:
-        """Return the rating of a hit's source."""
+    def of(self, url: str) -> ReliabilityRating:
+        """Return the rating of an address."""
         ...
 
 
@@ -257,7 +254,7 @@ def select_hits(
             (hit for hit in found if hit.query_id == query.query_id),
             key=lambda hit: (hit.rank, hit.canonical_url),
         ):
-            candidate = Candidate(query, hit, ratings.of(hit))
+            candidate = Candidate(query, hit, ratings.of(hit.url))
             reason = _exclusion(video, hit, config) or corrections.blocked(hit.url)
             if reason is not None:
                 skipped.setdefault(hit.canonical_url, Skipped(candidate, reason))
@@ -301,7 +298,7 @@ def _exclusion(video: Video, hit: SearchHit, config: SearchConfig) -> str | None
         return "It is no web address."
     if is_the_video(video, hit.url):
         return "It is the video itself."
-    if is_reupload(video, hit):
+    if is_reupload(video, hit.url, hit.title):
         return "It is a video of the same title: a re-upload."
     suffix = _file_type(hit.canonical_url)
     if _UNREADABLE.fullmatch(suffix):
@@ -313,9 +310,11 @@ def late_exclusion(
     video: Video, page: Page, config: SearchConfig, corrections: Corrections = NO_CORRECTIONS
 ) -> str | None:
     """Say why a page is left out after all, now that its date and its last address are known."""
-    final = page.final_url or page.canonical_url
-    if page.final_url is not None and is_the_video(video, page.final_url):
+    final = published_at(page.final_url or page.canonical_url)
+    if page.final_url is not None and is_the_video(video, final):
         return "It leads to the video itself."
+    if page.final_url is not None and is_reupload(video, final, page.title or ""):
+        return "It leads to a video of the same title: a re-upload."
     blocked = None if corrections.adds(page.canonical_url) else corrections.blocked(final)
     return blocked or unwanted(final, page.published_on, config)
 
@@ -368,11 +367,10 @@ def _identity(url: str) -> str:
         return url
 
 
-def is_reupload(video: Video, hit: SearchHit) -> bool:
-    """Tell whether a hit is a video of the same title on a platform for videos."""
-    if not is_video_platform(host_of(hit.url)) or not video.title.strip():
+def is_reupload(video: Video, url: str, title: str) -> bool:
+    """Tell whether a page is a video of the same title on a platform for videos."""
+    if not is_video_platform(domain_of(url)) or not video.title.strip():
         return False
-    title = hit.title
     for ending in (" - YouTube", "| YouTube", " on Vimeo"):
         title = title.removesuffix(ending)
     score = fuzz.token_sort_ratio(title, video.title, processor=utils.default_process)

@@ -214,6 +214,21 @@ def _normalise_percent(text: str, safe: str) -> str:
     return quote(_PERCENT.sub(tidy, text), safe=safe, errors="surrogatepass")
 
 
+_CAPTURE = re.compile(r"https?://web\.archive\.org/web/\d{4,14}(?:[a-z]{2}_)?/+(?P<url>.+)", re.I)
+
+
+def published_at(url: str) -> str:
+    """Return the address that a page was published at: for a copy in the Wayback Machine, its own.
+
+    A copy says what its site said, so the site answers for it and not the archive.
+    """
+    capture = _CAPTURE.fullmatch(url)
+    if capture is None:
+        return url
+    scheme, separator, rest = capture["url"].partition(":/")
+    return f"{scheme}://{rest.lstrip('/')}" if separator else f"http://{scheme}"
+
+
 # --- Domains ------------------------------------------------------------------------------------
 
 
@@ -238,6 +253,14 @@ def registrable_domain(host: str) -> str:
     and a public suffix itself stand for themselves.
     """
     return _registrable(host, _suffixes())
+
+
+def domain_of(url: str) -> str:
+    """Return the registrable domain of a URL's host; empty for what is no web address."""
+    try:
+        return registrable_domain(host_of(url))
+    except UnusableUrlError:
+        return ""
 
 
 @lru_cache(maxsize=65_536)

@@ -79,13 +79,13 @@ _EMBEDDED_CAP = 0.69
 def bundle(evidence: Iterable[Evidence]) -> tuple[Evidence, ...]:
     """Return the evidence that a verdict is reached from, in a fixed order.
 
-    Factible, section 1.3.5, step 1: read evidence only, one row per URL, grouped by stance
+    Factible, section 1.3.5, step 1: read evidence only, one row per text, grouped by stance
     (supports, refutes, mixed, unclear), inside a group by rating, score and title. Section 1.3.4:
     unclear rows are dropped when more than half of the rows have a definite stance.
     """
     distinct: dict[str, Evidence] = {}
     for row in sorted((row for row in evidence if row.status == "ok"), key=_bundle_order):
-        distinct.setdefault(row.canonical_url, row)
+        distinct.setdefault(row.content_hash or row.canonical_url, row)
     rows = tuple(distinct.values())
     definite = tuple(row for row in rows if row.stance in DEFINITE)
     return definite if 2 * len(definite) > len(rows) else rows

@@ -137,6 +137,13 @@ def test_a_source_shows_its_rating_bias_class_date_way_quote_and_link(page: Page
     )
 
 
+def test_a_source_says_what_its_row_remarks() -> None:
+    words = "It was found at found.example and leads to read.example, whose rating it has."
+    left = samples.evidence(0, "read.example", reason=words)
+    page = Page(samples.report_data(evidence=(left,)))
+    assert words in page.text(article(page, 1))
+
+
 def test_copies_of_one_story_are_one_origin(page: Page) -> None:
     group = page.text("//article[1]//section[contains(@class, 'supports')]")
     assert "2 sources, 1 independent origin" in group

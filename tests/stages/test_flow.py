@@ -242,6 +242,94 @@ async def test_a_page_that_proves_too_young_or_the_video_itself_once_fetched_is_
     assert not world.asked["read", video]
 
 
+def leading_world(*targets: str, snippet: str = "") -> tuple[World, list[Claim]]:
+    """Return a claim with two hits of reliable domains, which lead to the targets."""
+    claim = make_claim("claim 0")
+    world = World(
+        listed={"good0.example": "high", "good1.example": "high", "bad.example": "very_low"}
+    )
+    world.queries[claim.text] = [QueryDraft("query", "direct", 1)]
+    hits = [
+        Hit(place + 1, "Found", f"https://good{place}.example/page", snippet)
+        for place in range(len(targets))
+    ]
+    world.results["query"] = [hits]
+    for hit, target in zip(hits, targets, strict=True):
+        world.texts[hit.url] = says(claim.text, "supports", filler=own_words(hit.url))
+        world.redirects[hit.url] = target
+    return world, [claim]
+
+
+async def test_a_redirect_lends_neither_rating_nor_domain_nor_origin() -> None:
+    world, claims = leading_world("https://bad.example/a", "https://bad.example/b")
+    result = await check(world, claims)
+    for row in result.evidence:
+        assert (row.domain, row.rating, row.origin) == ("bad.example", "very_low", "bad.example")
+        found = row.canonical_url.removeprefix("https://").removesuffix("/page")
+        assert f"found at {found} and leads to bad.example" in (row.reason or "")
+    assert {page.domain for page in result.pages} == {"bad.example"}
+    assert {rating.domain for rating in result.ratings} > {"bad.example"}
+    (verdict,) = result.verdicts
+    assert (verdict.stance, verdict.independent_origins) == ("unclear", 1)
+
+
+async def test_what_two_addresses_lead_to_counts_once_however_they_were_found() -> None:
+    world, claims = leading_world("https://good0.example/page", "https://good0.example/page")
+    first, second = world.texts
+    world.texts[second] = world.texts[first]
+    (verdict,) = (await check(world, claims)).verdicts
+    lone, _ = leading_world("https://good0.example/page")
+    (alone,) = (await check(lone, claims)).verdicts
+    assert verdict.independent_origins == alone.independent_origins == 1
+    assert verdict.evidence_quality == alone.evidence_quality
+    assert verdict.confidence_score == alone.confidence_score
+
+
+async def test_another_host_of_the_same_site_and_the_archive_s_copy_are_no_departure() -> None:
+    copy = "https://web.archive.org/web/20240101000000id_/https://good1.example/page"
+    world, claims = leading_world("https://m.good0.example/page", copy)
+    result = await check(world, claims)
+    assert {row.domain for row in result.evidence} == {"good0.example", "good1.example"}
+    assert {(row.rating, row.reason) for row in result.evidence} == {("high", None)}
+
+
+async def test_a_snippet_does_not_speak_for_a_page_that_left_its_domain() -> None:
+    snippet = f"It was said: {says('claim 0', 'supports')}"
+    world, claims = leading_world("https://bad.example/a", snippet=snippet)
+    world.texts = dict.fromkeys(world.texts, "")
+    (row,) = (await check(world, claims)).evidence
+    assert (row.status, row.domain, row.stance) == ("no_evidence", "bad.example", None)
+
+
+@pytest.mark.parametrize(
+    ("target", "knobs"),
+    [
+        ("https://www.youtube.com/watch?v=dQw4w9WgXcQ", {}),
+        ("https://web.archive.org/web/2024/https://youtu.be/dQw4w9WgXcQ", {}),
+        ("https://www.snopes.com/fact-check/x", {"exclude_domains": ["snopes.com"]}),
+        (
+            "https://web.archive.org/web/2024/http://snopes.com/x",
+            {"exclude_domains": ["snopes.com"]},
+        ),
+    ],
+)
+async def test_what_a_run_leaves_out_is_left_out_however_it_is_reached(
+    target: str, knobs: dict[str, object]
+) -> None:
+    world, claims = leading_world(target)
+    config = FactCheckConfig(search=SearchConfig.model_validate(knobs))
+    (row,) = (await check(world, claims, config)).evidence
+    assert (row.status, row.stance) == ("skipped", None)
+    assert not world.asked["read", row.canonical_url]
+
+
+async def test_a_hit_that_leads_to_a_re_upload_is_not_read() -> None:
+    world, claims = leading_world("https://vimeo.com/123456789")
+    world.titles["https://good0.example/page"] = f"{VIDEO.title} on Vimeo"
+    (row,) = (await check(world, claims)).evidence
+    assert (row.status, row.stance) == ("skipped", None)
+
+
 async def test_a_claim_that_nothing_was_found_for_is_complete_and_unclear() -> None:
     world = World()
     result = await check(world, [make_claim("an unheard-of claim")])

@@ -270,7 +270,19 @@ BREACHES: dict[str, tuple[Breach, set[str]]] = {
             rows,
             pages=changed(rows.pages, 0, final_url=f"https://youtu.be/{VIDEO.video_id}"),
         ),
-        {"no_source_is_the_video"},
+        {"no_source_is_the_video", "page_ids_are_derived"},
+    ),
+    "a page under the name of the one that led to it": (
+        lambda rows, n: replace(
+            rows, pages=changed(rows.pages, n, final_url="https://elsewhere.example/")
+        ),
+        {"page_ids_are_derived"},
+    ),
+    "evidence under the name of another": (
+        lambda rows, n: replace(
+            rows, evidence=changed(rows.evidence, n, domain="elsewhere.example")
+        ),
+        {"evidence_refers_to_its_hit"},
     ),
     "a claim without a verdict": (
         lambda rows, _: replace(rows, verdicts=without(rows.verdicts, -1)),

@@ -40,12 +40,12 @@ NOTHING = Sets(())
 
 
 async def rate_domains(
-    video_id: str, hits: Sequence[SearchHit], sets: Sets, registry: Registry
+    video_id: str, urls: Sequence[str], sets: Sets, registry: Registry
 ) -> tuple[ReliabilityRating, ...]:
     """Rate as the flow does: what a book is asked for first, and what it then says."""
     book = RatingBook(video_id, sets, registry)
-    await book.rate_hits(hits)
-    return book.ratings(hits)
+    await book.rate(urls)
+    return book.ratings(urls)
 
 
 def a_hit(url: str) -> SearchHit:
@@ -189,33 +189,33 @@ def test_ratings_from_best_to_worst_are_in_the_order_of_their_scores() -> None:
 
 async def test_each_registered_domain_is_asked_for_its_age_once() -> None:
     world = World(delays={"age": 0.005})
-    hits = [a_hit(f"https://{host}.example/{path}") for host in ("a", "x.a", "b") for path in "12"]
-    rows = await rate_domains("v", hits, NOTHING, Registry(world))
+    urls = [f"https://{host}.example/{path}" for host in ("a", "x.a", "b") for path in "12"]
+    rows = await rate_domains("v", urls, NOTHING, Registry(world))
     assert [row.domain for row in rows] == ["a.example", "b.example"]
     assert set(world.asked.values()) == {1}
 
 
 async def test_listed_and_institutional_domains_are_not_asked_for_their_age() -> None:
     world = World()
-    hits = [a_hit("https://news.example/"), a_hit("https://nasa.gov/")]
-    await rate_domains("v", hits, Sets((("set", "news.example", "high"),)), Registry(world))
+    urls = ["https://news.example/", "https://nasa.gov/"]
+    await rate_domains("v", urls, Sets((("set", "news.example", "high"),)), Registry(world))
     assert not world.asked
 
 
 async def test_a_hit_has_its_host_s_rating_if_that_is_listed_by_itself() -> None:
     sets = Sets((("set", "news.example", "high"), ("set", "blogs.news.example", "low")))
     book = RatingBook("v", sets, Registry(World()))
-    blog, news = a_hit("https://www.blogs.news.example/a"), a_hit("https://news.example/b")
-    await book.rate_hits([blog, news])
+    blog, news = "https://www.blogs.news.example/a", "https://news.example/b"
+    await book.rate([blog, news])
     assert (book.of(blog).rating, book.of(news).rating) == ("low", "high")
     assert [row.domain for row in book.ratings([blog])] == ["blogs.news.example", "news.example"]
 
 
 async def test_known_ratings_are_not_made_again() -> None:
     world = World(years={"a.example": 20})
-    hit = a_hit("https://a.example/")
-    first = await rate_domains("v", [hit], NOTHING, Registry(world))
+    url = "https://a.example/"
+    first = await rate_domains("v", [url], NOTHING, Registry(world))
     book = RatingBook("v", NOTHING, Registry(world), first)
-    await book.rate_hits([hit])
-    assert book.of(hit) == first[0]
+    await book.rate([url])
+    assert book.of(url) == first[0]
     assert sum(world.asked.values()) == 1

@@ -24,6 +24,7 @@ from factible_assets.stages.search import (
     select_hits,
     unwanted,
 )
+from factible_assets.stages.urls import domain_of
 from tests.stages.world import VIDEO, Answer, Directory, Hit, Registry, World, make_claim
 
 CLAIM = make_claim("a claim")
@@ -190,7 +191,7 @@ async def test_a_result_that_is_no_web_address_is_kept_and_not_read() -> None:
     assert {hit.title for hit in found.hits} == {"Odd", "a"}
     assert not world.asked["age", ""]
     book = RatingBook("v", Directory(world), Registry(world))
-    await book.rate_hits(found.hits)
+    await book.rate(hit.url for hit in found.hits)
     choice = select_hits(VIDEO, QUERIES, found.hits, book, SearchConfig())
     assert [(each.candidate.hit.title, each.reason) for each in choice.skipped] == [
         ("Odd", "It is no web address.")
@@ -203,12 +204,12 @@ async def test_a_result_that_is_no_web_address_is_kept_and_not_read() -> None:
 class Rated:
     """Ratings by the first letters of a host: high-1.example, low-2.example."""
 
-    def of(self, hit: SearchHit) -> ReliabilityRating:
-        named = [each for each in RATING_ORDER if hit.domain.startswith(each)]
+    def of(self, url: str) -> ReliabilityRating:
+        named = [each for each in RATING_ORDER if domain_of(url).startswith(each)]
         rating: Rating = named[0] if named else "unknown"
         return ReliabilityRating(
             video_id="v",
-            domain=hit.domain,
+            domain=domain_of(url),
             rating=rating,
             score=LISTED_SCORES[rating],
             source_class="unknown",

@@ -148,6 +148,7 @@ class World:
     """URL to page text; a URL without one is unavailable."""
     redirects: dict[str, str] = field(default_factory=dict)
     dates: dict[str, date] = field(default_factory=dict)
+    titles: dict[str, str] = field(default_factory=dict)
     queries: dict[str, list[QueryDraft]] = field(default_factory=dict)
     """Claim text to drafts."""
     listed: dict[str, Rating] = field(default_factory=dict)
@@ -249,6 +250,7 @@ class Web:
             url,
             text=self.world.texts[url],
             final_url=self.world.redirects.get(url),
+            title=self.world.titles.get(url),
             published_on=self.world.dates.get(url),
         )
 

@@ -20,14 +20,18 @@ from factible_assets.stages.integrity.video_rows import (
     unlike,
 )
 from factible_assets.stages.search import is_reupload, is_the_video
+from factible_assets.stages.urls import domain_of, published_at
 
 
 def page_ids_are_derived(rows: VideoRows) -> Iterator[Violation]:
-    """A page's id follows from its URL and its content; a text's hash is that of the text."""
+    """A page's id follows from its URL and content, its domain from where it answered."""
     yield from repeated(rows.pages, lambda page: page.page_id, _page)
     for page in rows.pages:
         derived = ids.page_id(page.canonical_url, page.content_hash)
         yield from unlike(_page(page), "page_id", page.page_id, derived)
+        answered = domain_of(published_at(page.final_url or ""))
+        if answered:
+            yield from unlike(_page(page), "domain", page.domain, answered)
     for text in rows.page_texts:
         derived = ids.content_hash(text.text)
         yield from unlike(
@@ -75,11 +79,13 @@ def evidence_refers_to_its_hit(rows: VideoRows) -> Iterator[Violation]:
         hit = hits.get(row.hit_id)
         if hit is None:
             yield from missing(name, "hit", row.hit_id, hits)
-        elif _address(hit) != (row.claim_id, row.query_id, row.canonical_url, row.domain):
+        elif _address(hit) != (row.claim_id, row.query_id, row.canonical_url):
             yield Violation(name, f"its claim, query or address is not that of hit {row.hit_id}")
+        page = pages.get(row.page_id or "")
+        stands_at = page.domain if page else hit.domain if hit else row.domain
+        yield from unlike(name, "domain", row.domain, stands_at)
         if row.page_id is None:
             continue
-        page = pages.get(row.page_id)
         if page is None:
             yield from missing(name, "page", row.page_id, pages)
         elif page.canonical_url != row.canonical_url:
@@ -121,7 +127,7 @@ def no_source_is_the_video(rows: VideoRows) -> Iterator[Violation]:
         if any(is_the_video(rows.video, str(address)) for address in addresses):
             yield Violation(_evidence(row), f"its source is the video itself: {row.canonical_url}")
         hit = hits.get(row.hit_id)
-        if hit is not None and hit.domain and is_reupload(rows.video, hit):
+        if hit is not None and is_reupload(rows.video, hit.url, hit.title):
             yield Violation(_evidence(row), f"its source is a re-upload: {row.canonical_url}")
 
 
@@ -186,8 +192,8 @@ def _used(rows: VideoRows) -> Iterator[Evidence]:
     return (row for row in rows.evidence if row.status != "skipped")
 
 
-def _address(hit: SearchHit) -> tuple[str, str, str, str]:
-    return hit.claim_id, hit.query_id, hit.canonical_url, hit.domain
+def _address(hit: SearchHit) -> tuple[str, str, str]:
+    return hit.claim_id, hit.query_id, hit.canonical_url
 
 
 def _page(page: Page) -> str:
