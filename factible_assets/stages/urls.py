@@ -214,7 +214,9 @@ def _normalise_percent(text: str, safe: str) -> str:
     return quote(_PERCENT.sub(tidy, text), safe=safe, errors="surrogatepass")
 
 
-_CAPTURE = re.compile(r"https?://web\.archive\.org/web/\d{4,14}(?:[a-z]{2}_)?/+(?P<url>.+)", re.I)
+_CAPTURE = re.compile(
+    r"https?://web\.archive\.org/web/\d{4,14}(?:[a-z]{2}_)?/+(?P<url>.+)", re.IGNORECASE
+)
 
 
 def published_at(url: str) -> str:
