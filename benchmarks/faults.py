@@ -3,8 +3,9 @@
 The demo's claims are checked once without faults against the miniature web, whose answers are kept
 in memory, and then again for each seed with faults at every door: searches, pages and domain ages
 that are out or slow, and a reasoner whose service fails while it writes queries, reads or judges.
-Each verdict must equal the fault-free one in stance and confidence, or be incomplete and have
-neither. Prints what became of how many; exits with 1 if one differed.
+Each verdict must equal the fault-free one in stance, and in confidence or say that a re-check may
+make it surer, or be incomplete and have neither. Prints what became of how many; exits with 1 if
+one differed.
 
     python -m benchmarks.faults --runs 1000
 """
@@ -272,7 +273,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of one run: per claim `same`, `incomplete`, or a sentence on what differs."""
+    """What came of one run: per claim same, less sure, incomplete, or what differs."""
 
     seed: int
     struck: Counter[Door]
@@ -281,7 +282,9 @@ class Outcome:
     @property
     def differences(self) -> tuple[str, ...]:
         """Return what should not be."""
-        return tuple(each for each in self.claims if each not in {"same", "incomplete"})
+        return tuple(
+            each for each in self.claims if each not in {"same", "less sure", "incomplete"}
+        )
 
 
 def struck(services: Services, memory: Memory, faults: Faults | None) -> Services:
@@ -307,9 +310,11 @@ def _compare(right: Verdict, found: Verdict | None) -> str:
     if found.status == "incomplete":
         empty = found.stance is None and found.confidence is None
         return "incomplete" if empty else f"{right.claim_id} is incomplete and has a stance"
-    same = (found.stance, found.confidence) == (right.stance, right.confidence)
-    if same and found.status == right.status:
-        return "same"
+    if found.status == right.status and found.stance == right.stance:
+        if found.confidence == right.confidence:
+            return "same"
+        if found.recheck_due and (found.confidence_score or 0) < (right.confidence_score or 0):
+            return "less sure"
     return (
         f"{right.claim_id} is {found.stance} ({found.confidence}) instead of {right.stance} "
         f"({right.confidence})"
@@ -373,6 +378,7 @@ async def measure(runs: int, first_seed: int) -> int:
     print(f"{runs} runs of {len(case.claims)} claims in {seconds:.0f} s (seeds from {first_seed})")
     print("faults: " + ", ".join(f"{faults[door]:,} {door}" for door in DOORS))
     print(f"verdicts as without faults: {verdicts.count('same'):,}")
+    print(f"less sure:                  {verdicts.count('less sure'):,}")
     print(f"incomplete:                 {verdicts.count('incomplete'):,}")
     different = [(outcome.seed, each) for outcome in outcomes for each in outcome.differences]
     print(f"different:                  {len(different):,}")

@@ -431,7 +431,7 @@ class Verdict(Record):
     """What the evidence says of one claim, and how sure that is.
 
     `complete` verdicts always have a stance; `incomplete` ones never do: services failed, and what
-    is missing could change the answer.
+    is missing could change the stance.
     """
 
     table: ClassVar[str] = "verdicts"
@@ -463,6 +463,11 @@ class Verdict(Record):
     unclear: Count
     independent_origins: Count
     missing: Count = Field(description="Sources that could not be read because services failed.")
+    recheck_due: bool = Field(
+        default=False,
+        description="Whether services failed and left something open: the stance, how sure it is, "
+        "or its words.",
+    )
     basis: Basis
 
     @model_validator(mode="after")

@@ -26,7 +26,7 @@ from factible_assets.run_config import CLAIMS_SCHEMA, settled
 from factible_assets.services import FactCheckServices, Occasion
 from factible_assets.stages.flow import ClaimsResult, extract_claims
 from factible_assets.stages.integrity import VideoRows
-from factible_assets.stages.ports import Observer, ReasonerOutageError
+from factible_assets.stages.ports import Observer, ReasonerOutageError, ReasonerRefusalError
 from factible_assets.watching import LogObserver, Watchers
 from warehouse.rows import data_version
 from warehouse.sets import AssetRows
@@ -84,6 +84,9 @@ async def claims(  # type: ignore[no-untyped-def]
         except ReasonerOutageError as outage:
             sentence = f"No claims could be extracted: {outage.reason}"
             raise dg.Failure(sentence, allow_retries=not is_last_try(context)) from outage
+        except ReasonerRefusalError as refusal:
+            sentence = f"The model declined to list the claims: {refusal.reason}"
+            raise dg.Failure(sentence, allow_retries=False) from refusal
     tag_run(context, video, claims=len(found.claims))
     rows = AssetRows(
         rows=[*found.claims, *found.llm_calls],

@@ -48,6 +48,7 @@ from factible_assets.settings import Settings
 from factible_assets.stages.flow import ClaimsResult, check_claims, extract_claims
 from factible_assets.stages.ports import (
     ReasonerOutageError,
+    ReasonerRefusalError,
     Services,
 )
 from factible_assets.stages.progress import ALL_STAGES, Stage
@@ -305,8 +306,8 @@ class _Work:
                 if "claims" in missing:
                     await self._claims(services)
                 await self._checks(services, missing, first)
-        except ReasonerOutageError as outage:
-            return await self._failed("claims", f"No claims could be extracted: {outage.reason}")
+        except (ReasonerOutageError, ReasonerRefusalError) as failure:
+            return await self._failed("claims", f"No claims could be extracted: {failure.reason}")
         except (SetupError, ArchiveError) as error:
             return await self._failed(missing[0], str(error))
         return None

@@ -40,7 +40,12 @@ from factible_assets.stages.evidence import (
 )
 from factible_assets.stages.origins import StoryIndex, label_origins
 from factible_assets.stages.pages import PageLibrary
-from factible_assets.stages.ports import ClaimDrafts, ReasonerOutageError, Services
+from factible_assets.stages.ports import (
+    ClaimDrafts,
+    ReasonerOutageError,
+    ReasonerRefusalError,
+    Services,
+)
 from factible_assets.stages.prior_fact_checks import look_up
 from factible_assets.stages.progress import (
     ALL_STAGES,
@@ -133,6 +138,7 @@ async def extract_claims(
 
     Raises:
         ReasonerOutageError: The reasoner's service failed.
+        ReasonerRefusalError: Its model declined.
     """
     started = perf_counter()
     if given is not None:
@@ -279,6 +285,10 @@ class _Run:
                 queries: tuple[Query, ...] = (
                     failed_queries(claim, outage.reason, basis=self._basis),
                 )
+            except ReasonerRefusalError as refusal:
+                # The claim's own words are a search too, and nobody can decline to use them.
+                self._calls.extend(refusal.calls)
+                queries = build_queries(claim, (), config, basis=self._basis)
             else:
                 self._calls.extend(judged.calls)
                 queries = build_queries(claim, judged.value, config, basis=self._basis)
@@ -394,6 +404,12 @@ class _Run:
             return unread_row(
                 claim, candidate, stored, status="infra_error", reason=reason, basis=self._basis
             )
+        except ReasonerRefusalError as refusal:
+            self._calls.extend(refusal.calls)
+            reason = f"The model declined to read it: {refusal.reason}"
+            return unread_row(
+                claim, candidate, stored, status="skipped", reason=reason, basis=self._basis
+            )
         self._calls.extend(judged.calls)
         return read_row(claim, candidate, source, judged.value, basis=self._basis)
 
@@ -402,7 +418,7 @@ class _Run:
             return None
         with self._watch.time("verdicts"):
             opinion = form_opinion(case, self._stories, self._config.verdicts, basis=self._basis)
-            draft, outage = None, None
+            draft, outage, refusal = None, None, None
             if opinion.rows and opinion.doubt is None:
                 try:
                     judged = await self._services.reasoner.judge(
@@ -411,10 +427,13 @@ class _Run:
                 except ReasonerOutageError as failure:
                     self._calls.extend(failure.calls)
                     outage = failure.reason
+                except ReasonerRefusalError as declined:
+                    self._calls.extend(declined.calls)
+                    refusal = declined.reason
                 else:
                     self._calls.extend(judged.calls)
                     draft = judged.value
-            verdict = conclude(opinion, draft, basis=self._basis, outage=outage)
+            verdict = conclude(opinion, draft, basis=self._basis, outage=outage, refusal=refusal)
         self._services.observer.verdict_reached(case.claim, verdict)
         return verdict
 

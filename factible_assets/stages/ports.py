@@ -1,7 +1,7 @@
 """The doors of the domain: what stages need from outside, as protocols.
 
 What belongs here: the protocols that stages are handed implementations of, the values that cross
-them, and the one error that a reasoner raises when its service fails. What does not: any
+them, and the two errors of a reasoner: its service fails, its model declines. What does not: any
 implementation. Resources satisfy the search, fetch and rating protocols structurally, so that they
 need not know this package.
 """
@@ -271,6 +271,18 @@ class ReasonerOutageError(Exception):
         self.calls = tuple(calls)
 
 
+class ReasonerRefusalError(Exception):
+    """A reasoner's model declined to answer, and would decline again. No outage: nothing is due.
+
+    `reason` is a sentence for a person, in the model's own words where it gave any.
+    """
+
+    def __init__(self, reason: str, calls: Sequence[LlmCall] = ()) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.calls = tuple(calls)
+
+
 @dataclass(frozen=True, slots=True)
 class Judged(Generic[Value]):
     """A judgement with the model calls that it took (none for the embedded engine)."""
@@ -353,7 +365,11 @@ class Vote:
 
 
 class Reasoner(Protocol):
-    """The four judgements. Every method raises ReasonerOutageError when its service fails."""
+    """The four judgements.
+
+    Every method raises ReasonerOutageError when its service fails, and ReasonerRefusalError when
+    its model declines.
+    """
 
     @property
     def basis(self) -> Basis: ...

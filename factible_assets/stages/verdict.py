@@ -9,11 +9,12 @@ the stances that were read; the reasoner's own verdict is kept beside it and dis
 flagged. Measured on the published runs of Factible, the vote over a model's stances agreed with the
 annotation more often (.677) than the model's own verdict on the same claims (.582).
 
-**A verdict is complete only if nothing that is missing could change it.** Sources that could not be
-read because a service failed might have said anything: a verdict whose stance or confidence they
-could change is `incomplete` and has neither. See `is_settled`. If a search failed or the queries
-could not be written, it is unknown even which sources would have been read; such verdicts are
-always incomplete.
+**A verdict is complete only if nothing that is missing could change its stance.** Sources that
+could not be read because a service failed might have said anything: a verdict whose stance they
+could change is `incomplete` and has none. Where they could change only how sure it is, the stance stands
+with the lowest confidence that they leave possible, and the row says that a re-check is due. See
+`settled_vote`. If a search failed or the queries could not be written, it is unknown even which
+sources would have been read; such verdicts are always incomplete.
 """
 
 from __future__ import annotations
@@ -183,7 +184,7 @@ def decide(counted: Tally, config: VerdictsConfig, basis: Basis) -> Vote:
     The confidence score is |margin|·min(1, weight of the winning side/3), for mixed
     min(1, (min(S, R) + M)/3), and 0 for unclear; high from 0.7, medium from 0.4, and below high
     for the embedded engine. Every condition moves one way only as a weight grows, which
-    `is_settled` relies on.
+    `settled_vote` relies on.
     """
     total = counted.total
     margin = (counted.supports - counted.refutes) / total if total else 0.0
@@ -232,38 +233,45 @@ def _volume(side: int) -> float:
 # --- Completeness -------------------------------------------------------------------------------
 
 
-def is_settled(
+def settled_vote(
     counted: Tally, missing: Iterable[Rating], config: VerdictsConfig, basis: Basis
-) -> bool:
-    """Tell whether no source that is missing could change the vote's stance or confidence.
+) -> Vote | None:
+    """Return the vote that stands whatever the missing sources say; None if none does.
+
+    Its stance is certain, its confidence the lowest that is possible.
 
     A missing source of a known rating adds at most that rating's full weight to one side, and
     takes nothing away from any (origins.py). Each condition of `decide` is monotone along each
     weight and linear or linear-fractional in what the missing sources add, so its extremes over
     everything that they could have said lie where all say the same: nothing, supports, refutes,
-    or mixed. Two conditions join sides and are looked at apart: a conflict needs something on
-    both, and "mixed" must hold for one and the same reason throughout.
+    or mixed. So does the lowest score: what is against a side lowers its margin and adds no
+    volume. Two conditions join sides and are looked at apart: a conflict needs something on both,
+    and "mixed" must hold for one and the same reason throughout.
     """
     ratings = tuple(missing)
     everything = _weight_of(ratings)
     reliable = _weight_of(rating for rating in ratings if rating in RELIABLE)
+    with_support = _with_support(counted, everything, reliable)
     corners = (
         counted,
-        _with_support(counted, everything, reliable),
+        with_support,
         _with_refutation(counted, everything, reliable),
         replace(counted, mixed=counted.mixed + everything),
     )
     votes = [decide(corner, config, basis) for corner in corners]
-    if len({(vote.stance, vote.confidence) for vote in votes}) > 1:
-        return False
-    if votes[0].stance == "mixed":
-        return _in_conflict(counted, config) or all(
-            _mostly_mixed(corner, config) for corner in corners
-        )
-    if votes[0].stance == "unclear":
-        both = _with_refutation(corners[1], everything, reliable)
-        return not _in_conflict(both, config)
-    return True
+    stance = votes[0].stance
+    if any(vote.stance != stance for vote in votes):
+        return None
+    in_both = _with_refutation(with_support, everything, reliable)
+    if stance == "unclear" and _in_conflict(in_both, config):
+        return None
+    always_mixed = _in_conflict(counted, config) or all(
+        _mostly_mixed(corner, config) for corner in corners
+    )
+    if stance == "mixed" and not always_mixed:
+        return None
+    least = min(votes, key=lambda vote: vote.score)
+    return replace(votes[0], confidence=least.confidence, score=least.score)
 
 
 def _weight_of(ratings: Iterable[Rating]) -> int:
@@ -308,46 +316,68 @@ class Opinion:
     rows: tuple[Evidence, ...]
     """The bundle."""
     vote: Vote
+    """What was read says; of a settled case, only as surely as what is missing allows."""
     origins: int
     """How many sources of the bundle are independent of each other."""
     doubt: str | None
     """Why the verdict is incomplete, None if it is not."""
+    reserve: str | None = None
+    """What could make a complete verdict surer once it can be read, None if nothing could."""
+    declined: str | None = None
+    """What the reasoner's model would not read: nothing is due for it, but the verdict lacks it."""
 
 
 def form_opinion(
     case: CaseFile, stories: StoryIndex, config: VerdictsConfig, *, basis: Basis
 ) -> Opinion:
-    """Count the vote on a case and tell whether what is missing could change it."""
+    """Count the vote on a case and tell what of it could change with what is missing."""
     rows = bundle(case.evidence)
     counted = tally(rows, stories)
-    doubt = _gaps(case)
+    seen = decide(counted, config, basis)
     unread = [row for row in case.evidence if row.status == "infra_error"]
-    if not is_settled(counted, (row.rating for row in unread), config, basis):
-        doubt = [*doubt, f"{_sources(len(unread))} could not be read ({_reasons(unread)})"]
+    declined = sum(row.status == "skipped" and row.basis is not None for row in case.evidence)
+    settled = settled_vote(counted, (row.rating for row in unread), config, basis)
+    missed = f"{_sources(len(unread))} could not be read ({_reasons(unread)})" if unread else None
+    doubt = [*_gaps(case), *([missed] if missed and settled is None else [])]
+    is_less_sure = settled is not None and settled.confidence != seen.confidence
     return Opinion(
         case=case,
         rows=rows,
-        vote=decide(counted, config, basis),
+        vote=seen if doubt or settled is None else settled,
         origins=independent_weight(rows, lambda _: 1, stories),
         doubt=f"{'; '.join(doubt)}. Check the claim again." if doubt else None,
+        reserve=f"{missed}, which could change the confidence, not the stance"
+        if is_less_sure
+        else None,
+        declined=f"The model declined to read {_sources(declined)}" if declined else None,
     )
 
 
 def conclude(
-    opinion: Opinion, draft: VerdictDraft | None, *, basis: Basis, outage: str | None = None
+    opinion: Opinion,
+    draft: VerdictDraft | None,
+    *,
+    basis: Basis,
+    outage: str | None = None,
+    refusal: str | None = None,
 ) -> Verdict:
     """Return the verdict on a case.
 
-    `draft` is the reasoner's verdict, None if it was not asked: because nothing was read, or
-    because the verdict is incomplete anyway. `outage` says that the reasoner failed: the verdict is
-    incomplete then, for it lacks its words. Without evidence and without failures the verdict is
-    complete, unclear and of low confidence.
+    `draft` is the reasoner's verdict, None if it was not asked, because nothing was read or the
+    verdict is incomplete anyway, or if it failed (`outage`) or declined (`refusal`). The vote has a
+    stance without it: only the words are then the vote's, and after an outage a re-check is due.
+    Where vote and reasoner differ, the summary says so and speaks for the vote first. Without
+    evidence and without failures the verdict is complete, unclear and of low confidence.
 
     `rank` is the claim's until `ranked` sorts the verdicts of a video.
     """
     case, vote = opinion.case, opinion.vote
-    reason = opinion.doubt or (f"The verdict could not be worded ({outage})" if outage else None)
-    complete = reason is None
+    complete = opinion.doubt is None
+    unworded = f"The verdict could not be worded ({outage.rstrip('.')})" if outage else None
+    declined = f"The model declined to word it ({refusal.rstrip('.')})" if refusal else None
+    due = opinion.reserve is not None or unworded is not None
+    remarks = [each for each in (opinion.reserve, unworded, opinion.declined, declined) if each]
+    again = ["Check the claim again"] if due else []
     sides = by_stance(row for row in case.evidence if row.status == "ok")
     return Verdict(
         claim_id=case.claim.claim_id,
@@ -355,11 +385,12 @@ def conclude(
         rank=case.claim.rank,
         status="complete" if complete else "incomplete",
         evidence_status=_evidence_status(opinion),
-        reason=reason,
+        reason=opinion.doubt or "".join(f"{each}. " for each in [*remarks, *again]).strip() or None,
+        recheck_due=due or not complete,
         stance=vote.stance if complete else None,
         confidence=vote.confidence if complete else None,
         confidence_score=vote.score if complete else None,
-        summary=_summary(opinion, draft, reason),
+        summary=_summary(opinion, draft),
         vote_stance=vote.stance,
         vote_margin=vote.margin,
         reasoner_stance=draft.stance if draft else None,
@@ -420,14 +451,47 @@ def _evidence_status(opinion: Opinion) -> Literal["ok", "no_evidence", "infra_er
     return "ok" if opinion.rows else "no_evidence"
 
 
-def _summary(opinion: Opinion, draft: VerdictDraft | None, reason: str | None) -> str:
-    if reason is not None:
-        return f"There is no verdict yet. {reason}"
-    if draft is not None and draft.summary.strip():
-        return draft.summary.strip()
+_VOTED: Mapping[Stance, str] = {
+    "supports": "The sources, weighed by their reliability, support the claim",
+    "refutes": "The sources, weighed by their reliability, refute the claim",
+    "mixed": "The sources, weighed by their reliability, speak for the claim and against it",
+    "unclear": "The sources, weighed by their reliability, do not settle the claim",
+}
+_READ_AS: Mapping[Stance, str] = {
+    "supports": "for it",
+    "refutes": "against it",
+    "mixed": "both ways",
+    "unclear": "without settling it",
+}
+
+
+def _summary(opinion: Opinion, draft: VerdictDraft | None) -> str:
+    """Return the words of a verdict, which never speak for another stance than the verdict's."""
+    if opinion.doubt is not None:
+        return f"There is no verdict yet. {opinion.doubt}"
+    words = draft.summary.strip() if draft is not None else ""
+    if draft is not None and words and draft.stance == opinion.vote.stance:
+        return words
     if not opinion.rows:
         return "No source that was found speaks of the claim."
-    return f"{_sources(len(opinion.rows))} of {opinion.origins} independent origins were read."
+    voted = _vote_in_words(opinion)
+    if draft is None or not words:
+        return voted
+    return f"{voted} The reasoner, who read the same sources, disagrees ({draft.stance}): {words}"
+
+
+def _vote_in_words(opinion: Opinion) -> str:
+    sides = by_stance(opinion.rows)
+    counts = ", ".join(
+        f"{len(sides[stance])} {words}" for stance, words in _READ_AS.items() if sides[stance]
+    )
+    origins = (
+        "of one origin" if opinion.origins == 1 else f"of {opinion.origins} independent origins"
+    )
+    return (
+        f"{_VOTED[opinion.vote.stance]}: {_sources(len(opinion.rows))} {origins} were read, "
+        f"{counts}."
+    )
 
 
 def _missing(case: CaseFile) -> int:

@@ -50,7 +50,7 @@ async def test_an_outage_that_is_passed_off_as_an_answer_is_noticed(case: Case) 
         case.video, case.claims, replace(doors, fetcher=LyingPages()), case.config
     )
     ends = compared(case.expected, found.verdicts)
-    assert [end for end in ends if end not in {"same", "incomplete"}]
+    assert [end for end in ends if end not in {"same", "less sure", "incomplete"}]
 
 
 def test_faults_are_drawn_by_seed_and_question_alone() -> None:

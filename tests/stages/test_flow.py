@@ -184,14 +184,28 @@ async def test_a_reasoner_that_fails_for_one_claim_loses_no_other() -> None:
     assert any(call.claim_id == failed.claim_id for call in result.llm_calls)
 
 
-async def test_a_verdict_that_could_not_be_worded_is_incomplete_and_its_evidence_kept() -> None:
+async def test_a_verdict_that_could_not_be_worded_keeps_its_stance_in_the_votes_words() -> None:
     world, claims = furnished_world(claims=1)
     world.broken = {("judge", "claim 0")}
+    (verdict,) = (await check(world, claims)).verdicts
+    assert (verdict.status, verdict.stance, verdict.recheck_due) == ("complete", "supports", True)
+    assert "support the claim" in verdict.summary
+    assert "overloaded" in (verdict.reason or "")
+
+
+async def test_what_the_model_declines_is_no_outage_and_is_said() -> None:
+    world, claims = furnished_world(claims=1)
+    page = "https://shared.example/all"
+    world.declined = {("queries", "claim 0"), ("read", page), ("judge", "claim 0")}
+    world.results["claim 0"] = world.results["query 0.0"]
     result = await check(world, claims)
-    assert result.verdicts[0].status == "incomplete"
-    assert result.verdicts[0].evidence_status == "ok"
-    assert result.verdicts[0].vote_stance == "supports"
-    assert {row.status for row in result.evidence} == {"ok"}
+    (verdict,) = result.verdicts
+    assert [query.text for query in result.queries] == ["claim 0"]
+    (row,) = [row for row in result.evidence if row.canonical_url == page]
+    assert (row.status, row.stance) == ("skipped", None)
+    assert (verdict.status, verdict.missing, verdict.recheck_due) == ("complete", 0, False)
+    assert "declined to read 1 source" in (verdict.reason or "")
+    assert "declined to word it (I would rather not)" in (verdict.reason or "")
 
 
 async def test_a_failed_search_makes_the_verdict_incomplete_and_names_the_provider() -> None:

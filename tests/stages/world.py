@@ -38,6 +38,7 @@ from factible_assets.stages.ports import (
     PageExcerpt,
     QueryDraft,
     ReasonerOutageError,
+    ReasonerRefusalError,
     Services,
     SilentObserver,
     VerdictDraft,
@@ -156,6 +157,8 @@ class World:
     broken: set[tuple[str, str]] = field(default_factory=set)
     """Such as ("search", query), ("fetch", url), ("age", domain), ("read", url), ("judge", claim)
     or ("queries", claim)."""
+    declined: set[tuple[str, str]] = field(default_factory=set)
+    """The same of what the model declines."""
     delays: dict[str, float] = field(default_factory=dict)
     """Seconds per kind of work."""
     basis: Basis = "llm"
@@ -340,6 +343,8 @@ class Mind:
         stage: Literal["queries", "evidence", "verdicts"],
         claim: Claim,
     ) -> None:
+        if (kind, key) in self.world.declined:
+            raise ReasonerRefusalError("I would rather not.", (_call(stage, claim),))
         if await self.world.work(kind, key):
             raise ReasonerOutageError("the model is overloaded", (_call(stage, claim),))
 

@@ -303,6 +303,7 @@ WITH reached AS (
         lag(confidence) OVER in_time AS previous_confidence,
         lag(confidence_score) OVER in_time AS previous_confidence_score,
         lag(basis) OVER in_time AS previous_basis,
+        recheck_due OR lag(recheck_due) OVER in_time AS is_open,
         lag(run_id) OVER in_time AS previous_run_id,
         lag(checked_at) OVER in_time AS previous_checked_at
     FROM verdicts
@@ -330,9 +331,12 @@ SELECT
 FROM reached
 LEFT JOIN (SELECT claim_id, max(text) AS text FROM claims GROUP BY claim_id) AS worded USING (claim_id)
 WHERE reached.previous_stance <> reached.stance
-    OR reached.previous_confidence <> reached.confidence
-    -- Smaller moves within one word are the noise of rewordings and of one page more or less.
-    OR abs(reached.confidence_score - reached.previous_confidence_score) >= 0.05;
+    -- A confidence that is low because services failed has not moved.
+    OR NOT reached.is_open AND (
+        reached.previous_confidence <> reached.confidence
+        -- Smaller moves within one word are the noise of rewordings and of one page more or less.
+        OR abs(reached.confidence_score - reached.previous_confidence_score) >= 0.05
+    );
 COMMENT ON VIEW verdict_changes IS 'The claims whose verdict turned, or whose confidence moved: one row per change between two complete verdicts that follow each other.';
 COMMENT ON COLUMN verdict_changes.video_id IS 'The video.';
 COMMENT ON COLUMN verdict_changes.claim_id IS 'The claim.';

@@ -19,6 +19,7 @@ standing AS (
         claims.video_id,
         count(*) AS claims,
         count(*) FILTER (verdicts.claim_id IS NULL OR verdicts.latest_status = 'incomplete') AS incomplete_claims,
+        count(*) FILTER (verdicts.latest_status = 'complete' AND verdicts.recheck_due) AS open_claims,
         count(*) FILTER (verdicts.status = 'complete' AND verdicts.confidence = 'low') AS low_confidence_claims
     FROM current_claims AS claims
     LEFT JOIN current_verdicts AS verdicts
@@ -30,7 +31,7 @@ checks AS (
     SELECT
         judged.video_id,
         judged.checked_at,
-        coalesce(bool_or(verdicts.status = 'incomplete'), false) AS failed
+        coalesce(bool_or(verdicts.recheck_due), false) AS failed
     FROM materializations AS judged
     LEFT JOIN verdicts
         ON verdicts.video_id = judged.video_id AND verdicts.run_id = judged.run_id
@@ -118,7 +119,7 @@ candidates AS (
         unwritten.with_queries,
         CASE
             WHEN standing.incomplete_claims > 0 THEN 1
-            WHEN standing.low_confidence_claims > 0 THEN 2
+            WHEN standing.open_claims + standing.low_confidence_claims > 0 THEN 2
             ELSE 3
         END AS priority,
         coalesce(
@@ -134,7 +135,8 @@ candidates AS (
                 - INTERVAL 6 HOUR
         END AS tried_again_from,
         CASE
-            WHEN standing.incomplete_claims > 0 OR checked.last_checked_at IS NULL THEN '-infinity'::TIMESTAMP
+            WHEN standing.incomplete_claims + standing.open_claims > 0 OR checked.last_checked_at IS NULL
+                THEN '-infinity'::TIMESTAMP
             ELSE checked.last_checked_at + limits.minimum_age
         END AS old_enough_from,
         limits.videos_per_night,
@@ -195,7 +197,10 @@ SELECT
     decision,
     CASE priority
         WHEN 1 THEN format('{} of {} verdicts incomplete', incomplete_claims, claims)
-        WHEN 2 THEN format('{} of {} verdicts of low confidence', low_confidence_claims, claims)
+        WHEN 2 THEN CASE
+            WHEN open_claims > 0 THEN format('{} of {} verdicts could be surer', open_claims, claims)
+            ELSE format('{} of {} verdicts of low confidence', low_confidence_claims, claims)
+        END
         ELSE 'all verdicts complete'
     END
     || CASE
@@ -239,7 +244,7 @@ COMMENT ON COLUMN recheck_plan.video_id IS 'The video.';
 COMMENT ON COLUMN recheck_plan.title IS 'Title of the video.';
 COMMENT ON COLUMN recheck_plan.decision IS 'planned; or why not: too_fresh, backing_off (it keeps failing), too_expensive (on its own), over_limit or over_cost (the night is full), in_flight.';
 COMMENT ON COLUMN recheck_plan.reason IS 'The decision in words.';
-COMMENT ON COLUMN recheck_plan.priority IS '1: a verdict is incomplete or missing; 2: a verdict has low confidence; 3: all others. Within each, the longest unchecked first.';
+COMMENT ON COLUMN recheck_plan.priority IS '1: a verdict is incomplete or missing; 2: sources are missing that could make a verdict surer, or one has low confidence; 3: all others. Within each, the longest unchecked first.';
 COMMENT ON COLUMN recheck_plan.claims IS 'Claims of the video.';
 COMMENT ON COLUMN recheck_plan.incomplete_claims IS 'Claims whose newest check is incomplete, or that were never judged.';
 COMMENT ON COLUMN recheck_plan.low_confidence_claims IS 'Claims whose verdict has low confidence.';
