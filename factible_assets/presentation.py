@@ -168,7 +168,7 @@ def verdicts_table(
                 f"**{verdict_words(verdict)}**",
                 verdict.confidence or "–",
                 f"{verdict.supporting} : {verdict.refuting}",
-                cell(verdict.reason or verdict.summary, _WHY_CHARACTERS),
+                cell(verdict.summary, _WHY_CHARACTERS),
                 _decisive(claim, evidence),
             )[:shown]
             for claim in in_time
