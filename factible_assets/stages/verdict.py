@@ -11,9 +11,9 @@ annotation more often (.677) than the model's own verdict on the same claims (.5
 
 **A verdict is complete only if nothing that is missing could change its stance.** Sources that
 could not be read because a service failed might have said anything: a verdict whose stance they
-could change is `incomplete` and has none. Where they could change only how sure it is, the stance stands
-with the lowest confidence that they leave possible, and the row says that a re-check is due. See
-`settled_vote`. If a search failed or the queries could not be written, it is unknown even which
+could change is `incomplete` and has none. Where they could change only how sure it is, the stance
+stands with the lowest confidence that they leave possible, and the row says that a re-check is due.
+See `settled_vote`. If a search failed or the queries could not be written, it is unknown even which
 sources would have been read; such verdicts are always incomplete.
 """
 
