@@ -23,12 +23,7 @@ from rapidfuzz import fuzz, process
 
 from benchmarks.shared import AnnotatedVideo, load_annotated_videos
 from factible_assets.reasoners.embedded.claims import extract_claims
-from factible_assets.reasoners.embedded.embedder import (
-    Embedder,
-    OnnxEmbedder,
-    TfidfEmbedder,
-    minilm_is_available,
-)
+from factible_assets.reasoners.embedded.embedder import Embedder, OnnxEmbedder, TfidfEmbedder
 
 LIMIT = 5
 LEXICAL, SEMANTIC = (0.653, 0.756), (0.713, 0.818)
@@ -63,15 +58,12 @@ class Scores:
 
 
 def matchers() -> list[Matcher]:
-    """List the matchers that can run here: the published one needs the extra `embeddings`."""
-    lexical = [
+    """List the matchers, the published one first."""
+    return [
+        Matcher("MiniLM cosine > .70", _by_vectors(OnnxEmbedder()), 0.70),
         Matcher("TF-IDF cosine >= .22", _by_vectors(TfidfEmbedder()), 0.22),
         Matcher("token-set ratio >= .65", _by_token_sets, 0.65),
     ]
-    if minilm_is_available():
-        return [Matcher("MiniLM cosine > .70", _by_vectors(OnnxEmbedder()), 0.70), *lexical]
-    _say("The extra `embeddings` is not installed: lexical matchers only.")
-    return lexical
 
 
 def match(similarities: Similarities, threshold: float) -> list[int | None]:
@@ -127,9 +119,7 @@ def main() -> None:
     parser.add_argument("--videos", action="store_true", help="also print each video's figures")
     per_video = parser.parse_args().videos
     videos = load_annotated_videos()
-    embedders: list[Embedder] = [TfidfEmbedder()]
-    if minilm_is_available():
-        embedders.append(OnnxEmbedder())
+    embedders: list[Embedder] = [TfidfEmbedder(), OnnxEmbedder()]
     judges = matchers()
     _say(f"{len(videos)} videos, {LIMIT} claims each; gpt-4o-mini: P@5 %.3f MAP %.3f" % PUBLISHED)
     for embedder in embedders:

@@ -1,6 +1,6 @@
 """How well the embedded engine reads pages: relevance, and the stance rules.
 
-Run: `python -m benchmarks.evidence`, with `--embeddings` for what the extra `[embeddings]` adds.
+Run: `python -m benchmarks.evidence`, with `--tf-idf` for what the engine does without embeddings.
 Prints, each with its n and its baseline:
 
 - relevance: area under the ROC curve between pages that a search returned for a claim and pages of
@@ -42,7 +42,6 @@ from factible_assets.reasoners.embedded.embedder import (
     Embedder,
     OnnxEmbedder,
     TfidfEmbedder,
-    minilm_is_available,
 )
 from factible_assets.reasoners.embedded.evidence import read_page
 from factible_assets.reasoners.embedded.paraphrases import ParaphraseRules
@@ -466,8 +465,7 @@ def report_demo(embedder: Embedder) -> None:
 
 def main() -> None:
     """Print every figure whose data is there."""
-    with_embeddings = minilm_is_available() and "--embeddings" in sys.argv
-    embedder: Embedder = OnnxEmbedder() if with_embeddings else TfidfEmbedder()
+    embedder: Embedder = TfidfEmbedder() if "--tf-idf" in sys.argv else OnnxEmbedder()
     if (DATA / "factible").exists() and (DATA / "recorded_web").exists():
         readings, pages = published_readings(), recorded_pages()
         report_relevance(readings, pages, embedder)

@@ -35,15 +35,9 @@ from factible_assets.evaluation.metrics.stances import Judgement
 from factible_assets.evaluation.metrics.summary import stance_figures
 from factible_assets.evaluation.scoring import score
 from factible_assets.evaluation.tables import HEADINGS, figure_row, figures_markdown
-from factible_assets.reasoners.embedded.embedder import (
-    Embedder,
-    OnnxEmbedder,
-    TfidfEmbedder,
-    minilm_is_available,
-)
+from factible_assets.reasoners.embedded.embedder import Embedder, OnnxEmbedder
 from factible_assets.reasoners.embedded.evidence import read_page
 from factible_assets.reasoners.embedded.paraphrases import ParaphraseRules
-from factible_assets.reasoners.embedded.scoped_rules import ScopedRules
 from factible_assets.reasoners.embedded.stance import StanceModel
 from factible_assets.records import Evidence, Stance
 from factible_assets.stages.origins import StoryIndex
@@ -70,7 +64,7 @@ _TEXT = """\
 # How good is the embedded engine?
 
 This page is written by `python -m benchmarks.quality --write`, on data that is not part of the
-project. It measures what a machine without a key does: the engine with the `[embeddings]` extra
+project. It measures what a machine without a key does: the engine as it is installed
 ({model}). An interval is a bootstrap over videos, or over claims where there are no videos; the
 baseline beside a figure is what the trivial answer scores on the same items. The engine abstains
 unless a page says a thing plainly: `unclear` is its answer to most pages.
@@ -138,7 +132,7 @@ def _excerpt(place: str, title: str, text: str) -> PageExcerpt:
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """What a user of the extra gets."""
+    """What a user gets."""
 
     embedder: Embedder
     model: StanceModel
@@ -149,11 +143,9 @@ class Engine:
 
 
 def engine() -> Engine:
-    """Return the engine with the models of this machine."""
-    if minilm_is_available():
-        embedder = OnnxEmbedder()
-        return Engine(embedder, ParaphraseRules(embedder))
-    return Engine(TfidfEmbedder(), ScopedRules())
+    """Return the engine as it is installed."""
+    embedder = OnnxEmbedder()
+    return Engine(embedder, ParaphraseRules(embedder))
 
 
 def _vote(claim: GivenClaim, drafts: Sequence[EvidenceDraft | None]) -> tuple[Stance, float]:

@@ -25,7 +25,6 @@ from factible_assets.assets import claims as claims_asset
 from factible_assets.assets import transcripts as transcripts_asset
 from factible_assets.config import FactCheckConfig
 from factible_assets.corpora import load_corpora
-from factible_assets.services.embedded import can_run_models
 from factible_assets.services.reasoning import choose_reasoner, plan_models
 from factible_assets.settings import Settings
 from factible_assets.stages.progress import ALL_STAGES
@@ -130,7 +129,7 @@ def _claims_inputs(settings: Settings, config: FactCheckConfig) -> list[Any]:
         model = plan_models(settings).stages["claims"]
         return [*version, "llm", model.provider, model.name]
     pulled = model_path(settings.home, "embeddings")
-    return [*version, "embedded", can_run_models(), str(pulled) if pulled else None]
+    return [*version, "embedded", str(pulled) if pulled else None]
 
 
 def _digest(value: list[Any]) -> str:

@@ -14,7 +14,6 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from unittest.mock import patch
 
 from typer.testing import CliRunner
 
@@ -32,13 +31,9 @@ def cookbook_world(folder: Path) -> Iterator[dict[str, str | None]]:
     """Check two videos, one of them twice, and yield the environment in which to ask.
 
     The demo's talk with the embedded engine, from highly rated sources alone and again from all; a
-    video of the tests with a language model of theirs, one of whose sources is out of order. The
-    engine has the same embedder here whatever is installed.
+    video of the tests with a language model of theirs, one of whose sources is out of order.
     """
-    with (
-        patch("factible_assets.reasoners.embedded.embedder.minilm_is_available", lambda: False),
-        loopback_world(folder) as world,
-    ):
+    with loopback_world(folder) as world:
         plain = {**world.environment, "OPENAI_BASE_URL": None, "FACTIBLE_WEB": None}
         _run(plain, "check", _DEMO, "--max-claims", "8", "--minimum-rating", "high")
         _run(plain, "check", _DEMO, "--max-claims", "8")

@@ -18,7 +18,7 @@ from factible_assets.reasoners.embedded.embedder import OnnxEmbedder
 from factible_assets.records import Video
 from factible_assets.run_config import run_config_for, settled
 from factible_assets.services import FactCheckServices, Occasion
-from factible_assets.services.embedded import can_run_models, embedded_reasoner
+from factible_assets.services.embedded import embedded_reasoner
 from factible_assets.services.ratings import rating_directory
 from factible_assets.services.reasoning import (
     DEFAULT_MODEL,
@@ -298,8 +298,6 @@ async def test_a_key_that_cannot_be_sent_is_refused_without_being_shown(tmp_path
 
 
 def test_the_embedded_engine_takes_the_model_that_was_pulled(tmp_path: Path) -> None:
-    if not can_run_models():
-        pytest.skip("The packages of the extra [embeddings] are not installed.")
     made = settings(tmp_path)
     folder = made.home / "models" / "embeddings"
     folder.mkdir(parents=True)

@@ -30,7 +30,6 @@ from factible_assets.evaluation.targets import assess, load_targets
 from factible_assets.listing import CorporaResource
 from factible_assets.run_config import launchpad_schema, settled
 from factible_assets.services import FactCheckServices
-from factible_assets.services.embedded import installed_embedder
 from warehouse.metrics import MetricRow, write_metrics
 from warehouse.resource import WarehouseResource
 from warehouse.rows import Stamp
@@ -95,7 +94,7 @@ def evaluation_asset(folders: Sequence[Path]) -> dg.AssetsDefinition:
         reading = corpora.read()
         for problem in reading.problems:
             context.log.warning(str(problem))
-        matcher = default_matcher(installed_embedder(services.settings()))
+        matcher = default_matcher()
         try:
             evaluations = evaluate_corpora(
                 store, reading, matcher, corpora=config.corpora, bootstrap=config.resamples

@@ -18,7 +18,6 @@ from factible_assets.cli.output import AsJson, note, plain, print_json, stdout
 if TYPE_CHECKING:
     from factible_assets.evaluation.matching import ClaimMatcher
     from factible_assets.evaluation.scoring import Evaluation
-    from factible_assets.settings import Settings
 
 _RESAMPLES = 2000
 
@@ -42,10 +41,10 @@ def evaluate(
         MatcherName,
         typer.Option(
             "--matcher",
-            help="How claims are matched; auto takes embeddings where a model is installed, else "
-            "tf-idf (with --published: the recorded matches).",
+            help="How claims are matched: by MiniLM's cosine above .70, or by their words, which "
+            "flatters; recorded takes the matches of --published.",
         ),
-    ] = "auto",
+    ] = "embeddings",
     model: Annotated[
         Path | None,
         typer.Option(
@@ -78,7 +77,7 @@ def evaluate(
 
     Example: factible evaluate --published ../shared/data/factible
     """
-    if model is not None and matcher not in {"auto", "embeddings"}:
+    if model is not None and matcher != "embeddings":
         raise CliError(
             f"A model is of no use to the matcher {matcher}.",
             "Leave out --matcher or --model.",
@@ -125,7 +124,7 @@ def _evaluations(
         return evaluate_corpora(
             Warehouse(settings.warehouse),
             reading,
-            _matcher(matcher, model, settings),
+            _matcher(matcher, model),
             corpora=corpora,
             bootstrap=resamples,
         )
@@ -135,10 +134,9 @@ def _evaluations(
         raise CliError(str(error), code=ExitCode.ENVIRONMENT) from error
 
 
-def _matcher(name: MatcherName, model: Path | None, settings: Settings) -> ClaimMatcher:
-    from factible_assets.evaluation.matchers import chosen_similarity, default_matcher
+def _matcher(name: MatcherName, model: Path | None) -> ClaimMatcher:
+    from factible_assets.evaluation.matchers import chosen_similarity
     from factible_assets.evaluation.matching import ClaimMatcher
-    from factible_assets.services.embedded import installed_embedder
 
     if name == "recorded":
         raise CliError(
@@ -146,8 +144,12 @@ def _matcher(name: MatcherName, model: Path | None, settings: Settings) -> Claim
             "Choose another matcher, or add --published DIR.",
             ExitCode.USAGE,
         )
-    if name == "auto" and model is None:
-        return default_matcher(installed_embedder(settings))
+    if name != "embeddings":
+        note(
+            f"The matcher {name} inflates precision, recall and MAP: it matches claims that share "
+            "words and say different things. Where MiniLM finds a precision of .73, it says "
+            f"{_FLATTERED[name]} (18 annotated videos, the same claims)."
+        )
     return ClaimMatcher(chosen_similarity(name, model))
 
 
@@ -171,6 +173,9 @@ def _print(name: str, evaluation: Evaluation, *, details: bool) -> None:
     if details:
         _print_videos(evaluation)
 
+
+_FLATTERED = {"tf-idf": ".87", "token-set": ".86"}
+"""Precision at 5 by the matchers of words, where MiniLM's cosine above .70 says .733."""
 
 _WORDS = frozenset({"metric", "averaging", "unit"})
 

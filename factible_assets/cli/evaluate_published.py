@@ -23,9 +23,8 @@ if TYPE_CHECKING:
 
     from factible_assets.evaluation.published import Cell, PublishedReport, Row, SettingReport
     from factible_assets.evaluation.similarity import Similarity
-    from factible_assets.reasoners.embedded.embedder import Embedder
 
-MatcherName = Literal["auto", "embeddings", "tf-idf", "token-set", "recorded"]
+MatcherName = Literal["embeddings", "tf-idf", "token-set", "recorded"]
 
 _NONE = "–"
 
@@ -60,35 +59,9 @@ def evaluate_published(
 
 def _similarity(matcher: MatcherName, model: Path | None) -> Similarity | None:
     """Return the measure of the matcher; None where recorded matches are to be taken."""
-    from factible_assets.evaluation.similarity import (
-        EmbeddingSimilarity,
-        TfidfSimilarity,
-        TokenSetSimilarity,
-    )
+    from factible_assets.evaluation.matchers import chosen_similarity
 
-    if matcher == "tf-idf":
-        return TfidfSimilarity()
-    if matcher == "token-set":
-        return TokenSetSimilarity()
-    if matcher == "recorded":
-        return None
-    embedder = _embedder(model, required=matcher == "embeddings")
-    return None if embedder is None else EmbeddingSimilarity(embedder)
-
-
-def _embedder(model: Path | None, *, required: bool) -> Embedder | None:
-    from factible_assets.evaluation.models import sentence_model
-    from factible_assets.reasoners.embedded.embedder import OnnxEmbedder, minilm_is_available
-
-    if model is not None:
-        return sentence_model(model)
-    if required or minilm_is_available():
-        return OnnxEmbedder()
-    note(
-        "No embedding model is installed, so the recorded matches are taken instead of matching "
-        "anew. Install factible-assets[embeddings], or name a model with --model."
-    )
-    return None
+    return None if matcher == "recorded" else chosen_similarity(matcher, model)
 
 
 # --- JSON ---------------------------------------------------------------------------------------

@@ -182,7 +182,6 @@ def _as_json(
     settings: Settings, model: ManifestModel, receipt: Receipt | None
 ) -> dict[str, object]:
     folder = settings.home / "models" / model.name
-    extra = _from_extra() if model.name == "embeddings" else None
     return {
         "name": model.name,
         "title": model.title,
@@ -193,17 +192,9 @@ def _as_json(
         "path": str(folder) if receipt is not None else None,
         "bytes": receipt.size if receipt is not None else None,
         "commit": receipt.commit if receipt is not None else None,
-        "from_extra": str(extra) if extra is not None else None,
         "state": _state(receipt, folder),
-        "in_use": _in_use(model.name, pulled=receipt is not None, extra=extra),
+        "in_use": _in_use(model.name, pulled=receipt is not None),
     }
-
-
-def _from_extra() -> Path | None:
-    from factible_assets.reasoners.embedded.embedder import installed_minilm
-
-    files = installed_minilm()
-    return files.weights if files is not None else None
 
 
 def _state(receipt: Receipt | None, folder: Path) -> str:
@@ -212,15 +203,8 @@ def _state(receipt: Receipt | None, folder: Path) -> str:
     return f"{receipt.size / 1e6:,.1f} MB in {folder}"
 
 
-def _in_use(name: str, *, pulled: bool, extra: Path | None) -> str:
-    """Say what serves the purpose, best first: what was pulled, an extra's model, no model."""
-    from importlib.util import find_spec
-
-    runtime = all(find_spec(package) is not None for package in ("onnxruntime", "tokenizers"))
-    if not runtime and (pulled or extra is not None):
-        return "no model: the extra [embeddings], which runs it, is not installed"
+def _in_use(name: str, *, pulled: bool) -> str:
+    """Say what serves the purpose: what was pulled, else what is installed."""
     if pulled:
         return "the pulled model"
-    if name == "nli":
-        return "no model: scoped rules"
-    return "MiniLM of the extra [embeddings]" if extra is not None else "no model: TF-IDF"
+    return "scoped rules" if name == "nli" else "MiniLM, as installed"

@@ -71,12 +71,8 @@ class FullPrecisionEmbedder:
 
 
 def _load(folder: Path) -> tuple[_Encoder, Any]:
-    try:
-        from tokenizers import Tokenizer  # noqa: PLC0415 - an optional extra
-    except ImportError as error:
-        raise EmbedderUnavailableError(
-            "Embeddings need the package tokenizers. Install factible-assets[embeddings]."
-        ) from error
+    from tokenizers import Tokenizer  # noqa: PLC0415 - slow to import
+
     try:
         config = json.loads((folder / _CONFIG).read_bytes())
         encoder = _Encoder(read_safetensors(folder / WEIGHTS), config)

@@ -1,4 +1,4 @@
-"""Which matcher is taken: by name, by a model's path, or the best that is installed.
+"""Which matcher is taken: MiniLM cosine above .70, unless another is named.
 
 What belongs here: the choice. What does not: matching (matching.py), measures (similarity.py),
 what is told to whom about it (cli/).
@@ -17,29 +17,18 @@ from factible_assets.evaluation.similarity import (
     TfidfSimilarity,
     TokenSetSimilarity,
 )
-from factible_assets.reasoners.embedded.embedder import (
-    Embedder,
-    OnnxEmbedder,
-    minilm_is_available,
-)
+from factible_assets.reasoners.embedded.embedder import OnnxEmbedder
 
-SimilarityName = Literal["auto", "embeddings", "tf-idf", "token-set"]
+SimilarityName = Literal["embeddings", "tf-idf", "token-set"]
 
 
-def default_matcher(embedder: Embedder | None = None) -> ClaimMatcher:
-    """Return optimal matching by embeddings where there is a model, else by TF-IDF.
-
-    `embedder` is this machine's own; without one, that of the extra `embeddings` is taken.
-    """
-    if embedder is not None:
-        return ClaimMatcher(EmbeddingSimilarity(embedder))
-    return ClaimMatcher(chosen_similarity("auto"))
+def default_matcher() -> ClaimMatcher:
+    """Return optimal matching by the installed MiniLM, the same on every machine."""
+    return ClaimMatcher(chosen_similarity("embeddings"))
 
 
 def chosen_similarity(name: SimilarityName, model: Path | None = None) -> Similarity:
-    """Return a measure by name, or by the path of a sentence-embedding model.
-
-    Nothing is downloaded: `auto` takes embeddings only where their model is installed.
+    """Return a measure by name; `model` is the path of other sentence embeddings than MiniLM.
 
     Raises:
         EmbedderUnavailableError: if there is no model at the path.
@@ -48,8 +37,4 @@ def chosen_similarity(name: SimilarityName, model: Path | None = None) -> Simila
         return TfidfSimilarity()
     if name == "token-set":
         return TokenSetSimilarity()
-    if model is not None:
-        return EmbeddingSimilarity(sentence_model(model))
-    if name == "embeddings" or minilm_is_available():
-        return EmbeddingSimilarity(OnnxEmbedder())
-    return TfidfSimilarity()
+    return EmbeddingSimilarity(OnnxEmbedder() if model is None else sentence_model(model))

@@ -74,7 +74,8 @@ class TfidfSimilarity:
     """Cosine of TF-IDF vectors over stems, with rarity counted among both lists' claims.
 
     At its threshold of 0.22 it matches, or leaves, the same system claims as the published matcher
-    in 87 % of 597 cases of published runs (greedy; 90 % optimal).
+    in 87 % of 597 cases of published runs (greedy; 90 % optimal); the rest are matches of its own,
+    so that precision comes out at .867 where MiniLM says .733 (the engine's claims, 18 videos).
     """
 
     threshold = 0.22
@@ -90,7 +91,8 @@ class TokenSetSimilarity:
     """rapidfuzz's token-set ratio of the lower-cased words, as a fraction.
 
     At its threshold of 0.65 it matches, or leaves, the same system claims as the published matcher
-    in 90 % of 597 cases of published runs (greedy; 89 % optimal).
+    in 90 % of 597 cases of published runs (greedy; 89 % optimal); it too inflates precision: .856
+    where MiniLM says .733.
     """
 
     threshold = 0.65

@@ -21,9 +21,7 @@ from pathlib import Path
 import factible_assets
 from factible_assets.experiments.knobs import settings_of
 from factible_assets.experiments.plan import STAGES, Surroundings, Variant
-from factible_assets.reasoners.embedded.embedder import minilm_is_available
 from factible_assets.records import Transcript, Video
-from factible_assets.services.embedded import can_run_models
 from factible_assets.services.reasoning import STAGES as JUDGED_STAGES
 from factible_assets.services.reasoning import choose_reasoner, plan_models
 from factible_assets.services.search import search_names
@@ -156,11 +154,9 @@ def _web_content(web: str, settings: Settings) -> str:
 
 
 def _embedded_models(home: Path) -> str:
-    if not can_run_models():
-        return "no models"
     pulled = {name: read_receipt(home, name) for name in ("embeddings", "nli")}
     named = {name: receipt.commit for name, receipt in pulled.items() if receipt is not None}
-    return f"{named} {minilm_is_available()}"
+    return str(named)
 
 
 @cache

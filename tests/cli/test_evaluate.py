@@ -57,18 +57,6 @@ def test_json_carries_every_cell_and_the_matcher(factible: Run, folder: Path) ->
     assert accuracy["recomputed"]["baseline"] == 0.5
 
 
-def test_without_a_model_the_recorded_matches_are_taken_and_this_is_said(
-    factible: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(
-        "factible_assets.reasoners.embedded.embedder.minilm_is_available", lambda: False
-    )
-    result = factible("evaluate", "--published", folder)
-    assert result.exit_code == 0, result.stderr
-    assert "No embedding model is installed" in result.stderr
-    assert "Matcher: recorded" in result.stdout
-
-
 def test_a_folder_of_another_layout_is_refused_with_a_sentence(
     factible: Run, tmp_path: Path
 ) -> None:
@@ -96,11 +84,12 @@ def test_a_model_is_of_no_use_to_a_lexical_matcher(
 
 def test_without_published_what_the_warehouse_holds_is_measured(factible: Run, home: Path) -> None:
     store_sample(home)
-    result = factible("evaluate", "--resamples", "100", "--matcher", "tf-idf")
+    result = factible("evaluate", "--resamples", "100")
     assert result.exit_code == 0, result.stderr
     assert "Corpus unlisted" in result.stdout
     assert "undefined" in result.stdout
-    assert "optimal, cosine of tf-idf above 0.22" in result.stdout
+    assert "optimal, cosine of all-MiniLM-L6-v2-int8 above 0.7" in result.stdout
+    assert "inflates" not in result.stderr
     assert "0 of them annotated" in result.stdout
     assert "No video of this corpus is annotated" in result.stderr
 
@@ -115,6 +104,15 @@ def test_json_of_the_warehouse_has_null_for_undefined(factible: Run, home: Path)
     assert figures["evidence per claim", "micro"]["value"] is not None
     assert corpus["matcher"]["threshold"] == 0.22
     assert list(corpus["per_video"]) == [VIDEO_ID]
+
+
+def test_a_matcher_by_words_is_offered_by_name_and_says_what_it_inflates(
+    factible: Run, home: Path
+) -> None:
+    store_sample(home)
+    result = factible("evaluate", "--resamples", "100", "--matcher", "tf-idf")
+    assert "optimal, cosine of tf-idf above 0.22" in result.stdout
+    assert "inflates" in result.stderr
 
 
 def test_each_video_is_listed_on_request(factible: Run, home: Path) -> None:

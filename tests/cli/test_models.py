@@ -101,9 +101,8 @@ def test_a_hub_without_https_is_not_asked(factible: Run, monkeypatch: pytest.Mon
 def test_the_list_says_what_serves_without_any_pull(factible: Run) -> None:
     row = listed(factible, "embeddings")
     assert row["pulled"] is False
-    assert row["in_use"] in {"MiniLM of the extra [embeddings]", "no model: TF-IDF"}
-    assert (row["from_extra"] is not None) == (row["in_use"] != "no model: TF-IDF")
-    assert listed(factible, "nli")["in_use"] == "no model: scoped rules"
+    assert row["in_use"] == "MiniLM, as installed"
+    assert listed(factible, "nli")["in_use"] == "scoped rules"
 
 
 def test_a_model_that_does_not_exist_is_wrong_usage(factible: Run) -> None:

@@ -22,7 +22,7 @@ from factible_assets.evaluation.similarity import (
     Similarity,
     TokenSetSimilarity,
 )
-from factible_assets.reasoners.embedded.embedder import OnnxEmbedder, minilm_is_available
+from factible_assets.reasoners.embedded.embedder import OnnxEmbedder
 from tests.evaluation.published_folder import RUN, VIDEO, evaluation, write_json, write_published
 from tests.shared_data import shared_data
 
@@ -244,8 +244,6 @@ def test_all_that_was_published_is_reproduced_from_the_recorded_matches() -> Non
 
 
 def test_the_embedding_matcher_makes_the_published_matches_but_for_borderline_pairs() -> None:
-    if not minilm_is_available():
-        pytest.skip("The extra [embeddings] is not installed.")
     report = real(EmbeddingSimilarity(OnnxEmbedder()))
     assert report.matcher.assignment == "greedy"
     videos = [video for setting in report.settings for video in setting.videos]

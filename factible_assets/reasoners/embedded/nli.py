@@ -135,14 +135,9 @@ def read_labels(config: object) -> Labels:
 
 def _open(folder: Path, threads: int, max_tokens: int) -> _Loaded:
     """Load a model; the heavy packages are imported only here."""
-    try:
-        import onnxruntime  # noqa: PLC0415 - an optional extra, and slow to import
-        import tokenizers  # noqa: PLC0415 - as above
-    except ImportError as error:
-        raise InferenceUnavailableError(
-            f"An inference model needs the package {error.name}, which is not installed. Install "
-            "the extra with `pip install 'factible-assets[embeddings]'`."
-        ) from error
+    import onnxruntime  # noqa: PLC0415 - slow to import
+    import tokenizers  # noqa: PLC0415 - as above
+
     for name in (_WEIGHTS, _TOKENIZER, _CONFIG):
         if not (folder / name).is_file():
             raise InferenceUnavailableError(

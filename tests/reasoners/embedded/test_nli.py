@@ -14,18 +14,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import tokenizers
 
-pytest.importorskip("onnxruntime", reason="the extra [embeddings] is not installed")
-tokenizers = pytest.importorskip("tokenizers", reason="the extra [embeddings] is not installed")
-
-from factible_assets.reasoners.embedded.inference import Inference, InferenceStance  # noqa: E402
-from factible_assets.reasoners.embedded.nli import (  # noqa: E402
+from factible_assets.reasoners.embedded.inference import Inference, InferenceStance
+from factible_assets.reasoners.embedded.nli import (
     InferenceUnavailableError,
     OnnxInference,
     read_labels,
 )
-from factible_assets.reasoners.embedded.page_text import PageSentence  # noqa: E402
-from factible_assets.reasoners.embedded.passages import Passage  # noqa: E402
+from factible_assets.reasoners.embedded.page_text import PageSentence
+from factible_assets.reasoners.embedded.passages import Passage
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "yes", "no", "maybe", "there", "evidence"]
 THREE = {"0": "contradiction", "1": "entailment", "2": "neutral"}

