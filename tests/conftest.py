@@ -1,10 +1,15 @@
-"""What a run of the tests says of browsers, and in which order it takes its files."""
+"""What a run of the tests says of browsers, in which order it takes its files, and its patience."""
 
 from __future__ import annotations
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.chromium import REMEDY, missing_part
+
+# How long an example takes says more of the machine than of what is tested.
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

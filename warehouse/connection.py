@@ -117,8 +117,8 @@ class FileConnector:
         """Open the file once everyone else is done with it, and close it with the block.
 
         Args:
-            read_only: Share the file with other readers. A process that reads still keeps every
-                writer out, as DuckDB locks whole files.
+            read_only: Share the file with other readers, and reach no other file from SQL. A
+                process that reads still keeps every writer out, as DuckDB locks whole files.
 
         Raises:
             WarehouseBusyError: Someone held the file until the time was up.
@@ -183,6 +183,10 @@ class FileConnector:
         )
         # DuckDB draws one on stdout where it takes a process for interactive, as it does a child's.
         connection.execute("SET enable_progress_bar = false")
+        if read_only:
+            # Whatever is asked: no other file is read or written, nothing attached or loaded.
+            connection.execute("SET enable_external_access = false")
+            connection.execute("SET lock_configuration = true")
         return connection
 
     def _explain(self, failure: Exception) -> WarehouseError:

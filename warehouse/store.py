@@ -250,7 +250,7 @@ class Warehouse:
             duckdb.Error: The question is wrong, or would change the warehouse.
         """
         with self.connection(read_only=True) as connection:
-            # The stubs promise a relation; a statement such as SET returns None.
+            # The stubs promise a relation; a statement such as BEGIN returns None.
             answer = cast("duckdb.DuckDBPyRelation | None", connection.sql(sql, params=params))
             return pl.DataFrame() if answer is None else answer.pl()
 

@@ -213,6 +213,11 @@ def query_problem(error: Exception) -> tuple[str, str]:
             "The warehouse is open for reading only, and the query would change it.",
             "The pipeline alone writes; to keep an answer, give --output FILE.",
         )
+    if type(error).__name__ == "PermissionException" or "configuration has been locked" in words:
+        return (
+            "A question reaches the warehouse alone: no other file, address, extension or setting.",
+            "To keep an answer, give --output FILE; Parquet for other programs: factible export",
+        )
     place = _PLACE.search(words)
     message = words[: place.start()] if place else words
     kind, colon, rest = message.partition("Error: ")

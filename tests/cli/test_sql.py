@@ -128,6 +128,39 @@ def test_nothing_can_be_changed(factible: Run) -> None:
     ) == [{"n": 5}]
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "copy (select 1) to 'warehouse.duckdb'",
+        "select 1; copy (select 1) to 'out.csv'",
+        "explain analyze copy (select 1) to 'out.csv'",
+        "from read_csv('secret.txt')",
+        "from read_text('secret.txt')",
+        "from glob('*')",
+        "from read_json('http://127.0.0.1:9/x')",
+        "attach 'other.duckdb'",
+        "export database 'folder'",
+        "import database 'folder'",
+        "install httpfs",
+        "load httpfs",
+        "set enable_external_access = true",
+        "set allowed_directories = ['.']",
+        "reset lock_configuration",
+        "set temp_directory = '.'",
+    ],
+)
+def test_a_question_reads_and_writes_no_other_file(factible: Run, home: Path, query: str) -> None:
+    Path("secret.txt").write_text("a secret")
+    before = (home / "warehouse.duckdb").read_bytes()
+    result = factible("sql", query)
+    assert result.exit_code == 4
+    assert "reaches the warehouse alone" in result.stderr
+    assert "--output FILE" in result.stderr
+    assert "secret" not in result.stdout
+    assert [path.name for path in Path().iterdir()] == ["secret.txt"]
+    assert (home / "warehouse.duckdb").read_bytes() == before
+
+
 def test_the_published_copy_answers_unless_the_live_one_is_asked(factible: Run, home: Path) -> None:
     store_sample(home).publish(home / "published.duckdb")
     store_sample(home, ("supports",))
