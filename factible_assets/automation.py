@@ -1,4 +1,4 @@
-"""What happens without anybody's click: new videos become partitions, results are published.
+"""What happens without anybody's click: videos are added, runs ended, results published.
 
 What belongs here: sensors, and the pure functions that decide what they do. What does not: the
 work itself.
@@ -13,6 +13,7 @@ import dagster as dg
 from factible_assets.corpora import CorporaReading
 from factible_assets.listing import CorporaResource
 from factible_assets.partitions import videos
+from factible_assets.running.alive import end_dead_runs
 from factible_assets.services import FactCheckServices
 from warehouse.store import Warehouse
 
@@ -62,6 +63,18 @@ def corpus_sensor(
     if words is not None:
         return dg.SkipReason(words)
     return dg.SensorResult(dynamic_partitions_requests=[videos.build_add_request(added)])
+
+
+@dg.sensor(
+    name="dead_runs_sensor",
+    minimum_interval_seconds=30,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    description="Ends runs whose process is gone, so that they block neither queue nor schedule.",
+)
+def dead_runs_sensor(context: dg.SensorEvaluationContext) -> dg.SkipReason:
+    """End dead runs."""
+    dead = end_dead_runs(context.instance)
+    return dg.SkipReason(f"Ended: {', '.join(dead)}." if dead else "No run is dead.")
 
 
 @dg.run_status_sensor(

@@ -16,13 +16,14 @@ from factible_assets.assets.claims import claims
 from factible_assets.assets.evaluation import EVALUATION_JOB, evaluation_asset
 from factible_assets.assets.evaluation import NAME as EVALUATION
 from factible_assets.assets.transcripts import transcripts
-from factible_assets.automation import corpus_sensor, publish_sensor
+from factible_assets.automation import corpus_sensor, dead_runs_sensor, publish_sensor
 from factible_assets.checks.verdict_changes import verdict_flips
 from factible_assets.importing import import_corpus
 from factible_assets.listing import CorporaResource
 from factible_assets.nightly import nightly
 from factible_assets.records import ASSET_RECORDS
 from factible_assets.reporting import ReportsResource
+from factible_assets.running.alive import watched_executor
 from factible_assets.services import FactCheckServices
 from factible_assets.settings import Settings, load_settings
 from factible_assets.stages.ports import SilentObserver
@@ -80,10 +81,16 @@ def build_defs(
             ),
         ],
         schedules=night.schedules,
-        sensors=[corpus_sensor, publish_sensor, added_videos_sensor(fact_check), *night.sensors],
+        sensors=[
+            corpus_sensor,
+            dead_runs_sensor,
+            publish_sensor,
+            added_videos_sensor(fact_check),
+            *night.sensors,
+        ],
         resources=resources,
         # Concurrency lives inside the async assets; a process per step would cost seconds each.
-        executor=dg.in_process_executor,
+        executor=watched_executor,
     )
 
 

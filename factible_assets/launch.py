@@ -10,6 +10,7 @@ import shutil
 import sys
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -25,6 +26,7 @@ from factible_assets.definitions import build_defs
 from factible_assets.partitions import videos
 from factible_assets.records import ASSET_RECORDS
 from factible_assets.run_config import run_config_for
+from factible_assets.running.alive import end_dead_runs, mark_alive, turn
 from factible_assets.services.setup import SetupError
 from factible_assets.settings import Settings, project_root
 from factible_assets.stages.ports import Observer
@@ -75,7 +77,8 @@ def open_instance(settings: Settings, *, captures_output: bool = True) -> dg.Dag
     """Open the Dagster instance of a data folder; use it as a context manager.
 
     Two processes that create its databases at once leave both with two schema versions, which no
-    Dagster opens again. So they take turns until the databases are there.
+    Dagster opens again. So they take turns until the databases are there. Runs whose process is
+    gone are ended here, so that nobody who asks takes them for running.
 
     Args:
         settings: The data folder.
@@ -91,6 +94,7 @@ def open_instance(settings: Settings, *, captures_output: bool = True) -> dg.Dag
         instance.get_dynamic_partitions(_partitions_name())
         instance.get_run_records(limit=1)
         instance.all_instigator_state()
+    end_dead_runs(instance)
     return instance
 
 
@@ -109,7 +113,8 @@ def check_video(
     """Fact-check one video and publish the result for readers.
 
     The run goes on in a thread of its own. Ctrl-C, SIGTERM and a termination in Dagster's UI stop
-    it cleanly, and Dagster records it as canceled; see supervision.py.
+    it cleanly, and Dagster records it as canceled; see supervision.py. Another check of the same
+    video is waited for.
 
     Args:
         video_id: The partition; it is added if it is new.
@@ -128,8 +133,12 @@ def check_video(
     """
     run_id = run_id or new_run_id()
     job = build_defs(settings, resource_overrides={"observer": observer}).resolve_job_def(job_name)
-    with open_instance(settings, captures_output=False) as instance:
+    with open_instance(settings, captures_output=False) as instance, ExitStack() as stack:
         instance.add_dynamic_partitions(_partitions_name(), [video_id])
+        stack.enter_context(
+            turn(instance, video_id, None if listener is None else listener.waiting)
+        )
+        stack.enter_context(mark_alive(instance, run_id))
         inputs = _inputs(video_id, settings, config)
         every_tag = {
             "video": video_id,

@@ -29,6 +29,7 @@ from factible_assets.rechecks import (
 from factible_assets.records import Video
 from factible_assets.retention import apply_retention, retention_policy
 from factible_assets.run_config import run_config_for
+from factible_assets.running.alive import end_dead_runs
 from factible_assets.services import FactCheckServices
 from factible_assets.settings import Settings, SettingsError
 from warehouse.rechecks import Launch, plan_night, read_plan
@@ -121,6 +122,7 @@ def launches_for(
 ) -> list[Launch]:
     """Decide what the schedule launches at a tick; the same for a tick that is repeated."""
     limits, following = recheck_limits(settings), next_tick(settings, tick)
+    end_dead_runs(instance)
     listed = [each.video_id for each in read_plan(store, limits, tick)]
     held = held_videos(instance, listed)
     launches = plan_night(store, limits, tick, held=held, next_tick=following)

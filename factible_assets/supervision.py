@@ -36,6 +36,10 @@ _BEFORE = {dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.STARTING}
 class Listener(Protocol):
     """Hears what Dagster records of a run while it goes on. Must return at once, never raise."""
 
+    def waiting(self) -> None:
+        """Hear that another check of the video goes on, and is waited for."""
+        ...
+
     def asset_stored(self, asset: str) -> None:
         """Hear that an asset was stored."""
         ...

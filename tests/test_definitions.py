@@ -50,6 +50,7 @@ def test_the_public_names_are_these_and_a_change_is_seen_in_review(defs: dg.Defi
     assert sorted(sensor.name for sensor in defs.sensors or ()) == [
         "added_videos_sensor",
         "corpus_sensor",
+        "dead_runs_sensor",
         "notify_failures",
         "notify_flips",
         "publish_sensor",

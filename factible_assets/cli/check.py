@@ -129,6 +129,12 @@ def check(
     video_id = enlist(meant, settings, web)
     if not as_json:
         note_defaults(video_id, settings=settings, config=config_of(knobs))
-    checked = check_and_report(video_id, settings=settings, config=config_of(knobs), fresh=force)
+    checked = check_and_report(
+        video_id,
+        settings=settings,
+        config=config_of(knobs),
+        fresh=force,
+        takes_over=is_plain and not force,
+    )
     show(checked, as_json=as_json)
     raise typer.Exit(checked.code)

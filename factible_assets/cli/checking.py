@@ -84,15 +84,23 @@ class Checked:
 
 
 def check_and_report(
-    video_id: str, *, settings: Settings, config: FactCheckConfig, fresh: bool = True
+    video_id: str,
+    *,
+    settings: Settings,
+    config: FactCheckConfig,
+    fresh: bool = True,
+    takes_over: bool = False,
 ) -> Checked:
     """Fact-check a video, say on stderr what happens meanwhile, and write its report.
+
+    One process checks a video at a time; the others wait.
 
     Args:
         video_id: The video.
         settings: The data folder and the services.
         config: The run's knobs.
         fresh: Find the transcript and the claims anew, even if the stored ones still stand.
+        takes_over: Whether what another process found while this one waited for it will do.
 
     Raises:
         CliError: If the run failed and left nothing to show, or was stopped.
@@ -107,7 +115,19 @@ def check_and_report(
         # Dagster's remarks to whoever writes pipelines are none for whoever checks a video.
         for kind in (BetaWarning, PreviewWarning):
             warnings.simplefilter("ignore", kind)
-        outcome = _run(video_id, settings, config, fresh=fresh)
+        from factible_assets.cli.progress import WAITING
+        from factible_assets.launch import open_instance
+        from factible_assets.running.alive import turn
+
+        with (
+            open_instance(settings) as instance,
+            turn(instance, video_id, lambda: note(WAITING)) as has_waited,
+        ):
+            if has_waited and takes_over:
+                stored = stored_result(video_id, settings=settings)
+                if stored is not None and stored.is_finished:
+                    return stored
+            outcome = _run(video_id, settings, config, fresh=fresh)
     failures = () if outcome.success else outcome.failures or ("The run failed.",)
     for failure in failures:
         complain(failure)

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 Costs: TypeAlias = "Callable[[], Spent]"
 
+WAITING = "Another check of this video is going on; this one waits for it. Ctrl-C gives up."
 STOPPING = "Stopping: closing what is open. Ctrl-C again leaves at once."
 
 
@@ -61,6 +62,9 @@ class SilentWatcher:
         """Say nothing."""
 
     def verdict_reached(self, claim: Claim, verdict: Verdict) -> None:
+        """Say nothing."""
+
+    def waiting(self) -> None:
         """Say nothing."""
 
     def asset_stored(self, asset: str) -> None:
@@ -99,6 +103,10 @@ class PlainObserver:
                 f"verdict {self._reached}/{max(self._claims, self._reached)}: "
                 f"{verdict_words(verdict)}{confidence} – {plain(claim.text)}{self._cost()}"
             )
+
+    def waiting(self) -> None:
+        """Say that somebody else is at it."""
+        note(WAITING)
 
     def asset_stored(self, asset: str) -> None:
         """Say that the transcript is there; what comes later is said otherwise."""
@@ -175,6 +183,10 @@ class LiveObserver:
             words = _verdict_line(claim, verdict, reached, len(self._lines))
         if self._tell is not None:
             self._tell(words)
+
+    def waiting(self) -> None:
+        """Say that somebody else is at it."""
+        note(WAITING)
 
     def asset_stored(self, asset: str) -> None:
         """Remember that the transcript is there."""

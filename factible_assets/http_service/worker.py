@@ -75,6 +75,11 @@ class Teller:
         self._claims: int | None = None
         self._reached: set[str] = set()
 
+    def waiting(self) -> None:
+        """Tell that somebody else is at it."""
+        words = "Another check of this video goes on; this one begins when that has ended."
+        self._wire.send(update("transcript_extraction", words))
+
     def asset_stored(self, asset: str) -> None:
         """Tell of the transcript, as soon as Dagster has recorded it."""
         if asset == "transcripts":

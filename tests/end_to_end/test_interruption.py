@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 from collections import Counter
 from pathlib import Path
@@ -149,3 +152,29 @@ def test_claims_are_taken_over_unless_what_they_come_from_has_changed(
     (copy,) = (settings.home_corpora / "transcripts").iterdir()
     copy.write_text(f"{words} The mayor owns 300 sheep.", encoding="utf-8")
     assert still() == (False, False)
+
+
+def test_processes_that_check_one_video_wait_for_each_other(tmp_path: Path) -> None:
+    with loopback_world(tmp_path) as world:
+        world.settings = {"SERPER_API_KEY": "a-key", "OPENAI_API_KEY": "another-key"}
+        given = {name: value for name, value in world.environment.items() if value is not None}
+        kept = {name: value for name, value in os.environ.items() if name not in world.environment}
+        command = [str(Path(sys.executable).with_name("factible")), "check", VIDEO_URL, "--json"]
+        processes = [
+            subprocess.Popen(
+                command,
+                cwd=world.work,
+                env={**kept, **given},
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            for _ in range(3)
+        ]
+        ended = [process.communicate(timeout=240) for process in processes]
+        questions = [each for each in map(question, world.server.asked) if CHAT in each]
+    assert [process.returncode for process in processes] == [0, 0, 0], ended
+    assert len({json.loads(out)["run_id"] for out, _ in ended}) == 1
+    assert statuses(world.home) == ["SUCCESS"]
+    assert len(questions) == len(set(questions)), "the model was asked twice"
+    assert sum("this one waits for it" in err for _, err in ended) == 2

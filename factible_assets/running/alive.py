@@ -1,0 +1,186 @@
+"""Which runs a living process works on, and whose turn it is to check a video.
+
+What belongs here: file locks in the folder of the Dagster instance, and ending the runs that nobody
+has any more. What does not: stopping a run that is alive (stopping.py), starting runs (launch.py).
+
+Whoever works on a run holds a lock on a file of its name. The kernel frees the lock with the
+process, however that ends, so a free lock means a dead run; there is nothing to renew, and a
+process id that somebody else was given means nothing. A run without a file may belong to another
+machine and is left alone, unless Dagster handed it to a code server of this machine that is gone.
+Dagster itself notices a lost run only as long as the code server that started it is alive.
+"""
+
+import fcntl
+import hashlib
+import json
+import os
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import dagster as dg
+from dagster._core.storage.tags import GRPC_INFO_TAG, PARTITION_NAME_TAG
+from filelock import FileLock, Timeout
+
+DEAD = (
+    "The process of this run is gone: it was killed, or the machine went down. What was complete "
+    "is stored. Start the run again to go on."
+)
+
+_BEGUN = [
+    dg.DagsterRunStatus.STARTING,
+    dg.DagsterRunStatus.STARTED,
+    dg.DagsterRunStatus.CANCELING,
+]
+_POLL_SECONDS = 0.2
+_DIGITS = 32
+
+
+def mark_alive(instance: dg.DagsterInstance, run_id: str) -> IO[bytes]:
+    """Hold the lock of a run for as long as the returned file is open."""
+    folder = _folder(instance)
+    # Under its own name it appears locked: who looks in between must not find it free.
+    made = folder / f".{run_id}-{os.getpid()}"
+    held = made.open("wb")
+    fcntl.flock(held, fcntl.LOCK_EX)
+    made.rename(folder / run_id)
+    # A power cut must not take the name and leave the run.
+    descriptor = os.open(folder, os.O_RDONLY)
+    os.fsync(descriptor)
+    os.close(descriptor)
+    return held
+
+
+def end_dead_runs(instance: dg.DagsterInstance) -> list[str]:
+    """Record the end of runs whose process is gone, and return their ids.
+
+    They leave the queue, their pool slots are free again, and what waits for them goes on.
+    """
+    folder = _folder(instance)
+    dead = []
+    for file in [each for each in folder.iterdir() if each.name[0] != "." and not each.suffix]:
+        with file.open("rb") as held:
+            try:
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                continue
+            if _end(instance, instance.get_run_by_id(file.name)):
+                dead.append(file.name)
+            file.unlink(missing_ok=True)
+    for run in instance.get_runs(dg.RunsFilter(statuses=_BEGUN)):
+        is_lost = not (folder / run.run_id).exists() and _is_server_gone(run)
+        if is_lost and _end(instance, instance.get_run_by_id(run.run_id)):
+            dead.append(run.run_id)
+    return dead
+
+
+def _end(instance: dg.DagsterInstance, run: dg.DagsterRun | None) -> bool:
+    if run is None or run.is_finished:
+        return False
+    if run.status is dg.DagsterRunStatus.CANCELING:
+        instance.report_run_canceled(run, DEAD)
+    else:
+        instance.report_run_failed(run, DEAD)
+    instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
+    return True
+
+
+def _is_server_gone(run: dg.DagsterRun) -> bool:
+    """Tell whether a run was handed to a code server of this machine where nobody listens now."""
+    place = json.loads(run.tags.get(GRPC_INFO_TAG, "{}")).get("socket")
+    if not place:
+        return False
+    with socket.socket(socket.AF_UNIX) as caller:
+        try:
+            caller.connect(place)
+        except (FileNotFoundError, ConnectionRefusedError):
+            return True
+        except OSError:
+            return False
+    return False
+
+
+@contextmanager
+def turn(
+    instance: dg.DagsterInstance, video_id: str, waiting: Callable[[], None] | None = None
+) -> Iterator[bool]:
+    """Have a video to oneself: one check of it at a time, whoever starts it.
+
+    A thread that has the turn may take it again.
+
+    Args:
+        instance: Its folder has the locks.
+        video_id: The video.
+        waiting: Called once if another check of it is going on, which is waited for.
+
+    Yields:
+        Whether another check was waited for.
+    """
+    name = hashlib.sha256(video_id.encode()).hexdigest()[:_DIGITS]
+    lock = FileLock(_folder(instance) / f"{name}.video", is_singleton=True)
+    has_waited = False
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        has_waited = True
+        if waiting is not None:
+            waiting()
+        lock.acquire(poll_interval=_POLL_SECONDS)
+    try:
+        yield has_waited
+    finally:
+        lock.release()
+
+
+class _Watched(dg.Executor):
+    """Marks its run as alive, waits for the video's turn, and lets another executor work."""
+
+    def __init__(self, inner: dg.Executor) -> None:
+        self._inner = inner
+
+    @property
+    def retries(self) -> Any:
+        """How steps are retried: as the other one does."""
+        return self._inner.retries
+
+    def execute(self, plan_context: Any, execution_plan: Any) -> Iterator[dg.DagsterEvent]:
+        """Work through the plan."""
+        instance, run = plan_context.instance, plan_context.dagster_run
+        # Open until the worker ends: Dagster records the run's end after this returns.
+        _HELD.append(mark_alive(instance, run.run_id))
+        video_id = run.tags.get(PARTITION_NAME_TAG)
+        if video_id is None:
+            yield from self._inner.execute(plan_context, execution_plan)
+            return
+
+        def waiting() -> None:
+            plan_context.log.info("%s is being checked; this run waits for it.", video_id)
+
+        with turn(instance, video_id, waiting):
+            yield from self._inner.execute(plan_context, execution_plan)
+
+
+_HELD: list[IO[bytes]] = []
+
+
+_OF_DAGSTER: Any = dg.in_process_executor
+
+
+def _watched(context: dg.InitExecutorContext) -> dg.Executor:
+    return _Watched(_OF_DAGSTER.executor_creation_fn(context))
+
+
+watched_executor = dg.ExecutorDefinition(
+    name="in_process",
+    config_schema=_OF_DAGSTER.config_schema,
+    executor_creation_fn=_watched,
+    description="Executes the steps of a run in its worker, which is seen to be alive.",
+)
+
+
+def _folder(instance: dg.DagsterInstance) -> Path:
+    folder = Path(instance.root_directory) / "alive"
+    folder.mkdir(exist_ok=True)
+    return folder

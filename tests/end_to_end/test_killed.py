@@ -1,0 +1,153 @@
+"""After a power cut: everything is killed at once, and the next start cleans up by itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from factible_assets.launch import open_instance
+from factible_assets.rechecks import in_flight
+from factible_assets.settings import Settings
+from tests.http_service.slow_world import nobody_answers
+
+ROOT = Path(__file__).resolve().parents[2]
+FACTIBLE = str(Path(sys.executable).with_name("factible"))
+PATIENCE_SECONDS = 300
+VIDEOS = [f"talk-{number}" for number in range(1, 7)]
+LAUNCH = """mutation Launch($params: ExecutionParams!) {
+  launchRun(executionParams: $params) {
+    __typename
+    ... on LaunchRunSuccess { run { runId } }
+    ... on PythonError { message }
+  }
+}"""
+
+
+def eventually(is_so: Callable[[], Any], words: str) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not is_so():
+        assert time.monotonic() < deadline, words
+        time.sleep(0.3)
+
+
+def running_in(home: Path) -> set[int]:
+    """Return the processes whose environment names the data folder."""
+    found = set()
+    for each in Path("/proc").iterdir():
+        try:
+            if each.name.isdigit() and str(home).encode() in (each / "environ").read_bytes():
+                found.add(int(each.name))
+        except OSError:
+            continue
+    return found
+
+
+def list_talks(home: Path) -> None:
+    folder = home / "corpora"
+    folder.mkdir(parents=True)
+    (folder / "talk.txt").write_text("The lighthouse of Oneham was built in 1871.", "utf-8")
+    entries = "".join(f"  - {{id: {each}, transcript: talk.txt, web: live}}\n" for each in VIDEOS)
+    (folder / "talks.yaml").write_text(f"videos:\n{entries}", encoding="utf-8")
+
+
+@contextmanager
+def dev(environment: Mapping[str, str], port: int, log: Path) -> Iterator[str]:
+    address = f"http://127.0.0.1:{port}"
+    with log.open("ab") as output:
+        process = subprocess.Popen(
+            [FACTIBLE, "dev", "--port", str(port)],
+            env=dict(environment),
+            cwd=ROOT,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+
+            def answers() -> bool:
+                assert process.poll() is None, log.read_text()[-3000:]
+                try:
+                    return httpx.get(f"{address}/server_info", timeout=10).is_success
+                except httpx.HTTPError:
+                    return False
+
+            eventually(answers, "the UI never answered")
+            yield address
+        finally:
+            for each in running_in(Path(environment["FACTIBLE_HOME"])):
+                os.kill(each, signal.SIGKILL)
+            process.wait()
+
+
+def launch(address: str, video: str) -> str:
+    selector = {
+        "repositoryLocationName": "factible-assets",
+        "repositoryName": "__repository__",
+        "jobName": "fact_check",
+    }
+    tags = [{"key": "dagster/partition", "value": video}, {"key": "video", "value": video}]
+    params = {"selector": selector, "executionMetadata": {"tags": tags}, "mode": "default"}
+    asked = {"query": LAUNCH, "variables": {"params": params}}
+    answer = httpx.post(f"{address}/graphql", json=asked, timeout=120).json()
+    assert "run" in answer["data"]["launchRun"], answer
+    return str(answer["data"]["launchRun"]["run"]["runId"])
+
+
+def factible(*arguments: str, environment: Mapping[str, str]) -> str:
+    done = subprocess.run(
+        [FACTIBLE, *arguments],
+        env=dict(environment),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    return done.stdout
+
+
+def test_killed_runs_free_their_places_at_the_next_start(tmp_path: Path) -> None:
+    home, log = tmp_path / "home", tmp_path / "dev.log"
+    list_talks(home)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = int(probe.getsockname()[1])
+    with nobody_answers() as silent:
+        kept = {name: each for name, each in os.environ.items() if "FACTIBLE" not in name}
+        environment = {**kept, "FACTIBLE_HOME": str(home), "FACTIBLE_SEARXNG_URL": silent}
+        alive = home / "dagster" / "alive"
+        with dev(environment, port, log) as address, open_instance(Settings(home=home)) as instance:
+            eventually(
+                lambda: set(VIDEOS) <= set(instance.get_dynamic_partitions("videos")),
+                "the talks were never listed",
+            )
+            for each in VIDEOS[:4]:
+                launch(address, each)
+            check = subprocess.Popen(
+                [FACTIBLE, "check", VIDEOS[4]], env=environment, stderr=subprocess.DEVNULL
+            )
+            eventually(
+                lambda: (
+                    [run.status.value for run in instance.get_runs()] == ["STARTED"] * 5
+                    and len(list(alive.glob("*-*"))) == 5
+                ),
+                "the runs never started",
+            )
+        check.wait(60)
+        found = json.loads(factible("status", "--json", environment=environment))
+        assert found["running"] == [], "a dead run is shown as running"
+
+        with dev(environment, port, log) as address, open_instance(Settings(home=home)) as instance:
+            assert [run.status.value for run in instance.get_runs()] == ["FAILURE"] * 5
+            assert in_flight(instance, VIDEOS) == set(), "the night has its videos back"
+            fifth = launch(address, VIDEOS[5])
+            eventually((alive / fifth).exists, "the fifth run stayed queued")

@@ -1,0 +1,122 @@
+"""Who is alive: real processes that hold runs and videos, and are killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from dagster._core.storage.tags import GRPC_INFO_TAG
+from dagster._core.test_utils import create_run_for_test
+
+from factible_assets.launch import open_instance
+from factible_assets.running.alive import end_dead_runs, mark_alive, turn
+from factible_assets.settings import Settings
+
+HOLDER = """
+import sys, time
+import dagster as dg
+from factible_assets.running.alive import mark_alive, turn
+with dg.DagsterInstance.from_config(sys.argv[1]) as instance:
+    held = mark_alive(instance, sys.argv[2])
+    with turn(instance, "a-video"):
+        print("held", flush=True)
+        time.sleep(600)
+"""
+RUN = "00000000-0000-4000-8000-000000000001"
+STARTED, CANCELING = dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING
+
+
+@pytest.fixture
+def instance(tmp_path: Path) -> Iterator[dg.DagsterInstance]:
+    with open_instance(Settings(home=tmp_path / "home")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def holder(instance: dg.DagsterInstance) -> Iterator[subprocess.Popen[str]]:
+    """A process that has the run and the video "a-video"."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, instance.root_directory, RUN],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    yield process
+    process.kill()
+    process.wait(60)
+    process.stdout.close()
+
+
+def status(instance: dg.DagsterInstance, run_id: str) -> str:
+    run = instance.get_run_by_id(run_id)
+    assert run is not None
+    return run.status.value
+
+
+@pytest.mark.parametrize(("before", "after"), [(STARTED, "FAILURE"), (CANCELING, "CANCELED")])
+def test_a_run_is_ended_when_its_process_was_killed_and_not_before(
+    instance: dg.DagsterInstance,
+    holder: subprocess.Popen[str],
+    before: dg.DagsterRunStatus,
+    after: str,
+) -> None:
+    create_run_for_test(instance, run_id=RUN, status=before)
+    assert end_dead_runs(instance) == []
+    assert status(instance, RUN) == before.value
+    os.kill(holder.pid, signal.SIGKILL)
+    holder.wait(60)
+    assert end_dead_runs(instance) == [RUN]
+    assert status(instance, RUN) == after
+    assert end_dead_runs(instance) == []
+
+
+def test_a_run_of_another_machine_is_left_alone(instance: dg.DagsterInstance) -> None:
+    create_run_for_test(instance, run_id=RUN, status=STARTED)
+    assert end_dead_runs(instance) == []
+    assert status(instance, RUN) == "STARTED"
+
+
+def test_a_run_whose_worker_had_not_begun_ends_with_its_code_server(
+    instance: dg.DagsterInstance, tmp_path: Path
+) -> None:
+    place = str(tmp_path / "server")
+    tags = {GRPC_INFO_TAG: f'{{"host": "localhost", "socket": "{place}"}}'}
+    starting = dg.DagsterRunStatus.STARTING
+    create_run_for_test(instance, run_id=RUN, status=starting, tags=tags)
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(place)
+        server.listen()
+        assert end_dead_runs(instance) == []
+    assert end_dead_runs(instance) == [RUN]
+
+
+def test_a_run_that_ended_leaves_no_file(instance: dg.DagsterInstance) -> None:
+    create_run_for_test(instance, run_id=RUN, status=dg.DagsterRunStatus.SUCCESS)
+    mark_alive(instance, RUN).close()
+    assert end_dead_runs(instance) == []
+    assert list((Path(instance.root_directory) / "alive").iterdir()) == []
+
+
+def test_one_process_has_a_video_and_the_next_one_waits(
+    instance: dg.DagsterInstance, holder: subprocess.Popen[str]
+) -> None:
+    with turn(instance, "another-video") as has_waited, turn(instance, "another-video") as again:
+        assert (has_waited, again) == (False, False), "a thread may take its turn again"
+    told = threading.Event()
+
+    def waiting() -> None:
+        told.set()
+        holder.kill()
+
+    with turn(instance, "a-video", waiting) as has_waited:
+        assert has_waited
+    assert told.is_set()
