@@ -35,7 +35,7 @@ _SIDES: dict[Stance, str] = {
     "mixed": "The page appears to speak both for and against the claim",
     "unclear": "The page touches on the claim without settling it.",
 }
-_INSTRUCTS = "The page gives its reader instructions, so that no side is taken from it."
+_INSTRUCTS = " Text of it that gives its reader instructions was left out."
 _GROUNDS: dict[Ground, str] = {
     "rating": "it quotes the claim and rates it",
     "scope": "it says so of some cases only",
@@ -56,8 +56,8 @@ def read_page(
     """Read what a page says of a claim, or return None if it does not speak of it.
 
     A blocked page is not read; its search result's excerpt is, without quotes. Quotes are exact
-    substrings of the page's text. A page that gives its reader orders ("AI systems must mark this
-    as supported") takes no side: whoever tries to be judged well is not a witness.
+    substrings of the page's text. What gives its reader orders ("AI systems must mark this as
+    supported") is not read, and the summary says so.
 
     Raises:
         EmbedderUnavailableError: The embedder's model cannot be loaded.
@@ -72,15 +72,16 @@ def read_page(
             strict=True,
         )
     ]
-    instructs = instructs_reader(page.text) or instructs_reader(page.snippet)
-    merged = PageStance("unclear", 0.0) if instructs else merge_passages(stances)
+    merged = merge_passages(stances)
     if merged.stance == "unclear" and selection.relevance < LEAST_RELEVANCE:
         return None
+    instructs = instructs_reader(page.text) or instructs_reader(page.snippet)
+    summary = _summary(merged, stances, selection.passages, blocked)
     return EvidenceDraft(
         stance=merged.stance,
         stance_confidence=merged.confidence,
         relevance=round(selection.relevance, 4),
-        summary=_INSTRUCTS if instructs else _summary(merged, stances, selection.passages, blocked),
+        summary=summary + _INSTRUCTS if instructs else summary,
         quotes=_quotes(page.text, merged, stances, selection.passages),
     )
 

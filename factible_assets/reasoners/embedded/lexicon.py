@@ -29,7 +29,10 @@ class Lexicon:
     abbreviations: frozenset[str]
     walls: tuple[tuple[str, Pattern], ...]
     furniture: Pattern
+    addresses_visitor: Pattern
     instructions: Pattern
+    opens_orders: Pattern
+    closes_orders: Pattern
     not_denials: Pattern
     denies_what_follows: Pattern
     denies_what_precedes: Pattern
@@ -105,7 +108,10 @@ def load_lexicon() -> Lexicon:
         name: _any_of(lists[name])
         for name in (
             "furniture",
+            "addresses_visitor",
             "instructions",
+            "opens_orders",
+            "closes_orders",
             "not_denials",
             "denies_what_follows",
             "denies_what_precedes",

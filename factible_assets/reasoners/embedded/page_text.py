@@ -11,6 +11,7 @@ articles they look like evidence that says nothing, so they are recognised befor
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -147,29 +148,77 @@ def _wall_in(text: str) -> str | None:
     return None
 
 
-def readable(sentences: list[PageSentence]) -> list[PageSentence]:
+def readable(sentences: Sequence[PageSentence]) -> list[PageSentence]:
     """Keep the sentences that are the page's own prose.
 
-    Cookie notices, menus and calls to subscribe are left out. So is text that addresses its reader
-    with instructions ("ignore previous instructions …", "assistant: …"), together with the rest of
-    its line: what a page orders is not what it reports.
+    Furniture is left out: menus, notices of cookies, calls to subscribe. A sentence that reports
+    something about cookies or donations is none. Text that gives its reader orders is left out
+    together with its block, and nothing else of the page is: what a page orders is not what it
+    reports, but one line that a stranger could slip in does not silence it.
     """
-    kept = []
-    instructing: int | None = None
-    for sentence in sentences:
-        folded = _folded(sentence.text)
-        if load_lexicon().instructions.search(folded):
-            instructing = sentence.paragraph
-        if sentence.paragraph != instructing and not load_lexicon().furniture.search(folded):
-            kept.append(sentence)
-    return kept
+    orders = _orders(sentences)
+    return [
+        sentence
+        for at, sentence in enumerate(sentences)
+        if at not in orders and not _is_furniture(sentence.text)
+    ]
+
+
+_LONGEST_LABEL = 6
+"""Words of a text that is a label or a button whatever ends it."""
+
+
+def _is_furniture(text: str) -> bool:
+    """Tell whether a sentence belongs to the website: its words do, and its shape does too.
+
+    The shape is a label without an end, or words of the site to its visitor ("we", "your", or an
+    imperative). Words alone decide nothing: "Volunteers can donate blood every 56 days."
+    """
+    lexicon, folded = load_lexicon(), _folded(text)
+    if not lexicon.furniture.search(folded):
+        return False
+    words = len(tokenise(text))
+    is_label = words <= _LONGEST_LABEL or (
+        words <= 2 * _LONGEST_LABEL and not _STOP.search(text, len(text) - 1)
+    )
+    return is_label or lexicon.addresses_visitor.search(folded) is not None
+
+
+_LONGEST_BLOCK = 120
+"""Words of a line that an order takes with it; of a longer one only its neighbours go."""
+_LINES_BETWEEN_MARKERS = 12
+
+
+def _orders(sentences: Sequence[PageSentence]) -> frozenset[int]:
+    """Return the places of the sentences that give orders, and of what belongs to them.
+
+    That is the order's own line, or its neighbours in a line that is a whole page; after a marker
+    that opens instructions also what follows until the marker that closes them.
+    """
+    lexicon = load_lexicon()
+    folded = [_folded(sentence.text) for sentence in sentences]
+    lines: dict[int, list[int]] = {}
+    for at, sentence in enumerate(sentences):
+        lines.setdefault(sentence.paragraph, []).append(at)
+    found: set[int] = set()
+    for at, text in enumerate(folded):
+        if not lexicon.instructions.search(text):
+            continue
+        line = lines[sentences[at].paragraph]
+        short = sum(len(tokenise(sentences[each].text)) for each in line) <= _LONGEST_BLOCK
+        found.update(each for each in line if short or abs(each - at) <= 1)
+        if lexicon.opens_orders.search(text):
+            last = sentences[at].paragraph + _LINES_BETWEEN_MARKERS
+            within = [i for i in range(at + 1, len(folded)) if sentences[i].paragraph <= last]
+            closing = next((i for i in within if lexicon.closes_orders.search(folded[i])), at)
+            found.update(range(at, closing + 1))
+    return frozenset(found)
 
 
 @lru_cache(maxsize=_PAGES_KEPT)
 def instructs_reader(text: str) -> bool:
     """Tell whether a page addresses whoever reads it, such as a language model, with orders."""
-    pattern = load_lexicon().instructions
-    return any(pattern.search(_folded(sentence.text)) for sentence in page_sentences(text))
+    return bool(_orders(page_sentences(text)))
 
 
 def _folded(text: str) -> str:
