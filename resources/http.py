@@ -37,7 +37,7 @@ from resources.network_guard import ForbiddenTargetError, GuardedBackend, Networ
 
 USER_AGENT = "factible-assets/0.1 (fact-checking research; reads pages that a search found)"
 
-_RETRIED_STATUSES = frozenset({429, 502, 503, 504})
+_RETRIED_STATUSES = frozenset({429, 500, 502, 503, 504})
 _PASSING_STATUSES = frozenset({408, 425, 429})
 _SLOWING_STATUSES = frozenset({429, 503})
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -78,6 +78,12 @@ class UnavailableError(HttpFailureError):
     outcome = "unavailable"
 
 
+class TooLargeError(UnavailableError):
+    """A body beyond the bound, of the declared media type."""
+
+    media_type: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class HttpLimits:
     """Bounds on one client. Times in seconds, sizes in bytes."""
@@ -102,6 +108,8 @@ class RetryPolicy:
     attempts: int = 3
     first_delay_seconds: float = 0.5
     max_delay_seconds: float = 8.0
+    after_silence: bool = True
+    """Whether a server that fell silent is asked again, after as long a wait as it had."""
     max_retry_after_seconds: float = 15.0
     """A server that asks for a longer wait is not asked again: that would be impolite."""
 
@@ -121,6 +129,8 @@ class Response:
     headers: httpx.Headers
     body: bytes = field(repr=False)
     attempts: int = 1
+    framed: bool = True
+    """Whether the answer said where it ends. One that did not may have been cut off unnoticed."""
 
     @property
     def media_type(self) -> str:
@@ -329,7 +339,7 @@ class HttpClient:
         except ForbiddenTargetError as error:
             raise UnavailableError(f"{shown(ask.url)} is not fetched: {error.reason}") from error
         except (httpx.HTTPError, httpx.StreamError, ssl.SSLError, OSError) as error:
-            raise _transport_failure(host, error, self._limits) from error
+            raise _transport_failure(host, error, self._limits, self._retry) from error
 
     async def _follow(self, ask: _Ask) -> Response:
         url, headers = ask.url, ask.headers
@@ -499,18 +509,38 @@ async def _read(raw: httpx.Response, ask: _Ask) -> Response:
             final_url=final_url,
         )
     body = await _read_body(raw, ask)
-    return Response(url=final_url, status=raw.status_code, headers=raw.headers, body=body)
+    return Response(
+        url=final_url,
+        status=raw.status_code,
+        headers=raw.headers,
+        body=body,
+        framed=_is_framed(raw),
+    )
+
+
+def _is_framed(raw: httpx.Response) -> bool:
+    """Tell whether an answer's end can be told from a lost connection (RFC 9112, section 8).
+
+    By its length, its last chunk, the end of its compressed stream, or HTTP/2.
+    """
+    return (
+        "content-length" in raw.headers
+        or "transfer-encoding" in raw.headers
+        or raw.headers.get("content-encoding", "identity") not in {"", "identity"}
+        or raw.extensions.get("http_version") == b"HTTP/2"
+    )
 
 
 async def _read_body(raw: httpx.Response, ask: _Ask) -> bytes:
     host, encoding = host_of(ask.url), raw.headers.get("content-encoding", "").strip().lower()
-    too_large = UnavailableError(
+    too_large = TooLargeError(
         f"{host} sent more than {ask.max_bytes / 1e6:g} MB; reading stopped there",
         http_status=raw.status_code,
         final_url=str(ask.url),
     )
+    too_large.media_type = media_type(raw.headers)
     if encoding not in _ENCODINGS:
-        raise UnavailableError(f"{host} sent an encoding that was not asked for: {encoding[:30]}")
+        raise OutageError(f"{host} sent an encoding that was not asked for: {encoding[:30]}")
     declared = raw.headers.get("content-length", "")
     if declared.isascii() and declared.isdigit() and int(declared[:18]) > ask.max_bytes:
         raise too_large
@@ -569,7 +599,9 @@ def _with_attempts(failure: OutageError, attempts: int) -> OutageError:
     return OutageError(reason, http_status=failure.http_status, final_url=failure.final_url)
 
 
-def _transport_failure(host: str, error: Exception, limits: HttpLimits) -> HttpFailureError:
+def _transport_failure(
+    host: str, error: Exception, limits: HttpLimits, retry: RetryPolicy
+) -> HttpFailureError:
     causes = list(_chain(error))
     tls = next((cause for cause in causes if isinstance(cause, ssl.SSLError)), None)
     if tls is not None:
@@ -577,7 +609,8 @@ def _transport_failure(host: str, error: Exception, limits: HttpLimits) -> HttpF
         return OutageError(f"the secure connection to {host} failed: {detail}")
     if any(isinstance(cause, socket.gaierror) for cause in causes):
         return OutageError(f"the name {host} could not be resolved", retry=True)
-    return OutageError(_transport_sentence(host, error, limits), retry=True)
+    may_ask_again = retry.after_silence or not isinstance(error, httpx.ReadTimeout)
+    return OutageError(_transport_sentence(host, error, limits), retry=may_ask_again)
 
 
 def _transport_sentence(host: str, error: Exception, limits: HttpLimits) -> str:

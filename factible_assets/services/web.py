@@ -31,7 +31,7 @@ from resources.archive import Archive, ArchiveFetcher, ArchiveSearcher, Archivin
 from resources.cache import DiskCache
 from resources.cache.ages import CachingAges
 from resources.cache.pages import CachingFetcher, ConditionalFetcher
-from resources.http import HttpClient
+from resources.http import HttpClient, HttpLimits, RetryPolicy
 from resources.miniature_web import SEARCH_BASE_URL, MiniatureWeb
 from resources.network_guard import NameTable, NetworkGuard
 from resources.reliability.ages import RegistryAges, UnknownAges
@@ -42,6 +42,10 @@ from resources.scraping.browser import Browser, find_browser
 from resources.scraping.pages import FetchedPage, KnownPage, PageFetcher
 from resources.search.merged import MergedSearch
 from resources.search.serper import SerperSearch
+
+_SLOW_PAGES = HttpLimits(read_seconds=30.0)
+"""A page may take this long for its first byte, and is then not asked again: one long wait finds
+more than three short ones, and costs two thirds of their time."""
 
 FETCHED_COLLECTION = "fetched"
 """The archive collection of everything that runs fetched from the live web."""
@@ -160,7 +164,9 @@ async def _page_fetcher(
     if settings.pages == "jina":
         return _Unconditional(jina_reader(settings, services)), f"jina {_jina_address(settings)}"
     guard = NetworkGuard(names=NameTable(settings.hosts))
-    http = await stack.enter_async_context(HttpClient(guard=guard))
+    http = await stack.enter_async_context(
+        HttpClient(guard=guard, limits=_SLOW_PAGES, retry=RetryPolicy(after_silence=False))
+    )
     executable = browser_executable(settings)
     browser = Browser(guard, executable=executable) if executable else None
     if browser is not None:

@@ -1,8 +1,8 @@
 """Turns the bytes of a page into readable text with title, author and date.
 
-What belongs here: decoding, extraction, and recognising pages that hold a wall instead of a text.
-What does not: fetching, and deciding which page is read (pages.py). Everything here is pure and
-blocking; run it off the event loop.
+What belongs here: decoding and extraction. What does not: fetching, deciding which page is read
+(pages.py), and telling from its words that a page is none (notices.py). Everything here is pure
+and blocking; run it off the event loop.
 
 Text, title and author come from trafilatura (Barbaresi 2021, ACL demo,
 doi:10.18653/v1/2021.acl-demo.15), the date from htmldate (Barbaresi 2020, JOSS 5(51) 2439), from
@@ -15,16 +15,13 @@ from __future__ import annotations
 import codecs
 import logging
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
-from typing import Literal
 
 import lxml.etree
 import lxml.html
 
-Obstacle = Literal["blocked", "needs a browser", "empty"]
-"""Why a page has no text to read."""
+from resources.scraping.notices import Obstacle, is_wall, notice_in
 
 MAX_ELEMENTS = 40_000
 """Pages with more elements are read block by block: trafilatura would take longer than seconds."""
@@ -35,8 +32,11 @@ _LITTLE_TEXT = 250
 _SHELL_TEXT = 100
 """A page with scripts and fewer characters than this is drawn by its scripts."""
 
-_WALL_TEXT = 2_000
-"""Walls are short; a longer page that mentions a captcha is an article about captchas."""
+_MARKUP_PER_CHARACTER = 500
+"""Characters of markup for one of text from which a page says too little for its size."""
+
+_LITTLE_FOR_ITS_SIZE = 400
+"""Characters of text from which no size is too great."""
 
 _META_CHARSET = re.compile(
     rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE
@@ -51,57 +51,11 @@ _BYTE_ORDER_MARKS = (
 # WHATWG Encoding, section 4.2: pages that declare these mean windows-1252.
 _LATIN_LABELS = frozenset({"ascii", "iso8859-1"})
 _WESTERN = frozenset({"cp1252", "latin_1"})
+# Western text in these has a zero in every second byte, and no other text has none at all.
+_WIDE = ("utf-16", "utf-32")
+_WIDE_ZEROS = 50
 _DAMAGE_ALLOWED = 0.05
 """Share of a text's non-ASCII characters that may be unreadable in its declared charset."""
-
-_WALL_TITLES = (
-    "just a moment",
-    "attention required",
-    "access denied",
-    "access to this page has been denied",
-    "are you a robot",
-    "are you human",
-    "robot check",
-    "security check",
-    "pardon our interruption",
-    "human verification",
-    "verify you are human",
-    "checking your browser",
-    "bot verification",
-    "ddos-guard",
-)
-_WALL_PHRASES = (
-    "prove your humanity",
-    "prove you are human",
-    "prove you're not a robot",
-    "verify you are human",
-    "verify you are a human",
-    "verify that you are human",
-    "verify that you're not a robot",
-    "verifying you are human",
-    "confirm you are human",
-    "i'm not a robot",
-    "are you a robot?",
-    "complete the captcha",
-    "solve the captcha",
-    "enter the characters you see below",
-    "captcha challenge",
-    "enable javascript and cookies to continue",
-    "checking your browser before accessing",
-    "checking if the site connection is secure",
-    "unusual traffic from your computer",
-    "you have been blocked",
-    "you've been blocked",
-    "your access to this site has been limited",
-    "access to this page has been denied",
-    "have permission to access",
-    "have permission to view",
-    "incapsula incident id",
-    "request unsuccessful",
-    "automated access to",
-    "bot detection",
-    "ddos protection by",
-)
 
 _PROGRAM_TAGS = ("script", "style", "noscript", "template", "svg", "math", "iframe", "object")
 _MENU_TAGS = ("canvas", "nav", "footer", "aside", "form", "button", "select", "dialog", "title")
@@ -213,27 +167,39 @@ def extract_html(html: str, url: str) -> Extract:
     """
     tree = parse_html(html)
     if tree is None:
-        return Extract(text="", obstacle="empty")
+        return Extract(text="", obstacle="textless")
     title = _title(tree)
     scripts = tree.find(".//script") is not None
     plain = plain_text(tree)
     headings = [title or "", *("".join(element.itertext()) for element in tree.iter("h1"))]
-    if _is_wall(headings, _visible_text(tree)):
+    if is_wall(headings, _visible_text(tree)):
         return Extract(text="", title=title, obstacle="blocked")
     for element in _hidden_elements(tree):
         element.drop_tree()
     page = _with_trafilatura(tree, url, plain) if _is_small(tree) else Extract(plain, title)
-    if len(page.text) < _SHELL_TEXT and scripts:
-        return Extract(text="", title=page.title or title, obstacle="needs a browser")
-    if not page.text:
-        return Extract(text="", title=page.title or title, obstacle="empty")
-    return page
+    obstacle = notice_in(headings, page.text) if page.text else None
+    if obstacle is None:
+        obstacle = _shortage(tree, len(page.text), len(html), scripts=scripts)
+    return replace(page, text="", obstacle=obstacle) if obstacle else page
+
+
+def _shortage(
+    tree: lxml.html.HtmlElement, characters: int, markup: int, *, scripts: bool
+) -> Obstacle | None:
+    """Say why a page has too little text, for any page or for its size; None if it has enough."""
+    least = min(_LITTLE_FOR_ITS_SIZE, markup // _MARKUP_PER_CHARACTER)
+    if scripts and characters < max(_SHELL_TEXT, least):
+        return "needs a browser"
+    if characters >= max(1, least):
+        return None
+    return "empty" if tree.find(".//img") is not None else "textless"
 
 
 def extract_plain(text: str) -> Extract:
     """Read a page that is plain text already."""
     clean = storable(text).strip()
-    return Extract(clean, obstacle=None if clean else "empty")
+    obstacle = notice_in((), clean) if clean else "textless"
+    return Extract("" if obstacle else clean, obstacle=obstacle)
 
 
 def parse_html(html: str) -> lxml.html.HtmlElement | None:
@@ -295,19 +261,6 @@ def _folded(text: str | None) -> str:
 def _visible_text(tree: lxml.html.HtmlElement) -> str:
     """Return what a visitor without scripts would see, which is where walls speak."""
     return _blocks(tree, set(tree.iter("script", "style", "template", "title")))
-
-
-def _is_wall(headings: Iterable[str], seen: str) -> bool:
-    if len(seen) > _WALL_TEXT:
-        return False
-    text = _straightened(seen)
-    if any(phrase in text for phrase in _WALL_PHRASES):
-        return True
-    return any(_straightened(head).startswith(_WALL_TITLES) for head in headings)
-
-
-def _straightened(text: str) -> str:
-    return " ".join(text.replace("\u2019", "'").casefold().split())
 
 
 def _is_small(tree: lxml.html.HtmlElement) -> bool:
@@ -374,6 +327,8 @@ def _decode_as(body: bytes, label: str | None) -> str | None:
         return None
     try:
         name = codecs.lookup(label.strip().strip("\"'")).name
+        if name.startswith(_WIDE) and body.count(0) < len(body) // _WIDE_ZEROS:
+            return None
         text = body.decode("cp1252" if name in _LATIN_LABELS else name, "replace")
     except (LookupError, ValueError):
         return None

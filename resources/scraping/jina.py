@@ -34,6 +34,7 @@ from resources.http import (
 )
 from resources.network_guard import ForbiddenTargetError, NetworkGuard
 from resources.scraping.extract import storable
+from resources.scraping.notices import OBSTACLES, PASSING, notice_in
 from resources.scraping.pages import FetchedPage
 
 BASE_URL = "https://r.jina.ai/"
@@ -163,8 +164,13 @@ def _text(data: dict[str, Any]) -> str:
     text = storable(data["content"])
     for mark, replacement in _MARKS:
         text = mark.sub(replacement, text)
-    if not text.strip():
-        raise UnavailableError("empty: the page holds no readable text")
+    title = data.get("title")
+    obstacle = (
+        notice_in([title] if isinstance(title, str) else [], text) if text.strip() else "empty"
+    )
+    if obstacle is not None:
+        kind = OutageError if obstacle in PASSING else UnavailableError
+        raise kind(OBSTACLES[obstacle])
     return text.strip()
 
 

@@ -28,12 +28,19 @@ from resources.http import (
     HttpFailureError,
     OutageError,
     Response,
+    TooLargeError,
     UnavailableError,
     elapsed_since,
 )
 from resources.scraping.browser import Browser
 from resources.scraping.extract import Extract
-from resources.scraping.reading import OBSTACLES, PageReader, ScriptedPageError, unavailable
+from resources.scraping.reading import (
+    MARKUP,
+    PageReader,
+    ScriptedPageError,
+    hindered,
+    unavailable,
+)
 from resources.scraping.robots import Robots
 from resources.scraping.wayback import Wayback
 
@@ -218,9 +225,17 @@ class PageFetcher:
         return _found(extract, "pdf" if kind == "pdf" else "scraped", response)
 
     async def _get(self, url: str, conditions: dict[str, str]) -> Response:
-        return await self._http.get(
-            url, headers={"Accept": _ACCEPT, **conditions}, accepts=self._reader.accepts
-        )
+        try:
+            return await self._http.get(
+                url, headers={"Accept": _ACCEPT, **conditions}, accepts=self._reader.accepts
+            )
+        except TooLargeError as failure:
+            if failure.media_type not in MARKUP:
+                raise
+            # No article has this size: something else came in the page's place.
+            raise OutageError(
+                failure.reason, http_status=failure.http_status, final_url=failure.final_url
+            ) from failure
 
     async def _check_landing(self, url: str, response: Response) -> None:
         """Ask the robots.txt of where a redirect led; what it withholds is not read."""
@@ -245,7 +260,7 @@ class PageFetcher:
         if extract.obstacle == "needs a browser":
             raise unavailable("the page has no text even with its scripts", at_drawn)
         if extract.obstacle is not None:
-            raise unavailable(OBSTACLES[extract.obstacle], at_drawn)
+            raise hindered(extract.obstacle, at_drawn)
         return _Found(
             extract=extract,
             via="browser",

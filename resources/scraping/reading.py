@@ -11,14 +11,23 @@ from __future__ import annotations
 
 import asyncio
 import codecs
+import json
 import os
+import re
 from collections.abc import Callable
 from email.message import Message
 from http import HTTPStatus
 from typing import Literal
 
-from resources.http import Response, UnavailableError, status_failure
-from resources.scraping.extract import Extract, Obstacle, decode, extract_html, extract_plain
+from resources.http import (
+    HttpFailureError,
+    OutageError,
+    Response,
+    UnavailableError,
+    status_failure,
+)
+from resources.scraping.extract import Extract, decode, extract_html, extract_plain
+from resources.scraping.notices import OBSTACLES, PASSING, Obstacle
 from resources.scraping.pdf import PdfError, read_pdf
 
 Kind = Literal["text", "pdf"]
@@ -33,14 +42,8 @@ _WALL_STATUSES = frozenset(
     }
 )
 
-OBSTACLES: dict[Obstacle, str] = {
-    "blocked": "blocked: the site shows a wall for robots instead of the page",
-    "needs a browser": "needs a browser: the page has no text without its scripts",
-    "empty": "empty: the page holds no readable text",
-}
-"""The reason that each obstacle is given as."""
-
 _PDF_START = b"%PDF-"
+_PDF_END = b"%%EOF"
 _PDF_WINDOW = 1_024
 """Bytes in which a PDF begins (Adobe's PDF Reference 1.7, appendix H.3, note 13)."""
 
@@ -84,6 +87,9 @@ class PageReader:
             if await self._is_wall(response):
                 raise unavailable(OBSTACLES["blocked"], response)
             raise failure
+        damage = _damage(response)
+        if damage is not None:
+            raise OutageError(damage, http_status=response.status, final_url=response.url)
         if _is_pdf(response.body):
             return await self._read_pdf(response), "pdf"
         reader = _READERS[response.media_type]
@@ -91,7 +97,7 @@ class PageReader:
         if extract.obstacle == "needs a browser":
             raise ScriptedPageError(response)
         if extract.obstacle is not None:
-            raise unavailable(OBSTACLES[extract.obstacle], response)
+            raise hindered(extract.obstacle, response)
         return extract, "text"
 
     async def read_html(self, html: str, response: Response) -> Extract:
@@ -99,7 +105,7 @@ class PageReader:
         return await self._in_thread(lambda: extract_html(html, response.url), response)
 
     async def _is_wall(self, response: Response) -> bool:
-        if response.status not in _WALL_STATUSES or response.media_type not in _MARKUP:
+        if response.status not in _WALL_STATUSES or response.media_type not in MARKUP:
             return False
         reader = _READERS[response.media_type]
         return (await self._in_thread(lambda: reader(response), response)).obstacle == "blocked"
@@ -127,6 +133,69 @@ class PageReader:
 def unavailable(reason: str, response: Response) -> UnavailableError:
     """Name a failure that belongs to an answer."""
     return UnavailableError(reason, http_status=response.status, final_url=response.url)
+
+
+def hindered(obstacle: Obstacle, response: Response) -> HttpFailureError:
+    """Name the failure that an obstacle stands for."""
+    kind = OutageError if obstacle in PASSING else UnavailableError
+    return kind(OBSTACLES[obstacle], http_status=response.status, final_url=response.url)
+
+
+def _damage(response: Response) -> str | None:
+    """Say what happened to a body on its way, None if it is as it was sent, as far as one can tell.
+
+    Where neither a length nor a last chunk says so, only the shape of a body shows that it ends
+    before its end.
+    """
+    body, kind = response.body, response.media_type
+    if not body.strip():
+        return "the site sent an empty body"
+    if _is_pdf(body):
+        is_whole = response.framed or _PDF_END in body[-_PDF_WINDOW:]
+        return None if is_whole else "the PDF broke off before its end"
+    if kind in _DECLARED_MARKUP and _is_binary(body):
+        return f"the site sent binary data as {kind}"
+    if kind in _DECLARED_MARKUP and _is_json(body):
+        return "the site sent data instead of the page"
+    if kind in MARKUP and _is_cut(body, framed=response.framed):
+        return "the page broke off before its end"
+    return None
+
+
+def _is_binary(body: bytes) -> bool:
+    """Tell whether bytes are no text in any charset: signatures of files, or control characters."""
+    start = body[:_BINARY_WINDOW]
+    zeros = start.count(0) / len(start)
+    is_wide = start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or any(
+        abs(zeros - share) < _WIDE_TOLERANCE for share in _WIDE_ZEROS
+    )
+    controls = len(start.translate(None, _TEXT_BYTES)) / len(start)
+    return start.startswith(_SIGNATURES) or (not is_wide and (zeros or controls > _CONTROLS) > 0)
+
+
+def _is_cut(body: bytes, *, framed: bool) -> bool:
+    """Tell whether a page ends inside a tag or, if nobody said where it ends, before its end."""
+    text = body.lower().rstrip()
+    if b"<" not in text[:_BINARY_WINDOW]:
+        return not framed and not body.endswith(b"\n") and not text.endswith(_PROSE_ENDS)
+    last = text.rfind(b"<")
+    if last > text.rfind(b">") and _OPEN_TAG.match(text, last):
+        return True
+    if framed:
+        return False
+    if b"<html" in text or b"<body" in text:
+        return b"</html" not in text and b"</body" not in text
+    return not text.endswith(b">")
+
+
+def _is_json(body: bytes) -> bool:
+    if not body.lstrip().startswith((b"{", b"[")):
+        return False
+    try:
+        json.loads(body)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _is_pdf(body: bytes) -> bool:
@@ -175,4 +244,34 @@ _READERS: dict[str, Callable[[Response], Extract]] = {
     "binary/octet-stream": _read_no_pdf,
     "application/force-download": _read_no_pdf,
 }
-_MARKUP = frozenset({"text/html", "application/xhtml+xml", "text/plain", ""})
+_DECLARED_MARKUP = frozenset({"text/html", "application/xhtml+xml"})
+MARKUP = _DECLARED_MARKUP | {"text/plain", ""}
+
+_BINARY_WINDOW = 65_536
+_SIGNATURES = (
+    b"\x89PNG",
+    b"\xff\xd8\xff",
+    b"GIF8",
+    b"RIFF",
+    b"PK\x03\x04",
+    b"\x1f\x8b",
+    b"\x28\xb5\x2f\xfd",
+    b"BZh",
+    b"\xfd7zXZ",
+    b"7z\xbc\xaf",
+    b"Rar!",
+    b"\x7fELF",
+    b"MZ\x90",
+    b"wOF",
+    b"OggS",
+    b"ID3",
+    b"\xd0\xcf\x11\xe0",
+)
+# What texts are written with in the charsets of the web: ISO-2022 uses the escape character.
+_TEXT_BYTES = bytes([*b"\t\n\r\f\x1b", *range(0x20, 0x7F), *range(0x80, 0x100)])
+_CONTROLS = 0.01
+_WIDE_ZEROS = (0.5, 0.75)
+_WIDE_TOLERANCE = 0.1
+"""Of UTF-16 and UTF-32 in western languages."""
+_PROSE_ENDS = (b".", b"!", b"?", b'"', b"'", b")", b"]", b":", b";")
+_OPEN_TAG = re.compile(rb"<[a-z/!][^<>]*$")

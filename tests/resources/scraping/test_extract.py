@@ -31,7 +31,6 @@ PARAGRAPH = "Water boils at a lower temperature on a mountain, because the air t
             "<title>shop</title><p>Enter the characters you see below.</p>"
             "<p>Sorry, we just need to make sure you're not a robot.</p>"
         ),
-        "<p>Our systems have detected unusual traffic from your computer network.</p>",
         "<p>Please verify you are a human</p>",
         "<p>Please verify that you\u2019re not a robot.</p>",
         "<p>Request unsuccessful. Incapsula incident ID: 123-456</p>",
@@ -160,4 +159,4 @@ def test_utf8_comes_out_as_it_went_in_whatever_was_declared(text: str) -> None:
 
 
 def test_plain_text_without_anything_is_empty() -> None:
-    assert extract_plain(" \n ").obstacle == "empty"
+    assert extract_plain(" \n ").obstacle == "textless"

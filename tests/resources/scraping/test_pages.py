@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import random
 import time
 from collections.abc import AsyncIterator
@@ -21,6 +22,7 @@ from tests.servers import (
     MisbehavingServer,
     drip,
     hang,
+    head,
     huge,
     redirect,
     reset,
@@ -91,14 +93,11 @@ async def test_a_page_comes_with_its_text_and_what_is_known_of_it(
         (respond(status=401), "unavailable", "answered 401 Unauthorized"),
         (respond(status=403), "unavailable", "answered 403 Forbidden"),
         (respond(status=451), "unavailable", "answered 451"),
-        (respond(""), "unavailable", "empty"),
-        (respond("<html><body></body></html>"), "unavailable", "empty"),
         (respond(b"%PDF-1.7", content_type="application/pdf"), "unavailable", "broken"),
         (respond(b"Hello", content_type="application/pdf"), "unavailable", "and no PDF"),
         (respond(b"MZ", content_type="application/octet-stream"), "unavailable", "and no PDF"),
-        (respond(b"\x89PNG\0\0", content_type="text/html"), "unavailable", "binary data"),
+        (respond(b"\x89PNG\0\0", content_type=None), "unavailable", "binary data"),
         (respond("{}", content_type="application/json"), "unavailable", "application/json"),
-        (huge(50_000_000, declared=False), "unavailable", "more than 10 MB"),
         (redirect("http://169.254.169.254/"), "unavailable", "not a public address"),
         (redirect("/"), "unavailable", "redirects in a circle"),
         (respond(status=500), "outage", "answered 500"),
@@ -124,6 +123,124 @@ async def test_every_failure_has_its_name_and_no_text(
     assert reason in page.reason
     assert "sesame" not in page.reason
     assert (page.text, page.via) == ("", None)
+
+
+def unframed(body: bytes | str, content_type: str = "text/html") -> Behaviour:
+    """Say nothing of where the body ends, and close."""
+    content = body.encode() if isinstance(body, str) else body
+
+    async def behave(exchange: Exchange) -> None:
+        exchange.keep_alive = False
+        await exchange.send(head(200, {"Content-Type": content_type, "Connection": "close"}))
+        await exchange.send(content)
+
+    return behave
+
+
+def chunked(*chunks: bytes, ends: bool) -> Behaviour:
+    async def behave(exchange: Exchange) -> None:
+        exchange.keep_alive = False
+        headers = {"Content-Type": "text/html", "Transfer-Encoding": "chunked"}
+        await exchange.send(head(200, headers))
+        for chunk in chunks:
+            await exchange.send(b"%x\r\n%s\r\n" % (len(chunk), chunk))
+        await exchange.send(b"0\r\n\r\n" if ends else b"")
+
+    return behave
+
+
+WHOLE = article(f"<p>{PARAGRAPH * 5}</p>")
+HALF = WHOLE[: len(WHOLE) // 2].encode()
+CYRILLIC = "".join(map(chr, range(0x430, 0x450)))
+RUSSIAN = f"{CYRILLIC[:6]} {CYRILLIC[6:14]} {CYRILLIC[14:]}. " * 8
+ZIPPED = {"Content-Encoding": "gzip"}
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "reason"),
+    [
+        (respond(""), "empty body"),
+        (respond(" \r\n\r\n ", content_type="text/plain"), "empty body"),
+        (respond("<html><body></body></html>"), "without any text"),
+        (
+            respond(f"<html><body>{'<div class=row></div>' * 3_000}</body></html>"),
+            "without any text",
+        ),
+        (respond("<h1>Error establishing a database connection</h1>"), "out of order"),
+        (respond(article("<h1>Maintenance</h1><p>We will be back soon.")), "out of order"),
+        (respond("<title>502 Bad Gateway</title><center>nginx</center>"), "out of order"),
+        (
+            respond("Service unavailable, try again later.", content_type="text/plain"),
+            "out of order",
+        ),
+        (respond("<h1>Too many requests</h1><p>Please slow down."), "busy"),
+        (respond(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" * 99), "binary data"),
+        (respond(random.Random(1).randbytes(9_000)), "binary data"),
+        (respond(gzip.compress(WHOLE.encode())), "binary data"),
+        (respond('{"error": "upstream timed out"}'), "data instead of the page"),
+        (unframed(HALF), "broke off"),
+        (unframed(HALF, "text/plain"), "broke off"),
+        (respond(HALF[: HALF.rfind(b"<article") + 4]), "broke off"),
+        (unframed(b"%PDF-1.7 and then nothing", "application/pdf"), "broke off"),
+        (chunked(HALF, ends=False), "broke off"),
+        (respond(gzip.compress(WHOLE.encode())[:-20], headers=ZIPPED), "broke off"),
+        (respond(WHOLE.encode(), headers=ZIPPED), "damaged"),
+        (respond(WHOLE.encode(), headers={"Content-Encoding": "br"}), "not asked for"),
+        (respond(gzip.compress(bytes(40_000_000)), headers=ZIPPED), "more than 10 MB"),
+        (huge(50_000_000, declared=False), "more than 10 MB"),
+        (huge(50_000_000, declared=True), "more than 10 MB"),
+        (respond(article(f"<p>{RUSSIAN.encode().decode('cp1252', 'replace')}")), "garbled"),
+        (respond(article(f"<p>{RUSSIAN.encode('cp1251').decode('latin-1')}")), "garbled"),
+    ],
+)
+async def test_an_outage_that_answers_200_is_an_outage(
+    server: MisbehavingServer, fetcher: PageFetcher, behaviour: Behaviour, reason: str
+) -> None:
+    server.on("/", behaviour)
+    page = await fetcher.fetch(f"{SITE}/")
+    assert (page.outcome, page.text) == ("outage", "")
+    assert reason in (page.reason or "")
+
+
+@pytest.mark.parametrize(
+    ("html", "reason"),
+    [
+        ("<title>Page not found | Site</title><p>Sorry, there is nothing here.", "gone"),
+        ("<h1>site.example is for sale</h1><p>Make an offer.", "parked"),
+        ("<p>Before you continue, we and our partners use cookies. Accept all.", "consent wall"),
+        ("<p>Please prove you are human.", "blocked"),
+    ],
+)
+async def test_what_a_site_offers_in_place_of_a_page_is_no_outage_and_no_text(
+    server: MisbehavingServer, fetcher: PageFetcher, html: str, reason: str
+) -> None:
+    server.on("/", respond(html))
+    page = await fetcher.fetch(f"{SITE}/")
+    assert (page.outcome, page.text) == ("unavailable", "")
+    assert (page.reason or "").startswith(reason)
+
+
+@pytest.mark.parametrize(
+    "behaviour",
+    [
+        unframed(WHOLE),
+        unframed(f"<title>T</title><p>{PARAGRAPH * 5}</p>"),
+        unframed(f"{PARAGRAPH * 5}\nHome\n", "text/plain"),
+        chunked(HALF, WHOLE.encode()[len(HALF) :], ends=True),
+        respond(f"<title>T</title><p>{PARAGRAPH * 5}"),
+        respond(WHOLE, content_type="text/html; charset=utf-16"),
+        respond(WHOLE.encode("utf-16"), content_type="text/html"),
+        respond(article(f"<p>{RUSSIAN}").encode("koi8-r"), content_type="text/html;charset=koi8-r"),
+        respond(article(f"<p>{RUSSIAN}").encode(), content_type="text/html;charset=iso-8859-1"),
+    ],
+)
+async def test_odd_answers_that_are_whole_are_read(
+    server: MisbehavingServer, fetcher: PageFetcher, behaviour: Behaviour
+) -> None:
+    server.on("/", behaviour)
+    page = await fetcher.fetch(f"{SITE}/")
+    assert (page.outcome, page.reason) == ("ok", None)
+    assert PARAGRAPH.strip() in page.text or RUSSIAN.strip() in page.text
 
 
 async def test_a_wall_that_comes_as_a_status_is_blocked_and_no_outage(
