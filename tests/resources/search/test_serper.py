@@ -170,7 +170,7 @@ NO_JSON = "serper: its answer is not JSON; try again later"
         (respond(status=429), "serper: too many requests for this account; ask less often"),
         (
             respond(KEY, status=500),
-            "serper: serper.example answered 500 Internal Server Error",
+            "serper: serper.example answered 500 Internal Server Error (2 attempts)",
         ),
         (
             respond(status=503),
