@@ -27,6 +27,7 @@ from factible_assets.rechecks import run_tags
 from factible_assets.records import ASSET_RECORDS
 from factible_assets.run_config import launchpad_schema, run_config_for, settled
 from factible_assets.services import FactCheckServices
+from factible_assets.settings import Settings
 from resources.transcripts.errors import TranscriptError
 
 ADD_JOB = "add_video"
@@ -61,7 +62,8 @@ class AddVideoConfig(StageConfig):
     transcript: str | None = Field(
         default=None,
         description="A file of captions (WebVTT, SRT, json3, JSON, text) on the machine that runs "
-        "Dagster, as a whole path; it is copied. Else YouTube is asked for them.",
+        "Dagster, as a whole path, in the data folder or in FACTIBLE_TRANSCRIPT_FOLDERS; it is "
+        "copied. Else YouTube is asked for them.",
     )
     corpus: str = Field(
         default=Path(LOCAL_CORPUS).stem,
@@ -130,7 +132,7 @@ def _listed(config: AddVideoConfig, services: FactCheckServices, corpora: Corpor
     """
     settings = services.settings()
     settings.ensure_home()
-    transcript = _whole_path(config.transcript)
+    transcript = _permitted(config.transcript, settings)
     listing = corpora.read()
     try:
         video_id = bare_id(config.video.strip())
@@ -156,7 +158,8 @@ def _listed(config: AddVideoConfig, services: FactCheckServices, corpora: Corpor
     return entry.video_id
 
 
-def _whole_path(given: str | None) -> Path | None:
+def _permitted(given: str | None, settings: Settings) -> Path | None:
+    """Return the transcript: the launchpad is no way to have any file of this machine read."""
     if given is None:
         return None
     path = Path(given).expanduser()
@@ -164,6 +167,13 @@ def _whole_path(given: str | None) -> Path | None:
         raise final_failure(
             f"The path {given!r} is not whole: the daemon may run in any folder. Give the path "
             "from the root, and launch again."
+        )
+    folders = [settings.home, *map(Path, settings.transcript_folders)]
+    if not any(path.resolve().is_relative_to(folder.expanduser().resolve()) for folder in folders):
+        raise final_failure(
+            f"{given!r} is not in a folder that transcripts are taken from: "
+            f"{', '.join(map(str, folders))}. Move it there, add its folder to "
+            "FACTIBLE_TRANSCRIPT_FOLDERS, or use `factible corpus add`."
         )
     return path
 

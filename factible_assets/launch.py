@@ -5,6 +5,8 @@ turning Dagster's failures into sentences. What does not: what the run does (ass
 shown (cli/).
 """
 
+import hashlib
+import json
 import os
 import shutil
 import sys
@@ -28,7 +30,7 @@ from factible_assets.records import ASSET_RECORDS
 from factible_assets.run_config import run_config_for
 from factible_assets.running.alive import end_dead_runs, mark_alive, turn
 from factible_assets.services.setup import SetupError
-from factible_assets.settings import Settings, project_root
+from factible_assets.settings import PACKAGE_PARENT, Settings
 from factible_assets.stages.ports import Observer
 from factible_assets.supervision import Listener, supervised
 from warehouse.store import Warehouse
@@ -43,7 +45,25 @@ _NO_CAPTURE: Mapping[str, Any] = {
     }
 }
 
+_WORKSPACE = """\
+# Written at every start of `factible dev`.
+load_from:
+  - python_module:
+      module_name: factible_assets.definitions
+      location_name: factible-assets
+      working_directory: {folder}
+"""
+
 _INSTANCE_TEMPLATE = Path(__file__).with_name("dagster.yaml")
+
+_OWN_TEMPLATES = {
+    hashlib.sha256(_INSTANCE_TEMPLATE.read_bytes()).hexdigest(),
+    # Those of earlier versions, which older data folders still have.
+    "7a128218cc2263a09b553744a914b79e3ddb7148a859f28cc04caaa8b7ae4bbc",
+    "0293ce8012746386800935cd123cd1eb7f0d308cc3b011033800aaccb51c7f81",
+    "1c43a263169548d6e3a1a5a1d6b65f37c504062ca63269b366f5ceea8e24ba63",
+}
+"""Such a file may name code of any kind; these are no reason to ask the user about it."""
 
 
 class CheckError(Exception):
@@ -64,12 +84,18 @@ class CheckOutcome:
 
 
 def prepare_instance(settings: Settings) -> Path:
-    """Create the folder of the Dagster instance where it is missing, and return it."""
+    """Create the folder of the Dagster instance where it is missing, and return it.
+
+    Raises:
+        SettingsError: It is the working folder's, and has a dagster.yaml that nobody allowed.
+    """
     folder = settings.dagster_home
     target = folder / "dagster.yaml"
     if not target.exists():
         folder.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(_INSTANCE_TEMPLATE, target)
+    elif hashlib.sha256(target.read_bytes()).hexdigest() not in _OWN_TEMPLATES:
+        settings.require_trust(target)
     return folder
 
 
@@ -232,16 +258,24 @@ def _partitions_name() -> str:
 
 
 def serve_ui(settings: Settings, *, host: str, port: int) -> NoReturn:
-    """Replace this process by the Dagster UI and daemon over this data folder."""
+    """Replace this process by the Dagster UI and daemon over this data folder.
+
+    Raises:
+        SettingsError: The data folder is the working folder's, and has files that nobody allowed.
+    """
+    _ = settings.own_models  # The processes below take the data folder for the user's choice.
     environment = {
         **os.environ,
         "DAGSTER_HOME": str(prepare_instance(settings)),
         "FACTIBLE_HOME": str(settings.home),
+        # Nothing in the working folder is taken for a module.
+        "PYTHONSAFEPATH": "1",
     }
     with open_instance(settings):
         pass
-    root = project_root()
-    # Without a workspace file (an installed package), the same definitions are found by name.
-    where = ["-w", str(root / "workspace.yaml")] if root else ["-m", "factible_assets.definitions"]
-    command = [sys.executable, "-m", "dagster", "dev", *where, "-h", host, "-p", str(port)]
+    workspace = settings.dagster_home / "workspace.yaml"
+    workspace.write_text(_WORKSPACE.format(folder=json.dumps(str(PACKAGE_PARENT))), "utf-8")
+    module = "factible_assets.http_service.dagster_ui"
+    where = ["-w", str(workspace), "-h", host, "-p", str(port)]
+    command = [sys.executable, "-m", module, "dev", *where]
     os.execve(sys.executable, command, environment)  # noqa: S606 - no shell is the point

@@ -5,21 +5,31 @@ What belongs here: paths, keys and machine-wide defaults, read from the environm
 
 Later sources win: defaults, `.env` beside workspace.yaml, `.env` in the working directory,
 environment variables, arguments. Every variable is described in `.env.example`.
+
+A folder that one works in may be somebody else's. So what a `.env` there says of endpoints and
+programs counts only with the user's word (trust.py), and no key of the environment goes to an
+endpoint that such a file alone names.
 """
 
 from __future__ import annotations
 
+import json
+import os
 import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BeforeValidator, Field, SecretStr, ValidationError, field_validator
+from pydantic.fields import FieldInfo
 from pydantic_settings import (
     BaseSettings,
     DotEnvSettingsSource,
+    EnvSettingsSource,
     NoDecode,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
@@ -27,12 +37,15 @@ from pydantic_settings import (
 
 import factible_assets
 from factible_assets.config import SearchConfig
+from factible_assets.trust import is_trusted
 
 if TYPE_CHECKING:
     from resources.cache import CachePolicy
 
 _WORKSPACE_FILE = "workspace.yaml"
-_PACKAGE_PARENT = Path(factible_assets.__file__).resolve().parent.parent
+PACKAGE_PARENT = Path(factible_assets.__file__).resolve().parent.parent
+"""The folder that holds the packages: the project, or site-packages."""
+
 _OLLAMA_PORT = 11434
 
 SearchProvider = Literal["serper", "searxng", "semantic_scholar", "wikipedia", "perplexity"]
@@ -81,6 +94,40 @@ def _address(value: object) -> object:
     return host, int(port)
 
 
+SPEAKING = frozenset(
+    {
+        "home",
+        "openai_base_url",
+        "ollama_host",
+        "searxng_url",
+        "browser",
+        "whois",
+        "youtube_proxy",
+        "endpoints",
+        "hosts",
+        "model_hub",
+        "notify_url",
+        "public_url",
+        "transcript_folders",
+        "serve_token",
+        "serve_hosts",
+        "serve_origins",
+    }
+)
+"""Settings that say who is sent something, what is executed, or who is let in."""
+
+_HARMLESS = frozenset({("browser", "auto"), ("browser", "off")})
+
+_KEYS = {
+    "openai_api_key": ("openai_base_url", None),
+    "serper_api_key": ("endpoints", "serper"),
+    "semantic_scholar_api_key": ("endpoints", "semantic_scholar"),
+    "perplexity_api_key": ("endpoints", "perplexity"),
+    "google_fact_check_api_key": ("endpoints", "google_fact_check"),
+    "jina_api_key": ("endpoints", "jina"),
+}
+"""Where each key is sent: the setting, and the service in it."""
+
 Listed = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed)]
 WebAddress = Annotated[str, Field(pattern=r"^https?://[^\s/?#]+[^\s?#]*$")]
 Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -88,6 +135,11 @@ Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 class SettingsError(Exception):
     """A setting that cannot be used. The message names it and the remedy."""
+
+
+def read_words(path: Path) -> str:
+    """Return the text of a file, whatever bytes are in it."""
+    return path.read_text(encoding="utf-8", errors="replace")
 
 
 def project_root(start: Path | None = None) -> Path | None:
@@ -101,12 +153,133 @@ def default_home() -> Path:
     return (project_root() or Path.cwd()) / "data"
 
 
+@dataclass(frozen=True, slots=True)
+class FolderFile:
+    """What a `.env` says: values by field, as they are written."""
+
+    path: Path
+    values: Mapping[str, str]
+
+    @property
+    def speaking(self) -> dict[str, str]:
+        """The values that need the user's word."""
+        return {
+            name: value
+            for name, value in sorted(self.values.items())
+            if name in SPEAKING and (name, value) not in _HARMLESS
+        }
+
+    @property
+    def variables(self) -> list[str]:
+        """The variables that need the user's word."""
+        return [_variable(name) for name in self.speaking]
+
+    @property
+    def content(self) -> str:
+        """What the user's word is given for: any other value of these asks for it again."""
+        return json.dumps(self.speaking)
+
+
+def folder_files(settings_class: type[BaseSettings] | None = None) -> list[FolderFile]:
+    """Read the `.env` files of the working folder, the later one winning.
+
+    Raises:
+        SettingsError: One is not UTF-8.
+    """
+    folders = [folder for folder in (project_root(), Path.cwd().resolve()) if folder is not None]
+    read = []
+    for path in dict.fromkeys(folder / ".env" for folder in folders):
+        if not path.is_file():
+            continue
+        try:
+            source = DotEnvSettingsSource(settings_class or Settings, env_file=path)
+        except UnicodeDecodeError as error:
+            line = error.object[: error.start].count(b"\n") + 1
+            raise SettingsError(
+                f"{path}:{line}: The file is not UTF-8 here. Save it as UTF-8."
+            ) from error
+        read.append(FolderFile(path, _by_field(source())))
+    return read
+
+
+def _by_field(given: Mapping[str, Any]) -> dict[str, str]:
+    """Return raw values by the names of their fields, which variables may have others than."""
+    names = {field.validation_alias: name for name, field in Settings.model_fields.items()}
+    return {names.get(key, key): value for key, value in given.items()}
+
+
+class _Surroundings(PydanticBaseSettingsSource):
+    """The environment and the files of the working folder, put together with care."""
+
+    def __init__(
+        self, kind: type[BaseSettings], given: Mapping[str, Any], environment: Mapping[str, Any]
+    ) -> None:
+        super().__init__(kind)
+        self._given, self._environment = _by_field(given), _by_field(environment)
+
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
+        """Say nothing of single fields."""
+        return None, field_name, False
+
+    def __call__(self) -> dict[str, Any]:
+        """Return the values.
+
+        Raises:
+            SettingsError: A file says what it needs the user's word for, and does not have it.
+        """
+        mine = {**self._environment, **self._given}
+        written: dict[str, str] = {}
+        for file in folder_files(self.settings_cls):
+            unheard = [name for name in file.speaking if name not in mine]
+            if unheard and not is_trusted(file.path, file.content):
+                raise SettingsError(
+                    f"{file.path} says where data is sent or what is run "
+                    f"({', '.join(map(_variable, unheard))}), and you have not allowed that yet. "
+                    "Look at it, then run here: factible trust"
+                )
+            written.update(file.values)
+        values = {**written, **self._environment}
+        for key in _withheld(self._environment, written, mine):
+            del values[key]
+        return values
+
+
+def _withheld(
+    environment: Mapping[str, Any], written: Mapping[str, str], mine: Mapping[str, Any]
+) -> list[str]:
+    """Return the keys of the environment whose endpoint only a file of the folder names."""
+    return [
+        key
+        for key, (setting, service) in _KEYS.items()
+        if key in environment
+        and setting in written
+        and setting not in mine
+        and (service is None or f"{service}=" in written[setting])
+    ]
+
+
+def withheld_keys() -> list[str]:
+    """Return the variables of the environment that are not sent to where only a `.env` says."""
+    environment = _by_field(EnvSettingsSource(Settings)())
+    written = {name: value for file in folder_files() for name, value in file.values.items()}
+    return [_variable(key) for key in _withheld(environment, written, environment)]
+
+
+def _variable(field: str) -> str:
+    """Return the variable that sets a field."""
+    alias = (
+        Settings.model_fields[field].validation_alias if field in Settings.model_fields else None
+    )
+    return str(alias) if alias else f"FACTIBLE_{field.upper()}"
+
+
 class Settings(BaseSettings):
     """The settings of one machine: a data folder, a default web, optional keys."""
 
     model_config = SettingsConfigDict(
         env_prefix="FACTIBLE_",
-        env_file_encoding="utf-8",
+        # What Windows puts first is no part of the first name.
+        env_file_encoding="utf-8-sig",
         env_ignore_empty=True,
         extra="ignore",
         frozen=True,
@@ -205,6 +378,11 @@ class Settings(BaseSettings):
     )
     webshare_proxy_password: SecretStr | None = Field(
         default=None, validation_alias="WEBSHARE_PROXY_PASSWORD"
+    )
+
+    transcript_folders: Listed = Field(
+        default=(),
+        description="Folders whose files the job add_video may take, besides the data folder.",
     )
 
     # Where things are really found.
@@ -340,9 +518,35 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Read `.env` beside workspace.yaml too, so that every subfolder has the same settings."""
-        files = [folder / ".env" for folder in (project_root(), Path.cwd()) if folder is not None]
-        dotenv = DotEnvSettingsSource(settings_cls, env_file=files)
-        return init_settings, env_settings, dotenv
+        del dotenv_settings, file_secret_settings
+        return init_settings, _Surroundings(settings_cls, init_settings(), env_settings())
+
+    @property
+    def own_models(self) -> Path | None:
+        """The data folder's models.yaml, which says where keys are sent; None if there is none.
+
+        Raises:
+            SettingsError: The data folder is the working folder's, and nobody allowed the file.
+        """
+        path = self.home / "models.yaml"
+        if not path.is_file():
+            return None
+        self.require_trust(path)
+        return path
+
+    def require_trust(self, path: Path) -> None:
+        """Let a file of the data folder have its say, if that is the user's or they allowed it.
+
+        Raises:
+            SettingsError: The data folder is the working folder's, and nobody allowed the file.
+        """
+        is_chosen = "FACTIBLE_HOME" in os.environ or self.home != default_home()
+        if is_chosen or is_trusted(path, read_words(path)):
+            return
+        raise SettingsError(
+            f"{path} says where data is sent or what is run, and you have not allowed that yet. "
+            "Look at it, then run here: factible trust"
+        )
 
     @property
     def ollama_url(self) -> str | None:
@@ -406,7 +610,7 @@ class Settings(BaseSettings):
     @property
     def project_corpora(self) -> Path:
         """The corpora that come with the project."""
-        return _PACKAGE_PARENT / "corpora"
+        return PACKAGE_PARENT / "corpora"
 
     @property
     def home_corpora(self) -> Path:
@@ -465,7 +669,7 @@ def load_settings(home: Path | None = None) -> Settings:
 def _sentence(error: ValidationError) -> str:
     first = error.errors(include_url=False, include_input=False)[0]
     field = str(first["loc"][0]) if first["loc"] else "settings"
-    variable = field if field.isupper() else f"FACTIBLE_{field.upper()}"
+    variable = field if field.isupper() else _variable(field)
     return (
         f"The setting {variable} cannot be used: {first['msg']}. "
         "Correct it in the environment or in .env; .env.example describes every variable."

@@ -41,7 +41,8 @@ def job(tmp_path: Path, corpora: Path) -> dg.JobDefinition:
 
 @pytest.fixture
 def talk(tmp_path: Path) -> str:
-    path = tmp_path / "talk.vtt"
+    path = tmp_path / "home" / "talk.vtt"
+    path.parent.mkdir()
     path.write_text(VTT)
     return str(path)
 
@@ -119,7 +120,9 @@ def test_adding_a_listed_video_again_checks_it_and_lists_it_no_second_time(
     [
         ({"video": "my-talk"}, "is not on YouTube and has no transcript"),
         ({"video": "my-talk", "transcript": "talk.vtt"}, "is not whole"),
-        ({"video": "my-talk", "transcript": "/nowhere/talk.vtt"}, "talk.vtt"),
+        ({"video": "my-talk", "transcript": "/etc/passwd"}, "FACTIBLE_TRANSCRIPT_FOLDERS"),
+        ({"video": "my-talk", "transcript": "HOME/../../etc/passwd"}, "is not in a folder"),
+        ({"video": "my-talk", "transcript": "HOME/talk.vtt"}, "talk.vtt"),
         ({"video": "dQw4w9WgXcQ", "published_on": "2020-13-01"}, "published_on: "),
     ],
 )
@@ -130,7 +133,8 @@ def test_what_cannot_be_listed_fails_with_a_sentence_and_leaves_nothing_behind(
     config: dict[str, str],
     words: str,
 ) -> None:
-    result = run(job, instance, **config)
+    given = {key: each.replace("HOME", str(corpora.parent)) for key, each in config.items()}
+    result = run(job, instance, **given)
     assert not result.success
     assert words in sentence(result)
     assert instance.get_dynamic_partitions("videos") == []

@@ -826,3 +826,12 @@ def test_a_folder_of_annotations_alone_is_imported_with_what_the_list_knows(tmp_
     found = load_corpora([tmp_path / "home"]).find("-LDjqcvSbP4")
     assert found is not None
     assert (found.video.category, found.video.tags) == ("health", ("factual",))
+
+
+@pytest.mark.parametrize("name", ["/etc/passwd", "../outside.vtt", "linked.vtt"])
+def test_a_transcript_outside_the_corpus_folder_is_refused(folder: Path, name: str) -> None:
+    (folder.parent / "outside.vtt").write_text("WEBVTT\n", encoding="utf-8")
+    (folder / "linked.vtt").symlink_to(folder.parent / "outside.vtt")
+    text = f"videos:\n  - id: v\n    transcript: {name}\n"
+    (problem,) = load_corpus(corpus(folder, text)).problems
+    assert (problem.line, "leads out of the folder" in problem.sentence) == (3, True)

@@ -4,7 +4,10 @@ import re
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from factible_assets.cli.main import app
+from factible_assets.launch import prepare_instance
 from factible_assets.settings import Settings, SettingsError, load_settings
 
 EXAMPLE = Path(__file__).resolve().parent.parent / ".env.example"
@@ -14,6 +17,7 @@ EXAMPLE = Path(__file__).resolve().parent.parent / ".env.example"
 def _a_machine_without_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name, field in Settings.model_fields.items():
         monkeypatch.delenv(str(field.validation_alias or f"FACTIBLE_{name.upper()}"), raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.chdir(tmp_path)
 
 
@@ -174,3 +178,113 @@ def test_a_data_folder_that_is_given_wins_over_the_environment(
 ) -> None:
     monkeypatch.setenv("FACTIBLE_HOME", "elsewhere")
     assert load_settings(tmp_path / "here").home == tmp_path / "here"
+
+
+# --- What a working folder says -------------------------------------------------------------------
+
+
+def trust_here() -> None:
+    assert CliRunner().invoke(app, ["trust"]).exit_code == 0
+
+
+def test_a_dotenv_with_keys_alone_needs_nobodys_word(tmp_path: Path) -> None:
+    shown = EXAMPLE.read_text(encoding="utf-8")
+    keys = re.sub(r"^#([A-Z_]+_API_KEY)=$", r"\1=a-key", shown, flags=re.MULTILINE)
+    (tmp_path / ".env").write_text(keys + "FACTIBLE_BROWSER=auto\n", encoding="utf-8-sig")
+    settings = load_settings()
+    assert settings.openai_api_key is not None
+    assert settings.jina_api_key is not None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "OPENAI_BASE_URL=http://evil.example/v1",
+        "OLLAMA_HOST=evil.example",
+        "FACTIBLE_SEARXNG_URL=http://evil.example",
+        "FACTIBLE_ENDPOINTS=serper=http://evil.example",
+        "FACTIBLE_BROWSER=/tmp/evil",
+        "factible_browser=/tmp/evil",
+        "FACTIBLE_YOUTUBE_PROXY=http://evil.example:1",
+        "FACTIBLE_HOSTS=*.org=10.0.0.1:80",
+        "FACTIBLE_NOTIFY_URL=http://evil.example",
+        "FACTIBLE_SERVE_TOKEN=known-to-whoever-wrote-this",
+        "FACTIBLE_SERVE_ORIGINS=https://evil.example",
+        "FACTIBLE_HOME=/tmp/evil",
+    ],
+)
+def test_an_endpoint_or_a_program_in_a_dotenv_needs_the_users_word_once(
+    tmp_path: Path, line: str
+) -> None:
+    variable = line.partition("=")[0].upper()
+    (tmp_path / ".env").write_text(f"SERPER_API_KEY=mine\n{line}\n")
+    with pytest.raises(SettingsError, match=rf"\.env.*{variable}.*factible trust") as refused:
+        load_settings()
+    assert "evil" not in str(refused.value)
+    trust_here()
+    assert load_settings().serper_api_key is not None
+    # Another key is no other endpoint; another endpoint is, and so is the same in another folder.
+    (tmp_path / ".env").write_text(f"SERPER_API_KEY=another\n{line}\n")
+    load_settings()
+    (tmp_path / ".env").write_text(f"{line}2\n")
+    with pytest.raises(SettingsError, match="factible trust"):
+        load_settings()
+
+
+def test_what_the_environment_says_needs_no_word(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".env").write_text("OPENAI_BASE_URL=http://evil.example/v1\n")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://mine.example/v1")
+    assert load_settings().openai_base_url == "http://mine.example/v1"
+
+
+def test_a_key_of_the_environment_never_goes_where_only_a_file_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dotenv = (
+        "OPENAI_BASE_URL=http://gate.example/v1\nFACTIBLE_ENDPOINTS=serper=http://gate.example\n"
+    )
+    (tmp_path / ".env").write_text(dotenv)
+    trust_here()
+    for name in ("OPENAI_API_KEY", "SERPER_API_KEY", "JINA_API_KEY"):
+        monkeypatch.setenv(name, "of-the-environment")
+    settings = load_settings()
+    assert settings.openai_base_url == "http://gate.example/v1"
+    assert (settings.openai_api_key, settings.serper_api_key) == (None, None)
+    assert settings.jina_api_key is not None, "nobody redirects it"
+    told = CliRunner().invoke(app, ["doctor"]).stdout
+    assert "OPENAI_API_KEY, SERPER_API_KEY" in " ".join(told.split())
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://gate.example/v1")
+    assert load_settings().openai_api_key is not None
+
+
+def test_files_of_a_data_folder_in_the_working_folder_need_the_users_word(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "data"
+    models, dagster = home / "models.yaml", home / "dagster" / "dagster.yaml"
+    dagster.parent.mkdir(parents=True)
+    models.write_text("providers: []\n")
+    dagster.write_text("run_launcher: {module: evil, class: Evil}\n")
+    for given in (None, home):
+        with pytest.raises(SettingsError, match=r"models\.yaml.*factible trust"):
+            _ = load_settings(given).own_models
+        with pytest.raises(SettingsError, match=r"dagster\.yaml.*factible trust"):
+            prepare_instance(load_settings(given))
+    trust_here()
+    assert load_settings().own_models == models
+    prepare_instance(load_settings())
+    monkeypatch.setenv("FACTIBLE_HOME", str(home))
+    models.write_text("providers: [] # changed by the user, who named the folder\n")
+    assert load_settings().own_models == models
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "latin-1"])
+def test_a_dotenv_in_another_encoding_is_a_sentence_with_file_and_line(
+    tmp_path: Path, encoding: str
+) -> None:
+    (tmp_path / ".env").write_text("FACTIBLE_WEB=live\nFACTIBLE_REVIEWER=José\n", encoding)
+    line = {"utf-16": 1, "latin-1": 2}[encoding]
+    with pytest.raises(SettingsError, match=rf"\.env:{line}: .*UTF-8"):
+        load_settings()

@@ -21,14 +21,19 @@ def dev(
 ) -> None:
     """Serve the Dagster UI, with the daemon that runs sensors and schedules.
 
+    It answers pages of its own alone, under the names of this machine. Listening beyond it needs
+    FACTIBLE_SERVE_TOKEN, which browsers then ask for as a password.
+
     Example: factible dev --port 3001
     """
     from factible_assets.settings import load_settings
 
     refuse_taken_port(host, port, "factible dev")
+    from factible_assets.http_service.dagster_ui import admission
     from factible_assets.launch import serve_ui
 
     settings = load_settings()
+    admission(settings, host)  # What is wrong with a token is said before anything starts.
     settings.ensure_home()
     note(f"The Dagster UI will answer on http://{host}:{port}; Ctrl-C ends it.")
     serve_ui(settings, host=host, port=port)

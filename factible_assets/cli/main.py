@@ -33,6 +33,7 @@ from factible_assets.cli import (
     serve,
     sql,
     status,
+    trust,
 )
 from factible_assets.cli import open as open_command
 from factible_assets.cli.errors import EXIT_CODES, install_hook
@@ -95,6 +96,7 @@ app.add_typer(experiment.app, name="experiment", rich_help_panel=MEASURE)
 app.command("dev", epilog=EXIT_CODES, rich_help_panel=SERVE)(dev.dev)
 app.command("serve", epilog=EXIT_CODES, rich_help_panel=SERVE)(serve.serve)
 app.command("doctor", epilog=EXIT_CODES, rich_help_panel=MACHINE)(doctor.doctor)
+app.command("trust", epilog=EXIT_CODES, rich_help_panel=MACHINE)(trust.trust)
 app.add_typer(cache.app, name="cache", rich_help_panel=MACHINE)
 app.command("completion", epilog=EXIT_CODES, rich_help_panel=MACHINE)(completion.completion)
 app.add_typer(models.app, name="models", rich_help_panel=MACHINE)

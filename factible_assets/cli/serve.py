@@ -33,13 +33,14 @@ def serve(
     from factible_assets.settings import load_settings
 
     settings = load_settings()
-    settings.ensure_home()
     try:
         door = open_door(host, port)
     except ListenError as error:
         raise CliError(str(error), code=ExitCode.ENVIRONMENT) from error
     with door.sock:
+        # Refuses to go without the token that it needs, before anything is made.
         app = create_app(settings, address=door.address, name=host)
+        settings.ensure_home()
         url = door.url(host)
         if as_json:
             print_json({"url": url, "openapi": f"{url}/openapi.json"})

@@ -420,6 +420,13 @@ class _Reader:
         if name is None:
             return None
         path = self.file.parent / name
+        # The file of a corpus may be somebody else's: it cannot have any file of this machine read.
+        if not path.resolve().is_relative_to(self.file.parent.resolve()):
+            self._report(
+                place,
+                f"{name!r} leads out of the folder of this file. Put the file that is meant there.",
+            )
+            return None
         if path.is_file():
             return path
         self._report(

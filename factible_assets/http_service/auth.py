@@ -9,6 +9,7 @@ client, the machine.
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import hmac
 import ipaddress
@@ -86,7 +87,13 @@ class Tokens:
         if not self.digests:
             return MACHINE
         scheme, _, token = (authorization or "").partition(" ")
-        if scheme.lower() != "bearer" or not token.strip():
+        if scheme.lower() == "basic":
+            # A browser's form: any name, the token as the password.
+            try:
+                token = base64.b64decode(token, validate=True).decode().partition(":")[2]
+            except ValueError:
+                token = ""
+        if scheme.lower() not in {"bearer", "basic"} or not token.strip():
             raise UnauthorizedError(
                 "This service needs a token: send the header Authorization: Bearer TOKEN."
             )

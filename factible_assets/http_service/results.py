@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import html
 import re
+import threading
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from factible_assets.settings import Settings
 
 _PATIENCE_SECONDS = 10.0
+_KEPT_VIDEOS = 16
 _SHOWN_CHARACTERS = 80
 _STRICTEST_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _POLICY = re.compile(
@@ -130,12 +133,16 @@ class PublishedResults:
 
     def __init__(self, settings: Settings) -> None:
         self._path = settings.published
+        # Connections of one process take turns. Who waits here, waits without a limit: a hundred
+        # readers at once are answered one after the other, and not refused.
+        self._line = threading.Lock()
+        self._kept: OrderedDict[tuple[str, int, int], ReportData] = OrderedDict()
 
     def videos(self, *, limit: int, offset: int) -> VideoPage:
         """List the videos; a data folder without a published copy has none."""
         if not self._path.exists():
             return VideoPage(items=[], total=0, limit=limit, offset=offset)
-        with self._opened() as (_, ask):
+        with self._line, self._opened() as (_, ask):
             ((total,),) = ask("SELECT count(*) FROM current_videos", {})
             rows = ask(_SUMMARIES, {"limit": limit, "offset": offset})
         items = [
@@ -184,7 +191,7 @@ class PublishedResults:
         self._require_copy(video_id)
         which = {"video_id": video_id}
         part = {**which, "limit": limit, "offset": offset}
-        with self._opened() as (_, ask):
+        with self._line, self._opened() as (_, ask):
             ((checks, changes),) = ask(_COUNTS, which)
             if not checks:
                 raise _unknown(video_id)
@@ -200,10 +207,19 @@ class PublishedResults:
 
     def _data(self, video_id: str) -> ReportData:
         self._require_copy(video_id)
-        with self._opened() as (warehouse, _):
-            data = read_report_data(warehouse, video_id)
-        if data is None:
-            raise _unknown(video_id)
+        with self._line:
+            # A new copy is another file.
+            found = self._path.stat()
+            key = video_id, found.st_ino, found.st_mtime_ns
+            data = self._kept.get(key)
+            if data is None:
+                with self._opened() as (warehouse, _):
+                    data = read_report_data(warehouse, video_id)
+                if data is None:
+                    raise _unknown(video_id)
+                self._kept[key] = data
+                if len(self._kept) > _KEPT_VIDEOS:
+                    self._kept.popitem(last=False)
         return data
 
     def _require_copy(self, video_id: str) -> None:

@@ -13,7 +13,7 @@ The walls stand before the body is read, so that a stranger's body is never pars
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -29,6 +29,7 @@ from factible_assets.http_service.problems import (
     ProblemError,
     SlowBodyError,
     TooLargeError,
+    UnauthorizedError,
     WrongTypeError,
 )
 
@@ -39,7 +40,7 @@ OPEN_PATHS = frozenset({"/api/v1/health"})
 
 _BODY_SECONDS = 30.0
 _SHOWN_CHARACTERS = 80
-_READING = frozenset({"GET", "HEAD", "OPTIONS"})
+READING = frozenset({"GET", "HEAD", "OPTIONS"})
 SECURITY_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -67,19 +68,28 @@ class Admission:
     hosts: frozenset[str] | None
     origins: frozenset[str] = frozenset()
 
-    def client_of(self, method: str, path: str, headers: Headers) -> str:
+    challenge: str = "Bearer"
+    """How a client without a token is asked for one."""
+
+    def client_of(self, scope: Scope) -> str:
         """Return who asks.
 
         Raises:
             ProblemError: They may not.
         """
+        headers = Headers(scope=scope)
         host = headers.get("host", "")
         self._require_host(host)
-        if path in OPEN_PATHS:
+        if scope["path"] in OPEN_PATHS:
             return ""
-        if method not in _READING:
+        # A websocket is not held back by the browser's own rule for pages of other origins.
+        if scope["type"] == "websocket" or scope["method"] not in READING:
             self._require_origin(headers.get("origin"), host)
-        client = self.tokens.client_of(headers.get("authorization"))
+        try:
+            client = self.tokens.client_of(headers.get("authorization"))
+        except UnauthorizedError as error:
+            error.headers["WWW-Authenticate"] = self.challenge
+            raise
         self.quotas.count_request(client)
         return client
 
@@ -110,32 +120,44 @@ def _name_of(host: str) -> str:
 class Walls:
     """The middleware. It leaves the client in the request's state, as `client`."""
 
-    def __init__(self, app: ASGIApp, admission: Admission) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        admission: Admission,
+        *,
+        headers: Mapping[str, str] = SECURITY_HEADERS,
+        most_body_bytes: int = MOST_BODY_BYTES,
+    ) -> None:
         self._app = app
         self._admission = admission
+        self._headers = headers
+        self._most = most_body_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, or answer it here."""
-        if scope["type"] != "http":
+        if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
 
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in SECURITY_HEADERS.items():
+                for name, value in self._headers.items():
                     headers.setdefault(name, value)
             await send(message)
 
-        headers = Headers(scope=scope)
         try:
-            client = self._admission.client_of(scope["method"], scope["path"], headers)
-            if scope["method"] not in _READING:
-                receive = _replayed(await _body(headers, receive), receive)
+            scope.setdefault("state", {})["client"] = self._admission.client_of(scope)
+            if scope["type"] == "http" and scope["method"] not in READING:
+                body = await _body(Headers(scope=scope), receive, self._most)
+                receive = _replayed(body, receive)
         except ProblemError as problem:
-            await problem_response(problem)(scope, receive, guarded)
+            if scope["type"] == "websocket":
+                await receive()
+                await send({"type": "websocket.close", "code": 1008, "reason": ""})
+            else:
+                await problem_response(problem)(scope, receive, guarded)
             return
-        scope.setdefault("state", {})["client"] = client
         await self._app(scope, receive, guarded)
 
 
@@ -149,7 +171,7 @@ def problem_response(error: ProblemError) -> Response:
     )
 
 
-async def _body(headers: Headers, receive: Receive) -> bytes:
+async def _body(headers: Headers, receive: Receive, most: int) -> bytes:
     """Read a body whole: small, in time, and JSON if there is any.
 
     Raises:
@@ -163,10 +185,9 @@ async def _body(headers: Headers, receive: Receive) -> bytes:
                 message = await receive()
                 parts.append(message.get("body", b""))
                 size += len(parts[-1])
-                if size > MOST_BODY_BYTES:
+                if size > most:
                     raise TooLargeError(
-                        f"The body is larger than {MOST_BODY_BYTES} bytes, and no request needs "
-                        "that much."
+                        f"The body is larger than {most} bytes, and no request needs that much."
                     )
                 if not message.get("more_body", False):
                     break

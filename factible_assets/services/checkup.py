@@ -36,7 +36,7 @@ from factible_assets.services.web import (
     jina_reader,
     wayback_machine,
 )
-from factible_assets.settings import SEARCH_PROVIDERS, SearchProvider, Settings
+from factible_assets.settings import SEARCH_PROVIDERS, SearchProvider, Settings, withheld_keys
 from resources.http import HttpClient, HttpFailureError, RetryPolicy
 from resources.models.installed import model_path
 from resources.reliability.registries import RegistryError
@@ -127,7 +127,13 @@ async def _asked(service: str, ask: Callable[[], Awaitable[str | None]], answer:
 
 
 def _kept_here(settings: Settings) -> list[Finding]:
+    withheld = withheld_keys()
+    told = (
+        f"Not sent, as only a .env in the working folder says where to: {', '.join(withheld)}.",
+        "Set the address in the environment too, or write the key into .env.",
+    )
     return [
+        *([Finding("keys", False, None, *told)] if withheld else []),
         _folder("data folder", settings.home, "Set FACTIBLE_HOME to a folder you may write to."),
         _warehouse(settings),
         _folder("cache", settings.cache, "Correct its permissions, or remove it."),

@@ -98,8 +98,8 @@ def plan_judge(settings: Settings) -> ModelPlan:
 
 
 def _planned(settings: Settings, names: Sequence[str]) -> ModelPlan:
-    own = settings.home / "models.yaml"
-    files = (settings.project_corpora / "models.yaml", *([own] if own.is_file() else []))
+    own = settings.own_models
+    files = (settings.project_corpora / "models.yaml", *([own] if own else []))
     try:
         registry = ModelRegistry.load(*files)
         stages = {stage: _model(settings, registry, stage) for stage in names}

@@ -15,12 +15,16 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING
 
 import httpx
 import pytest
 
+from factible_assets.launch import open_instance
+from factible_assets.settings import Settings
 from resources.scraping.browser import find_browser
 from tests.chromium import needs_browser
 
@@ -126,7 +130,11 @@ def address(folder: Path) -> Iterator[str]:
     with log.open("wb") as output:
         process = subprocess.Popen(
             [str(Path(sys.executable).with_name("factible")), "dev", "--port", str(port)],
-            env={**kept, "FACTIBLE_HOME": str(folder / "home")},
+            env={
+                **kept,
+                "FACTIBLE_HOME": str(folder / "home"),
+                "FACTIBLE_TRANSCRIPT_FOLDERS": str(folder),
+            },
             cwd=ROOT,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -264,3 +272,48 @@ def test_a_mistyped_partition_fails_with_a_sentence_and_the_remedy(session: Sess
     assert session.run_ends(failed) == "FAILURE"
     session.open(f"/runs/{failed}")
     page.get_by_text("Did you mean my-talk?").first.wait_for()
+
+
+FOREIGN_PAGE = """<!doctype html><title>waiting</title><script>
+const place = "PLACE", mutation = `mutation { addDynamicPartition(partitionsDefName: "videos",
+  partitionKey: "by-a-foreign-page", repositorySelector: {repositoryName: "__repository__",
+  repositoryLocationName: "factible-assets"}) { __typename } }`;
+const body = JSON.stringify({query: mutation});
+const ask = options => fetch(place + "/graphql", {method: "POST", body, ...options})
+  .then(answer => answer.type + answer.status, () => "refused");
+const byAddress = new Promise(done => {
+  const image = new Image();
+  image.onload = image.onerror = () => done("asked");
+  image.src = place + "/graphql?query=" + encodeURIComponent(mutation);
+});
+const socket = new Promise(done => {
+  const opened = new WebSocket(place.replace("http", "ws") + "/graphql", "graphql-ws");
+  opened.onopen = () => done("open");
+  opened.onerror = () => done("refused");
+});
+const json = {headers: {"Content-Type": "application/json"}};
+Promise.all([ask({mode: "no-cors"}), ask({}), ask(json), byAddress, socket])
+  .then(told => { document.title = told.join(" "); });
+</script>"""
+
+
+def test_a_page_of_another_origin_can_launch_and_read_nothing(session: Session) -> None:
+    class Foreign(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(FOREIGN_PAGE.replace("PLACE", session.address).encode())
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Foreign) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        session.page.goto(f"http://127.0.0.1:{server.server_port}/")
+        session.page.wait_for_function("document.title != 'waiting'")
+        assert session.page.title() == "refused refused refused asked refused"
+        server.shutdown()
+    instance_of = Settings(home=session.folder / "home")
+    with open_instance(instance_of) as instance:
+        assert "by-a-foreign-page" not in instance.get_dynamic_partitions("videos")
+    for path in ("/", "/server_info", "/graphql?query={version}"):
+        rebound = httpx.get(session.address + path, headers={"Host": "evil.example:3000"})
+        assert rebound.status_code == 421

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 
-from tests.cli.stored import store_failed_recheck, store_sample
+from tests.cli.stored import VIDEO_ID, store_failed_recheck, store_sample
 from tests.http_service.conftest import Serve
 
 
@@ -109,3 +110,19 @@ def test_pages_have_limits(serve: Serve, query: str) -> None:
     refused = serve().get(f"/api/v1/videos?{query}")
     assert refused.status_code == 422
     assert query.split("=", maxsplit=1)[0] in refused.json()["detail"]
+
+
+def test_a_hundred_reports_at_once_are_all_answered(serve: Serve, home: Path) -> None:
+    store = store_sample(home)
+    store.publish(home / "published.duckdb")
+    client = serve()
+    paths = [f"/reports/{VIDEO_ID}", f"/api/v1/videos/{VIDEO_ID}", "/api/v1/videos"]
+
+    def ask(number: int) -> int:
+        return client.get(paths[number % len(paths)]).status_code
+
+    with ThreadPoolExecutor(100) as pool:
+        assert set(pool.map(ask, range(100))) == {200}
+    store_failed_recheck(store)
+    store.publish(home / "published.duckdb")
+    assert not client.get(paths[1]).json()["is_finished"], "a new copy is seen at once"

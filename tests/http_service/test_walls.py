@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
 import pytest
 from pydantic import SecretStr
 
+from factible_assets.http_service import server
 from factible_assets.http_service.app import create_app
 from factible_assets.http_service.auth import is_loopback
 from factible_assets.settings import Settings, SettingsError
@@ -193,3 +195,33 @@ def test_a_raw_request_that_is_no_http_does_not_end_the_service(serve: Serve) ->
         raw.sendall(b"\x16\x03\x01\x02\x00 nonsense\r\n\r\n")
         raw.recv(100)
     assert client.get("/api/v1/health").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "begun",
+    [b"", b"GET /api/v1/videos HTTP/1.1\r\nHost:", b"GET /api/v1/health HTTP/1.1\r\n\r\nGET /"],
+)
+def test_a_request_that_never_comes_whole_is_closed(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, begun: bytes
+) -> None:
+    monkeypatch.setattr(server, "HEAD_SECONDS", 0.5)
+    client = serve()
+    with socket.create_connection((client.base_url.host, client.base_url.port or 0)) as raw:
+        raw.settimeout(30)
+        raw.sendall(begun)
+        with suppress(ConnectionError):
+            while raw.recv(4096):
+                pass
+            # Dripping wins no time: it is closed all the same.
+            raw.sendall(b"x")
+    assert client.get("/api/v1/health").status_code == 200
+
+
+def test_without_a_token_nothing_is_read_for_anybody(serve: Serve, published: str) -> None:
+    client = serve(serve_token=BOTH)
+    unread = f"{STREAM} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    with socket.create_connection((client.base_url.host, client.base_url.port or 0)) as raw:
+        raw.settimeout(30)
+        raw.sendall(f"POST {unread}Content-Length: 60000\r\n\r\n".encode())
+        assert b" 401 " in raw.recv(4096), "answered before the body came"
+    assert client.get(f"/reports/{published}").status_code == 401

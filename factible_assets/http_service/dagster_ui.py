@@ -1,0 +1,150 @@
+"""Dagster's UI behind the walls of the service, and none of its processes without its starter.
+
+What belongs here: what `factible dev` changes of `dagster dev`. What does not: what the walls are
+(walls.py), where the data folder is (launch.py).
+
+Dagster's web server lets any page in the user's browser launch runs: it answers mutations by GET,
+to any origin, under any name. And its web server and daemon outlive a `dagster dev` that is killed.
+So both are started through this module: `python -m factible_assets.http_service.dagster_ui`, then
+`dev`, or for its children `web` or `daemon` with the process id of their starter.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Any
+
+import dagster._cli.dev as dagster_dev
+import dagster._daemon.cli as dagster_daemon
+import dagster_webserver.cli as dagster_web
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from factible_assets.http_service.auth import Quotas, Tokens, is_loopback
+from factible_assets.http_service.problems import ProblemError
+from factible_assets.http_service.walls import (
+    READING,
+    Admission,
+    Walls,
+    host_names,
+    problem_response,
+)
+from factible_assets.settings import Settings, load_settings
+
+_MODULE = "factible_assets.http_service.dagster_ui"
+_ROLES = {"dagster_webserver": "web", "dagster._daemon": "daemon"}
+_MOST_BODY_BYTES = 16 * 1024 * 1024
+_GOODBYE_SECONDS = 30.0
+_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+class _WrongMethodError(ProblemError):
+    """A question that is sent as an address, which a page anywhere can have loaded."""
+
+    status = HTTPStatus.METHOD_NOT_ALLOWED
+
+
+def admission(settings: Settings, name: str) -> Admission:
+    """Return who is let in to the UI that listens on a host of that name or address.
+
+    A browser asks its user for the token as a password.
+
+    Raises:
+        SettingsError: Others could reach it, and there is no token, or none that is a secret.
+    """
+    address = str(socket.getaddrinfo(name, None)[0][4][0])
+    tokens = Tokens.of(settings, beyond_loopback=not is_loopback(address))
+    hosts = host_names(name, settings.serve_hosts, has_tokens=bool(tokens.digests))
+    return Admission(
+        tokens,
+        Quotas(settings.home / "serve.sqlite"),
+        hosts,
+        frozenset(origin.rstrip("/") for origin in settings.serve_origins),
+        challenge='Basic realm="Dagster; any name, the token as password"',
+    )
+
+
+def behind_walls(app: ASGIApp, admits: Admission) -> ASGIApp:
+    """Return Dagster's app behind the walls; questions are answered to POST alone."""
+
+    async def without_questions_by_get(scope: Scope, receive: Receive, send: Send) -> None:
+        is_question = (
+            scope["type"] == "http"
+            and scope["method"] in READING
+            and scope["path"].rstrip("/").endswith("/graphql")
+            and scope["query_string"]
+        )
+        if is_question:
+            problem = _WrongMethodError(
+                "Send questions by POST, as JSON.", headers={"Allow": "POST"}
+            )
+            await problem_response(problem)(scope, receive, send)
+            return
+        await app(scope, receive, send)
+
+    return Walls(
+        without_questions_by_get, admits, headers=_HEADERS, most_body_bytes=_MOST_BODY_BYTES
+    )
+
+
+def _start(parts: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
+    """Start what Dagster wants to start, through this module."""
+    interpreter, flag, module, *arguments = parts
+    role = [_ROLES[module], str(os.getpid())]
+    command = [interpreter, flag, _MODULE, *role, *arguments]
+    return subprocess.Popen(command, **options)  # noqa: S603 - Dagster's own command line
+
+
+def _end_with(starter: int) -> None:
+    """End this process soon after its starter has ended, however that came about."""
+
+    def watch() -> None:
+        while os.getppid() == starter:
+            time.sleep(1)
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(_GOODBYE_SECONDS)
+        os._exit(1)
+
+    threading.Thread(target=watch, name="end-with-starter", daemon=True).start()
+
+
+def _serve_walled(arguments: list[str]) -> None:
+    name = arguments[arguments.index("--host") + 1]
+    admits = admission(load_settings(), name)
+    web: Any = dagster_web
+    make = web.create_app_from_workspace_process_context
+
+    def walled(*given: Any, **named: Any) -> ASGIApp:
+        return behind_walls(make(*given, **named), admits)
+
+    web.create_app_from_workspace_process_context = walled
+    web.cli.main(arguments)
+
+
+def main() -> None:
+    """Be one of the three processes."""
+    role, *arguments = sys.argv[1:]
+    if role == "dev":
+        dagster_dev.open_ipc_subprocess = _start  # type: ignore[attr-defined]
+        dagster_dev.dev_command.main(arguments)
+    starter, *arguments = arguments
+    _end_with(int(starter))
+    if role == "web":
+        _serve_walled(arguments)
+    dagster_daemon.cli.main(arguments)
+
+
+if __name__ == "__main__":
+    main()

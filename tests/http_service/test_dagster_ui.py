@@ -1,0 +1,105 @@
+"""What stands between strangers and Dagster's UI; end_to_end/test_ui.py tries the real one."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from pydantic import SecretStr
+from starlette.applications import Starlette
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route, WebSocketRoute
+from starlette.types import ASGIApp, Message
+from starlette.websockets import WebSocket
+
+from factible_assets.http_service.dagster_ui import admission, behind_walls
+from factible_assets.settings import Settings, SettingsError
+from tests.http_service.conftest import TOKEN, bearer
+
+LOOPBACK = "127.0.0.1"
+EVERYWHERE = "0.0.0.0"  # noqa: S104 - refused, which is the point
+
+
+def ui(home: Path, **given: Any) -> ASGIApp:
+    """A stand-in for Dagster's app, behind the walls."""
+
+    async def open_socket(websocket: WebSocket) -> None:
+        await websocket.accept()
+        await websocket.close()
+
+    page = Route("/{path:path}", lambda _: PlainTextResponse("yes"), methods=["GET", "POST"])
+    inner = Starlette(routes=[WebSocketRoute("/graphql", open_socket), page])
+    return behind_walls(inner, admission(Settings(home=home, **given), LOOPBACK))
+
+
+def ask(app: ASGIApp, method: str, path: str, **given: Any) -> httpx.Response:
+    async def asked() -> httpx.Response:
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost:3000") as them:
+            return await them.request(method, path, **given)
+
+    return asyncio.run(asked())
+
+
+def first_answer(app: ASGIApp, **headers: str) -> str:
+    """Return what a websocket is told first."""
+    told: list[Message] = []
+
+    async def receive() -> Message:
+        return {"type": "websocket.connect"}
+
+    async def send(message: Message) -> None:
+        told.append(message)
+
+    encoded = [(name.encode(), value.encode()) for name, value in headers.items()]
+    scope = {"type": "websocket", "path": "/graphql", "headers": encoded, "query_string": b""}
+    asyncio.run(app({**scope, "subprotocols": []}, receive, send))  # type: ignore[arg-type]
+    return str(told[0]["type"])
+
+
+def test_the_ui_answers_its_own_pages(tmp_path: Path) -> None:
+    app = ui(tmp_path)
+    own = {"Origin": "http://localhost:3000"}
+    assert ask(app, "GET", "/assets").text == "yes"
+    assert ask(app, "POST", "/graphql", json={"query": "{version}"}, headers=own).text == "yes"
+    assert first_answer(app, host="localhost:3000", origin=own["Origin"]) == "websocket.accept"
+
+
+def test_no_other_page_and_no_other_name_is_answered(tmp_path: Path) -> None:
+    app = ui(tmp_path)
+    foreign = {"Origin": "http://127.0.0.1:8888"}
+    assert ask(app, "POST", "/graphql", json={"query": "{version}"}, headers=foreign).is_error
+    assert ask(app, "POST", "/graphql?query={version}", headers=foreign).is_error
+    assert ask(app, "POST", "/graphql", content="{version}").status_code == 415
+    assert ask(app, "GET", "/graphql?query=mutation{x}").status_code == 405
+    assert ask(app, "HEAD", "/graphql/?query=mutation{x}").status_code == 405
+    assert ask(app, "GET", "/", headers={"Host": "evil.example"}).status_code == 421
+    assert first_answer(app, host="localhost:3000", origin="http://evil.example") == (
+        "websocket.close"
+    )
+    assert first_answer(app, host="evil.example", origin="http://evil.example") == (
+        "websocket.close"
+    )
+
+
+def test_a_token_is_asked_for_as_a_password(tmp_path: Path) -> None:
+    app = ui(tmp_path, serve_token=SecretStr(TOKEN))
+    refused = ask(app, "GET", "/assets")
+    assert (refused.status_code, refused.headers["www-authenticate"][:5]) == (401, "Basic")
+    assert ask(app, "GET", "/assets", auth=("anybody", TOKEN)).text == "yes"
+    assert ask(app, "GET", "/assets", headers=bearer()).text == "yes"
+    assert ask(app, "GET", "/assets", auth=(TOKEN, "")).status_code == 401
+    assert first_answer(app, host="localhost:3000") == "websocket.close"
+    password = base64.b64encode(f"me:{TOKEN}".encode()).decode()
+    told = first_answer(app, host="localhost:3000", authorization=f"Basic {password}")
+    assert told == "websocket.accept"
+
+
+def test_beyond_this_machine_the_ui_needs_a_token(tmp_path: Path) -> None:
+    admission(Settings(home=tmp_path), "localhost")
+    with pytest.raises(SettingsError, match="FACTIBLE_SERVE_TOKEN"):
+        admission(Settings(home=tmp_path), EVERYWHERE)
