@@ -84,7 +84,9 @@ class EmbeddedReasoner:
     ) -> Judged[tuple[QueryDraft, ...]]:
         """Word the searches that would find evidence for and against a claim."""
         return await self._in_thread(
-            lambda: write_queries(claim, video=video, max_queries=max_queries)
+            lambda: write_queries(
+                claim, embedder=self._embedder, video=video, max_queries=max_queries
+            )
         )
 
     async def read_evidence(

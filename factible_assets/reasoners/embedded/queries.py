@@ -8,30 +8,46 @@ are asked beyond the limit given (stages).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Literal
 
+import numpy as np
+
+from factible_assets.reasoners.embedded.embedder import Embedder
 from factible_assets.reasoners.embedded.text import (
     NEGATIONS,
     STOP_WORDS,
+    Number,
     Word,
+    content_stems,
+    find_numbers,
     fold,
-    stem,
     tokenise,
     word_set,
 )
-from factible_assets.reasoners.embedded.topics import Topic, find_topic
-from factible_assets.records import Claim, Video
+from factible_assets.reasoners.embedded.topics import find_topic
+from factible_assets.records import Claim, QueryType, Video
 from factible_assets.stages.ids import normalise_text
 from factible_assets.stages.ports import QueryDraft
 
-_MOST_KEYWORDS = 12
+_MOST = 10
 _CORE = 6
 _FEW = 4
-_TOO_FEW = 2
+_TOO_FEW = 3
 _SUBJECT_WORDS = 9
-_MOST_QUESTION_WORDS = 20
+_MOST_ASKED = 20
+_FEWEST_ASKED = 4
+_NAME = 0.1
+_LARGE = 13
+_LONGEST_NAME = 3
 _YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d(?:s\b|\b)")
 _QUOTATION_MARKS = re.compile('["\u201c\u201d()\\[\\]]')
+_CLAUSE_END = re.compile(
+    r"(?<=[a-z\d%]{3})[.!?;:]+\s+|,?\s+\u2013\s+|\u2014|,\s+(?=(?:and|but|so|which|who|because|while)\b)"
+)
+_ENDS_PHRASE = frozenset(".!?:;,")
 
 # Function words that change what a claim says, and words of time: kept in keyword queries.
 _TELLING = NEGATIONS | word_set(
@@ -39,171 +55,245 @@ _TELLING = NEGATIONS | word_set(
     " over above below against without always almost already still ever now ago"
 )
 
-# Verbs and nouns that narrow no search.
+# Words that narrow no search: left out as long as others remain.
 _GENERIC = word_set(
     """
-    become became becoming show shows showed shown found find finds help helps helped helping
-    include includes including included contain contains contained provide provides provided
-    experience experienced happen happens happened called call calls work works working start starts
-    started people person thing things way ways lot part parts kind kinds number amount level levels
-    good bad big actually simply basically really
+    become became becoming show shows showed shown find finds found finding help helps helped
+    helping include includes including included contain contains contained provide provides provided
+    happen happens happened happening call calls called start starts started look looks looking
+    point points mean means think thinks thinking believe believes understand tell tells told
+    talk talks talking call place people person thing things way ways something lots part parts
+    kinds number amount good bad big able true real fact actually simply basically really uh um yeah
     """
 )
 _AUXILIARIES = word_set(
     "is are was were can could will would has have had does do did should may might must"
 )
+_ALSO_FULL_VERBS = word_set("has have had do does did")
+_PARTICIPLE = re.compile(r"\s+(?:not\s+|\w+ly\s+)?(?:\w+(?:ed|en|wn|ne|ght)|not)\b", re.IGNORECASE)
 _OPENS_SUBORDINATE = word_set(
     "that which who whom whose because if when while although since where as than what how why"
 )
-
-
-def _read_pairs(pairs: str) -> dict[str, str]:
-    """Read "word = other words; ..." as a mapping."""
-    parted = (pair.partition("=") for pair in pairs.split(";") if "=" in pair)
-    return {word.strip(): " ".join(other.split()) for word, _, other in parted}
-
-
-_SYNONYMS = _read_pairs(
-    """
-     = cause = lead to; causes = leads to; caused = led to; increase = rise; increases = raises;
-    increased = rose; increasing = rising; decrease = decline; decreased = fell; reduce = lower;
-    reduces = lowers; reduced = lowered; prevent = protect against; prevents = protects against;
-    kill = destroy; kills = destroys; killed = destroyed; improve = enhance;
-    improves = enhances; improved = enhanced; dangerous = harmful; harmful = dangerous;
-    healthy = good for health; study = research; studies = research; research = studies;
-    scientists = researchers; researchers = scientists; children = kids; elderly = older adults;
-    unemployment = jobless rate; jobs = employment; wages = pay; pay = wages;
-    prices = cost of living; illegal = unlawful; immigrants = migrants; votes = ballots;
-    ballots = votes; fraud = irregularities; electricity = power; blackout = power outage;
-    doctors = physicians; disease = illness; illness = disease; vaccine = immunisation;
-    vaccines = immunisation; treatment = therapy; cure = treatment; treat = cure;
-    tripled = grew threefold; doubled = grew twofold; largest = biggest; biggest = largest;
-    fastest = quickest; majority = most; government = authorities; law = legislation;
-    laws = legislation; war = conflict; country = nation; countries = nations; world = global;
-    worldwide = globally; americans = people in the U.S.; quickly = rapidly; rapidly = quickly;
-    shrinking = declining; surging = rising; dropped = fell; fell = dropped; grew = rose;
-    rose = grew; died = deaths; deaths = fatalities; exercise = physical activity;
-    weight = body weight; food = diet; money = funds; banned = prohibited; proven = shown;
-    cancer = tumours; flooding = floods; emissions = pollution; warming = heating;
-    """
+_LEANS_BACK = word_set(
+    "it its this that these those he she they them his her their we our i you your and but so or"
+    " because which who not nor for in by also then there if when while although since as"
 )
-"""Words for which a search may as well say something else."""
+"""First words of a clause that cannot be asked on its own."""
+
+_TURN: dict[str, QueryType] = {
+    "historical": "context",
+    "comparative": "context",
+    "causal": "context",
+}
+"""Which type is asked third, by the claim's category; "source" for all others."""
+
+
+_Kind = Literal["year", "figure", "count", "telling", "name", "word"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Term:
+    """Words that a query has together or not at all: "35%", "4 million people", "not cause"."""
+
+    text: str
+    kind: _Kind
+    place: int
 
 
 def write_queries(
-    claim: Claim, *, video: Video | None = None, max_queries: int
+    claim: Claim, *, embedder: Embedder, video: Video | None = None, max_queries: int
 ) -> tuple[QueryDraft, ...]:
     """Word the searches for a claim, in the order in which they should be asked.
 
-    The first is the claim's keywords; the second, whenever two are asked, looks for its contrary;
-    then follow a question, the topic's authorities, background, and looser forms. Numbers, years,
-    negations and "U.S." are kept as the claim has them; a year that only the claim's context names
-    is added.
+    The first is the claim's most telling words, at most ten: years and figures with their units,
+    then what is most like the whole claim, names first. The second, whenever two are asked, looks
+    for the contrary; the third asks the topic's authorities, or for background where the claim is
+    causal, historical or comparative; then follow a question, if the claim has a clause that can
+    be asked whole, and looser forms. Years stand last; one that only the claim's context names is
+    added.
 
     Args:
         claim: Whose text, category and context are used.
+        embedder: Tells which words are most like the claim.
         video: Its title lends its topic to a claim that has too few words of its own.
         max_queries: How many to return at most, at least 1.
 
     Returns:
         1 to max_queries drafts without repetition, priorities 1 to 5 ascending.
+
+    Raises:
+        EmbedderUnavailableError: The embedder's model cannot be loaded.
     """
     title = video.title if video is not None else ""
     unique: dict[str, QueryDraft] = {}
-    for draft in _drafts(claim, title):
+    for draft in _drafts(claim, title, embedder):
         if draft.text.strip():
             unique.setdefault(normalise_text(draft.text), draft)
     return tuple(unique.values())[:max_queries]
 
 
-def keywords(text: str) -> list[str]:
-    """List the words of a text that a search needs, as written, in order."""
-    return [text[word.start : word.end] for word in tokenise(text) if _is_keyword(word)]
-
-
-def _drafts(claim: Claim, title: str) -> Iterator[QueryDraft]:
+def _drafts(claim: Claim, title: str, embedder: Embedder) -> Iterator[QueryDraft]:
     """Word every query, most useful first."""
     text = _QUOTATION_MARKS.sub("", claim.text).strip() or claim.text.strip()
-    words = _with_background(keywords(text), claim, title) or [text]
     topic = find_topic(" ".join([text, claim.context or "", title]))
-    core = _most_telling(words, _CORE, topic)
-    years = [word for word in words if _YEAR.fullmatch(word) and word not in core]
-    yield QueryDraft(" ".join(words[:_MOST_KEYWORDS]), "direct", 1)
+    terms = _terms(text)
+    years = [] if any(term.kind == "year" for term in terms) else _YEAR.findall(claim.context or "")
+    terms += [_Term(year, "year", len(text)) for year in years[:1]]
+    if len([term for term in terms if term.kind in {"name", "word"}]) < _TOO_FEW:
+        terms += _terms(title)
+    ranked = _ranked(text, _distinct(terms), embedder)
+    yield QueryDraft(_joined(ranked, _MOST) or text, "direct", 1)
+    core = [term for term in ranked if term.kind not in {"figure", "count", "telling"}] or ranked
     yield QueryDraft(
-        " ".join([*core, *years, topic.contradiction]), "alternative", 2, seeks_opposite=True
+        _with(_joined(core, _CORE), topic.contradiction), "alternative", 2, seeks_opposite=True
     )
-    yield QueryDraft(ask(text), "alternative", 2)
-    yield QueryDraft(" ".join([*core, *years, topic.authorities]), "source", 3)
-    subject = _most_telling([word for word in words if not _is_figure(word)] or core, _FEW, topic)
-    dates = [word for word in words if _YEAR.fullmatch(word) and word not in subject]
-    yield QueryDraft(" ".join([*subject, *dates, _background(claim)]), "context", 3)
-    rephrased = [_SYNONYMS.get(fold(word), word) for word in words[:_MOST_KEYWORDS]]
-    yield QueryDraft(" ".join(rephrased), "alternative", 4)
-    yield QueryDraft(f"criticism of {' '.join(subject)}", "context", 4, seeks_opposite=True)
+    in_turn: dict[QueryType, str] = {
+        "source": _with(_joined(core, _CORE), topic.authorities),
+        "context": _with(_joined(core, _FEW), _background(claim)),
+    }
+    first = _TURN.get(claim.category or "", "source")
+    yield QueryDraft(in_turn.pop(first), first, 2)
+    clause = _askable(text, {stem for term in ranked[:_CORE] for stem in content_stems(term.text)})
+    if clause is not None:
+        yield QueryDraft(ask(clause), "alternative", 3)
+    for query_type, query in in_turn.items():
+        yield QueryDraft(query, query_type, 3)
+    yield QueryDraft(f"criticism of {_joined(core, _FEW)}", "context", 4, seeks_opposite=True)
     yield QueryDraft(text.rstrip("."), "direct", 5)
 
 
-def ask(statement: str) -> str:
-    """Turn a statement into a question, by inversion where its first verb is an auxiliary.
-
-    "Heat waves are rarer than in 1900." becomes "Are heat waves rarer than in 1900?"; a statement
-    without such a verb becomes "Is it true that …?".
-    """
-    text = statement.strip().rstrip(".!?").rstrip()
-    words = tokenise(text)[:_MOST_QUESTION_WORDS]
-    if not words:
-        return statement
-    text = text[: words[-1].end]
-    for position, word in enumerate(words[:_SUBJECT_WORDS]):
-        if word.norm in _OPENS_SUBORDINATE or "," in text[: word.start]:
-            break
-        if position and word.norm in _AUXILIARIES:
-            subject = _lower_first(text[: word.start].strip())
-            rest = text[word.end :].strip()
-            return f"{word.norm.capitalize()} {subject} {rest}?"
-    return f"Is it true that {_lower_first(text)}?"
+# --- The most telling words ---------------------------------------------------------------------
 
 
-def _is_keyword(word: Word) -> bool:
-    if word.norm in _TELLING or any(letter.isdigit() for letter in word.norm):
+def _terms(text: str) -> list[_Term]:
+    """List what a query may have of a text, in order."""
+    words = tokenise(text)
+    numbers = {number.start: number for number in find_numbers(text)}
+    terms: list[_Term] = []
+    position = 0
+    while position < len(words):
+        last = position
+        number = numbers.get(words[position].start)
+        if number is not None:
+            last = _last_of(number, words, position)
+        elif words[position].norm in NEGATIONS and _is_keyword(words, position + 1):
+            last = position + 1
+        else:
+            last = _last_of_name(text, words, position)
+        said = " ".join(text[word.start : word.end] for word in words[position : last + 1])
+        if last > position or _is_keyword(words, position):
+            terms.append(
+                _Term(said, _kind(said, number, opens=_opens(text, words, position)), position)
+            )
+        position = last + 1
+    narrow = [term for term in terms if fold(term.text) not in _GENERIC]
+    return narrow if len(narrow) >= _TOO_FEW else terms
+
+
+def _last_of(number: Number, words: Sequence[Word], position: int) -> int:
+    """Return the position of a number's last word, its unit included."""
+    last = position
+    while last + 1 < len(words) and words[last + 1].start < number.end:
+        last += 1
+    return last + 1 if number.unit is not None and number.kind != "year" else last
+
+
+def _last_of_name(text: str, words: Sequence[Word], position: int) -> int:
+    """Return the position of the last capitalised word in a row, "New York City" being one term."""
+    last = position
+    while (
+        last + 1 < min(len(words), position + _LONGEST_NAME)
+        and text[words[last].start].isupper()
+        and text[words[last + 1].start].isupper()
+        and text[words[last].end : words[last + 1].start] == " "
+        and _is_keyword(words, last)
+        and _is_keyword(words, last + 1)
+    ):
+        last += 1
+    return last
+
+
+def _kind(said: str, number: Number | None, *, opens: bool) -> _Kind:
+    if _YEAR.fullmatch(said):
+        return "year"
+    if number is not None and (number.value >= _LARGE or any(each.isdigit() for each in said)):
+        return "figure"
+    if number is not None:
+        return "count"
+    if fold(said) in _TELLING:
+        return "telling"
+    return "name" if said[0].isupper() and not opens else "word"
+
+
+def _opens(text: str, words: Sequence[Word], position: int) -> bool:
+    """Tell whether a word opens a sentence, where every word has a capital."""
+    between = text[words[position - 1].end : words[position].start] if position else "."
+    return bool(_ENDS_PHRASE & set(between) - {","})
+
+
+def _is_keyword(words: Sequence[Word], position: int) -> bool:
+    if position >= len(words):
+        return False
+    norm = words[position].norm
+    if norm in _TELLING or any(letter.isdigit() for letter in norm):
         return True
-    return len(word.norm) > 1 and word.norm not in STOP_WORDS
+    return len(norm) > 1 and norm not in STOP_WORDS
 
 
-def _with_background(words: list[str], claim: Claim, title: str) -> list[str]:
-    """Add what the claim takes for granted: its context's year, and the title's topic."""
-    added = list(words)
-    if not any(_YEAR.fullmatch(word) for word in words):
-        added += _YEAR.findall(claim.context or "")[:1]
-    if len([word for word in words if not _is_figure(word)]) < _TOO_FEW:
-        present = {fold(word) for word in words}
-        added += [word for word in keywords(title) if fold(word) not in present][:_TOO_FEW]
-    return added
+def _distinct(terms: Sequence[_Term]) -> list[_Term]:
+    """Leave out what was said before; figures stay whole."""
+    said: set[str] = set()
+    kept = []
+    for term in terms:
+        new = [word for word in term.text.split() if not set(_stems(word)) <= said]
+        if new:
+            whole = term.kind in {"year", "figure"}
+            kept.append(term if whole else replace(term, text=" ".join(new)))
+        said.update(_stems(term.text))
+    return kept
 
 
-def _most_telling(words: list[str], count: int, topic: Topic) -> list[str]:
-    """Choose the words that narrow a search most, in their order."""
-    ranked = sorted(
-        range(len(words)), key=lambda index: (-_weight(words[index], index, topic), index)
+def _stems(text: str) -> list[str]:
+    """List the stems of a query's words; of words without content, the words."""
+    return content_stems(text) or [fold(text)]
+
+
+def _ranked(text: str, terms: Sequence[_Term], embedder: Embedder) -> list[_Term]:
+    """Order terms by how much they tell: years, figures, then by likeness to the whole claim.
+
+    A term is as like the claim as the mean of itself and of its better pair with a neighbour, so
+    that "green cards" stays together.
+    """
+    if not terms:
+        return []
+    pairs = [f"{left.text} {right.text}" for left, right in pairwise(terms)]
+    vectors = embedder.embed([text, *(term.text for term in terms), *pairs])
+    likeness = vectors[1:] @ vectors[0]
+    alone, paired = likeness[: len(terms)], likeness[len(terms) :]
+    best = np.maximum(np.append(paired, -1.0), np.insert(paired, 0, -1.0)) if pairs else alone
+    added = {"year": 2.0, "figure": 1.0, "name": _NAME}
+    weights = (alone + best) / 2 + np.array([added.get(term.kind, 0.0) for term in terms])
+    return [terms[index] for index in np.argsort(-weights, kind="stable")]
+
+
+def _joined(ranked: Sequence[_Term], count: int) -> str:
+    """Join the first terms, at most `count` words, as the claim has them; years stand last."""
+    chosen: list[_Term] = []
+    for term in ranked:
+        length = len(term.text.split())
+        if length <= count:
+            chosen.append(term)
+            count -= length
+    ordered = sorted(chosen, key=lambda term: (term.kind == "year", term.place))
+    return " ".join(term.text for term in ordered)
+
+
+def _with(core: str, added: str) -> str:
+    """Add words to a query that it does not have."""
+    said = set(content_stems(core))
+    return " ".join(
+        [core, *(word for word in added.split() if not said & set(content_stems(word)))]
     )
-    return [words[index] for index in sorted(ranked[:count])]
-
-
-def _weight(word: str, position: int, topic: Topic) -> float:
-    """Weigh a keyword: names and years, then the topic's words, figures, long and generic ones."""
-    if _YEAR.fullmatch(word) or (position and word[0].isupper()):
-        return 3.0
-    if stem(fold(word)) in topic.stems:
-        return 2.5
-    if _is_figure(word) or fold(word) in NEGATIONS:
-        return 2.0
-    if fold(word) in _GENERIC or fold(word) in _TELLING:
-        return 0.3
-    return 1.0 + min(len(word), 10) / 10
-
-
-def _is_figure(word: str) -> bool:
-    return any(letter.isdigit() for letter in word) and not word[0].isalpha()
 
 
 def _background(claim: Claim) -> str:
@@ -215,6 +305,47 @@ def _background(claim: Claim) -> str:
         "scientific": "scientific consensus",
         "comparative": "comparison over time",
     }.get(claim.category or "", "background explained")
+
+
+# --- Questions ----------------------------------------------------------------------------------
+
+
+def ask(statement: str) -> str:
+    """Turn a statement into a question, by inversion where its first verb is an auxiliary.
+
+    "Heat waves are rarer than in 1900." becomes "Are heat waves rarer than in 1900?"; a statement
+    without such a verb becomes "Is it true that …?".
+    """
+    text = statement.strip().rstrip(".!?").rstrip()
+    for position, word in enumerate(tokenise(text)[:_SUBJECT_WORDS]):
+        if word.norm in _OPENS_SUBORDINATE or "," in text[: word.start]:
+            break
+        if position and word.norm in _AUXILIARIES and _is_auxiliary(text, word):
+            subject = _lower_first(text[: word.start].strip())
+            rest = text[word.end :].strip()
+            return f"{word.norm.capitalize()} {subject} {rest}?"
+    return f"Is it true that {_lower_first(text)}?"
+
+
+def _is_auxiliary(text: str, word: Word) -> bool:
+    """Tell whether a form of "have" or "do" helps another verb, as in "has fallen"."""
+    if word.norm not in _ALSO_FULL_VERBS:
+        return True
+    return bool(_PARTICIPLE.match(text, word.end))
+
+
+def _askable(text: str, telling: Set[str]) -> str | None:
+    """Return the clause with the most telling words that makes a whole question, if any does."""
+    whole: dict[str, int] = {}
+    for clause in _CLAUSE_END.split(text):
+        words = tokenise(clause)
+        if (
+            _FEWEST_ASKED <= len(words) <= _MOST_ASKED
+            and words[0].norm.partition("'")[0] not in _LEANS_BACK
+        ):
+            whole[clause.strip(" ,")] = len(telling & set(content_stems(clause)))
+    best = max(whole, key=lambda clause: whole[clause], default=None)
+    return best if best is not None and 2 * whole[best] >= len(telling) else None
 
 
 def _lower_first(text: str) -> str:

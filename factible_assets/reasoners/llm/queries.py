@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from factible_assets.reasoners.embedded.embedder import TfidfEmbedder
 from factible_assets.reasoners.embedded.queries import write_queries
 from factible_assets.reasoners.llm.answers import QueriesAnswer, WordedQuery
 from factible_assets.reasoners.llm.calls import Desk
@@ -53,7 +54,9 @@ async def word_queries(
     drafts = _believed(answer.queries)
     if any(draft.seeks_opposite for draft in drafts):
         return drafts
-    own = write_queries(claim, video=video, max_queries=max(_TYPES, max_queries))
+    own = write_queries(
+        claim, embedder=TfidfEmbedder(), video=video, max_queries=max(_TYPES, max_queries)
+    )
     return [*drafts, *(draft for draft in own if draft.seeks_opposite)]
 
 

@@ -6,14 +6,18 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from factible_assets.reasoners.embedded.embedder import OnnxEmbedder
 from factible_assets.reasoners.embedded.queries import ask, write_queries
 from factible_assets.records import Claim, Video
 from factible_assets.stages.ports import QueryDraft
 
+MINILM = OnnxEmbedder()
 GARLIC = "Garlic compounds killed 90% of cancer cells in a 2016 study in the U.S."
 
 
-def _write(text: str, limit: int = 8, context: str | None = None) -> tuple[QueryDraft, ...]:
+def _write(
+    text: str, limit: int = 8, context: str | None = None, category: str | None = None
+) -> tuple[QueryDraft, ...]:
     claim = Claim(
         claim_id="c",
         video_id="v",
@@ -22,10 +26,11 @@ def _write(text: str, limit: int = 8, context: str | None = None) -> tuple[Query
         importance=0.5,
         extraction_confidence=0.5,
         context=context,
+        category=category,
         basis="embedded",
     )
     video = Video(video_id="v", title="Garlic and your health")
-    return write_queries(claim, video=video, max_queries=limit)
+    return write_queries(claim, embedder=MINILM, video=video, max_queries=limit)
 
 
 def test_all_four_types_are_written() -> None:
@@ -77,6 +82,58 @@ def test_a_year_of_the_context_is_added_where_the_claim_has_none() -> None:
     assert "2021" in _write("Four million Texans lost power.", context="The storm of 2021.")[0].text
 
 
+GROWTH = (
+    "From 2010 to 2020, the population of Texas increased by 4 million people, and the state's "
+    "economy grew by 35%. But while all this growth was happening, the state's reliable energy "
+    "capacity was actually shrinking."
+)
+
+
+def test_a_long_claim_becomes_its_most_telling_words_with_every_figure_and_its_unit() -> None:
+    query = _write(GROWTH)[0].text
+    assert 5 <= len(query.split()) <= 10
+    for said in ("Texas", "4 million people", "35%"):
+        assert said in query
+    assert query.endswith("2010 2020"), "years stand last"
+
+
+@pytest.mark.parametrize(
+    "text", [GROWTH, "Green cards are green: green cards were green in New York, New York."]
+)
+def test_no_query_of_keywords_says_a_word_twice(text: str) -> None:
+    for query in _write(text, 4):
+        words = query.text.casefold().split()
+        assert query.text.endswith("?") or len(set(words)) == len(words), query.text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        (
+            "the lake where they lived in those years of hunger lies between the towns and the "
+            "fishermen of the towns took whatever was left to the people who lived around it"
+        ),
+        "It was the worst of all. This is what they did.",
+    ],
+)
+def test_what_cannot_be_asked_whole_is_not_asked(text: str) -> None:
+    assert not [query for query in _write(text) if query.text.endswith("?")]
+
+
+def test_of_a_compound_claim_a_whole_clause_is_asked() -> None:
+    (question,) = [query.text for query in _write(GROWTH) if query.text.endswith("?")]
+    assert question.endswith("the population of Texas increased by 4 million people?")
+
+
+@pytest.mark.parametrize(
+    ("category", "third"),
+    [("statistical", "source"), ("scientific", "source"), ("historical", "context")],
+)
+def test_the_third_query_is_of_the_type_that_suits_the_claim(category: str, third: str) -> None:
+    queries = _write(GROWTH, 3, category=category)
+    assert [query.query_type for query in queries] == ["direct", "alternative", third]
+
+
 def test_negations_are_not_lost() -> None:
     assert all(
         word in _write("Vaccines do not cause autism.")[0].text.split() for word in ("not", "cause")
@@ -89,6 +146,8 @@ def test_negations_are_not_lost() -> None:
         ("Heat waves are rarer than in 1900.", "Are heat waves rarer than in 1900?"),
         ("The moon landing was filmed in Nevada.", "Was the moon landing filmed in Nevada?"),
         ("Garlic cures colds.", "Is it true that Garlic cures colds?"),
+        ("Prices have fallen since May.", "Have prices fallen since May?"),
+        ("Garlic has benefits.", "Is it true that Garlic has benefits?"),
     ],
 )
 def test_statements_become_questions(statement: str, question: str) -> None:
