@@ -16,7 +16,7 @@ import hashlib
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from typing import TypeAlias
 from uuid import uuid4
@@ -24,18 +24,18 @@ from uuid import uuid4
 from factible_assets.corpora.reading import CorporaReading
 from factible_assets.evaluation.by_corpus import UnknownCorpusError, group_by_corpus
 from factible_assets.evaluation.judging.criteria import Rubric
-from factible_assets.evaluation.judging.judge import Inquiry, Judged, inquiry, judge
+from factible_assets.evaluation.judging.judge import ANSWER_TOKENS, Inquiry, Judged, inquiry, judge
 from factible_assets.evaluation.judging.subjects import subjects_of
 from factible_assets.evaluation.loading import load_outcomes
 from factible_assets.evaluation.outcomes import VideoOutcome
-from factible_assets.model_door import ModelDoor
 from factible_assets.raised import first_of
-from factible_assets.reasoners.llm.model import LanguageModel, OverBudgetError
-from factible_assets.services.reasoning import JUDGE, ModelPlan, model_clients
+from factible_assets.reasoners.llm.calls import StageModel
+from factible_assets.services.reasoning import JUDGE, ModelPlan, model_clients, stage_model
 from factible_assets.services.setup import SetupError
 from factible_assets.settings import Settings
 from resources.cache import DiskCache
 from resources.cache.models import CachingModel
+from resources.llm.base import BudgetExhaustedError, ModelCall
 from resources.llm.budget import Budget, Ceiling
 from resources.llm.registry import ModelInfo
 from warehouse.judgements import (
@@ -51,6 +51,7 @@ from warehouse.store import Warehouse
 CHARACTERS_PER_TOKEN = 4
 """Of English text, roughly; used only where no call was recorded."""
 
+_SEED = 1
 _SHAPE_TOKENS, _ANSWER_TOKENS = 150, 150
 _WORKERS = 8
 """Questions that are in flight at once; the client's own limits hold as well."""
@@ -282,15 +283,15 @@ async def run_judging(
         stack.push_async_callback(cache.aclose)
         clients = await stack.enter_async_context(model_clients(settings, models))
         try:
-            client = CachingModel(clients.model(info.name, provider=info.provider), cache)
+            client = clients.model(info.name, provider=info.provider)
         except ValueError as error:
             raise SetupError(str(error)) from error
-        session = _Session(
-            store,
-            judging,
-            lambda video_id: ModelDoor(client, budget.account(f"the video {video_id}")),
-            listener,
-        )
+
+        def judge_of(video_id: str) -> StageModel:
+            asked = CachingModel(client, cache, budget.account(f"the video {video_id}"))
+            return stage_model(settings, JUDGE, asked, ANSWER_TOKENS, _SEED)
+
+        session = _Session(store, judging, judge_of, listener)
         try:
             result = await session.run()
         except ExceptionGroup as group:
@@ -314,7 +315,7 @@ class _Session:
 
     store: Warehouse
     judging: JudgingPlan
-    door: Callable[[str], LanguageModel]
+    judge_of: Callable[[str], StageModel]
     listener: Listener | None
     judging_id: str = field(default_factory=lambda: uuid4().hex[:16])
 
@@ -349,8 +350,8 @@ class _Session:
         while self._waiting:
             task = self._waiting.popleft()
             try:
-                judged = await judge(self.door(task.asked.subject.video_id), task.asked)
-            except OverBudgetError as error:
+                judged = await judge(self.judge_of(task.asked.subject.video_id), task.asked)
+            except BudgetExhaustedError as error:
                 # The ceiling of a video may be reached, and not that of the judging.
                 self._left += 1
                 self._stopped = error.reason
@@ -360,6 +361,9 @@ class _Session:
                 await asyncio.to_thread(_write, self.store, self._taken())
 
     def _keep(self, task: Task, judged: Judged) -> None:
+        if task.known is not None:
+            # What led nowhere before was recorded then, and is not paid again.
+            judged = replace(judged, calls=tuple(map(_already_paid, judged.calls)))
         row = self._row(task, judged)
         self._done.append(row)
         self._unwritten.append((row, self._calls(task, judged)))
@@ -410,16 +414,18 @@ class _Session:
                 judgement_id=task.judgement_id,
                 judging_id=self.judging_id,
                 attempt=attempt,
-                provider=call.provider,
-                model=call.model,
-                input_tokens=call.input_tokens,
-                output_tokens=call.output_tokens,
-                cost_usd=call.cost_usd,
-                price_known=call.price_known,
-                latency_seconds=call.latency_seconds,
-                cache_hit=call.cache_hit,
-                outcome=call.outcome,
-                reason=call.reason,
+                **{name: getattr(call, name) for name in _OF_A_CALL},
             )
             for attempt, call in enumerate(judged.calls, start=1)
         ]
+
+
+_OF_A_CALL = tuple(
+    each.name
+    for each in fields(JudgeCallRow)
+    if each.name not in {"judgement_id", "judging_id", "attempt"}
+)
+
+
+def _already_paid(call: ModelCall) -> ModelCall:
+    return replace(call, cost_usd=0.0) if call.cache_hit else call

@@ -484,9 +484,15 @@ class LlmCall(Record):
     """One call of a language model, with the usage that its API reported."""
 
     table: ClassVar[str] = "llm_calls"
-    volatile: ClassVar[frozenset[str]] = frozenset({"call_id", "latency_seconds", "cache_hit"})
+    volatile: ClassVar[frozenset[str]] = frozenset(
+        {"call_id", "request_id", "latency_seconds", "cache_hit", "cost_usd", "cached_tokens"}
+    )
 
     call_id: str
+    request_id: str | None = Field(
+        default=None,
+        description="The request itself; every row that goes back to it names it.",
+    )
     video_id: str
     stage: Literal["claims", "queries", "evidence", "verdicts"]
     claim_id: str | None = None
@@ -498,6 +504,13 @@ class LlmCall(Record):
     attempt: int = Field(ge=1)
     input_tokens: Count
     output_tokens: Count
+    cached_tokens: Count | None = Field(
+        default=None, description="Of the input, read from the provider's own cache."
+    )
+    thought_tokens: Count | None = Field(default=None, description="Of the output, thoughts.")
+    usage_reported: bool = Field(
+        default=True, description="False: the tokens, and so the cost, are an estimate."
+    )
     cost_usd: float = Field(ge=0)
     price_known: bool = Field(
         default=True,

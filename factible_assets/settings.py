@@ -38,6 +38,7 @@ from pydantic_settings import (
 import factible_assets
 from factible_assets.config import SearchConfig
 from factible_assets.trust import is_trusted
+from resources.llm.base import Effort
 
 if TYPE_CHECKING:
     from resources.cache import CachePolicy
@@ -82,6 +83,12 @@ def _paired(value: object) -> object:
     if not all(name and sign and what for name, sign, what in pairs):
         raise ValueError("write it as name=value, several of them with spaces between")
     return {name: what for name, _, what in pairs}
+
+
+def _days(value: object) -> object:
+    """Read `on` as a month."""
+    switches = {"on": 30, "true": 30, "yes": 30, "off": 0, "false": 0, "no": 0}
+    return switches.get(value.strip().lower(), value) if isinstance(value, str) else value
 
 
 def _address(value: object) -> object:
@@ -131,6 +138,7 @@ _KEYS = {
 Listed = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed)]
 WebAddress = Annotated[str, Field(pattern=r"^https?://[^\s/?#]+[^\s?#]*$")]
 Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+AnswerTokens = Annotated[int, Field(ge=50, le=60_000)]
 
 
 class SettingsError(Exception):
@@ -315,6 +323,28 @@ class Settings(BaseSettings):
     model_verdicts: str | None = None
     model_judge: str | None = Field(
         default=None, description="The model that `factible judge` asks; no stage of a run."
+    )
+    models_file: Path | None = Field(
+        default=None, description="Own models and prices; models.yaml in the home if not set."
+    )
+    reasoning_effort: Effort | None = Field(
+        default=None, description="How hard reasoning models think, in all stages."
+    )
+    reasoning_effort_claims: Effort | None = None
+    reasoning_effort_queries: Effort | None = None
+    reasoning_effort_evidence: Effort | None = None
+    reasoning_effort_verdicts: Effort | None = None
+    reasoning_effort_judge: Effort | None = None
+    max_tokens_claims: AnswerTokens | None = None
+    max_tokens_queries: AnswerTokens | None = None
+    max_tokens_evidence: AnswerTokens | None = None
+    max_tokens_verdicts: AnswerTokens | None = None
+    max_tokens_judge: AnswerTokens | None = None
+    thought_tokens: int | None = Field(
+        default=None, ge=0, le=120_000, description="Room for thoughts, beside that of the answer."
+    )
+    keep_prompts: Annotated[float, BeforeValidator(_days)] = Field(
+        default=0, ge=0, le=3650, description="For how many days prompts and answers are kept."
     )
     model_api_keys: Annotated[dict[str, SecretStr], NoDecode, BeforeValidator(_paired)] = Field(
         default_factory=dict, description="Keys of the providers in the home's models.yaml."
@@ -523,11 +553,13 @@ class Settings(BaseSettings):
 
     @property
     def own_models(self) -> Path | None:
-        """The data folder's models.yaml, which says where keys are sent; None if there is none.
+        """The user's models and prices, which say where keys are sent; None if there are none.
 
         Raises:
             SettingsError: The data folder is the working folder's, and nobody allowed the file.
         """
+        if self.models_file is not None:
+            return self.models_file.expanduser()
         path = self.home / "models.yaml"
         if not path.is_file():
             return None
@@ -606,6 +638,11 @@ class Settings(BaseSettings):
             ages=timedelta(days=self.cache_age_days),
             max_bytes=self.cache_megabytes * 1024**2,
         )
+
+    @property
+    def prompts(self) -> Path:
+        """The folder of prompts and answers that are kept for audit."""
+        return self.home / "prompts"
 
     @property
     def project_corpora(self) -> Path:

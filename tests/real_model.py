@@ -18,10 +18,11 @@ import pytest
 from pydantic import SecretStr
 
 from resources.http import RetryPolicy
+from resources.llm.backend import CallPolicy
 from resources.llm.limits import RateLimiter, RateLimits
 from resources.llm.openai import OpenAIBackend
 from resources.llm.registry import ModelInfo, Price
-from resources.llm.structured import CallPolicy, StructuredModel
+from resources.llm.structured import StructuredModel
 
 WHY_SKIPPED = "a real model is asked by make test-real-model, which installs what it needs"
 
@@ -74,9 +75,7 @@ def client(address: str, window: int | None, *, answer_seconds: float = 120) -> 
     policy = CallPolicy(
         RetryPolicy(attempts=2), answer_seconds=answer_seconds, validation_retries=0
     )
-    backend = OpenAIBackend(
-        "smollm2", base_url=address, api_key=SecretStr("sk-local"), policy=policy
-    )
     info = ModelInfo("smollm2", "local", window, Price(0, 0))
+    backend = OpenAIBackend(info, base_url=address, api_key=SecretStr("sk-local"), policy=policy)
     limiter = RateLimiter(RateLimits(max_concurrent=1))
     return StructuredModel(backend, info, limiter=limiter, policy=policy)

@@ -25,6 +25,15 @@ MATERIALIZATION_COLUMNS = (
 )
 
 
+PAID_ONCE = """
+    * REPLACE (CASE WHEN cache_hit AND (
+        request_id IN (SELECT request_id FROM llm_calls WHERE request_id IS NOT NULL)
+        OR row_number() OVER (PARTITION BY request_id ORDER BY cache_hit, attempt, call_id) > 1
+    ) THEN 0 ELSE cost_usd END AS cost_usd)
+"""
+"""Calls as they are entered: what a kept answer once cost, unless a row has that already."""
+
+
 @dataclass(frozen=True, slots=True)
 class AssetRows:
     """One set, ready to be written.
@@ -214,9 +223,10 @@ def _delete(connection: duckdb.DuckDBPyConnection, prepared: PreparedSet) -> Non
 
 def _insert(connection: duckdb.DuckDBPyConnection, record: type[Record], frame: pa.Table) -> None:
     keep_first = "ON CONFLICT DO NOTHING" if record is PageText else ""
+    columns = PAID_ONCE if record is LlmCall else "*"
     connection.register("incoming", frame)
     connection.execute(
-        f"INSERT INTO {record.table} BY NAME SELECT * FROM incoming {keep_first}"  # noqa: S608
+        f"INSERT INTO {record.table} BY NAME SELECT {columns} FROM incoming {keep_first}"  # noqa: S608
     )
     connection.unregister("incoming")
 

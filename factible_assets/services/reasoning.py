@@ -13,17 +13,24 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Literal
+from urllib.parse import urlsplit
 
+from factible_assets.reasoners.llm.calls import StageModel
 from factible_assets.services.setup import SetupError
 from factible_assets.settings import Settings
 from factible_assets.stages.ports import Reasoner
 from resources.cache import DiskCache
+from resources.llm.base import LanguageModel
 from resources.llm.budget import Budget, Ceiling
 from resources.llm.clients import ModelClients
-from resources.llm.registry import ModelInfo, ModelRegistry, RegistryError
+from resources.llm.prompt_folder import PromptFolder
+from resources.llm.registry import PROJECT_MODELS, ModelInfo, ModelRegistry, RegistryError
 
-DEFAULT_MODEL = "gpt-4o-mini"
-"""The model of all stages where only a key is set (Factible, table 2)."""
+DEFAULT_MODEL = "gpt-6-luna"
+"""The model of all stages where only a key is set: OpenAI's for much work at little cost."""
+
+LOCAL_MODEL = "ollama/qwen3:4b"
+"""What is recommended to who has no key."""
 
 STAGES = ("claims", "queries", "evidence", "verdicts")
 
@@ -67,8 +74,9 @@ def names_models(settings: Settings) -> bool:
 def plan_models(settings: Settings) -> ModelPlan:
     """Find out which model each stage uses.
 
-    A model is named as in models.yaml, or with its provider before it (ollama/qwen3:8b). One that
-    is not listed belongs to the server at OPENAI_BASE_URL, if that is set.
+    A model is named as in models.yaml, or with its provider before it (ollama/qwen3:4b). One that
+    is not listed belongs to OpenAI or the server at OPENAI_BASE_URL, if there is a key or an
+    address. Such a server may have names like openai/gpt-4o-mini of its own: they stay whole.
 
     Raises:
         SetupError: A registry cannot be read, or a model or provider is not known.
@@ -86,22 +94,21 @@ def plan_judge(settings: Settings) -> ModelPlan:
     if not (named or settings.openai_api_key or settings.openai_base_url):
         raise SetupError(
             "No language model is set up that could judge. Set OPENAI_API_KEY in .env, or name a "
-            "model that needs no key: FACTIBLE_MODEL_JUDGE=ollama/qwen3:8b."
+            "model that needs no key: FACTIBLE_MODEL_JUDGE=ollama/qwen3:4b."
         )
     plan = _planned(settings, (JUDGE,))
     if plan.missing is not None:
         raise SetupError(
             f"The model {plan.stages[JUDGE].name} is to judge, and {plan.missing} is not set. Set "
-            "it in .env, or name a model that needs no key: FACTIBLE_MODEL_JUDGE=ollama/qwen3:8b."
+            "it in .env, or name a model that needs no key: FACTIBLE_MODEL_JUDGE=ollama/qwen3:4b."
         )
     return plan
 
 
 def _planned(settings: Settings, names: Sequence[str]) -> ModelPlan:
     own = settings.own_models
-    files = (settings.project_corpora / "models.yaml", *([own] if own else []))
     try:
-        registry = ModelRegistry.load(*files)
+        registry = ModelRegistry.load(PROJECT_MODELS, *([own] if own else []))
         stages = {stage: _model(settings, registry, stage) for stage in names}
     except RegistryError as error:
         raise SetupError(str(error)) from error
@@ -111,14 +118,17 @@ def _planned(settings: Settings, names: Sequence[str]) -> ModelPlan:
 
 def _model(settings: Settings, registry: ModelRegistry, stage: str) -> ModelInfo:
     name = getattr(settings, f"model_{stage}") or settings.model or DEFAULT_MODEL
-    providers = {provider.name for provider in registry.providers}
     provider, slash, rest = name.partition("/")
-    if slash and provider in providers:
-        return registry.model(rest, provider=provider)
-    listed = any(model.name == name for model in registry.models)
-    if not listed and settings.openai_base_url is not None:
-        return registry.model(name, provider="openai")
-    return registry.model(name)
+    elsewhere = urlsplit(settings.openai_base_url or "").hostname not in {None, "api.openai.com"}
+    if slash and any(provider == each.name for each in registry.providers):
+        whole = elsewhere and provider == "openai"
+        return registry.model(name if whole else rest, provider=provider)
+    try:
+        return registry.model(name)
+    except RegistryError:
+        if elsewhere or (settings.openai_api_key and not slash):
+            return registry.model(name, provider="openai")
+        raise
 
 
 def _missing(settings: Settings, model: ModelInfo) -> str | None:
@@ -133,11 +143,40 @@ def model_clients(settings: Settings, plan: ModelPlan) -> ModelClients:
     keys = dict(settings.model_api_keys)
     if settings.openai_api_key is not None:
         keys["openai"] = settings.openai_api_key
+    kept = PromptFolder(settings.prompts, settings.keep_prompts)
+    kept.trim()
     addresses = {"openai": settings.openai_base_url, "ollama": settings.ollama_url}
     return ModelClients(
         plan.registry,
         keys=keys,
         base_urls={name: url for name, url in addresses.items() if url is not None},
+        kept=kept,
+    )
+
+
+def stage_model(
+    settings: Settings, stage: str, model: LanguageModel, max_tokens: int, seed: int
+) -> StageModel:
+    """Return how a stage, or the judge, asks its model.
+
+    Args:
+        settings: Efforts and limits.
+        stage: One of STAGES, or JUDGE.
+        model: Who is asked.
+        max_tokens: The limit on an answer where the settings have none.
+        seed: Of the sampling.
+    """
+    limit = getattr(settings, f"max_tokens_{stage}") or max_tokens
+    return StageModel(
+        model,
+        limit,
+        seed=seed,
+        effort=getattr(settings, f"reasoning_effort_{stage}") or settings.reasoning_effort,
+        thought_tokens=settings.thought_tokens,
+        remedy=(
+            f"Raise FACTIBLE_MAX_TOKENS_{stage.upper()} (now {limit:,}), or for thoughts "
+            "FACTIBLE_THOUGHT_TOKENS"
+        ),
     )
 
 
@@ -159,13 +198,21 @@ def choose_reasoner(wish: str, settings: Settings) -> ReasonerChoice:
             "No language model is set up, so the embedded engine judges, and its verdicts are "
             "automatic leanings. Set OPENAI_API_KEY, or FACTIBLE_MODEL for a model without a key.",
         )
-    missing = plan_models(settings).missing
+    plan = plan_models(settings)
+    missing = plan.missing
     if missing is None:
-        return ReasonerChoice("llm")
+        unpriced = ", ".join(sorted({each.name for each in plan.models if not each.price_known}))
+        return ReasonerChoice(
+            "llm",
+            f"The price of {unpriced} is not known, so its calls are recorded without a cost. "
+            "Write it into models.yaml in the data folder to change that."
+            if unpriced
+            else None,
+        )
     if wish == "llm":
         raise SetupError(
             f"The language model was asked for, and {missing} is not set. Set it in .env, name a "
-            "model that needs no key (FACTIBLE_MODEL=ollama/qwen3:8b), or choose the reasoner "
+            "model that needs no key (FACTIBLE_MODEL=ollama/qwen3:4b), or choose the reasoner "
             "embedded."
         )
     return ReasonerChoice(
@@ -220,19 +267,29 @@ async def open_models(
     Raises:
         SetupError: A key or an address cannot be used.
     """
-    from factible_assets.model_door import ModelDoor  # noqa: PLC0415 - only for runs with a model
-    from factible_assets.reasoners.llm.engine import LlmReasoner, StageModels  # noqa: PLC0415
+    from factible_assets.reasoners.llm.engine import (  # noqa: PLC0415 - only for runs with a model
+        ANSWER_TOKENS,
+        LlmReasoner,
+        StageModels,
+    )
     from resources.cache.models import CachingModel  # noqa: PLC0415
 
     plan = plan_models(settings)
     clients = await stack.enter_async_context(model_clients(settings, plan))
     try:
-        doors = {
-            model: ModelDoor(
-                CachingModel(clients.model(model.name, provider=model.provider), cache), budget
-            )
+        models = {
+            model: CachingModel(clients.model(model.name, provider=model.provider), cache, budget)
             for model in plan.models
         }
     except ValueError as error:
         raise SetupError(str(error)) from error
-    return LlmReasoner(StageModels.of(*(doors[plan.stages[stage]] for stage in STAGES), seed=_SEED))
+    return LlmReasoner(
+        StageModels(
+            **{
+                stage: stage_model(
+                    settings, stage, models[plan.stages[stage]], ANSWER_TOKENS[stage], _SEED
+                )
+                for stage in STAGES
+            }
+        )
+    )

@@ -263,12 +263,18 @@ class DomainAges(Protocol):
 
 
 class ReasonerOutageError(Exception):
-    """A reasoner's service failed. `reason` is a sentence for a person, without secrets."""
+    """A reasoner's service failed. `reason` is a sentence for a person, without secrets.
 
-    def __init__(self, reason: str, calls: Sequence[LlmCall] = ()) -> None:
+    `lasting`: it would fail again, until somebody changes something (a key, a limit, a ceiling).
+    """
+
+    def __init__(
+        self, reason: str, calls: Sequence[LlmCall] = (), *, lasting: bool = False
+    ) -> None:
         super().__init__(reason)
         self.reason = reason
         self.calls = tuple(calls)
+        self.lasting = lasting
 
 
 class ReasonerRefusalError(Exception):

@@ -1,11 +1,13 @@
 """A language model that is paid for the same question only once.
 
-What belongs here: keeping valid answers. What does not: asking (resources.llm).
+What belongs here: keeping valid answers, and what was paid on the way to them. What does not:
+asking (resources.llm).
 """
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, Protocol
 
 from resources.cache.flights import Flights
 from resources.cache.store import DiskCache
@@ -18,29 +20,45 @@ from resources.llm.base import (
     ModelCall,
     ModelError,
     ModelRequest,
-    PriceUnknownError,
     Probe,
+    Spent,
 )
 from resources.llm.budget import Budget
 
-_VERSION = 1
+_VERSION = 2
 """Raise it whenever the same question would now be asked otherwise."""
 
 _Calls = tuple[ModelCall, ...]
 
 
+class Client(LanguageModel, Protocol):
+    """A model that can be asked within a budget, and tells of what was spent in vain."""
+
+    async def complete(
+        self,
+        request: ModelRequest[Answer],
+        *,
+        budget: Budget | None = None,
+        spent: Spent | None = None,
+    ) -> ModelAnswer[Answer]:
+        """Ask; see `StructuredModel.complete`."""
+        ...
+
+
 class CachingModel:
     """A `LanguageModel` that keeps what another one answered; errors are never kept.
 
-    A kept answer has the calls that led to it with their tokens, marked as cache hits, and cost
-    nothing. So has the answer of whoever waits for a question that another one is asking already:
-    each call is paid, and reported as paid, once.
+    A kept answer has all calls that led to it with their tokens and what they once cost, marked as
+    cache hits: a run that was killed before it recorded them is made good by the next one. So are
+    calls that led to no answer. Whoever waits for a question that another one is asking already
+    gets the answer without its calls: each is paid, and reported, once.
     """
 
-    def __init__(self, model: LanguageModel, cache: DiskCache) -> None:
-        """Wrap a model. The owner of the cache closes it."""
+    def __init__(self, model: Client, cache: DiskCache, budget: Budget | None = None) -> None:
+        """Wrap a model. The owner of the cache closes it; `budget` bounds what is asked anew."""
         self._model = model
         self._cache = cache
+        self._budget = budget
         self._flights: Flights[ModelAnswer[Any]] = Flights()
 
     @property
@@ -66,52 +84,56 @@ class CachingModel:
         """Close what the wrapped model has opened."""
         await self._model.aclose()
 
-    async def complete(
-        self, request: ModelRequest[Answer], *, budget: Budget | None = None
-    ) -> ModelAnswer[Answer]:
+    async def complete(self, request: ModelRequest[Answer]) -> ModelAnswer[Answer]:
         """Return the kept answer, or ask; see `LanguageModel.complete` for the errors."""
         key = cache_key("models", _VERSION, self._model.identity, request.fingerprint)
+        landed = await self._flights.join(key, lambda: self._answer(key, request))
+        try:
+            answer = landed.result()
+        except ModelError as error:
+            if landed.first:
+                raise
+            again = type(error)(error.reason)
+            again.lasting = error.lasting
+            raise again from error
+        return answer if landed.first else replace(answer, calls=())
 
-        led = False
+    async def _answer(self, key: str, request: ModelRequest[Answer]) -> ModelAnswer[Answer]:
+        value, calls = await self._kept(key, request.output_type)
+        restored = tuple(call.as_cache_hit() for call in calls)
+        if value is not None:
+            return ModelAnswer(value, restored)
+        made: list[ModelCall] = []
 
-        async def work() -> ModelAnswer[Answer]:
-            nonlocal led
-            led = True
-            kept = await self._kept(key, request.output_type)
-            if kept is not None:
-                return kept
-            answer = await self._model.complete(request, budget=budget)
-            await self._keep(key, answer, request.output_type)
-            return answer
+        async def spent(call: ModelCall) -> None:
+            if call.input_tokens or call.output_tokens:
+                made.append(call)
+                await self._keep(key, None, (*calls, *made))
 
-        while True:
-            landed = await self._flights.join(key, work)
-            try:
-                answer = landed.result()
-            except (BudgetExhaustedError, PriceUnknownError):
-                if led:
-                    raise
-                continue  # it was another's ceiling; ask under one's own
-            except ModelError as error:
-                if landed.first:
-                    raise
-                raise type(error)(error.reason) from error
-            return answer if landed.first else answer.as_cache_hit()
+        try:
+            answer = await self._model.complete(request, budget=self._budget, spent=spent)
+        except ModelError as error:
+            if restored and not isinstance(error, BudgetExhaustedError):
+                # Whoever is told of this error records them; what is new is told of once more.
+                await self._keep(key, None, tuple(made))
+            error.calls = (*restored, *error.calls)
+            raise
+        answer = replace(answer, calls=(*restored, *answer.calls))
+        await self._keep(key, to_json(request.output_type, answer.value), answer.calls)
+        return answer
 
-    async def _kept(self, key: str, kind: type[Answer]) -> ModelAnswer[Answer] | None:
+    async def _kept(self, key: str, kind: type[Answer]) -> tuple[Answer | None, _Calls]:
         kept = await self._cache.get("models", key)
         if kept is None or not self._cache.is_fresh(kept, self._cache.policy.models):
-            return None
+            return None, ()
         if not isinstance(kept.value, dict):
-            return None
-        value = from_json(kind, kept.value.get("answer"))
-        calls = from_json(_Calls, kept.value.get("calls"))
-        if value is None or calls is None:
-            return None
-        return ModelAnswer(value, calls).as_cache_hit()
+            return None, ()
+        written = kept.value.get("answer")
+        value = None if written is None else from_json(kind, written)
+        return value, from_json(_Calls, kept.value.get("calls")) or ()
 
-    async def _keep(self, key: str, answer: ModelAnswer[Answer], kind: type[Answer]) -> None:
-        value, calls = to_json(kind, answer.value), to_json(_Calls, answer.calls)
-        if value is not None and calls is not None:
+    async def _keep(self, key: str, value: Any, calls: _Calls) -> None:
+        written = to_json(_Calls, calls)
+        if written is not None:
             keep = self._cache.policy.models
-            await self._cache.put("models", key, {"answer": value, "calls": calls}, keep=keep)
+            await self._cache.put("models", key, {"answer": value, "calls": written}, keep=keep)

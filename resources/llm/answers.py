@@ -1,7 +1,7 @@
-"""From what a model wrote to a value of the type that was asked for, or to a correction.
+"""The shape of an answer: as a schema for the server, and from what a model wrote to a value of it.
 
-What belongs here: finding the JSON in an answer, validating it, and wording what was wrong with
-it for the model. What does not: asking again (structured.py).
+What belongs here: the schema that every server takes, finding the JSON in an answer, validating it,
+and wording what was wrong with it for the model. What does not: asking again (structured.py).
 
 Models without enforced output wrap JSON in prose, in code fences, or in the thoughts before it.
 An answer that holds several different valid values is not valid: nobody could say which is meant.
@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from resources.llm.base import Answer
 
@@ -21,6 +22,59 @@ _THOUGHTS = re.compile(r"<think>.*?</think>|<thinking>.*?</thinking>", re.DOTALL
 _MOST_ERRORS = 8
 _MOST_CHARACTERS = 200
 _MOST_CANDIDATES = 200
+
+
+_KEPT = ("type", "enum", "anyOf", "items", "$ref", "$defs", "description")
+_RANGES = (
+    ("minimum", "at least {}"),
+    ("exclusiveMinimum", "more than {}"),
+    ("maximum", "at most {}"),
+    ("exclusiveMaximum", "less than {}"),
+    ("minLength", "at least {} characters"),
+    ("minItems", "at least {} of them"),
+    ("maxItems", "at most {} of them"),
+)
+
+
+def strict_schema(output_type: type[BaseModel]) -> Mapping[str, Any]:
+    """Return a type's JSON Schema in the subset that every server enforces.
+
+    All properties are required and no others allowed; what else a field must keep to (ranges,
+    lengths, patterns) is validated afterwards, ranges being told in words
+    (https://platform.openai.com/docs/guides/structured-outputs#supported-schemas). Titles and the
+    docstrings of types are left out: they are our own, and paid for with every question.
+
+    Raises:
+        TypeError: The type has a mapping or a tuple in it, for which there is no strict schema.
+    """
+    strict: Mapping[str, Any] = _strict(output_type.model_json_schema())
+    return strict
+
+
+def _strict(node: Any) -> Any:
+    if isinstance(node, list):
+        return [_strict(each) for each in node]
+    if not isinstance(node, dict):
+        return node
+    if "$ref" in node:
+        return {"$ref": node["$ref"]}
+    if len(node.get("allOf", ())) == 1:
+        return _strict(node["allOf"][0])
+    node = {"anyOf": node["oneOf"], **node} if "oneOf" in node else node
+    node = {"enum": [node["const"]], **node} if "const" in node else node
+    if "prefixItems" in node or "allOf" in node or node.get("additionalProperties"):
+        raise TypeError(f"There is no strict schema for {json.dumps(node)[:_MOST_CHARACTERS]}.")
+    kept = {name: _strict(node[name]) for name in _KEPT if name in node and name != "$defs"}
+    if "$defs" in node:
+        kept["$defs"] = {name: _strict(each) for name, each in node["$defs"].items()}
+    ranges = ", ".join(words.format(node[name]) for name, words in _RANGES if name in node)
+    if ranges:
+        kept["description"] = "; ".join(filter(None, (node.get("description"), ranges)))
+    if node.get("type") == "object":
+        properties = {name: _strict(each) for name, each in node.get("properties", {}).items()}
+        kept.pop("description", None)
+        kept |= {"properties": properties, "required": [*properties], "additionalProperties": False}
+    return kept
 
 
 class UnreadableAnswerError(ValueError):

@@ -12,20 +12,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar, get_args
+from uuid import uuid4
 
 from pydantic import BaseModel
-
-if TYPE_CHECKING:
-    from resources.llm.budget import Budget
 
 Answer = TypeVar("Answer", bound=BaseModel)
 
 CallOutcome = Literal["ok", "invalid", "truncated", "refused", "infra_error"]
 AnswerMode = Literal["json_schema", "json_object", "text"]
 """How the shape was asked for: enforced by the server, JSON only, or by words alone."""
+Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+"""How hard a reasoning model is to think before it answers, from least to most."""
+EFFORTS: tuple[Effort, ...] = get_args(Effort)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,9 @@ class ModelRequest(Generic[Answer]):
     """One question, and the type that its answer must have.
 
     `user` is a text, or parts of which the trimmable ones (a page, say) give way to the context
-    window. `max_tokens` bounds the answer. `temperature` is 0 to 2.
+    window. `max_tokens` bounds the answer; thoughts have room of their own, `thought_tokens`, as
+    much as the effort needs if it is None. `temperature` is 0 to 2. `effort` None leaves it to what
+    is usual for the model. `remedy` is what to raise where the answer has no room, for sentences.
     """
 
     system: str
@@ -50,6 +53,9 @@ class ModelRequest(Generic[Answer]):
     max_tokens: int
     temperature: float = 0.0
     seed: int | None = None
+    effort: Effort | None = None
+    thought_tokens: int | None = None
+    remedy: str = "Raise the limit"
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -60,15 +66,16 @@ class ModelRequest(Generic[Answer]):
     def fingerprint(self) -> str:
         """The SHA-256, in hexadecimal, of everything in the request that changes its answer.
 
-        It does not name the model: see `LanguageModel.identity`.
+        It does not name the model: see `LanguageModel.identity`. A whole answer is the same under
+        any limit, so that raising one asks nothing anew that was answered.
         """
-        content = [
+        content: list[Any] = [
             self.system,
             [[part.text, part.trimmable] for part in self.parts],
             self.output_type.model_json_schema(),
-            self.max_tokens,
             self.temperature,
             self.seed,
+            self.effort,
         ]
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
@@ -77,10 +84,14 @@ class ModelRequest(Generic[Answer]):
 class ModelCall:
     """One request to a model's server, and what came of it.
 
-    Tokens are those that the server reported. Where it reported none, `usage_reported` is False:
-    the tokens of an answer are then estimated, those of a failed request are 0. Where the model's
-    price is not known, `price_known` is False and `cost_usd` is 0 for want of a figure. Latency is
-    in seconds, without the waiting for a slot, a rate limit or a retry.
+    Tokens are those that the server reported; `output_tokens` include `thought_tokens`, None where
+    it does not tell them apart, and `input_tokens` include `cached_tokens`. Where it reported none,
+    `usage_reported` is False: the tokens of an answer are then estimated, those of a failed request
+    are 0. Where the model's price is not known, `price_known` is False and `cost_usd` is 0 for want
+    of a figure. Latency is in seconds, without the waiting for a slot, a rate limit or a retry.
+
+    `call_id` is the request's own, wherever the call is told of again. With `cache_hit` it was made
+    by an earlier question for the same answer: nothing was sent, and the cost is what it once was.
     """
 
     provider: str
@@ -99,6 +110,12 @@ class ModelCall:
     mode: AnswerMode = "json_schema"
     trimmed_characters: int = 0
     """How much of the trimmable parts was left out of this request."""
+    thought_tokens: int | None = None
+    call_id: str = field(default_factory=lambda: uuid4().hex)
+
+    def as_cache_hit(self) -> ModelCall:
+        """Return the call as one that was made earlier: it keeps its id and its cost."""
+        return replace(self, cache_hit=True, latency_seconds=0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,13 +126,12 @@ class ModelAnswer(Generic[Answer]):
     calls: tuple[ModelCall, ...] = field(default=())
 
     def as_cache_hit(self) -> ModelAnswer[Answer]:
-        """Return the answer as one that was kept: nothing was asked, paid or waited for."""
-        calls = tuple(
-            replace(call, cache_hit=True, cost_usd=0.0, latency_seconds=0.0)
-            for call in self.calls
-            if call.outcome == "ok"
-        )
-        return replace(self, calls=calls)
+        """Return the answer as one that was kept: nothing was asked or waited for."""
+        return replace(self, calls=tuple(call.as_cache_hit() for call in self.calls))
+
+
+Spent = Callable[[ModelCall], Awaitable[None]]
+"""Told of each request as soon as it has ended, before anything follows from it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,15 +160,13 @@ class LanguageModel(Protocol):
         """Provider, address and model in one line: what a cache must tell apart. Holds no key."""
         ...
 
-    async def complete(
-        self, request: ModelRequest[Answer], *, budget: Budget | None = None
-    ) -> ModelAnswer[Answer]:
+    async def complete(self, request: ModelRequest[Answer]) -> ModelAnswer[Answer]:
         """Ask until the answer is valid, or until it is clear that there will be none.
 
         Raises:
             ModelOutageError: The service failed, refused the key, or stayed silent.
             RefusedError: The model or its filter declined to answer.
-            TruncatedError: The answer did not fit into `max_tokens`.
+            TruncatedError: The answer had no room, nor had it with more.
             InvalidAnswerError: No answer had the right shape, not even after corrections.
             ContextTooLongError: The prompt does not fit into the context window.
             BudgetExhaustedError: A ceiling would have been passed.
@@ -170,7 +184,12 @@ class LanguageModel(Protocol):
 
 
 class ModelError(Exception):
-    """No answer. `reason` is a sentence for a person without secrets; `calls` is what was tried."""
+    """No answer. `reason` is a sentence for a person without secrets; `calls` is what was tried.
+
+    `lasting`: asking again would end in the same way, until somebody changes something.
+    """
+
+    lasting = True
 
     def __init__(self, reason: str, calls: Sequence[ModelCall] = ()) -> None:
         super().__init__(reason)
@@ -180,6 +199,12 @@ class ModelError(Exception):
 
 class ModelOutageError(ModelError):
     """The service failed; another time, or with other settings, it may answer."""
+
+    def __init__(
+        self, reason: str, calls: Sequence[ModelCall] = (), *, lasting: bool = False
+    ) -> None:
+        super().__init__(reason, calls)
+        self.lasting = lasting
 
 
 class RefusedError(ModelError):
@@ -202,5 +227,5 @@ class BudgetExhaustedError(ModelError):
     """A ceiling on cost or tokens does not allow the next call."""
 
 
-class PriceUnknownError(ModelError):
+class PriceUnknownError(BudgetExhaustedError):
     """A ceiling in dollars is set, and the model has no price to keep it by."""

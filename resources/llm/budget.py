@@ -176,8 +176,8 @@ class Budget:
             if amount.usd is None and line.ceiling.usd is not None:
                 raise PriceUnknownError(
                     f"The budget of {line.name} is in dollars, and the model's price is not known. "
-                    "Add its price to models.yaml, or set a ceiling in tokens instead of "
-                    f"{line.ceiling.setting}."
+                    "Write its price into models.yaml in the data folder, or take "
+                    f"{line.ceiling.setting} out of the settings."
                 )
             if not line.fits(amount, beside_reserved=False):
                 raise BudgetExhaustedError(line.sentence(amount))

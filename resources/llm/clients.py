@@ -9,16 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from pydantic import SecretStr
 
+from resources.llm.backend import Backend, CallPolicy
 from resources.llm.limits import RateLimiter
+from resources.llm.prompt_folder import PromptFolder
 from resources.llm.registry import ModelInfo, ModelRegistry, ProviderInfo
-from resources.llm.structured import CallPolicy, StructuredModel
-
-if TYPE_CHECKING:
-    from resources.llm.structured import Backend
+from resources.llm.structured import StructuredModel
 
 
 class ModelClients:
@@ -32,6 +31,7 @@ class ModelClients:
         base_urls: Mapping[str, str] | None = None,
         policy: CallPolicy | None = None,
         ollama_context: int | None = None,
+        kept: PromptFolder | None = None,
     ) -> None:
         """Remember what models are made from; nothing is opened yet.
 
@@ -41,12 +41,14 @@ class ModelClients:
             base_urls: By the provider's name; in place of the registry's.
             policy: How patient to be.
             ollama_context: Tokens that Ollama is to make room for, if not the default.
+            kept: Where prompts and answers are kept; nowhere if None.
         """
         self._registry = registry
         self._keys = dict(keys or {})
         self._base_urls = dict(base_urls or {})
         self._policy = policy or CallPolicy()
         self._ollama_context = ollama_context
+        self._kept = kept
         self._limiters: dict[str, RateLimiter] = {}
         self._models: dict[tuple[str, str], StructuredModel] = {}
 
@@ -82,7 +84,7 @@ class ModelClients:
         provider = replace(provider, base_url=self._base_urls.get(provider.name, provider.base_url))
         limiter = self._limiters.setdefault(provider.name, RateLimiter(provider.limits))
         backend, info = self._backend(info, provider)
-        return StructuredModel(backend, info, limiter=limiter, policy=self._policy)
+        return StructuredModel(backend, info, limiter=limiter, policy=self._policy, kept=self._kept)
 
     def _backend(self, info: ModelInfo, provider: ProviderInfo) -> tuple[Backend, ModelInfo]:
         # Imported late: the libraries take seconds to load, and one of them is enough.
@@ -93,7 +95,7 @@ class ModelClients:
             wanted = self._ollama_context or DEFAULT_CONTEXT
             context = min(wanted, info.context_window or wanted)
             made: Backend = OllamaBackend(
-                info.name,
+                info,
                 base_url=provider.base_url,
                 context=context,
                 api_key=key,
@@ -103,7 +105,7 @@ class ModelClients:
         from resources.llm.openai import OpenAIBackend  # noqa: PLC0415
 
         made = OpenAIBackend(
-            info.name,
+            info,
             base_url=provider.base_url,
             api_key=key,
             api_version=provider.api_version,

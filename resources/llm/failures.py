@@ -19,12 +19,13 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
+from resources.llm.backend import BackendError
 from resources.llm.limits import asked_pause
-from resources.llm.structured import BackendError
 
 _SHOWN = 200
 _LEAST_WINDOW = 64
 _NO_CREDIT = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
+_FILTERED = frozenset({"content_filter", "content_policy_violation"})
 _PASSING = frozenset({408, 409, 425, 429})
 _LASTING_5XX = frozenset({501, 505})
 _CONTEXT_CODES = frozenset({"context_length_exceeded", "exceed_context_size_error"})
@@ -96,6 +97,8 @@ class ErrorBody:
     param: str = ""
     n_ctx: int | None = None
     n_prompt_tokens: int | None = None
+    flagged: bool = False
+    """Whether a moderation before the model stopped the prompt, as OpenRouter words it."""
 
     @classmethod
     def read(cls, status: int, body: bytes) -> ErrorBody:
@@ -116,6 +119,7 @@ class ErrorBody:
             _text(error, "param"),
             _count(error, "n_ctx"),
             _count(error, "n_prompt_tokens"),
+            isinstance(error.get("metadata"), dict) and "flagged_input" in error["metadata"],
         )
 
     @property
@@ -158,7 +162,7 @@ def status_error(
     status, said = body.status, redactor.clean(body.message)
     if body.context_exceeded:
         return _context_error(body, said)
-    if body.code == "content_filter":
+    if body.code in _FILTERED or body.flagged:
         return BackendError("refused", f"the service's content filter stopped the prompt: {said}")
     if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
         return BackendError(

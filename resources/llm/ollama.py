@@ -11,14 +11,16 @@ could, and drops the beginning of longer prompts without a word.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Any, Final, Literal
 
 import httpx
 import ollama
 from pydantic import SecretStr
 
-from resources.llm.base import AnswerMode, Probe
+from resources.llm.answers import strict_schema
+from resources.llm.backend import BackendError, CallPolicy, Reply, Usage
+from resources.llm.base import AnswerMode, Effort, ModelRequest, Probe
 from resources.llm.failures import (
     Break,
     ErrorBody,
@@ -30,11 +32,20 @@ from resources.llm.failures import (
     usable_key,
 )
 from resources.llm.loops import PerLoop, tls_context
-from resources.llm.structured import BackendError, CallPolicy, Prompt, Reply, Usage
+from resources.llm.prompt import Message
+from resources.llm.registry import ModelInfo
 
 DEFAULT_CONTEXT: Final = 16_384
 """Tokens. The whole window of a long-context model would fill a small machine's memory."""
 _FAILED = 300
+_LEVELS: Final[dict[Effort, Literal["low", "medium", "high"]]] = {
+    "minimal": "low",
+    "low": "low",
+    "medium": "medium",
+    "high": "high",
+    "xhigh": "high",
+    "max": "high",
+}
 
 
 class _StatusError(Exception):
@@ -61,7 +72,7 @@ class OllamaBackend:
 
     def __init__(
         self,
-        model: str,
+        info: ModelInfo,
         *,
         base_url: str,
         context: int = DEFAULT_CONTEXT,
@@ -71,7 +82,7 @@ class OllamaBackend:
         """Describe the server; nothing is opened yet.
 
         Args:
-            model: As `ollama list` shows it.
+            info: The model, named as `ollama list` shows it.
             base_url: As in http://127.0.0.1:11434.
             context: Tokens of prompt and answer together. The same in every request: another
                 value makes the server load the model anew.
@@ -81,7 +92,8 @@ class OllamaBackend:
         Raises:
             ValueError: The key cannot be sent in a header.
         """
-        self._model = model
+        self._model = info.name
+        self._efforts = info.efforts
         self._host, self._address = host_and_address(base_url)
         self._url = base_url
         self._context = context
@@ -114,29 +126,26 @@ class OllamaBackend:
         del output_type
         return "json_schema"
 
-    def schema(self, output_type: type[Any]) -> Mapping[str, Any]:
-        """Return the type's JSON Schema."""
-        schema: Mapping[str, Any] = output_type.model_json_schema()
-        return schema
-
     def open(self) -> None:
         """Make the running event loop's client."""
         self._clients.get()
 
-    async def ask(self, prompt: Prompt) -> Reply:
+    async def ask(
+        self, messages: Sequence[Message], request: ModelRequest[Any], mode: AnswerMode
+    ) -> Reply:
         """Send one request.
 
         Raises:
             BackendError: There is no reply.
         """
+        del mode  # there is only one
         try:
             answer = await self._clients.get().chat(
                 model=self._model,
-                messages=[{"role": m.role, "content": m.content} for m in prompt.messages],
-                # Thinking models would spend the answer's tokens on thoughts.
-                think=False,
-                format=dict(self.schema(prompt.output_type)),
-                options=self._options(prompt),
+                messages=[{"role": m.role, "content": m.content} for m in messages],
+                think=self._think(request.effort),
+                format=dict(strict_schema(request.output_type)),
+                options=self._options(request),
             )
         except _StatusError as error:
             failure = self._status_failure(error)
@@ -153,13 +162,23 @@ class OllamaBackend:
             )
         raise failure from None
 
-    def _options(self, prompt: Prompt) -> dict[str, Any]:
+    def _think(self, effort: Effort | None) -> bool | Literal["low", "medium", "high"]:
+        """Return what /api/chat is told: a level where the model has several, else on or off.
+
+        Off is said to all others too: a model that thinks unasked would spend the answer's room.
+        """
+        if effort is None or effort == "none":
+            return False
+        levels = [each for each in self._efforts or () if each != "none"]
+        return _LEVELS[effort] if len(levels) > 1 else True
+
+    def _options(self, request: ModelRequest[Any]) -> dict[str, Any]:
         options: dict[str, Any] = {
-            "temperature": prompt.temperature,
-            "num_predict": prompt.max_tokens,
+            "temperature": request.temperature,
+            "num_predict": request.max_tokens,
             "num_ctx": self._context,
         }
-        return options if prompt.seed is None else {**options, "seed": prompt.seed}
+        return options if request.seed is None else {**options, "seed": request.seed}
 
     def _status_failure(self, error: _StatusError) -> BackendError:
         remedy = f"fetch the model with `ollama pull {self._model}`, or check the address"

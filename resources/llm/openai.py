@@ -1,17 +1,20 @@
-"""Models behind the OpenAI protocol: OpenAI, Azure, vLLM, llama.cpp, LM Studio, gateways.
+"""Models behind the OpenAI protocol: OpenAI, Azure, OpenRouter, vLLM, llama.cpp, gateways.
 
 What belongs here: the wire format of chat completions, and what a server does not support. What
 does not: retries, limits, budgets, validation (structured.py).
 
-Answers are asked for with `response_format` of type json_schema, the strict schema being the
-library's own. A server that rejects that is asked for JSON, then for plain text, with the schema in
-the prompt; a parameter that it rejects is left out. What was learnt so is kept for the process.
+Answers are asked for with `response_format` of type json_schema and a strict schema. A server that
+rejects that is asked for JSON, then for plain text, with the schema in the prompt; a parameter that
+it rejects is left out. What was learnt so is kept for the process.
+
+Reasoning models count their thoughts into `max_completion_tokens`, take no `max_tokens`, and most
+of them no temperature; then a seed would fix nothing either, and is left out with it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any, Final, Literal
 
@@ -19,7 +22,9 @@ import httpx2
 import openai
 from pydantic import BaseModel, Field, SecretStr, ValidationError
 
-from resources.llm.base import AnswerMode, Probe
+from resources.llm.answers import strict_schema
+from resources.llm.backend import BackendError, CallPolicy, Reply, Usage
+from resources.llm.base import AnswerMode, ModelRequest, Probe
 from resources.llm.failures import (
     Break,
     ErrorBody,
@@ -31,7 +36,8 @@ from resources.llm.failures import (
     usable_key,
 )
 from resources.llm.loops import PerLoop, tls_context
-from resources.llm.structured import BackendError, CallPolicy, Prompt, Reply, Usage
+from resources.llm.prompt import Message
+from resources.llm.registry import ModelInfo
 
 _NO_KEY: Final = "none"
 """Local servers want no key, and the library wants one."""
@@ -40,9 +46,11 @@ _NEXT_MODE: Final[dict[AnswerMode, AnswerMode]] = {
     "json_object": "text",
 }
 _UNSUPPORTED = re.compile(
-    r"unsupported|not support|unknown|unrecogni[sz]ed|not permitted|not allowed|unexpected",
+    r"unsupported|not support|unknown|unrecogni[sz]ed|not permitted|not allowed|unexpected|extra",
     re.IGNORECASE,
 )
+_LIMITS: Final = ("max_tokens", "max_completion_tokens")
+_NO_SUCH_MODEL: Final = frozenset({"model_not_found", "invalid_model", "model_not_available"})
 _SHAPE = re.compile(
     r"response_format|json_schema|structured output|grammar|\bschema\b", re.IGNORECASE
 )
@@ -53,12 +61,15 @@ _REJECTIONS = frozenset(
 
 class _Tokens(BaseModel):
     cached_tokens: int | None = Field(default=None, ge=0)
+    reasoning_tokens: int | None = Field(default=None, ge=0)
 
 
 class _Usage(BaseModel):
     prompt_tokens: int | None = Field(default=None, ge=0)
     completion_tokens: int | None = Field(default=None, ge=0)
     prompt_tokens_details: _Tokens | None = None
+    completion_tokens_details: _Tokens | None = None
+    cost: float | None = Field(default=None, ge=0, allow_inf_nan=False)
 
 
 class _Message(BaseModel):
@@ -91,7 +102,7 @@ class OpenAIBackend:
 
     def __init__(
         self,
-        model: str,
+        info: ModelInfo,
         *,
         base_url: str,
         api_key: SecretStr | None = None,
@@ -101,7 +112,7 @@ class OpenAIBackend:
         """Describe the server; nothing is opened yet.
 
         Args:
-            model: As the server calls it (at Azure the deployment).
+            info: The model, named as the server calls it (at Azure the deployment).
             base_url: Up to and with the version, as in https://api.openai.com/v1.
             api_key: None for servers that want none.
             api_version: For Azure's older addresses; `base_url` is then the resource's address.
@@ -110,7 +121,7 @@ class OpenAIBackend:
         Raises:
             ValueError: The key cannot be sent in a header.
         """
-        self._model = model
+        self._model = info.name
         self._host, self._address = host_and_address(base_url)
         self._url = base_url
         self._key = usable_key(api_key, self._host)
@@ -119,8 +130,9 @@ class OpenAIBackend:
         self._redactor = Redactor(self._key)
         self._clients = PerLoop(self._open, lambda client: client.close())
         self._modes: dict[type[Any], AnswerMode] = {}
-        self._omitted: set[str] = set()
-        self._limit_name = "max_tokens"
+        self._omitted = set(info.refuses)
+        self._limit_name = _LIMITS[bool(info.efforts)]
+        self._limits_tried = {self._limit_name}
 
     def __repr__(self) -> str:
         return f"OpenAIBackend({self._model!r} at {self._address})"
@@ -144,16 +156,13 @@ class OpenAIBackend:
         """Return the strictest mode that the server is not known to reject for this type."""
         return self._modes.get(output_type, "json_schema")
 
-    def schema(self, output_type: type[Any]) -> Mapping[str, Any]:
-        """Return the strict JSON Schema: every field required, none besides."""
-        tool = openai.pydantic_function_tool(output_type)
-        return tool["function"]["parameters"]
-
     def open(self) -> None:
         """Make the running event loop's client; the library loads its parts when they are named."""
         _ = self._clients.get().chat.completions.with_raw_response
 
-    async def ask(self, prompt: Prompt) -> Reply:
+    async def ask(
+        self, messages: Sequence[Message], request: ModelRequest[Any], mode: AnswerMode
+    ) -> Reply:
         """Send one request.
 
         Raises:
@@ -161,40 +170,32 @@ class OpenAIBackend:
         """
         try:
             raw = await self._clients.get().chat.completions.with_raw_response.create(
-                model=self._model, **self._parameters(prompt)
+                model=self._model, **self._parameters(messages, request, mode)
             )
             content = raw.http_response.content
         except openai.OpenAIError as error:
-            failure = self._failure(error, prompt)
+            failure = self._failure(error, request, mode)
         else:
             return self._reply(content)
         raise failure
 
-    def _parameters(self, prompt: Prompt) -> dict[str, Any]:
+    def _parameters(
+        self, messages: Sequence[Message], request: ModelRequest[Any], mode: AnswerMode
+    ) -> dict[str, Any]:
+        samples = "temperature" not in self._omitted
         wanted: dict[str, Any] = {
-            "messages": [{"role": m.role, "content": m.content} for m in prompt.messages],
-            "temperature": prompt.temperature,
-            "seed": prompt.seed,
-            self._limit_name: prompt.max_tokens,
-            "response_format": self._response_format(prompt),
+            "messages": [{"role": m.role, "content": m.content} for m in messages],
+            "temperature": request.temperature,
+            "seed": request.seed if samples else None,
+            "reasoning_effort": request.effort,
+            self._limit_name: request.max_tokens,
+            "response_format": _response_format(request, mode),
         }
         return {
             name: value
             for name, value in wanted.items()
             if value is not None and name not in self._omitted
         }
-
-    def _response_format(self, prompt: Prompt) -> dict[str, Any] | None:
-        if prompt.mode == "text":
-            return None
-        if prompt.mode == "json_object":
-            return {"type": "json_object"}
-        shape = {
-            "name": re.sub(r"\W", "_", prompt.output_type.__name__)[:64],
-            "schema": self.schema(prompt.output_type),
-            "strict": True,
-        }
-        return {"type": "json_schema", "json_schema": shape}
 
     def _reply(self, content: bytes) -> Reply:
         try:
@@ -207,6 +208,11 @@ class OpenAIBackend:
                 raise BackendError("passing", f"it failed: {sentence}", lost=True) from None
             raise malformed("chat completion") from None
         choice = completion.choices[0]
+        if choice.finish_reason == "error":
+            # So OpenRouter ends an answer that its provider broke off.
+            raise BackendError(
+                "passing", "the answer broke off", lost=True, usage=_usage(completion.usage)
+            )
         refusal = choice.message.refusal
         if choice.finish_reason == "content_filter":
             refusal = refusal or "the service's content filter stopped the answer"
@@ -215,9 +221,14 @@ class OpenAIBackend:
             finish = "length"
         return Reply(choice.message.content, finish, refusal, _usage(completion.usage))
 
-    def _failure(self, error: openai.OpenAIError, prompt: Prompt) -> BackendError:
+    def _failure(
+        self,
+        error: openai.OpenAIError,
+        request: ModelRequest[Any] | None = None,
+        mode: AnswerMode = "text",
+    ) -> BackendError:
         if isinstance(error, openai.APIStatusError):
-            return self._status_failure(error, prompt)
+            return self._status_failure(error, request, mode)
         if isinstance(error, openai.APIConnectionError):
             cause = error.__cause__
             if isinstance(cause, httpx2.TimeoutException):
@@ -228,33 +239,51 @@ class OpenAIBackend:
             return broken(kind, error, connect_seconds=self._policy.connect_seconds)
         return BackendError("lasting", f"the client failed with {type(error).__name__}")
 
-    def _status_failure(self, error: openai.APIStatusError, prompt: Prompt) -> BackendError:
+    def _status_failure(
+        self, error: openai.APIStatusError, request: ModelRequest[Any] | None, mode: AnswerMode
+    ) -> BackendError:
         body = ErrorBody.read(error.status_code, error.response.content)
-        adapted = None if body.context_exceeded else self._adapt(body, prompt)
-        if adapted is not None:
-            return BackendError("adapted", adapted)
+        if request is not None and not body.context_exceeded:
+            adapted = self._adapt(body, request, mode)
+            if adapted is not None:
+                return BackendError("adapted", adapted)
         remedy = f"check the base URL and the model's name {self._model!r}"
         return status_error(body, error.response.headers, self._redactor, remedy=remedy)
 
-    def _adapt(self, body: ErrorBody, prompt: Prompt) -> str | None:
+    def _adapt(self, body: ErrorBody, request: ModelRequest[Any], mode: AnswerMode) -> str | None:
         """Learn from a rejection what the server does not take; None if that was not why."""
+        vendor, slash, name = self._model.partition("/")
+        unknown = body.status == HTTPStatus.NOT_FOUND or body.code in _NO_SUCH_MODEL
+        if unknown and slash and vendor == "openai":
+            # Gateways and collections of models want the vendor in front; OpenAI itself does not.
+            self._model = name
+            return f"the server knows no {vendor}/{name}; asked again for {name}"
         if body.status not in _REJECTIONS:
             return None
         about = f"{body.param} {body.message}"
-        if self._limit_name == "max_tokens" and "max_completion_tokens" in about:
-            self._limit_name = "max_completion_tokens"
-            return "the server wants the limit as max_completion_tokens; asked again so"
-        for name in ("temperature", "seed"):
-            named = body.param == name or (name in body.message and _UNSUPPORTED.search(about))
-            if named and name not in self._omitted:
-                self._omitted.add(name)
-                return f"the server does not take {name}; asked again without"
-        following = _NEXT_MODE.get(prompt.mode)
+        other = _LIMITS[self._limit_name == _LIMITS[0]]
+        if other not in self._limits_tried and (
+            f"Use '{other}'" in body.message or self._rejects(self._limit_name, body)
+        ):
+            self._limits_tried.add(other)
+            self._limit_name = other
+            return f"the server wants the limit as {other}; asked again so"
+        for parameter in ("temperature", "seed", "reasoning_effort"):
+            if parameter not in self._omitted and self._rejects(parameter, body):
+                self._omitted.add(parameter)
+                return f"the server does not take {parameter}; asked again without"
+        following = _NEXT_MODE.get(mode)
         if following is None or not _SHAPE.search(about):
             return None
-        if self.mode(prompt.output_type) == prompt.mode:
-            self._modes[prompt.output_type] = following
-        return f"the server does not take {prompt.mode}; asked again with {following}"
+        if self.mode(request.output_type) == mode:
+            self._modes[request.output_type] = following
+        return f"the server does not take {mode}; asked again with {following}"
+
+    @staticmethod
+    def _rejects(parameter: str, body: ErrorBody) -> bool:
+        named = body.param == parameter or re.search(rf"\b{parameter}\b", body.message)
+        sampled = parameter in {"temperature", "seed"} and body.param == parameter
+        return bool(named and (sampled or _UNSUPPORTED.search(f"{body.code} {body.message}")))
 
     async def probe(self) -> Probe:
         """Ask for the list of models, which costs nothing."""
@@ -267,7 +296,7 @@ class OpenAIBackend:
                 body, error.response.headers, self._redactor, remedy="check the base URL"
             ) from None
         except openai.OpenAIError as error:
-            raise self._failure(error, _NOTHING) from None
+            raise self._failure(error) from None
         except ValidationError:
             raise malformed("list of models") from None
         if self._model not in {model.id for model in listed.data}:
@@ -308,7 +337,17 @@ class OpenAIBackend:
         )
 
 
-_NOTHING: Final = Prompt((), BaseModel, 0, 0.0, None, "text")
+def _response_format(request: ModelRequest[Any], mode: AnswerMode) -> dict[str, Any] | None:
+    if mode == "text":
+        return None
+    if mode == "json_object":
+        return {"type": "json_object"}
+    shape = {
+        "name": re.sub(r"\W", "_", request.output_type.__name__)[:64],
+        "schema": strict_schema(request.output_type),
+        "strict": True,
+    }
+    return {"type": "json_schema", "json_schema": shape}
 
 
 def _usage(reported: object) -> Usage:
@@ -316,7 +355,11 @@ def _usage(reported: object) -> Usage:
         usage = _Usage.model_validate(reported)
     except ValidationError:
         return Usage()
-    details = usage.prompt_tokens_details
+    read, written = usage.prompt_tokens_details, usage.completion_tokens_details
     return Usage(
-        usage.prompt_tokens, usage.completion_tokens, details.cached_tokens if details else None
+        usage.prompt_tokens,
+        usage.completion_tokens,
+        read.cached_tokens if read else None,
+        written.reasoning_tokens if written else None,
+        usage.cost,
     )

@@ -1,26 +1,33 @@
-"""Which models there are: who serves them, how much they read, what they cost.
+"""Which models there are: who serves them, how much they read, how they think, what they cost.
 
-What belongs here: reading the registry's YAML files, looking a model up, and pricing a call. What
-does not: keys (they are handed to clients.py), ceilings (budget.py), the figures themselves
-(corpora/models.yaml, which says how to extend it).
+What belongs here: reading the registry's YAML files, looking a model up, and pricing a call; and
+what services cost that are no models. What does not: keys (they are handed to clients.py), ceilings
+(budget.py), the figures themselves (models.yaml beside this, which says how to extend it).
 """
 
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Literal
 
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from resources.llm.base import EFFORTS, Effort
 from resources.llm.limits import RateLimits
 
+PROJECT_MODELS = Path(__file__).with_name("models.yaml")
+"""The registry that comes with the project."""
+
+_DATED = re.compile(r"-\d{4}-\d{2}-\d{2}$")
 _MILLION = 1_000_000
-_FORMS = frozenset({"literal['free']", "_PriceEntry"})
-"""What validation calls the two forms of a price; no part of the file."""
+_FORMS = frozenset({"literal['free']", "_PriceEntry", "_ServiceEntry"})
+"""What validation calls the forms of a price; no part of the file."""
 
 
 class RegistryError(Exception):
@@ -45,17 +52,37 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """A model. `context_window` in tokens, prompt and answer together; None where unknown."""
+    """A model. `context_window` in tokens, prompt and answer together; None where unknown.
+
+    `efforts` are how hard it can be made to think, from least to most: empty if it does not, None
+    where unknown. `refuses` are parameters that it rejects. `price_as_of` is the price's day.
+    """
 
     name: str
     provider: str
     context_window: int | None = None
     price: Price | None = None
+    efforts: tuple[Effort, ...] | None = None
+    refuses: frozenset[str] = frozenset()
+    price_as_of: date | None = None
 
     @property
     def price_known(self) -> bool:
         """Whether calls can be priced. A free model has a known price: nothing."""
         return self.price is not None
+
+    def effort(self, wish: Effort | None) -> Effort | None:
+        """Return the effort that comes nearest to a wish; None if none should be sent.
+
+        Without a wish: low, or of a model that cannot choose it the least. A model that nobody
+        listed is sent the wish as it is.
+        """
+        if not self.efforts:
+            return wish if self.efforts is None else None
+        if wish is None:
+            return "low" if "low" in self.efforts else self.efforts[0]
+        # Kept from least to most, so that of two that are as near the lesser one is taken.
+        return min(self.efforts, key=lambda each: abs(EFFORTS.index(each) - EFFORTS.index(wish)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +111,13 @@ class _ModelEntry(_Entry):
     provider: str
     context_window: int | None = Field(default=None, ge=256)
     price: Literal["free"] | _PriceEntry | None = None
+    efforts: tuple[Effort, ...] = ()
+    refuses: frozenset[str] = frozenset()
+    as_of: date | None = None
+
+
+class _ServiceEntry(_Entry):
+    per_1000: float = Field(ge=0, allow_inf_nan=False)
 
 
 class _ProviderEntry(_Entry):
@@ -97,16 +131,25 @@ class _ProviderEntry(_Entry):
 
 
 class _File(_Entry):
+    as_of: date | None = None
     providers: dict[str, _ProviderEntry] = {}
     models: dict[str, _ModelEntry] = {}
+    services: dict[str, Literal["free"] | _ServiceEntry] = {}
 
 
 class ModelRegistry:
-    """The models and providers of one or more registry files."""
+    """The models and providers of one or more registry files, and the prices of services."""
 
-    def __init__(self, models: Iterable[ModelInfo], providers: Iterable[ProviderInfo]) -> None:
+    def __init__(
+        self,
+        models: Iterable[ModelInfo],
+        providers: Iterable[ProviderInfo],
+        services: Mapping[str, float] | None = None,
+    ) -> None:
         self._models = {model.name: model for model in models}
         self._providers = {provider.name: provider for provider in providers}
+        self.services = dict(services or {})
+        """US dollars per request, by the service's name; one that is not listed is not known."""
 
     @classmethod
     def load(cls, *paths: Path) -> ModelRegistry:
@@ -117,13 +160,18 @@ class ModelRegistry:
         """
         models: dict[str, ModelInfo] = {}
         providers: dict[str, ProviderInfo] = {}
+        services: dict[str, float] = {}
         for path in paths:
             content = _read(path)
             providers |= {name: _provider(name, e) for name, e in content.providers.items()}
-            models |= {name: _model(name, e) for name, e in content.models.items()}
+            models |= {name: _model(name, e, content.as_of) for name, e in content.models.items()}
+            services |= {
+                name: 0.0 if entry == "free" else entry.per_1000 / 1_000
+                for name, entry in content.services.items()
+            }
             for model in content.models:
                 _known("provider", models[model].provider, providers, f" for the model {model!r}")
-        return cls(models.values(), providers.values())
+        return cls(models.values(), providers.values(), services)
 
     @property
     def models(self) -> tuple[ModelInfo, ...]:
@@ -145,16 +193,17 @@ class ModelRegistry:
         return self._providers[name]
 
     def model(self, name: str, *, provider: str | None = None) -> ModelInfo:
-        """Look a model up.
+        """Look a model up, by its name or that of its snapshot (gpt-5-mini-2025-08-07).
 
         With a provider named, any model will do: one that is not listed has no known price and
         no known context window. A listed model at another provider keeps its window and loses its
-        price.
+        price. Gateways call models VENDOR/NAME and pass the vendor's price on: openai/gpt-4o at
+        the provider openai is gpt-4o.
 
         Raises:
             RegistryError: The provider is unknown, or the model is and no provider is named.
         """
-        listed = self._models.get(name)
+        listed = self._listed(name)
         if provider is None:
             if listed is None:
                 raise RegistryError(
@@ -162,11 +211,18 @@ class ModelRegistry:
                     "List it in models.yaml, or name its provider too: "
                     f"{', '.join(sorted(self._providers))}."
                 )
-            return listed
+            return replace(listed, name=name)
         self.provider(provider)
-        if listed is not None and listed.provider == provider:
-            return listed
-        return ModelInfo(name, provider, listed.context_window if listed else None)
+        vendor, _, rest = name.rpartition("/")
+        listed = listed or self._listed(rest)
+        if listed is None:
+            return ModelInfo(name, provider)
+        if listed.provider == provider and vendor in {"", provider}:
+            return replace(listed, name=name)
+        return replace(listed, name=name, provider=provider, price=None, price_as_of=None)
+
+    def _listed(self, name: str) -> ModelInfo | None:
+        return self._models.get(name) or self._models.get(_DATED.sub("", name))
 
 
 def _read(path: Path) -> _File:
@@ -196,13 +252,21 @@ def _provider(name: str, entry: _ProviderEntry) -> ProviderInfo:
     return ProviderInfo(name, entry.protocol, entry.base_url, limits, entry.api_version)
 
 
-def _model(name: str, entry: _ModelEntry) -> ModelInfo:
+def _model(name: str, entry: _ModelEntry, as_of: date | None) -> ModelInfo:
     price = entry.price
     if isinstance(price, _PriceEntry):
         known: Price | None = Price(price.input, price.output, price.cached_input)
     else:
         known = Price(0.0, 0.0) if price == "free" else None
-    return ModelInfo(name, entry.provider, entry.context_window, known)
+    return ModelInfo(
+        name,
+        entry.provider,
+        entry.context_window,
+        known,
+        tuple(sorted(entry.efforts, key=EFFORTS.index)),
+        entry.refuses,
+        entry.as_of or as_of,
+    )
 
 
 def _known(kind: str, name: str, names: Mapping[str, object], where: str = "") -> None:

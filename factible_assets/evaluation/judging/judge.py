@@ -16,23 +16,17 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, Field
 
 from factible_assets.evaluation.judging.criteria import HIGHEST, Rubric
 from factible_assets.evaluation.judging.subjects import Subject
+from factible_assets.reasoners.llm.calls import StageModel
 from factible_assets.reasoners.llm.fences import Data, Piece, ShownText
-from factible_assets.reasoners.llm.model import (
-    CallReport,
-    LanguageModel,
-    ModelFailureError,
-    OverBudgetError,
-    PromptPart,
-    Question,
-)
 from factible_assets.reasoners.llm.prompts import Prompt, load_prompt
 from factible_assets.reasoners.llm.wording import clip, plain
+from resources.llm.base import BudgetExhaustedError, CallOutcome, ModelCall, ModelError, Part
 
 PROMPTS = Path(__file__).resolve().parent / "prompts"
 """One file per criterion, named as it, and the rules that they share."""
@@ -42,11 +36,7 @@ ANSWER_TOKENS = 400
 
 REASON_WORDS = 80
 
-_SEED = 1
 _ID_DIGITS = 16
-
-Outcome = Literal["ok", "invalid", "truncated", "refused", "infra_error"]
-"""What came of a question; only ok has a score."""
 
 
 def _no_truth_value(value: object) -> object:
@@ -70,7 +60,7 @@ class Inquiry:
     subject: Subject
     rubric: Rubric
     prompt: Prompt
-    parts: tuple[PromptPart, ...]
+    parts: tuple[Part, ...]
     question_hash: str
 
     @property
@@ -96,11 +86,11 @@ class Judged:
     """What came of one question. `score` and `quote` are None unless the outcome is ok."""
 
     inquiry: Inquiry
-    outcome: Outcome
+    outcome: CallOutcome
     reason: str
     score: int | None = None
     quote: str | None = None
-    calls: tuple[CallReport, ...] = ()
+    calls: tuple[ModelCall, ...] = ()
 
     @property
     def normalised(self) -> float | None:
@@ -123,18 +113,18 @@ def inquiry(subject: Subject, rubric: Rubric) -> Inquiry:
     return Inquiry(subject, rubric, prompt, parts, digest)
 
 
-async def judge(model: LanguageModel, asked: Inquiry) -> Judged:
+async def judge(model: StageModel, asked: Inquiry) -> Judged:
     """Ask for a score. A failure of the service is an outcome, not an exception.
 
     Raises:
-        OverBudgetError: A ceiling does not allow the question; nothing was judged.
+        BudgetExhaustedError: A ceiling does not allow the question; nothing was judged.
     """
     sitting = _Sitting(model, asked)
     try:
         return await sitting.judged()
-    except OverBudgetError:
+    except BudgetExhaustedError:
         raise
-    except ModelFailureError as failure:
+    except ModelError as failure:
         sitting.calls.extend(failure.calls)
         last = failure.calls[-1].outcome if failure.calls else "infra_error"
         outcome = "infra_error" if last == "ok" else last
@@ -146,9 +136,9 @@ async def judge(model: LanguageModel, asked: Inquiry) -> Judged:
 class _Sitting:
     """All that happens for one question."""
 
-    model: LanguageModel
+    model: StageModel
     asked: Inquiry
-    calls: list[CallReport] = field(default_factory=list)
+    calls: list[ModelCall] = field(default_factory=list)
 
     async def judged(self) -> Judged:
         answer = await self._ask(self.asked.parts)
@@ -167,12 +157,11 @@ class _Sitting:
         reason = clip(plain(answer.reason), REASON_WORDS) or "No reason was given."
         return Judged(self.asked, "ok", reason, answer.score, quote, calls)
 
-    async def _ask(self, parts: tuple[PromptPart, ...]) -> JudgeAnswer:
-        reply = await self.model.ask(
-            Question(self.asked.prompt.system, parts, JudgeAnswer, ANSWER_TOKENS, seed=_SEED)
-        )
-        self.calls.extend(reply.calls)
-        return reply.value
+    async def _ask(self, parts: tuple[Part, ...]) -> JudgeAnswer:
+        request = self.model.request(self.asked.prompt.system, parts, JudgeAnswer)
+        answer = await self.model.model.complete(request)
+        self.calls.extend(answer.calls)
+        return answer.value
 
 
 # --- Quotes -------------------------------------------------------------------------------------

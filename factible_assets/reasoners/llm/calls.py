@@ -7,22 +7,30 @@ question into an outage. What does not: what is asked (the judgements' own modul
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from uuid import uuid4
 
-from factible_assets.reasoners.llm.model import (
-    Answer,
-    CallReport,
-    LanguageModel,
-    ModelFailureError,
-    PromptPart,
-    PromptTooLongError,
-    Question,
-)
 from factible_assets.reasoners.llm.prompts import Prompt, StageName
 from factible_assets.reasoners.llm.wording import plain
 from factible_assets.records import LlmCall
-from factible_assets.stages.ports import ReasonerOutageError
+from factible_assets.stages.ports import ReasonerOutageError, ReasonerRefusalError
+from resources.llm.base import (
+    Answer,
+    ContextTooLongError,
+    Effort,
+    LanguageModel,
+    ModelCall,
+    ModelError,
+    ModelRequest,
+    Part,
+    RefusedError,
+)
+
+_OWN = {"call_id", "attempt", "reason"}
+_TAKEN = tuple(
+    each.name for each in fields(ModelCall) if each.name in LlmCall.model_fields.keys() - _OWN
+)
+"""What a row says of a call in the client's own words."""
 
 
 class PromptTooLongOutageError(ReasonerOutageError):
@@ -31,12 +39,39 @@ class PromptTooLongOutageError(ReasonerOutageError):
 
 @dataclass(frozen=True, slots=True)
 class StageModel:
-    """The model of one stage and how it is asked. `max_tokens` bounds one answer."""
+    """The model of one stage and how it is asked (see `ModelRequest`).
+
+    `max_tokens` bounds one answer, without the thoughts before it.
+    """
 
     model: LanguageModel
     max_tokens: int
     temperature: float = 0.0
     seed: int | None = None
+    effort: Effort | None = None
+    thought_tokens: int | None = None
+    remedy: str = "Raise the limit"
+
+    def request(
+        self,
+        system: str,
+        parts: tuple[Part, ...],
+        output_type: type[Answer],
+        *,
+        max_tokens: int | None = None,
+    ) -> ModelRequest[Answer]:
+        """Return a question as this stage asks it, with its own limit if none is given."""
+        return ModelRequest(
+            system,
+            parts,
+            output_type,
+            max_tokens or self.max_tokens,
+            temperature=self.temperature,
+            seed=self.seed,
+            effort=self.effort,
+            thought_tokens=self.thought_tokens,
+            remedy=self.remedy,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +96,7 @@ class Desk:
 
     async def ask(
         self,
-        parts: tuple[PromptPart, ...],
+        parts: tuple[Part, ...],
         output_type: type[Answer],
         *,
         max_tokens: int | None = None,
@@ -72,52 +107,42 @@ class Desk:
 
         Raises:
             PromptTooLongOutageError: The question does not fit into the context window.
+            ReasonerRefusalError: The model declined to answer.
             ReasonerOutageError: There is none; the error carries all calls of the judgement so far.
         """
-        question = Question(
-            system=self.prompt.system,
-            parts=parts,
-            output_type=output_type,
-            max_tokens=max_tokens or self.stage.max_tokens,
-            temperature=self.stage.temperature,
-            seed=self.stage.seed,
-        )
+        request = self.stage.request(self.prompt.system, parts, output_type, max_tokens=max_tokens)
         try:
-            reply = await self.stage.model.ask(question)
-        except ModelFailureError as failure:
+            answer = await self.stage.model.complete(request)
+        except ModelError as failure:
             self._record(failure.calls)
-            too_long = isinstance(failure, PromptTooLongError)
+            reason = plain(failure.reason)
+            if isinstance(failure, RefusedError):
+                raise ReasonerRefusalError(reason, self.calls) from failure
+            too_long = isinstance(failure, ContextTooLongError)
             outage = PromptTooLongOutageError if too_long else ReasonerOutageError
-            raise outage(plain(failure.reason), self.calls) from failure
-        self._record(reply.calls)
-        return reply.value
+            raise outage(reason, self.calls, lasting=failure.lasting) from failure
+        self._record(answer.calls)
+        return answer.value
 
-    def _record(self, reports: Sequence[CallReport]) -> None:
+    def _record(self, calls: Sequence[ModelCall]) -> None:
         made = len(self.calls)
         self.calls.extend(
-            self._row(report, attempt) for attempt, report in enumerate(reports, start=made + 1)
+            self._row(call, attempt) for attempt, call in enumerate(calls, start=made + 1)
         )
 
-    def _row(self, report: CallReport, attempt: int) -> LlmCall:
+    def _row(self, call: ModelCall, attempt: int) -> LlmCall:
         return LlmCall(
             call_id=uuid4().hex,
+            request_id=call.call_id,
             video_id=self.subject.video_id,
             stage=self.subject.stage,
             claim_id=self.subject.claim_id,
             query_id=self.subject.query_id,
             canonical_url=self.subject.canonical_url,
-            provider=report.provider,
-            model=report.model,
             prompt_version=self.prompt.version,
             attempt=attempt,
-            input_tokens=report.input_tokens,
-            output_tokens=report.output_tokens,
-            cost_usd=report.cost_usd,
-            price_known=report.price_known,
-            latency_seconds=report.latency_seconds,
-            cache_hit=report.cache_hit,
-            outcome=report.outcome,
-            reason=plain(report.reason) if report.reason else None,
+            reason=plain(call.reason) if call.reason else None,
+            **{name: getattr(call, name) for name in _TAKEN},
         )
 
 

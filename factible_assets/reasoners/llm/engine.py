@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from factible_assets.reasoners.llm.calls import Desk, Desks, StageModel, Subject
 from factible_assets.reasoners.llm.claims import Windowing, find_claims
 from factible_assets.reasoners.llm.evidence import read_source
-from factible_assets.reasoners.llm.model import LanguageModel
 from factible_assets.reasoners.llm.prompts import load_prompt
 from factible_assets.reasoners.llm.queries import word_queries
 from factible_assets.reasoners.llm.verdict import reach_verdict
@@ -32,11 +31,13 @@ from factible_assets.stages.ports import (
     PageExcerpt,
     QueryDraft,
     ReasonerOutageError,
+    ReasonerRefusalError,
     VerdictDraft,
     Vote,
 )
+from resources.llm.base import LanguageModel
 
-CLAIM_TOKENS, QUERY_TOKENS, EVIDENCE_TOKENS, VERDICT_TOKENS = 1_200, 600, 1_100, 900
+ANSWER_TOKENS = {"claims": 1_200, "queries": 600, "evidence": 1_100, "verdicts": 900}
 """Limits on the answers (Factible, table 6)."""
 
 
@@ -60,11 +61,12 @@ class StageModels:
         seed: int | None = None,
     ) -> StageModels:
         """Give each stage its model, that of the claims if None, with the published limits."""
+        models = {"claims": claims, "queries": queries, "evidence": evidence, "verdicts": verdicts}
         return cls(
-            claims=StageModel(claims, CLAIM_TOKENS, seed=seed),
-            queries=StageModel(queries or claims, QUERY_TOKENS, seed=seed),
-            evidence=StageModel(evidence or claims, EVIDENCE_TOKENS, seed=seed),
-            verdicts=StageModel(verdicts or claims, VERDICT_TOKENS, seed=seed),
+            **{
+                stage: StageModel(model or claims, ANSWER_TOKENS[stage], seed=seed)
+                for stage, model in models.items()
+            }
         )
 
 
@@ -94,7 +96,8 @@ class LlmReasoner:
     """A `stages.ports.Reasoner` that asks language models.
 
     Each method raises ReasonerOutageError, with the calls so far, when there is no valid answer:
-    the service failed, or the model declined, was cut off, or never answered in the right shape.
+    the service failed, or the model was cut off or never answered in the right shape; and
+    ReasonerRefusalError when the model declined.
     """
 
     def __init__(self, models: StageModels, limits: ReadingLimits | None = None) -> None:
@@ -125,8 +128,9 @@ class LlmReasoner:
         windowing = Windowing(self._limits.transcript_window, self._limits.window_overlap)
         try:
             drafts = await find_claims(desks, video, transcript, windowing, max_claims=max_claims)
-        except ReasonerOutageError as outage:
-            raise ReasonerOutageError(outage.reason, desks.calls()) from outage
+        except (ReasonerOutageError, ReasonerRefusalError) as failure:
+            failure.calls = desks.calls()
+            raise
         return Judged(drafts, desks.calls())
 
     async def write_queries(

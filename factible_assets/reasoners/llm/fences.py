@@ -26,8 +26,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from factible_assets.reasoners.llm.model import PromptPart
 from factible_assets.stages.evidence import QuoteFinder
+from resources.llm.base import Part
 
 LINE_MARK = "| "
 """What every fenced line begins with."""
@@ -90,23 +90,23 @@ def show(text: str) -> str:
     return ShownText(text).text
 
 
-def fenced(pieces: Sequence[Piece]) -> tuple[PromptPart, ...]:
+def fenced(pieces: Sequence[Piece]) -> tuple[Part, ...]:
     """Put every untrusted piece into a fence and say first what the fence's marker is.
 
     The fence itself is never trimmable, only what stands in it.
     """
     shown = [show(piece.text) if isinstance(piece, Data) else None for piece in pieces]
     marker = _marker([text for text in shown if text is not None])
-    parts = [PromptPart(f"Marker of this message: {marker}\n\n")]
+    parts = [Part(f"Marker of this message: {marker}\n\n")]
     for piece, text in zip(pieces, shown, strict=True):
         if isinstance(piece, Data) and text is not None:
             gap = "" if parts[-1].text.endswith("\n") else "\n"
-            parts.append(PromptPart(f"{gap}<<<DATA {marker} {piece.label}>>>\n"))
-            parts.append(PromptPart(_marked(text), piece.trimmable))
-            parts.append(PromptPart(f"\n<<<END {marker}>>>"))
+            parts.append(Part(f"{gap}<<<DATA {marker} {piece.label}>>>\n"))
+            parts.append(Part(_marked(text), piece.trimmable))
+            parts.append(Part(f"\n<<<END {marker}>>>"))
         elif isinstance(piece, str) and piece:
             gap = "\n" if parts[-1].text.endswith(">>>") and not piece.startswith("\n") else ""
-            parts.append(PromptPart(gap + piece))
+            parts.append(Part(gap + piece))
     return tuple(parts)
 
 

@@ -23,7 +23,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from factible_assets.reasoners.llm.fences import Data, Piece, fenced
-from factible_assets.reasoners.llm.model import PromptPart
+from resources.llm.base import Part
 
 PROMPTS = Path(__file__).resolve().parent / "prompts"
 """Where the prompt files lie."""
@@ -58,7 +58,7 @@ class Prompt:
     system: str
     sections: Mapping[str, str]
 
-    def fill(self, section: str, **values: Piece | Sequence[Piece]) -> tuple[PromptPart, ...]:
+    def fill(self, section: str, **values: Piece | Sequence[Piece]) -> tuple[Part, ...]:
         """Fill in a section. Strings are our own words and stand as they are; Data is fenced.
 
         Raises:

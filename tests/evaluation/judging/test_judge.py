@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -12,12 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from factible_assets.evaluation.judging.criteria import RUBRICS, rubrics
-from factible_assets.evaluation.judging.judge import Judged, found, inquiry, judge
+from factible_assets.evaluation.judging.judge import ANSWER_TOKENS, Judged, found, inquiry, judge
 from factible_assets.evaluation.judging.subjects import Subject, subjects_of
 from factible_assets.evaluation.outcomes import VideoOutcome
-from factible_assets.model_door import ModelDoor
+from factible_assets.reasoners.llm.calls import StageModel
 from factible_assets.reasoners.llm.fences import Data
-from factible_assets.reasoners.llm.model import OverBudgetError
+from resources.cache import DiskCache
+from resources.cache.models import CachingModel
+from resources.llm.base import BudgetExhaustedError
 from resources.llm.budget import Budget, Ceiling
 from tests.evaluation import outcomes
 from tests.evaluation.judging.scripted import REASON, answer, criterion_of, data_of, scoring
@@ -55,8 +59,10 @@ async def asked(
 ) -> Judged:
     server.on(CHAT[dialect], *behaviours)
     (rubric,) = rubrics([criterion])
-    async with bound(server, dialect) as model:
-        return await judge(ModelDoor(model, budget), inquiry(of or subject(rubric.subject), rubric))
+    with TemporaryDirectory() as folder:
+        async with bound(server, dialect) as model, DiskCache(Path(folder)) as cache:
+            stage = StageModel(CachingModel(model, cache, budget), ANSWER_TOKENS, seed=1)
+            return await judge(stage, inquiry(of or subject(rubric.subject), rubric))
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -146,7 +152,7 @@ async def test_a_judge_that_declines_or_is_cut_off_is_named_so(server: Misbehavi
 
 async def test_a_ceiling_leaves_the_question_unasked(server: MisbehavingServer) -> None:
     tight = Budget("this judging", Ceiling(0.000001))
-    with pytest.raises(OverBudgetError, match="this judging"):
+    with pytest.raises(BudgetExhaustedError, match="this judging"):
         await asked(server, scoring(), budget=tight)
     assert bodies(server) == []
 

@@ -1,6 +1,6 @@
 """Models made for tests: one that says what it is told to, and one that believes too much.
 
-What belongs here: stand-ins for a language model behind `reasoners.llm.model.LanguageModel`. What
+What belongs here: stand-ins for a language model behind `resources.llm.base.LanguageModel`. What
 does not: texts that attack them (hostile.py).
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -22,52 +22,54 @@ from factible_assets.reasoners.llm.answers import (
     QueriesAnswer,
     VerdictAnswer,
 )
-from factible_assets.reasoners.llm.model import Answer, ModelFailureError, Question, Reply
 from factible_assets.reasoners.llm.prompts import load_prompt
+from resources.llm.base import Answer, ModelAnswer, ModelCall, ModelError, ModelRequest, Probe
 
 
-@dataclass(frozen=True)
-class Report:
-    """One call, as a client reports it."""
-
-    provider: str = "scripted"
-    model: str = "script-1"
-    attempt: int = 1
-    input_tokens: int = 100
-    output_tokens: int = 20
-    cost_usd: float = 0.001
-    price_known: bool = True
-    latency_seconds: float = 0.5
-    outcome: Literal["ok", "invalid", "truncated", "refused", "infra_error"] = "ok"
-    reason: str | None = None
-    cache_hit: bool = False
+def report(**changes: Any) -> ModelCall:
+    """Return one call, as a client reports it."""
+    return replace(ModelCall("scripted", "script-1", 1, 100, 20, 0.001, 0.5, "ok"), **changes)
 
 
-def prompt_of(question: Question[Any]) -> str:
+class Scripted:
+    """What every model says of itself."""
+
+    provider = "scripted"
+    model = "script-1"
+    identity = "scripted nowhere script-1"
+
+    async def probe(self) -> Probe:
+        return Probe(True, "It answers.")
+
+    async def aclose(self) -> None:
+        return None
+
+
+def prompt_of(question: ModelRequest[Any]) -> str:
     return "".join(part.text for part in question.parts)
 
 
-Script = Mapping[str, Any] | ModelFailureError | Callable[[str], Mapping[str, Any]]
+Script = Mapping[str, Any] | ModelError | Callable[[str], Mapping[str, Any]]
 
 
 @dataclass
-class ScriptedModel:
+class ScriptedModel(Scripted):
     """Gives its answers in order, whatever is asked, and remembers the questions.
 
     An answer may be a failure, which is raised, or a function of the prompt.
     """
 
     answers: list[Script]
-    reports: Sequence[Report] = (Report(),)
-    questions: list[Question[Any]] = field(default_factory=list)
+    reports: Sequence[ModelCall] = (report(),)
+    questions: list[ModelRequest[Any]] = field(default_factory=list)
 
-    async def ask(self, question: Question[Answer]) -> Reply[Answer]:
+    async def complete(self, question: ModelRequest[Answer]) -> ModelAnswer[Answer]:
         self.questions.append(question)
         answer = self.answers[min(len(self.questions), len(self.answers)) - 1]
-        if isinstance(answer, ModelFailureError):
+        if isinstance(answer, ModelError):
             raise answer
         value = answer(prompt_of(question)) if callable(answer) else answer
-        return Reply(question.output_type.model_validate(value), self.reports)
+        return ModelAnswer(question.output_type.model_validate(value), tuple(self.reports))
 
     @property
     def prompts(self) -> list[str]:
@@ -157,7 +159,7 @@ def believed_outside(prompt: str) -> str:
 
 
 @dataclass
-class GullibleModel:
+class GullibleModel(Scripted):
     """Answers honestly, unless it finds an attack's words where its user's words should be.
 
     It knows a few sentences and what they say of the claim; it reads the sources' ratings outside
@@ -171,11 +173,11 @@ class GullibleModel:
     obeyed: list[str] = field(default_factory=list)
     prompts: list[str] = field(default_factory=list)
 
-    async def ask(self, question: Question[Answer]) -> Reply[Answer]:
+    async def complete(self, question: ModelRequest[Answer]) -> ModelAnswer[Answer]:
         prompt = prompt_of(question)
         self.prompts.append(prompt)
         answer = self._answer(question.output_type, prompt, self._is_taken_over(prompt))
-        return Reply(question.output_type.model_validate(answer), (Report(),))
+        return ModelAnswer(question.output_type.model_validate(answer), (report(),))
 
     def _is_taken_over(self, prompt: str) -> bool:
         taken = bool(self.attack) and gets_out(self.attack, prompt)

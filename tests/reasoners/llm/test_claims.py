@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from factible_assets.config import ClaimsConfig
 from factible_assets.reasoners.llm.claims import Windowing, says_the_same, windows
 from factible_assets.reasoners.llm.engine import ReadingLimits
-from factible_assets.reasoners.llm.model import ModelFailureError, PromptTooLongError
 from factible_assets.stages.claims import build_claims
 from factible_assets.stages.ports import ClaimDraft, ClaimDrafts, ReasonerOutageError
+from resources.llm.base import ContextTooLongError, ModelOutageError
 from tests.reasoners.llm.material import VIDEO, reasoner, transcript
-from tests.reasoners.llm.scripted import Report, ScriptedModel, take_apart
+from tests.reasoners.llm.scripted import ScriptedModel, report, take_apart
 
 SAID = (
     "so um sugar makes children hyperactive and i have studied this at yale for ten years and in "
@@ -242,7 +242,7 @@ async def test_a_credential_stays_capped_after_the_merge() -> None:
 
 
 async def test_a_window_that_fails_is_an_outage_with_the_calls_of_all_windows() -> None:
-    failure = ModelFailureError("The model is down.", [Report(outcome="infra_error")])
+    failure = ModelOutageError("The model is down.", [report(outcome="infra_error")])
     mind, _ = reasoner(by_stretch, failure, by_stretch, limits=SMALL)
     with pytest.raises(ReasonerOutageError, match="down") as outage:
         await mind.extract_claims(VIDEO, transcript(TWO_HALVES), (), max_claims=5)
@@ -252,10 +252,10 @@ async def test_a_window_that_fails_is_an_outage_with_the_calls_of_all_windows() 
 
 async def test_a_transcript_that_is_too_long_for_the_model_is_cut_smaller() -> None:
     class Narrow(ScriptedModel):
-        async def ask(self, question: Any) -> Any:
+        async def complete(self, question: Any) -> Any:
             if sum(len(part.text) for part in question.parts) > 2_500:
-                raise PromptTooLongError("The prompt does not fit.")
-            return await super().ask(question)
+                raise ContextTooLongError("The prompt does not fit.")
+            return await super().complete(question)
 
     mind, _ = reasoner()
     merged = answer()

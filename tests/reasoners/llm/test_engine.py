@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from factible_assets.reasoners.llm.engine import LlmReasoner, ReadingLimits, StageModels
-from factible_assets.reasoners.llm.model import ModelFailureError
 from factible_assets.reasoners.llm.prompts import load_prompt
-from factible_assets.stages.ports import Judged, Reasoner, ReasonerOutageError
+from factible_assets.stages.ports import Judged, Reasoner, ReasonerOutageError, ReasonerRefusalError
+from resources.llm.base import ModelCall, ModelOutageError, RefusedError
 from tests.reasoners.llm.material import CLAIM, DENIAL, PAGE, QUERY, VIDEO, VOTE, row, transcript
-from tests.reasoners.llm.scripted import Report, Script, ScriptedModel
+from tests.reasoners.llm.scripted import Script, ScriptedModel, report
 
 ANSWERS: dict[str, dict[str, Any]] = {
     "claims": {"thesis": "T", "thesis_is_about_expertise": False, "claims": []},
@@ -45,7 +45,7 @@ stages = pytest.mark.parametrize("stage", JUDGEMENTS)
 
 
 def mind_with(
-    *answers: Script, reports: tuple[Report, ...] = (Report(),)
+    *answers: Script, reports: tuple[ModelCall, ...] = (report(),)
 ) -> tuple[Reasoner, ScriptedModel]:
     model = ScriptedModel(list(answers), reports)
     return LlmReasoner(StageModels.of(model)), model
@@ -54,8 +54,8 @@ def mind_with(
 @stages
 async def test_every_call_becomes_a_row_with_all_that_it_belongs_to(stage: str) -> None:
     reports = (
-        Report(outcome="invalid", reason="No JSON."),
-        Report(attempt=2, input_tokens=7, cost_usd=0.25, cache_hit=True),
+        report(outcome="invalid", reason="No JSON."),
+        report(attempt=2, input_tokens=7, cost_usd=0.25, cache_hit=True),
     )
     mind, _ = mind_with(ANSWERS[stage], reports=reports)
     calls = (await JUDGEMENTS[stage](mind)).calls
@@ -81,32 +81,35 @@ async def test_a_question_has_the_published_limit_and_no_temperature(stage: str)
 
 
 @stages
-@pytest.mark.parametrize("outcome", ["refused", "truncated", "invalid", "infra_error"])
+@pytest.mark.parametrize("lasting", [True, False])
 async def test_a_failure_is_an_outage_with_a_sentence_and_the_calls_so_far(
-    stage: str, outcome: Any
+    stage: str, lasting: bool
 ) -> None:
-    failure = ModelFailureError("The model gave no answer.", [Report(outcome=outcome)])
+    silent = report(outcome="infra_error")
+    failure = ModelOutageError("The model gave no answer.", [silent], lasting=lasting)
     mind, _ = mind_with(failure)
     with pytest.raises(ReasonerOutageError) as outage:
         await JUDGEMENTS[stage](mind)
-    assert outage.value.reason == "The model gave no answer."
-    assert [(call.stage, call.outcome) for call in outage.value.calls] == [(stage, outcome)]
+    assert (outage.value.reason, outage.value.lasting) == ("The model gave no answer.", lasting)
+    (call,) = outage.value.calls
+    assert (call.stage, call.outcome, call.request_id) == (stage, "infra_error", silent.call_id)
 
 
 async def test_a_failure_in_the_repair_keeps_the_first_call() -> None:
     made_up = ANSWERS["evidence"] | {"quotes": ["Words that stand in no page."]}
-    mind, _ = mind_with(made_up, ModelFailureError("Down.", [Report(outcome="infra_error")]))
+    mind, _ = mind_with(made_up, ModelOutageError("Down.", [report(outcome="infra_error")]))
     with pytest.raises(ReasonerOutageError) as outage:
         await JUDGEMENTS["evidence"](mind)
     assert [call.outcome for call in outage.value.calls] == ["ok", "infra_error"]
     assert [call.attempt for call in outage.value.calls] == [1, 2]
 
 
-async def test_the_words_of_a_refusal_are_kept_without_markup() -> None:
+@stages
+async def test_a_refusal_is_told_apart_and_its_words_kept_without_markup(stage: str) -> None:
     sentence = "It declined: <img src=x> see [this](http://attacker.example/)."
-    mind, _ = mind_with(ModelFailureError(sentence, [Report(outcome="refused", reason=sentence)]))
-    with pytest.raises(ReasonerOutageError) as outage:
-        await JUDGEMENTS["evidence"](mind)
+    mind, _ = mind_with(RefusedError(sentence, [report(outcome="refused", reason=sentence)]))
+    with pytest.raises(ReasonerRefusalError) as outage:
+        await JUDGEMENTS[stage](mind)
     assert outage.value.reason == "It declined: see this."
     assert outage.value.calls[0].reason == "It declined: see this."
 

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from factible_assets.model_door import ModelDoor
 from factible_assets.reasoners.llm.calls import StageModel
 from factible_assets.reasoners.llm.engine import LlmReasoner, StageModels
 from factible_assets.records import LlmCall
@@ -37,7 +36,7 @@ def address() -> Iterator[str]:
 @pytest.fixture
 async def mind(address: str) -> AsyncIterator[LlmReasoner]:
     async with client(address, 4096, answer_seconds=600) as model:
-        stage = StageModel(ModelDoor(model), _TOKENS, seed=1)
+        stage = StageModel(model, _TOKENS, seed=1)
         yield LlmReasoner(StageModels(stage, stage, stage, stage))
 
 

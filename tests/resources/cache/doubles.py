@@ -14,7 +14,7 @@ from typing import Unpack
 
 from pydantic import BaseModel
 
-from resources.llm.base import Answer, ModelAnswer, ModelCall, ModelRequest, Probe
+from resources.llm.base import Answer, ModelAnswer, ModelCall, ModelRequest, Probe, Spent
 from resources.llm.budget import Budget
 from resources.reliability.ages import DomainAge
 from resources.scraping.pages import FetchedPage, KnownPage
@@ -95,11 +95,19 @@ class CountingModel:
     identity: str = "openai https://api.example gpt-test"
     provider: str = "openai"
     model: str = "gpt-test"
+    spends: Sequence[ModelCall] = ()
 
     async def complete(
-        self, request: ModelRequest[Answer], *, budget: Budget | None = None
+        self,
+        request: ModelRequest[Answer],
+        *,
+        budget: Budget | None = None,
+        spent: Spent | None = None,
     ) -> ModelAnswer[Answer]:
         self.asked += 1
+        for call in self.spends if spent is not None else ():
+            assert spent is not None
+            await spent(call)
         await asyncio.sleep(self.pause)
         value = self.answer(budget)
         assert isinstance(value, request.output_type)

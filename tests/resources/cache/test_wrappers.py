@@ -31,6 +31,7 @@ from resources.scraping.pages import FetchedPage, KnownPage
 from resources.search.base import SearchAnswer, SearchHit
 from resources.search.fact_checks import FactCheckAnswer, PriorFactCheck
 from tests.resources.cache.doubles import (
+    FAILED,
     NOON,
     PAID,
     Clock,
@@ -370,7 +371,7 @@ def test_whatever_stands_in_the_file_is_a_page_or_nothing(written: object) -> No
 # --- Models -------------------------------------------------------------------------------------
 
 
-async def test_a_kept_answer_costs_nothing_and_names_the_tokens_it_once_took(
+async def test_a_kept_answer_is_marked_and_names_what_all_its_calls_once_took(
     cache: DiskCache,
 ) -> None:
     inner = CountingModel(lambda budget: Reading(stance="refutes", score=0.5))
@@ -379,7 +380,9 @@ async def test_a_kept_answer_costs_nothing_and_names_the_tokens_it_once_took(
     again = await model.complete(question())
     assert first.value == again.value == Reading(stance="refutes", score=0.5)
     assert [call.cost_usd for call in first.calls] == [0.1, 0.25]
-    assert again.calls == (replace(PAID, cache_hit=True, cost_usd=0.0, latency_seconds=0.0),)
+    assert again.calls == tuple(
+        replace(call, cache_hit=True, latency_seconds=0.0) for call in (FAILED, PAID)
+    )
     assert inner.asked == 1
 
 
@@ -412,7 +415,7 @@ async def test_a_call_that_several_wait_for_is_paid_and_reported_once(cache: Dis
     inner = CountingModel(lambda budget: Reading(stance="refutes"), pause=0.05)
     model = CachingModel(inner, cache)
     answers = await asyncio.gather(*(model.complete(question()) for _ in range(5)))
-    paid = [call.cost_usd for answer in answers for call in answer.calls if call.cost_usd]
+    paid = [call.cost_usd for answer in answers for call in answer.calls]
     assert paid == [0.1, 0.25]
     assert inner.asked == 1
 
@@ -429,7 +432,27 @@ async def test_a_failure_that_several_wait_for_reports_its_calls_once(cache: Dis
     assert sum(len(error.calls) for error in errors if isinstance(error, ModelOutageError)) == 1
 
 
-async def test_one_budget_that_is_spent_does_not_stop_who_has_another(cache: DiskCache) -> None:
+async def test_what_was_paid_in_vain_comes_back_with_the_answer_it_led_to(
+    cache: DiskCache,
+) -> None:
+    """As after a kill: nobody was told of the first call, and the second asking makes it good."""
+    inner = CountingModel(lambda budget: Reading(stance="refutes"))
+    inner.spends = [FAILED]
+
+    def killed(budget: Budget | None) -> Reading:
+        raise asyncio.CancelledError
+
+    inner.answer = killed
+    with pytest.raises(asyncio.CancelledError):
+        await CachingModel(inner, cache).complete(question())
+    inner.answer = lambda budget: Reading(stance="refutes")
+    answer = await CachingModel(inner, cache).complete(question())
+    restored, *new = answer.calls
+    assert restored == replace(FAILED, cache_hit=True, latency_seconds=0.0)
+    assert not any(call.cache_hit for call in new)
+
+
+async def test_each_budget_bounds_what_is_asked_under_it(cache: DiskCache) -> None:
     poor, rich = Budget("poor", Ceiling()), Budget("rich", Ceiling())
 
     def answer(budget: Budget | None) -> Reading:
@@ -437,18 +460,12 @@ async def test_one_budget_that_is_spent_does_not_stop_who_has_another(cache: Dis
             raise BudgetExhaustedError("The budget of this video is spent.")
         return Reading(stance="refutes")
 
-    inner = CountingModel(answer, pause=0.02)
-    model = CachingModel(inner, cache)
-    refused, answered, also = await asyncio.gather(
-        model.complete(question(), budget=poor),
-        model.complete(question(), budget=rich),
-        model.complete(question(), budget=rich),
-        return_exceptions=True,
-    )
-    assert isinstance(refused, BudgetExhaustedError)
-    assert not isinstance(answered, BaseException)
-    assert not isinstance(also, BaseException)
-    assert inner.asked == 2
+    inner = CountingModel(answer)
+    with pytest.raises(BudgetExhaustedError):
+        await CachingModel(inner, cache, poor).complete(question())
+    assert (await CachingModel(inner, cache, rich).complete(question())).value.stance == "refutes"
+    assert (await CachingModel(inner, cache, poor).complete(question())).value.stance == "refutes"
+    assert inner.asked == 2, "what is kept costs no budget anything"
 
 
 # --- Ages ---------------------------------------------------------------------------------------

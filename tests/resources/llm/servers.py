@@ -15,12 +15,13 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field, SecretStr
 
 from resources.http import RetryPolicy
-from resources.llm.base import ModelRequest, Part
+from resources.llm.backend import CallPolicy
+from resources.llm.base import Effort, ModelRequest, Part
 from resources.llm.limits import RateLimiter
 from resources.llm.ollama import OllamaBackend
 from resources.llm.openai import OpenAIBackend
 from resources.llm.registry import ModelInfo, Price
-from resources.llm.structured import CallPolicy, StructuredModel
+from resources.llm.structured import StructuredModel
 from tests.servers import Behaviour, Exchange, MisbehavingServer, respond
 
 CANARY = "sk-canary-5d1f0c7e9b2a4d68"
@@ -204,17 +205,21 @@ async def bound(
     policy: CallPolicy = PATIENT,
     key: str | None = CANARY,
     scheme: str = "http",
+    efforts: tuple[Effort, ...] | None = (),
+    refuses: frozenset[str] = frozenset(),
+    name: str | None = None,
 ) -> AsyncIterator[StructuredModel]:
     """Yield a model that asks the server, and close it."""
     secret = SecretStr(key) if key else None
     address = f"{scheme}://127.0.0.1:{server.port}"
     backend: OpenAIBackend | OllamaBackend
+    called = name or {"openai": "gpt-test", "ollama": "qwen-test"}[dialect]
+    info = ModelInfo(called, dialect, window, price, efforts, refuses)
     if dialect == "openai":
-        backend = OpenAIBackend("gpt-test", base_url=f"{address}/v1", api_key=secret, policy=policy)
+        backend = OpenAIBackend(info, base_url=f"{address}/v1", api_key=secret, policy=policy)
     else:
         backend = OllamaBackend(
-            "qwen-test", base_url=address, api_key=secret, policy=policy, context=window or 8_000
+            info, base_url=address, api_key=secret, policy=policy, context=window or 8_000
         )
-    info = ModelInfo(backend._model, dialect, window, price)
     async with StructuredModel(backend, info, limiter=limiter, policy=policy) as model:
         yield model

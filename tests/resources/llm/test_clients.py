@@ -1,22 +1,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import SecretStr
 
 from resources.llm.clients import ModelClients
-from resources.llm.registry import ModelRegistry, RegistryError
+from resources.llm.registry import PROJECT_MODELS, ModelRegistry, RegistryError
 from tests.resources.llm.servers import CANARY, CHAT, PATIENT, ask, bodies, say
 from tests.servers import MisbehavingServer
 
-PROJECT = Path(__file__).resolve().parents[3] / "corpora" / "models.yaml"
 
-
-def clients(server: MisbehavingServer, **details: int) -> ModelClients:
+def clients(server: MisbehavingServer, **details: Any) -> ModelClients:
     address = f"http://127.0.0.1:{server.port}"
     return ModelClients(
-        ModelRegistry.load(PROJECT),
+        ModelRegistry.load(PROJECT_MODELS),
         keys={"openai": SecretStr(CANARY)},
         base_urls={"openai": f"{address}/v1", "ollama": address},
         policy=PATIENT,
@@ -62,7 +61,7 @@ async def test_an_azure_address_of_the_older_kind_names_deployment_and_version(
         "models: {my-deployment: {provider: azure, context_window: 8000}}\n"
     )
     server.on("*", say("openai"))
-    registry = ModelRegistry.load(PROJECT, own)
+    registry = ModelRegistry.load(PROJECT_MODELS, own)
     async with ModelClients(registry, keys={"azure": SecretStr(CANARY)}, policy=PATIENT) as models:
         await models.model("my-deployment").complete(ask())
     (asked,) = server.asked

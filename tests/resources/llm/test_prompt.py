@@ -74,12 +74,13 @@ def test_the_fingerprint_changes_with_everything_that_changes_the_answer() -> No
     base = ask("a")
     others: list[ModelRequest[Leaning]] = [
         ask("b"),
-        ask("a", max_tokens=201),
         ask((Part("a", trimmable=True),)),
         ModelRequest("Other.", "a", Leaning, 200, seed=11),
         ModelRequest("You judge.", "a", Leaning, 200, seed=12),
         ModelRequest("You judge.", "a", Leaning, 200, temperature=1.0, seed=11),
+        ModelRequest("You judge.", "a", Leaning, 200, seed=11, effort="high"),
     ]
     prints = {request.fingerprint for request in (base, *others)}
     assert len(prints) == len(others) + 1
     assert ask((Part("a"),)).fingerprint == base.fingerprint
+    assert ask("a", max_tokens=201).fingerprint == base.fingerprint, "a whole answer stays whole"

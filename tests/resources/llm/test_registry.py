@@ -4,28 +4,28 @@ from pathlib import Path
 
 import pytest
 
+from resources.llm.base import EFFORTS
 from resources.llm.limits import RateLimits
-from resources.llm.registry import ModelRegistry, Price, RegistryError
-
-PROJECT = Path(__file__).resolve().parents[3] / "corpora" / "models.yaml"
+from resources.llm.registry import PROJECT_MODELS, ModelRegistry, Price, RegistryError
 
 
 @pytest.fixture
 def registry() -> ModelRegistry:
-    return ModelRegistry.load(PROJECT)
+    return ModelRegistry.load(PROJECT_MODELS)
 
 
 @pytest.mark.parametrize(
     ("name", "provider", "window", "price"),
     [
-        ("gpt-4o-mini", "openai", 128_000, Price(0.15, 0.60)),
-        ("gpt-4o", "openai", 128_000, Price(5, 15)),
+        ("gpt-4o-mini", "openai", 128_000, Price(0.15, 0.60, 0.075)),
+        ("gpt-5-mini", "openai", 400_000, Price(0.25, 2.00, 0.025)),
+        ("gpt-5-mini-2025-08-07", "openai", 400_000, Price(0.25, 2.00, 0.025)),
         ("gpt-4-turbo", "openai", 128_000, Price(10, 30)),
         ("qwen3:8b", "ollama", 40_960, Price(0, 0)),
         ("qwen3:4b", "ollama", 262_144, Price(0, 0)),
     ],
 )
-def test_the_projects_registry_holds_the_models_of_the_published_table(
+def test_the_projects_registry_holds_models_of_today_and_of_the_published_table(
     registry: ModelRegistry, name: str, provider: str, window: int, price: Price
 ) -> None:
     model = registry.model(name)
@@ -50,9 +50,9 @@ def test_a_users_file_adds_and_replaces(tmp_path: Path) -> None:
         "  gpt-4o: {provider: openai, price: {input: 2.5, output: 10, cached_input: 1.25}}\n"
         "  big-model: {provider: lab, context_window: 32768}\n"
     )
-    registry = ModelRegistry.load(PROJECT, own)
+    registry = ModelRegistry.load(PROJECT_MODELS, own)
     assert registry.model("gpt-4o").price == Price(2.5, 10, 1.25)
-    assert registry.model("gpt-4o-mini").price == Price(0.15, 0.60)
+    assert registry.model("gpt-4o-mini").price == Price(0.15, 0.60, 0.075)
     assert not registry.model("big-model").price_known
     assert registry.provider("lab").limits == RateLimits(30, None, 2)
 
@@ -101,7 +101,7 @@ def test_a_file_that_makes_no_sense_is_refused_with_its_place(
     own = tmp_path / "models.yaml"
     own.write_text(text)
     with pytest.raises(RegistryError, match=words):
-        ModelRegistry.load(PROJECT, own)
+        ModelRegistry.load(PROJECT_MODELS, own)
 
 
 def test_a_missing_file_is_refused_and_an_empty_one_adds_nothing(tmp_path: Path) -> None:
@@ -109,4 +109,46 @@ def test_a_missing_file_is_refused_and_an_empty_one_adds_nothing(tmp_path: Path)
         ModelRegistry.load(tmp_path / "none.yaml")
     empty = tmp_path / "empty.yaml"
     empty.write_text("# nothing yet\n")
-    assert ModelRegistry.load(PROJECT, empty).models == ModelRegistry.load(PROJECT).models
+    assert (
+        ModelRegistry.load(PROJECT_MODELS, empty).models
+        == ModelRegistry.load(PROJECT_MODELS).models
+    )
+
+
+def test_every_price_says_as_of_when_and_every_effort_is_in_order(registry: ModelRegistry) -> None:
+    assert all(model.price_as_of for model in registry.models)
+    for model in registry.models:
+        efforts = [EFFORTS.index(each) for each in model.efforts or ()]
+        assert efforts == sorted(efforts)
+        assert (
+            not model.efforts
+            or "temperature" in model.refuses
+            or "oss" in model.name
+            or (model.provider == "ollama")
+        )
+
+
+def test_a_gateways_name_has_the_price_and_the_ways_of_the_model_behind_it(
+    registry: ModelRegistry,
+) -> None:
+    model = registry.model("openai/gpt-5-mini", provider="openai")
+    assert model.name == "openai/gpt-5-mini"
+    assert (model.price, model.effort(None)) == (Price(0.25, 2.00, 0.025), "low")
+    assert not registry.model("azure/gpt-5-mini", provider="openai").price_known
+
+
+def test_an_effort_is_the_nearest_that_the_model_takes(registry: ModelRegistry) -> None:
+    luna, mini = registry.model("gpt-6-luna"), registry.model("gpt-5-mini")
+    assert [luna.effort(each) for each in (None, "minimal", "max")] == ["low", "none", "max"]
+    assert [mini.effort(each) for each in (None, "none", "max")] == ["low", "minimal", "high"]
+    assert registry.model("qwen3:4b").effort(None) == "none"
+    assert registry.model("gpt-4o").effort("high") is None
+    assert registry.model("own", provider="ollama").effort("high") == "high"
+
+
+def test_the_prices_of_services_are_data_that_a_users_file_replaces(tmp_path: Path) -> None:
+    own = tmp_path / "models.yaml"
+    own.write_text("services: {serper: {per_1000: 0.3}, mine: free}\n")
+    services = ModelRegistry.load(PROJECT_MODELS, own).services
+    assert (services["serper"], services["mine"], services["searxng"]) == (0.0003, 0.0, 0.0)
+    assert "unheard-of" not in services

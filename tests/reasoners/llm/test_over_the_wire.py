@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from factible_assets.model_door import ModelDoor
 from factible_assets.reasoners.llm.engine import LlmReasoner, StageModels
-from factible_assets.stages.ports import ReasonerOutageError
+from factible_assets.stages.ports import ReasonerOutageError, ReasonerRefusalError
+from resources.cache import DiskCache
+from resources.cache.models import CachingModel
 from resources.llm.budget import Budget, Ceiling
 from tests.reasoners.llm.material import CLAIM, DENIAL, PAGE, QUERY, VIDEO, transcript
 from tests.reasoners.llm.scripted import take_apart
@@ -43,7 +45,7 @@ async def test_a_page_is_read_over_the_wire_and_its_call_recorded(
 ) -> None:
     server.on(CHAT["openai"], say("openai", "not JSON"), say("openai", dict(ANSWER)))
     async with bound(server) as client:
-        mind = LlmReasoner(StageModels.of(ModelDoor(client)))
+        mind = LlmReasoner(StageModels.of(client))
         judged = await mind.read_evidence(CLAIM, QUERY, PAGE)
     assert judged.value is not None
     assert (judged.value.stance, judged.value.quotes) == ("refutes", (DENIAL,))
@@ -51,40 +53,48 @@ async def test_a_page_is_read_over_the_wire_and_its_call_recorded(
     assert judged.calls[1].input_tokens == 120
     assert judged.calls[1].cost_usd > 0
     asked = bodies(server)[0]
-    assert asked["temperature"] == 0
-    assert asked["max_completion_tokens" if "max_completion_tokens" in asked else "max_tokens"] == (
-        1_100
-    )
+    assert (asked["temperature"], asked["max_tokens"]) == (0, 1_100)
     assert DENIAL in take_apart(asked["messages"][1]["content"]).data("page")
 
 
 @pytest.mark.parametrize(
-    ("behaviour", "outcome"),
+    ("behaviour", "outcome", "lasting"),
     [
-        (say("openai", None, finish="length"), "truncated"),
-        (say("openai", None, refusal="I will not."), "refused"),
-        (say("openai", '{"stance": "perhaps"}'), "invalid"),
-        (respond("{}", status=401, content_type="application/json"), "infra_error"),
+        (say("openai", None, finish="length"), "truncated", True),
+        (say("openai", '{"stance": "perhaps"}'), "invalid", True),
+        (respond("{}", status=401, content_type="application/json"), "infra_error", True),
+        (respond("{}", status=503, content_type="application/json"), "infra_error", False),
     ],
 )
 async def test_what_goes_wrong_at_the_server_is_an_outage_of_the_judgement(
-    server: MisbehavingServer, behaviour: Any, outcome: str
+    server: MisbehavingServer, behaviour: Any, outcome: str, lasting: bool
 ) -> None:
     server.on(CHAT["openai"], behaviour)
     async with bound(server) as client:
-        mind = LlmReasoner(StageModels.of(ModelDoor(client)))
+        mind = LlmReasoner(StageModels.of(client))
         with pytest.raises(ReasonerOutageError) as outage:
             await mind.read_evidence(CLAIM, QUERY, PAGE)
     assert outage.value.reason.endswith((".", "not."))
-    assert outage.value.calls[-1].outcome == outcome
+    assert (outage.value.calls[-1].outcome, outage.value.lasting) == (outcome, lasting)
 
 
-async def test_a_budget_that_is_spent_is_an_outage(server: MisbehavingServer) -> None:
-    server.on(CHAT["openai"], say("openai", dict(ANSWER)))
+async def test_a_model_that_declines_is_no_outage(server: MisbehavingServer) -> None:
+    server.on(CHAT["openai"], say("openai", None, refusal="I will not."))
     async with bound(server) as client:
-        door = ModelDoor(client, Budget("this run", Ceiling(tokens=10)))
-        with pytest.raises(ReasonerOutageError):
-            await LlmReasoner(StageModels.of(door)).read_evidence(CLAIM, QUERY, PAGE)
+        with pytest.raises(ReasonerRefusalError, match="I will not") as refusal:
+            await LlmReasoner(StageModels.of(client)).read_evidence(CLAIM, QUERY, PAGE)
+    assert [call.outcome for call in refusal.value.calls] == ["refused"]
+
+
+async def test_a_budget_that_is_spent_is_an_outage(
+    server: MisbehavingServer, tmp_path: Path
+) -> None:
+    server.on(CHAT["openai"], say("openai", dict(ANSWER)))
+    async with bound(server) as client, DiskCache(tmp_path) as cache:
+        asked = CachingModel(client, cache, Budget("this run", Ceiling(tokens=10)))
+        with pytest.raises(ReasonerOutageError) as outage:
+            await LlmReasoner(StageModels.of(asked)).read_evidence(CLAIM, QUERY, PAGE)
+    assert outage.value.lasting
     assert bodies(server) == []
 
 
@@ -94,7 +104,7 @@ async def test_a_long_page_is_trimmed_inside_its_fence_to_a_small_window(
     server.on(CHAT["openai"], say("openai", dict(ANSWER)))
     page = replace(PAGE, text=f"{PAGE.text}\n" + "Children were seen to eat sugar there. " * 190)
     async with bound(server, window=4_500) as client:
-        await LlmReasoner(StageModels.of(ModelDoor(client))).read_evidence(CLAIM, QUERY, page)
+        await LlmReasoner(StageModels.of(client)).read_evidence(CLAIM, QUERY, page)
     opened = take_apart(bodies(server)[0]["messages"][1]["content"])
     assert opened.data("page").endswith("[…]")
     assert opened.outside.endswith("What does this source say of the claim?")
@@ -122,7 +132,7 @@ async def test_a_long_transcript_is_read_in_smaller_windows_by_a_small_model(
     server.on(CHAT["openai"], depending(read))
     said = "The weather was fine that day, and so it went on. " * 400
     async with bound(server, window=6_000) as client:
-        mind = LlmReasoner(StageModels.of(ModelDoor(client)))
+        mind = LlmReasoner(StageModels.of(client))
         judged = await mind.extract_claims(
             VIDEO, transcript(f"{said}Honey keeps for three thousand years."), (), max_claims=5
         )
