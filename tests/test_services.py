@@ -26,6 +26,7 @@ from factible_assets.services.reasoning import (
     choose_reasoner,
     open_models,
     plan_models,
+    stage_model,
 )
 from factible_assets.services.remarks import reasoner_remark, search_remark
 from factible_assets.services.search import search_names
@@ -38,6 +39,7 @@ from resources.cache import DiskCache
 from resources.models.installed import Receipt, ReceiptFile
 from resources.transcripts.base import VideoDetails
 from tests.reasoners.llm.material import CLAIM, PAGE, QUERY
+from tests.reasoners.llm.scripted import ScriptedModel
 from tests.resources.llm.servers import CHAT
 from tests.resources.reliability.test_ages import WhoisServer, say
 from tests.servers import MisbehavingServer, respond, respond_json
@@ -225,10 +227,48 @@ def test_a_language_model_that_is_asked_for_and_not_set_up_is_refused_by_its_set
         choose_reasoner("llm", settings(tmp_path, **given))
 
 
-def test_a_model_that_nobody_knows_is_no_reason_to_judge_without_one(tmp_path: Path) -> None:
+def test_a_model_that_nobody_lists_works_and_says_that_its_cost_is_unknown(tmp_path: Path) -> None:
     made = settings(tmp_path, model="gpt-4o-mimi", openai_api_key="k")
+    choice = choose_reasoner("auto", made)
+    assert choice.kind == "llm"
+    assert "gpt-4o-mimi" in (choice.remark or "")
+    assert "did you mean 'gpt-4o-mini'?" in (choice.remark or "")
+    assert "recorded without a cost" in (choice.remark or "")
     with pytest.raises(SetupError, match="did you mean 'gpt-4o-mini'"):
-        choose_reasoner("auto", made)
+        choose_reasoner("auto", settings(tmp_path, model="gpt-4o-mimi"))
+
+
+@pytest.mark.parametrize(
+    ("base_url", "named", "meant"),
+    [
+        ("https://openrouter.ai/api/v1", "openai/gpt-4o-mini", "openai/gpt-4o-mini"),
+        ("http://127.0.0.1:8000/v1", "openai/gpt-oss-20b", "openai/gpt-oss-20b"),
+        ("https://api.openai.com/v1", "openai/gpt-5-mini", "gpt-5-mini"),
+        (None, "openai/gpt-5-mini", "gpt-5-mini"),
+        ("https://openrouter.ai/api/v1", "ollama/qwen3:4b", "qwen3:4b"),
+    ],
+)
+def test_a_name_that_a_server_has_stays_whole(
+    tmp_path: Path, base_url: str | None, named: str, meant: str
+) -> None:
+    made = settings(tmp_path, model=named, openai_api_key="k", openai_base_url=base_url)
+    model = plan_models(made).stages["claims"]
+    assert model.name == meant
+    assert model.price_known == ("oss" not in named)
+    assert bool(model.efforts) == ("4o" not in named)
+
+
+def test_efforts_and_limits_are_settings_of_each_stage(tmp_path: Path) -> None:
+    made = settings(
+        tmp_path, reasoning_effort="high", reasoning_effort_claims="minimal", max_tokens_claims=2000
+    )
+    asked = ScriptedModel([])
+    claims = stage_model(made, "claims", asked, 1_200, 1)
+    verdicts = stage_model(made, "verdicts", asked, 900, 1)
+    assert (claims.effort, claims.max_tokens) == ("minimal", 2_000)
+    assert (verdicts.effort, verdicts.max_tokens) == ("high", 900)
+    assert "FACTIBLE_MAX_TOKENS_VERDICTS (now 900)" in verdicts.remedy
+    assert "FACTIBLE_THOUGHT_TOKENS" in verdicts.remedy
 
 
 def test_each_stage_has_its_model(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ MATERIALIZATION_COLUMNS = (
 
 
 PAID_ONCE = """
-    * REPLACE (CASE WHEN cache_hit AND (
+    * REPLACE (CASE WHEN cache_hit AND request_id IS NOT NULL AND (
         request_id IN (SELECT request_id FROM llm_calls WHERE request_id IS NOT NULL)
         OR row_number() OVER (PARTITION BY request_id ORDER BY cache_hit, attempt, call_id) > 1
     ) THEN 0 ELSE cost_usd END AS cost_usd)
@@ -154,7 +154,7 @@ def replace(connection: duckdb.DuckDBPyConnection, prepared: PreparedSet) -> Non
             _delete(connection, prepared)
         for record, frame in prepared.frames.items():
             if frame.num_rows:
-                _insert(connection, record, frame)
+                insert(connection, record, frame)
         _enter(connection, whole)
     except duckdb.ConstraintException as failure:
         raise WarehouseIntegrityError(
@@ -221,7 +221,8 @@ def _delete(connection: duckdb.DuckDBPyConnection, prepared: PreparedSet) -> Non
         connection.execute(f"DELETE FROM {record.table} WHERE {condition}", values)  # noqa: S608
 
 
-def _insert(connection: duckdb.DuckDBPyConnection, record: type[Record], frame: pa.Table) -> None:
+def insert(connection: duckdb.DuckDBPyConnection, record: type[Record], frame: pa.Table) -> None:
+    """Enter rows of one class; the caller holds a transaction."""
     keep_first = "ON CONFLICT DO NOTHING" if record is PageText else ""
     columns = PAID_ONCE if record is LlmCall else "*"
     connection.register("incoming", frame)

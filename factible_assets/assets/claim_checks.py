@@ -58,6 +58,7 @@ from factible_assets.stages.ports import Observer
 from factible_assets.stages.progress import ALL_STAGES, Stage
 from factible_assets.stages.reviews import applied_by, corrections_by_claim
 from factible_assets.watching import LogObserver, Watchers
+from warehouse.calls import record_calls
 from warehouse.resource import WarehouseResource
 from warehouse.reviews import read_actions, remember
 from warehouse.rows import AnyRecord, Stamp
@@ -177,12 +178,13 @@ async def claim_checks(  # type: ignore[no-untyped-def]
     checks = judged(
         selected, _judged_rows(selected, (transcripts, claims), result, known, limits_of(knobs))
     )
+    stamp = Stamp(run_id=context.run.run_id, checked_at=datetime.now(UTC))
     if checks.refusal is not None:
+        record_calls(store, result.llm_calls, stamp)
         for check in checks.every():
             yield check
         raise checks.refusal
     sets: dict[str, AssetRows] = {stage: asset_rows(stage, result) for stage in selected}
-    stamp = Stamp(run_id=context.run.run_id, checked_at=datetime.now(UTC))
     checked = frozenset(claim.claim_id for claim in scope.checked)
     note = partial(
         remember,

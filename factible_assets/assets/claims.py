@@ -4,6 +4,9 @@ What belongs here: reading the transcript, calling the stage, metadata. What doe
 are found (reasoners/) or localised (stages/).
 """
 
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
 import dagster as dg
 
 from factible_assets.assets.common import (
@@ -21,14 +24,16 @@ from factible_assets.config import ClaimsConfig, ExtractionConfig, FactCheckConf
 from factible_assets.listing import CorporaResource
 from factible_assets.partitions import videos
 from factible_assets.presentation import cell, claims_table
-from factible_assets.records import Transcript, TranscriptSegment, Video
+from factible_assets.records import LlmCall, Transcript, TranscriptSegment, Video
 from factible_assets.run_config import CLAIMS_SCHEMA, settled
 from factible_assets.services import FactCheckServices, Occasion
 from factible_assets.stages.flow import ClaimsResult, extract_claims
 from factible_assets.stages.integrity import VideoRows
 from factible_assets.stages.ports import Observer, ReasonerOutageError, ReasonerRefusalError
 from factible_assets.watching import LogObserver, Watchers
-from warehouse.rows import data_version
+from warehouse.calls import record_calls
+from warehouse.resource import WarehouseResource
+from warehouse.rows import Stamp, data_version
 from warehouse.sets import AssetRows
 from warehouse.store import CurrentRecords
 
@@ -56,6 +61,7 @@ CODE_VERSION = "1"
 async def claims(  # type: ignore[no-untyped-def]
     context: dg.AssetExecutionContext,
     services: FactCheckServices,
+    warehouse: WarehouseResource,
     observer: dg.ResourceParam[Observer],
     corpora: CorporaResource,
     transcripts: CurrentRecords,
@@ -68,6 +74,12 @@ async def claims(  # type: ignore[no-untyped-def]
         claims=ClaimsConfig.model_validate(given.model_dump(exclude={"reasoner"})),
         reasoner=given.reasoner,
     )
+
+    def keep(calls: Sequence[LlmCall]) -> None:
+        """Enter what was paid though nothing came of it."""
+        stamp = Stamp(run_id=context.run.run_id, checked_at=datetime.now(UTC))
+        record_calls(warehouse.store(), calls, stamp)
+
     listed = corpora.read().find(video.video_id)
     stated = listed.given_claims if listed is not None else None
     async with services.open(
@@ -82,9 +94,12 @@ async def claims(  # type: ignore[no-untyped-def]
                 video, transcript, transcripts.of(TranscriptSegment), opened, knobs, given=stated
             )
         except ReasonerOutageError as outage:
+            keep(outage.calls)
             sentence = f"No claims could be extracted: {outage.reason}"
-            raise dg.Failure(sentence, allow_retries=not is_last_try(context)) from outage
+            again = not (outage.lasting or is_last_try(context))
+            raise dg.Failure(sentence, allow_retries=again) from outage
         except ReasonerRefusalError as refusal:
+            keep(refusal.calls)
             sentence = f"The model declined to list the claims: {refusal.reason}"
             raise dg.Failure(sentence, allow_retries=False) from refusal
     tag_run(context, video, claims=len(found.claims))
@@ -102,6 +117,7 @@ async def claims(  # type: ignore[no-untyped-def]
     )
     checks = judged(["claims"], all_rows)
     if checks.refusal is not None:
+        keep(found.llm_calls)
         for result in checks.every():
             yield result
         raise checks.refusal

@@ -201,11 +201,12 @@ def choose_reasoner(wish: str, settings: Settings) -> ReasonerChoice:
     plan = plan_models(settings)
     missing = plan.missing
     if missing is None:
-        unpriced = ", ".join(sorted({each.name for each in plan.models if not each.price_known}))
+        unpriced = {each.name for each in plan.models if not each.price_known}
+        names = ", ".join(f"{name}{plan.registry.nearest(name)}" for name in sorted(unpriced))
         return ReasonerChoice(
             "llm",
-            f"The price of {unpriced} is not known, so its calls are recorded without a cost. "
-            "Write it into models.yaml in the data folder to change that."
+            f"The price of {names} is not known, so its calls are recorded without a cost. Write "
+            "it into models.yaml in the data folder to change that."
             if unpriced
             else None,
         )

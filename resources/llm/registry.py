@@ -221,6 +221,10 @@ class ModelRegistry:
             return replace(listed, name=name)
         return replace(listed, name=name, provider=provider, price=None, price_as_of=None)
 
+    def nearest(self, name: str) -> str:
+        """Return a question whether a similar name was meant; nothing if the name is listed."""
+        return "" if self._listed(name) else _nearest(name, self._models)
+
     def _listed(self, name: str) -> ModelInfo | None:
         return self._models.get(name) or self._models.get(_DATED.sub("", name))
 

@@ -56,7 +56,7 @@ def test_each_service_that_is_set_up_is_asked_once(tmp_path: Path) -> None:
         assert code == 0, err
         assert paths(world) == sorted([SEARCH, PAPERS, EXPERT, MODELS])
         found = findings(out)
-        for service in ("serper", "semantic_scholar", "perplexity", "model gpt-4o-mini"):
+        for service in ("serper", "semantic_scholar", "perplexity", "model gpt-6-luna"):
             assert (found[service]["configured"], found[service]["answers"]) == (True, True)
         assert "canary" not in out + err
 
@@ -79,22 +79,23 @@ def test_a_service_that_is_set_up_and_does_not_answer_is_named(tmp_path: Path) -
         world.server.on(MODELS, respond("no", status=401))
         code, out, err = world.factible("doctor")
         assert code == 1
-        assert "not working: model gpt-4o-mini, serper." in err
+        assert "not working: model gpt-6-luna, serper." in err
         assert "check SERPER_API_KEY" in " ".join(out.split())
         assert "canary" not in out + err
 
 
 def test_a_model_that_nobody_lists_is_a_finding(tmp_path: Path) -> None:
     with loopback_world(tmp_path) as world:
-        world.settings = {**NOTHING_SET, "FACTIBLE_MODEL": "gpt-4o-mimi", "OPENAI_API_KEY": "k"}
+        world.settings = {**KEYS, "FACTIBLE_MODEL": "gpt-4o-mimi"}
         code, out, _ = world.factible("doctor", "--json")
-        assert code == 1
-        assert "did you mean" in findings(out)["language model"]["sentence"]
+        assert code == 0
+        assert "not among its listed models" in findings(out)["model gpt-4o-mimi"]["sentence"]
+        asked = len(world.server.asked)
         world.settings = {**NOTHING_SET, "FACTIBLE_MODEL": "gpt-4o"}
         code, out, _ = world.factible("doctor", "--json")
         assert code == 0
         assert findings(out)["language model"]["sentence"] == "OPENAI_API_KEY is not set."
-        assert world.server.asked == []
+        assert len(world.server.asked) == asked
 
 
 def test_a_data_folder_or_a_warehouse_that_cannot_be_used_is_a_finding(

@@ -26,7 +26,7 @@ def test_without_a_model_the_remedy_is_said_and_nothing_is_invented(
     result = factible("judge")
     assert result.exit_code == 5
     assert result.stdout == ""
-    assert "FACTIBLE_MODEL_JUDGE=ollama/qwen3:8b" in result.stderr
+    assert "FACTIBLE_MODEL_JUDGE=ollama/qwen3:4b" in result.stderr
     assert store.query("FROM judgements").is_empty()
 
 
@@ -43,7 +43,7 @@ def test_a_dry_run_counts_and_prices_and_asks_nobody(
     monkeypatch.setenv("OPENAI_API_KEY", "sk-nobody-is-asked")
     result = factible("judge", VIDEO_ID, "--dry-run", "--criteria", "claim_quality")
     assert result.exit_code == 0, result.stderr
-    assert "To be judged by openai/gpt-4o-mini" in result.stdout
+    assert "To be judged by openai/gpt-6-luna" in result.stdout
     assert re.search(r"5 calls, about \$0\.\d+, by the length of the questions", result.stdout)
     document = json.loads(factible("judge", "--dry-run", "--json").stdout)
     assert document["calls"] == sum(each["calls"] for each in document["criteria"])

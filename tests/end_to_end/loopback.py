@@ -124,7 +124,7 @@ class LoopbackWorld:
         server.on(EXPERT, respond_json(_expert()))
         server.on(FACT_CHECKS, respond_json(_reviews()))
         server.on(BOOTSTRAP, respond_json(self._bootstrap()))
-        server.on(MODELS, respond_json({"object": "list", "data": [{"id": "gpt-4o-mini"}]}))
+        server.on(MODELS, respond_json({"object": "list", "data": [{"id": "gpt-6-luna"}]}))
         server.on(CHAT, _chat)
         server.on("/robots.txt", respond("User-agent: *\nAllow: /\n", content_type="text/plain"))
         server.on("*", _page_or_domain)

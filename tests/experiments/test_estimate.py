@@ -69,7 +69,7 @@ def test_shared_stages_are_counted_once(settings: Settings) -> None:
 def test_calls_are_priced_by_the_registry(settings: Settings) -> None:
     plan = estimated(MODELS, settings)
     for each in plan.calls:
-        read, written = (0.15, 0.60) if each.model.endswith("mini") else (5, 15)
+        read, written = (0.15, 0.60) if each.model.endswith("mini") else (2.50, 10)
         dollars = (each.input_tokens * read + each.output_tokens * written) / 1_000_000
         assert each.usd == pytest.approx(dollars)
         assert each.tokens_from == "assumed"

@@ -1,0 +1,42 @@
+"""What a model was paid for is in the ledger, also where the stage failed."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.end_to_end.loopback import CHAT, VIDEO_URL, loopback_world
+from tests.resources.llm.servers import fail, say
+from tests.servers import Behaviour
+from warehouse.store import Warehouse
+
+KEYS = {"SERPER_API_KEY": "a-key", "OPENAI_API_KEY": "another-key"}
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "outcome", "requests", "words"),
+    [
+        (say("openai", "", refusal="I cannot help with that."), "refused", 1, "declined"),
+        (fail(401), "infra_error", 1, "check the key"),
+        (
+            say("openai", '{"the', finish="length", usage=(900, 1_200)),
+            "truncated",
+            2,
+            "FACTIBLE_MAX_TOKENS_CLAIMS",
+        ),
+    ],
+    ids=["refusal", "wrong key", "cut off"],
+)
+def test_a_stage_that_fails_for_good_is_asked_once_and_its_calls_are_recorded(
+    tmp_path: Path, behaviour: Behaviour, outcome: str, requests: int, words: str
+) -> None:
+    with loopback_world(tmp_path) as world:
+        world.settings = KEYS
+        world.server.on(CHAT, behaviour)
+        code, _, err = world.factible("check", VIDEO_URL)
+        assert code != 0
+        assert words in " ".join(err.split())
+        assert world.server.count(CHAT) == requests
+    calls = Warehouse(world.home / "warehouse.duckdb").query(
+        "SELECT stage, outcome, cost_usd > 0 AS paid FROM llm_calls"
+    )
+    assert calls.rows() == [("claims", outcome, outcome != "infra_error")] * requests
