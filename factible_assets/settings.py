@@ -113,6 +113,7 @@ SPEAKING = frozenset(
         "endpoints",
         "hosts",
         "model_hub",
+        "models_file",
         "notify_url",
         "public_url",
         "transcript_folders",
