@@ -98,6 +98,13 @@ class SearchConfig(StageConfig):
             "the video's corpus says, else live if a key is set, else archive)."
         ),
     )
+    pages_rating: Rating | None = Field(
+        default=None,
+        description=(
+            "How reliable the pages of a named collection (archive:NAME) are that no rating set "
+            "lists; by default what the video's corpus says, else unknown."
+        ),
+    )
     max_results: int = Field(default=3, ge=1, le=10, description="Sources read per query.")
     minimum_rating: Rating = Field(
         default="unknown",

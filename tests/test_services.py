@@ -19,7 +19,7 @@ from factible_assets.records import Video
 from factible_assets.run_config import run_config_for, settled
 from factible_assets.services import FactCheckServices, Occasion
 from factible_assets.services.embedded import embedded_reasoner
-from factible_assets.services.ratings import rating_directory
+from factible_assets.services.ratings import RatedPages, rating_directory
 from factible_assets.services.reasoning import (
     DEFAULT_MODEL,
     RunBudgets,
@@ -35,6 +35,7 @@ from factible_assets.services.transcripts import youtube_transcripts
 from factible_assets.services.web import OpenWeb, browser_executable, choose_web, open_web
 from factible_assets.settings import Settings
 from factible_assets.stages.ports import ReasonerOutageError, Services, SilentObserver
+from factible_assets.stages.reliability import rate
 from resources.cache import DiskCache
 from resources.models.installed import Receipt, ReceiptFile
 from resources.transcripts.base import VideoDetails
@@ -193,6 +194,26 @@ def test_own_rating_sets_may_be_tables_of_two_kinds(tmp_path: Path) -> None:
 
 NO_KEY: dict[str, str] = {}
 A_KEY = {"openai_api_key": "k"}
+
+
+def test_pages_handed_over_are_rated_as_their_owner_says_unless_something_is_known(
+    tmp_path: Path,
+) -> None:
+    listed = tmp_path / "sets.csv"
+    listed.write_text("domain,rating\ntabloid.example,low\n", encoding="utf-8")
+    directory = RatedPages(rating_directory([listed]), "high")
+    ratings = {
+        name: rate("v", name, directory).rating
+        for name in ("local-files.invalid", "someone.example", "tabloid.example", "nasa.gov")
+    }
+    assert ratings == {
+        "local-files.invalid": "high",
+        "someone.example": "high",
+        "tabloid.example": "low",
+        "nasa.gov": "high",
+    }
+    (rating,) = directory.lookup("local-files.invalid")
+    assert rating.dataset == "yours"
 
 
 @pytest.mark.parametrize(

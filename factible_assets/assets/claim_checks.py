@@ -162,6 +162,7 @@ async def claim_checks(  # type: ignore[no-untyped-def]
         reasoner=knobs.reasoner,
         web=knobs.search.web,
         corpus_web=listed.web if listed else None,
+        pages_rating=knobs.search.pages_rating or (listed.pages_rating if listed else None),
         renew=knobs.renew,
     ) as opened:
         result = scope.complete(

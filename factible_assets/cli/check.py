@@ -7,7 +7,7 @@ is meant (targets.py), running and reporting (checking.py).
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -45,6 +45,14 @@ def check(
         Path | None,
         typer.Option(
             "--pages", help="Check against the pages in this folder (HTML, text, JSONL) alone."
+        ),
+    ] = None,
+    pages_rating: Annotated[
+        Literal["high", "medium", "low", "unknown"] | None,
+        typer.Option(
+            "--pages-rating",
+            help="How reliable the pages of --pages are that no rating set lists. Default: medium, "
+            "because you chose them; with unknown they weigh as an unlisted site would.",
         ),
     ] = None,
     title: Annotated[
@@ -99,11 +107,20 @@ def check(
         raise CliError(
             "--pages and --web both say where to look.", "Give one of them.", ExitCode.USAGE
         )
+    if pages_rating is not None and pages is None:
+        raise CliError(
+            "--pages-rating says how reliable the pages of --pages are.",
+            "Add --pages FOLDER, or leave it out.",
+            ExitCode.USAGE,
+        )
+    if pages is not None:
+        pages_rating = pages_rating or "medium"
     knobs: dict[str, int | str | None] = {
         "max_claims": max_claims,
         "max_queries": max_queries,
         "max_results": max_results,
         "web": web,
+        "pages_rating": pages_rating,
         "minimum_rating": minimum_rating,
         "published_before": published_before,
         "published_after": published_after,
@@ -126,7 +143,7 @@ def check(
         return
     if pages is not None:
         web = knobs["web"] = f"archive:{import_pages(pages, settings)}"
-    video_id = enlist(meant, settings, web)
+    video_id = enlist(meant, settings, web, pages_rating)
     if not as_json:
         note_defaults(video_id, settings=settings, config=config_of(knobs))
     checked = check_and_report(

@@ -90,6 +90,7 @@ _PLACES: dict[str, tuple[str, ...]] = {
     "max_queries": ("queries", "max_queries"),
     "max_results": ("search", "max_results"),
     "web": ("search", "web"),
+    "pages_rating": ("search", "pages_rating"),
     "minimum_rating": ("search", "minimum_rating"),
     "published_before": ("search", "published_before"),
     "published_after": ("search", "published_after"),

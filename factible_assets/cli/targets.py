@@ -18,6 +18,7 @@ from factible_assets.cli.output import note, plain
 
 if TYPE_CHECKING:
     from factible_assets.corpora import CorporaReading, CorpusVideo, VideoEntry
+    from factible_assets.records import Rating
     from factible_assets.settings import Settings
 
 _FILE_SUFFIXES = frozenset({".vtt", ".srt", ".json", ".json3", ".txt", ".md"})
@@ -69,10 +70,13 @@ def resolve(target: str, title: str | None, settings: Settings) -> Target:
     return Target(video_id)
 
 
-def enlist(target: Target, settings: Settings, web: str | None) -> str:
+def enlist(
+    target: Target, settings: Settings, web: str | None, pages_rating: Rating | None = None
+) -> str:
     """List a new transcript file in the data folder, its words copied beside; return the id.
 
-    `web` is where later runs, also those that the Dagster UI starts, look for evidence.
+    `web` is where later runs, also those that the Dagster UI starts, look for evidence, and
+    `pages_rating` what its pages are rated that no rating set lists.
     """
     if target.entry is None or target.transcript is None:
         return target.video_id
@@ -84,7 +88,7 @@ def enlist(target: Target, settings: Settings, web: str | None) -> str:
     copy = settings.home_corpora / str(target.entry.transcript)
     write_whole(copy, target.transcript.read_bytes())
     file = settings.home_corpora / LOCAL_CORPUS
-    add_video(file, target.entry.model_copy(update={"web": web}))
+    add_video(file, target.entry.model_copy(update={"web": web, "pages_rating": pages_rating}))
     note(f"{target.transcript} is listed as the video {target.video_id} in {file}")
     return target.video_id
 

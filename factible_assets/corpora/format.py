@@ -22,7 +22,7 @@ from pydantic import (
 )
 
 from factible_assets.config import SearchConfig
-from factible_assets.records import Count, Score, Seconds, Stance
+from factible_assets.records import Count, Rating, Score, Seconds, Stance
 from resources.transcripts.youtube_ids import NotAVideoLinkError, video_id_of
 
 _VIDEO_ID = re.compile(r"[A-Za-z0-9_.\-]{1,128}")
@@ -159,6 +159,11 @@ class VideoEntry(Entry):
     duration_seconds: Seconds | None = None
     notes: str | None = None
     web: str | None = Field(default=None, description="Overrides the corpus's web.")
+    pages_rating: Rating | None = Field(
+        default=None,
+        description="How reliable the pages of its web are, a named collection, that no rating "
+        "set lists.",
+    )
     transcript: str | None = Field(
         default=None, description="A transcript file, relative to this file."
     )

@@ -38,7 +38,7 @@ from factible_assets.corpora.format import (
     VideoEntry,
 )
 from factible_assets.corpora.lines import Document, Place, PlacedError, read_document
-from factible_assets.records import Video
+from factible_assets.records import Rating, Video
 from factible_assets.stages.ids import normalise_text
 from factible_assets.stages.ports import ClaimDraft, ClaimDrafts
 from resources.transcripts.youtube_ids import is_video_id, watch_url
@@ -81,6 +81,7 @@ class CorpusVideo:
     line: int
     published_before: date | None = None
     """The date limit of this video's evidence, unless a run sets its own."""
+    pages_rating: Rating | None = None
     claims_are_given: bool = False
     """Whether exactly the listed claims are checked, and none is looked for in the transcript."""
     claim_count: int | None = None
@@ -383,6 +384,7 @@ class _Reader:
             file=self.file,
             line=self.document.line(place),
             published_before=entry.published_before,
+            pages_rating=entry.pages_rating,
             claims_are_given=entry.claims_are_given,
             claim_count=entry.claim_count,
         )

@@ -1,8 +1,8 @@
 """The rating sets of a machine, read once as long as their files stay the same.
 
-What belongs here: which reader a file needs. What does not: the readers
-(resources/reliability/datasets.py), what a rating is worth and which of several sets decides
-(stages/reliability.py).
+What belongs here: which reader a file needs, and the word of whoever hands pages over. What does
+not: the readers (resources/reliability/datasets.py), what a rating is worth and which of several
+sets decides (stages/reliability.py).
 
 By a file's ending: .yaml as in corpora/domain_ratings.yaml, .json as Media Bias/Fact Check's
 snapshots, .csv with the columns `domain` and `pc1` (domain quality, Lin et al. 2023) or `domain`
@@ -22,9 +22,14 @@ from datetime import date
 from functools import lru_cache
 from pathlib import Path
 
+from factible_assets.records import Rating
 from factible_assets.services.setup import SetupError
+from factible_assets.stages import ports
+from factible_assets.stages.reliability import institution_of
+from factible_assets.stages.urls import registrable_domain
 from resources.reliability.datasets import (
     DOMAIN_QUALITY,
+    ListedRating,
     RatingDirectory,
     RatingSet,
     TableLayout,
@@ -43,6 +48,27 @@ from resources.reliability.files import RatingFileError
 
 _DESCRIBED = (".csv", ".json")
 _DAY = re.compile(r"(?<!\d)(20\d\d)-?([01]\d)-?([0-3]\d)(?!\d)")
+
+
+class RatedPages:
+    """Rating sets, and for the pages that none of them lists what their owner says of them.
+
+    The pages of a collection have any addresses, or none of their own. What a set lists, or the
+    name of an institution says, is known better.
+    """
+
+    def __init__(self, listed: ports.RatingDirectory, rating: Rating) -> None:
+        """Take the sets and the owner's word."""
+        self._listed = listed
+        self._rating = rating
+
+    def lookup(self, domain: str) -> Sequence[ports.ListedRating]:
+        """Return what is listed for a host name, the owner's word for a domain that is not."""
+        found = self._listed.lookup(domain)
+        if found or domain != registrable_domain(domain) or institution_of(domain):
+            return found
+        reason = "The pages were handed over with this rating."
+        return (ListedRating("yours", domain, self._rating, "unknown", reason),)
 
 
 def rating_directory(files: Sequence[Path]) -> RatingDirectory:

@@ -14,8 +14,9 @@ from pathlib import Path
 
 import dagster as dg
 
+from factible_assets.records import Rating
 from factible_assets.services.embedded import embedded_reasoner
-from factible_assets.services.ratings import rating_directory
+from factible_assets.services.ratings import RatedPages, rating_directory
 from factible_assets.services.reasoning import (
     RunBudgets,
     Spent,
@@ -28,7 +29,7 @@ from factible_assets.services.setup import SaidOnce, SetupError
 from factible_assets.services.transcripts import youtube_transcripts
 from factible_assets.services.web import choose_web, open_web
 from factible_assets.settings import Settings, SettingsError, load_settings
-from factible_assets.stages.ports import Observer, Reasoner, Services
+from factible_assets.stages.ports import Observer, RatingDirectory, Reasoner, Services
 from factible_assets.stopping import STOPS
 from resources.archive.errors import ArchiveError
 from resources.cache import DiskCache
@@ -82,6 +83,7 @@ class FactCheckServices(dg.ConfigurableResource):  # type: ignore[type-arg]
         reasoner: str = "auto",
         web: str = "auto",
         corpus_web: str | None = None,
+        pages_rating: Rating | None = None,
         renew: bool = False,
     ) -> AsyncIterator[Services]:
         """Open the services of one step and close them again, whatever happens in between.
@@ -92,6 +94,7 @@ class FactCheckServices(dg.ConfigurableResource):  # type: ignore[type-arg]
             reasoner: The run's wish, as in FactCheckConfig.reasoner.
             web: The run's wish, as in SearchConfig.web.
             corpus_web: The wish of the video's corpus.
+            pages_rating: What the pages of a named collection are rated that no set lists.
             renew: Whether what is kept of searches and pages is asked for anew.
 
         Raises:
@@ -102,7 +105,15 @@ class FactCheckServices(dg.ConfigurableResource):  # type: ignore[type-arg]
             stack.enter_context(STOPS.heeded(occasion.run_id))
             with _final():
                 opened = await _open(
-                    settings, stack, observer, occasion, reasoner, web, corpus_web, renew=renew
+                    settings,
+                    stack,
+                    observer,
+                    occasion,
+                    reasoner,
+                    web,
+                    corpus_web,
+                    pages_rating=pages_rating,
+                    renew=renew,
                 )
             yield opened
 
@@ -150,6 +161,7 @@ async def _open(
     web: str,
     corpus_web: str | None,
     *,
+    pages_rating: Rating | None = None,
     renew: bool = False,
 ) -> Services:
     caches: list[DiskCache] = []
@@ -164,6 +176,9 @@ async def _open(
     live_ready = bool(search_names(settings))
     chosen = choose_web(*wishes, live_ready=live_ready)
     opened = await open_web(chosen, settings, stack, cache, renew=renew)
+    ratings: RatingDirectory = rating_directory(settings.rating_sets)
+    if pages_rating is not None and chosen.startswith("archive:"):
+        ratings = RatedPages(ratings, pages_rating)
     no_search = search_remark(settings, web, corpus_web)
     if no_search is not None:
         occasion.remark(no_search)
@@ -171,7 +186,7 @@ async def _open(
         reasoner=await _reasoner(settings, stack, occasion, reasoner, cache),
         searcher=opened.searcher,
         fetcher=opened.fetcher,
-        ratings=rating_directory(settings.rating_sets),
+        ratings=ratings,
         ages=opened.ages,
         observer=observer,
         fact_checks=opened.fact_checks,

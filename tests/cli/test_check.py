@@ -76,6 +76,12 @@ def test_pages_and_web_exclude_each_other(factible: Run) -> None:
     assert factible("check", "x", "--pages", "p", "--web", "live").exit_code == 2
 
 
+def test_a_rating_of_pages_needs_pages(factible: Run) -> None:
+    result = factible("check", "x", "--pages-rating", "high")
+    assert result.exit_code == 2
+    assert "--pages" in result.stderr
+
+
 def test_a_folder_of_pages_that_is_not_there_is_a_sentence(factible: Run, tmp_path: Path) -> None:
     result = factible("check", talk(tmp_path), "--pages", "nowhere")
     assert result.exit_code == 4

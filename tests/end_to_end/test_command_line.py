@@ -101,9 +101,10 @@ def test_a_user_checks_an_own_transcript_against_own_pages(
     (claim,) = json.loads(done.stdout)["claims"]
     assert claim["start_seconds"] == 1.0
     evidence = store_of(environment).query(
-        "SELECT status, via, quote, content_hash FROM current_evidence WHERE status = 'ok'"
+        "SELECT status, via, quote, rating FROM current_evidence WHERE status = 'ok'"
     )
     assert evidence["via"].to_list() == ["archive"]
+    assert evidence["rating"].to_list() == ["medium"], "whoever hands a page over has chosen it"
     assert "1871" in evidence["quote"][0]
 
 
