@@ -23,6 +23,8 @@ from pydantic import (
 
 from factible_assets.records import Rating
 
+_FIRST_YEAR = 1000
+
 ReasonerKnob = Annotated[
     Literal["auto", "embedded", "llm"],
     Field(description="Who judges; auto takes the language model if one is set up."),
@@ -86,6 +88,17 @@ _FILE_TYPE = re.compile(r"[a-z0-9]{1,10}")
 _ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
 
 
+def checked_day(value: date | None) -> date | None:
+    """Refuse days that nothing was published on and that calendars cannot go back from.
+
+    Raises:
+        ValueError: The day is before the year 1000.
+    """
+    if value is not None and value.year < _FIRST_YEAR:
+        raise ValueError(f"write a day from the year {_FIRST_YEAR} on")
+    return value
+
+
 class SearchConfig(StageConfig):
     """Where and how to look for evidence."""
 
@@ -132,6 +145,11 @@ class SearchConfig(StageConfig):
         default=None,
         description="Search as from this country (ISO 3166-1, such as us), likewise.",
     )
+
+    @field_validator("published_before", "published_after")
+    @classmethod
+    def _day_can_be_searched(cls, value: date | None) -> date | None:
+        return checked_day(value)
 
     @field_validator("published_after")
     @classmethod

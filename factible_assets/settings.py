@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,7 +25,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import BeforeValidator, Field, SecretStr, ValidationError, field_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    SecretStr,
+    ValidationError,
+    field_validator,
+)
 from pydantic.fields import FieldInfo
 from pydantic_settings import (
     BaseSettings,
@@ -48,6 +56,8 @@ PACKAGE_PARENT = Path(factible_assets.__file__).resolve().parent.parent
 """The folder that holds the packages: the project, or site-packages."""
 
 _OLLAMA_PORT = 11434
+_HIGHEST_PORT = 65_535
+_PORT = re.compile(r"[0-9]{1,5}")
 
 SearchProvider = Literal["serper", "searxng", "semantic_scholar", "wikipedia", "perplexity"]
 """The search providers of the live web, in the order in which their answers are listed."""
@@ -95,10 +105,27 @@ def _address(value: object) -> object:
     """Read `HOST:PORT` as an address to connect to."""
     if not isinstance(value, str):
         return value
-    host, sign, port = value.rpartition(":")
-    if not host or not sign or not port.isdigit():
+    host, _, port = value.rpartition(":")
+    if not host or not _PORT.fullmatch(port) or int(port) > _HIGHEST_PORT:
         raise ValueError("write the address as HOST:PORT")
     return host, int(port)
+
+
+def _whole_address(value: str) -> str:
+    """Refuse what looks like an address and is none; pydantic's own words would repeat a password.
+
+    A sign such as / in a password ends the host where nobody meant it to.
+    """
+    try:
+        parts = urlsplit(value)
+        if parts.hostname and (parts.port is None or parts.port > 0):
+            return value
+    except ValueError:
+        pass
+    raise ValueError(
+        "write an address such as https://host.example:8080, with %2F for / and %23 for # in a "
+        "password"
+    ) from None
 
 
 SPEAKING = frozenset(
@@ -137,7 +164,10 @@ _KEYS = {
 """Where each key is sent: the setting, and the service in it."""
 
 Listed = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed)]
-WebAddress = Annotated[str, Field(pattern=r"^https?://[^\s/?#]+[^\s?#]*$")]
+WebAddress = Annotated[
+    str, Field(pattern=r"^https?://[^\s/?#]+[^\s?#]*$"), AfterValidator(_whole_address)
+]
+Days = Annotated[float, Field(ge=0, le=36_500)]
 Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 AnswerTokens = Annotated[int, Field(ge=50, le=60_000)]
 
@@ -312,10 +342,14 @@ class Settings(BaseSettings):
     openai_base_url: WebAddress | None = Field(
         default=None,
         validation_alias="OPENAI_BASE_URL",
+        repr=False,
         description="Another server that speaks OpenAI's protocol.",
     )
     ollama_host: str | None = Field(
-        default=None, validation_alias="OLLAMA_HOST", description="Where Ollama answers."
+        default=None,
+        validation_alias="OLLAMA_HOST",
+        repr=False,
+        description="Where Ollama answers.",
     )
     model: str | None = Field(default=None, description="The model of all stages.")
     model_claims: str | None = None
@@ -358,7 +392,9 @@ class Settings(BaseSettings):
         default=(), description="Who is asked on the live web; empty: all with a key or a URL."
     )
     serper_api_key: SecretStr | None = Field(default=None, validation_alias="SERPER_API_KEY")
-    searxng_url: WebAddress | None = Field(default=None, description="A SearXNG instance.")
+    searxng_url: WebAddress | None = Field(
+        default=None, repr=False, description="A SearXNG instance; it may hold a password."
+    )
     semantic_scholar_api_key: SecretStr | None = Field(
         default=None, validation_alias="SEMANTIC_SCHOLAR_API_KEY"
     )
@@ -418,7 +454,7 @@ class Settings(BaseSettings):
 
     # Where things are really found.
     endpoints: Annotated[dict[Endpoint, WebAddress], NoDecode, BeforeValidator(_paired)] = Field(
-        default_factory=dict, description="Services that are reached elsewhere."
+        default_factory=dict, repr=False, description="Services that are reached elsewhere."
     )
     hosts: Annotated[
         dict[str, Annotated[tuple[str, int], BeforeValidator(_address)]],
@@ -428,24 +464,21 @@ class Settings(BaseSettings):
         default_factory=dict, description="Hosts of pages that are served by a stated address."
     )
 
-    cache_search_days: float = Field(
-        default=1, ge=0, description="How long search answers are kept. 0 keeps none."
+    cache_search_days: Days = Field(
+        default=1, description="How long search answers are kept. 0 keeps none."
     )
-    cache_page_days: float = Field(
-        default=1, ge=0, description="How long a page is taken as it is; then it is asked after."
+    cache_page_days: Days = Field(
+        default=1, description="How long a page is taken as it is; then it is asked after."
     )
-    cache_model_days: float = Field(
-        default=90, ge=0, description="How long answers of language models are kept."
+    cache_model_days: Days = Field(
+        default=90, description="How long answers of language models are kept."
     )
-    cache_age_days: float = Field(
-        default=180, ge=0, description="How long the ages of domains are kept."
-    )
+    cache_age_days: Days = Field(default=180, description="How long the ages of domains are kept.")
     cache_megabytes: int = Field(
         default=1024, ge=1, description="The room for all that; what is unused longest goes first."
     )
-    model_hub: str = Field(
+    model_hub: WebAddress = Field(
         default="https://huggingface.co",
-        pattern=r"^https?://[^\s?#]+$",
         description="Where `factible models pull` fetches from.",
     )
 
@@ -475,13 +508,13 @@ class Settings(BaseSettings):
         pattern=r"^\S+( \S+){4}$",
         description="When old texts and answers are removed, as a cron expression.",
     )
-    retention_text_days: float = Field(
+    retention_text_days: Days = Field(
         default=180,
         ge=1,
         description="Texts of pages that nothing current rests on are removed after so long.",
     )
-    retention_cache_days: float = Field(
-        default=90, ge=0, description="Kept answers that nobody asked for so long are removed."
+    retention_cache_days: Days = Field(
+        default=90, description="Kept answers that nobody asked for so long are removed."
     )
     notify_url: SecretStr | None = Field(
         default=None, description="A webhook that is told of flipped verdicts and failed runs."

@@ -71,8 +71,10 @@ def test_an_empty_variable_is_no_setting(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_key_is_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "canary-key")
+    monkeypatch.setenv("FACTIBLE_SEARXNG_URL", "http://user:canary-key@127.0.0.1:8888")
     settings = load_settings()
-    assert "canary-key" not in f"{settings!r} {settings} {settings.model_dump()}"
+    assert "canary-key" not in f"{settings!r} {settings}"
+    assert "canary-key" not in f"{settings.openai_api_key}"
 
 
 def test_a_wrong_value_is_a_sentence_that_names_the_variable(
@@ -145,6 +147,11 @@ def test_lists_and_pairs_are_written_in_a_line(monkeypatch: pytest.MonkeyPatch) 
         ("FACTIBLE_PAGES", "canary-4711"),
         ("OPENAI_BASE_URL", "canary-4711"),
         ("FACTIBLE_SEARXNG_URL", "127.0.0.1:8888"),
+        ("FACTIBLE_SEARXNG_URL", "http://[x"),
+        ("FACTIBLE_SEARXNG_URL", "http://user:canary/4711@127.0.0.1"),
+        ("FACTIBLE_WHOIS", "whois.example:99999"),
+        ("FACTIBLE_WHOIS", "whois.example:" + "9" * 5000),
+        ("FACTIBLE_RETENTION_TEXT_DAYS", "99999999"),
     ],
 )
 def test_a_value_that_cannot_be_used_is_named_by_its_variable_and_not_repeated(

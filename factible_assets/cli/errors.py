@@ -64,6 +64,7 @@ KNOWN: dict[str, ExitCode] = {
     "builtins.KeyboardInterrupt": ExitCode.INTERRUPTED,
     "dagster._core.errors.DagsterExecutionInterruptedError": ExitCode.INTERRUPTED,
     "builtins.OSError": ExitCode.ENVIRONMENT,
+    "builtins.UnicodeEncodeError": ExitCode.BAD_INPUT,
 }
 """Errors that bring a sentence of their own; the nearest class of an error decides."""
 
@@ -83,6 +84,9 @@ def sentence(error: BaseException) -> str:
     """Say an error in one line."""
     if exit_code(error) is ExitCode.INTERRUPTED and not isinstance(error, CliError):
         return "Interrupted. What was complete is stored; run the same command to go on."
+    if isinstance(error, UnicodeEncodeError):
+        shown = error.object[max(0, error.start - 20) : error.end]
+        return f"{shown!r} has a character that is no text (half of a pair). Correct it."
     if isinstance(error, OSError) and error.filename is not None:
         return (
             f"{error.filename} cannot be used: {error.strerror}. "

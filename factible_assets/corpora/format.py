@@ -12,6 +12,7 @@ from datetime import date
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -21,7 +22,7 @@ from pydantic import (
     model_validator,
 )
 
-from factible_assets.config import SearchConfig
+from factible_assets.config import SearchConfig, checked_day
 from factible_assets.records import Count, Rating, Score, Seconds, Stance
 from resources.transcripts.youtube_ids import NotAVideoLinkError, video_id_of
 
@@ -139,6 +140,9 @@ class ClaimEntry(Entry):
         return {} if self.human_scores is None else self.human_scores.model_dump(exclude_none=True)
 
 
+Day = Annotated[date, AfterValidator(checked_day)]
+
+
 class VideoEntry(Entry):
     """One video of a corpus file."""
 
@@ -151,12 +155,12 @@ class VideoEntry(Entry):
     language: str | None = Field(default=None, description="A language tag, such as en or pt-BR.")
     category: str | None = None
     tags: tuple[str, ...] = ()
-    published_on: date | None = None
-    published_before: date | None = Field(
+    published_on: Day | None = None
+    published_before: Day | None = Field(
         default=None,
         description="The date limit: sources published on or after this day are left out.",
     )
-    duration_seconds: Seconds | None = None
+    duration_seconds: Annotated[Seconds, Field(le=10_000_000)] | None = None
     notes: str | None = None
     web: str | None = Field(default=None, description="Overrides the corpus's web.")
     pages_rating: Rating | None = Field(
@@ -178,7 +182,7 @@ class VideoEntry(Entry):
         description="Whether exactly the listed claims that are checkable are checked, instead of "
         "claims that are found in the transcript.",
     )
-    claim_count: Count | None = Field(
+    claim_count: Annotated[Count, Field(le=1_000_000)] | None = Field(
         default=None,
         description="How many claims annotators are said to have found, where the annotations "
         "are not part of this file.",

@@ -92,6 +92,8 @@ async def launch_worker(order: Order) -> Worker:
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         start_new_session=True,
+        # Nothing in the working folder is taken for a module.
+        env={**os.environ, "PYTHONSAFEPATH": "1"},
         limit=_LONGEST_LINE_BYTES,
     )
     if process.stdin is not None:

@@ -40,6 +40,7 @@ from factible_assets.settings import SEARCH_PROVIDERS, SearchProvider, Settings,
 from resources.http import HttpClient, HttpFailureError, RetryPolicy
 from resources.models.installed import model_path
 from resources.reliability.registries import RegistryError
+from resources.scraping.browser import UNSANDBOXED, is_sandboxed
 from warehouse.connection import FileConnector
 from warehouse.errors import WarehouseError
 from warehouse.store import Warehouse
@@ -195,7 +196,8 @@ def _browser(settings: Settings) -> Finding:
         return Finding("browser", False, sentence="The extra is not installed.", remedy=remedy)
     executable = browser_executable(settings)
     if executable is not None:
-        return Finding("browser", True, True, f"{executable} draws pages that need scripts.")
+        drawn = f"{executable} draws pages that need scripts."
+        return Finding("browser", True, True, drawn, "" if is_sandboxed() else UNSANDBOXED)
     if settings.browser != "auto":
         sentence = f"There is no browser at {settings.browser}."
         return Finding("browser", True, False, sentence, "Correct FACTIBLE_BROWSER.")

@@ -83,7 +83,9 @@ def _entry(content: bytes, path: Path, line: int) -> Entry:
     try:
         document = json.loads(content)
     except (ValueError, RecursionError) as error:
-        problem = getattr(error, "msg", None) or "the line is no UTF-8, or nested too deeply"
+        problem = getattr(error, "msg", None) or (
+            "it is no UTF-8, is nested too deeply, or has a number of thousands of digits"
+        )
         raise ArchiveImportError(
             path, f"This line is not JSON: {problem}.", "Write one object per line.", line
         ) from error
@@ -128,9 +130,12 @@ def _search(document: dict[str, Any], path: Path, line: int) -> NewSearch:
                 line,
             )
         rank = hit.get("rank", position)
-        if isinstance(rank, bool) or not isinstance(rank, int) or rank < 1:
+        if isinstance(rank, bool) or not isinstance(rank, int) or not 1 <= rank <= _LAST_RANK:
             raise ArchiveImportError(
-                path, f"Hit {position} has the rank {rank!r}.", "Count ranks from 1.", line
+                path,
+                f"Hit {position} has the rank {str(rank)[:40]}.",
+                f"Count ranks from 1 to {_LAST_RANK}.",
+                line,
             )
         if _is_address(hit.get("url")):
             hits.append(
@@ -143,12 +148,18 @@ def _search(document: dict[str, Any], path: Path, line: int) -> NewSearch:
     )
 
 
+_LAST_RANK = 1_000_000
+_FIRST_YEAR = 1000
 _ADDRESS = re.compile(r"(?:https?|file)://\S+", re.IGNORECASE)
 _SURROGATES = re.compile("[\ud800-\udfff\u0000]")
 
 
 def _is_address(value: object) -> bool:
-    return isinstance(value, str) and _ADDRESS.fullmatch(value.strip()) is not None
+    return (
+        isinstance(value, str)
+        and _ADDRESS.fullmatch(value.strip()) is not None
+        and _SURROGATES.search(value) is None
+    )
 
 
 def _text(value: object) -> str:
@@ -164,12 +175,13 @@ def _day(value: object, path: Path, line: int) -> date | None:
 def _moment(value: object, path: Path, line: int) -> datetime | None:
     if not value or not isinstance(value, str):
         return None
+    problem = f"{value[:40]!r} is no date, or before the year {_FIRST_YEAR}."
     try:
         moment = datetime.fromisoformat(value)
     except ValueError as error:
-        raise ArchiveImportError(
-            path, f"{value[:40]!r} is no date.", "Write it as 2026-01-31.", line
-        ) from error
+        raise ArchiveImportError(path, problem, "Write it as 2026-01-31.", line) from error
+    if moment.year < _FIRST_YEAR:
+        raise ArchiveImportError(path, problem, "Write it as 2026-01-31.", line)
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 

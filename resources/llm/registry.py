@@ -20,6 +20,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from resources.llm.base import EFFORTS, Effort
 from resources.llm.limits import RateLimits
+from resources.yaml_depth import deepest_line
 
 PROJECT_MODELS = Path(__file__).with_name("models.yaml")
 """The registry that comes with the project."""
@@ -231,13 +232,20 @@ class ModelRegistry:
 
 def _read(path: Path) -> _File:
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        content = yaml.safe_load(text)
     except OSError as error:
         raise RegistryError(
             f"The model registry {path} cannot be read: {error.strerror}."
         ) from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise RegistryError(f"The model registry {path} is not valid YAML: {error}") from error
+    except RecursionError as error:
+        line = deepest_line(text)
+        raise RegistryError(f"{path}:{line}: It is nested too deeply. Flatten it.") from error
+    except ValueError as error:
+        # A number of thousands of digits, or a day that no calendar has.
+        raise RegistryError(f"{path}: A value in it cannot be used ({error}).") from error
     try:
         return _File.model_validate(content if content is not None else {})
     except ValidationError as error:

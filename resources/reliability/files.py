@@ -11,6 +11,8 @@ from pathlib import Path
 
 import yaml
 
+from resources.yaml_depth import deepest_line
+
 
 class RatingFileError(Exception):
     """A rating set that cannot be used. The message names file, line, and remedy."""
@@ -51,6 +53,9 @@ def compose(file: Path) -> yaml.Node | None:
         raise RatingFileError(file, line, f"this is not YAML: {error.problem}") from error
     except yaml.YAMLError as error:
         raise RatingFileError(file, None, f"this is not YAML: {error}") from error
+    except RecursionError as error:
+        line = deepest_line(read_text(file))
+        raise RatingFileError(file, line, "it is nested too deeply; flatten it") from error
 
 
 def mapping(

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import shutil
 from collections.abc import AsyncIterator, Coroutine, Mapping
@@ -43,6 +44,12 @@ if TYPE_CHECKING:
 BROWSER_VARIABLE = "FACTIBLE_BROWSER"
 """The environment variable that names the browser's executable."""
 
+UNSANDBOXED = (
+    "The browser that draws pages runs without its sandbox, because this is root. "
+    "Run as another user, or set FACTIBLE_BROWSER=off."
+)
+
+_LOG = logging.getLogger("factible.browser")
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _PRODUCT = "factible-assets/0.1"
 
@@ -414,11 +421,13 @@ class _Process:
                 "the part that steers a browser is not installed; "
                 "install it by: pip install 'factible-assets[browser]'"
             ) from error
+        if not is_sandboxed():
+            _LOG.warning("%s", UNSANDBOXED)
         self._playwright = await async_playwright().start()
         try:
             return await self._playwright.chromium.launch(
                 executable_path=self._executable,
-                chromium_sandbox=not _is_root(),
+                chromium_sandbox=is_sandboxed(),
                 args=list(_ARGUMENTS),
                 env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
                 # A port where nothing listens: only the pages' own proxies lead anywhere.
@@ -520,6 +529,6 @@ def _first_line(error: Exception) -> str:
     return (str(error).strip().splitlines() or ["no reason given"])[0][:200]
 
 
-def _is_root() -> bool:
-    """Tell whether this is root, for whom Chromium refuses to start with its sandbox."""
-    return hasattr(os, "geteuid") and os.geteuid() == 0
+def is_sandboxed() -> bool:
+    """Tell whether the browser has its sandbox: Chromium refuses to start with it as root."""
+    return not (hasattr(os, "geteuid") and os.geteuid() == 0)

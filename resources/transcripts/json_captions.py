@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -25,6 +26,7 @@ from resources.transcripts.errors import (
     UnsupportedTranscriptError,
 )
 
+_LONG_NUMBER = re.compile(r"[0-9]{4301}")
 _MAX_TIME = 1e9
 """Seconds. No video lasts 30 years; a larger number is no time."""
 
@@ -38,16 +40,22 @@ def load_json(text: str, source: Source) -> dict[str, Any] | list[Any] | None:
             source.name, "The JSON is nested too deeply.", f"Give {FORMATS}."
         ) from error
     except ValueError as error:
-        # A number of thousands of digits raises a plain ValueError, which has no line.
+        # Python's own limit on the digits of a number raises a plain ValueError, without a line.
         if source.extension in {".json", ".json3"} or text.lstrip().startswith("{"):
+            why = getattr(error, "msg", "a number has thousands of digits")
             raise UnsupportedTranscriptError(
                 source.name,
-                f"The JSON is damaged: {getattr(error, 'msg', error)}.",
+                f"The JSON is damaged: {why}.",
                 "Export the transcript again.",
-                line=getattr(error, "lineno", None),
+                line=getattr(error, "lineno", None) or _line_of_long_number(text),
             ) from error
         return None
     return document if isinstance(document, (dict, list)) else None
+
+
+def _line_of_long_number(text: str) -> int | None:
+    found = _LONG_NUMBER.search(text)
+    return text.count("\n", 0, found.start()) + 1 if found else None
 
 
 def parse_json(document: dict[str, Any] | list[Any], source: Source) -> TimedText:

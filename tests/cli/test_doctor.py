@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from tests.cli.conftest import Run
 from tests.end_to_end.loopback import (
@@ -122,3 +125,14 @@ def test_a_browser_that_is_not_where_it_is_said_to_be_is_a_finding(tmp_path: Pat
             assert (code, finding["configured"]) == (0, False)
         else:
             assert (code, finding["answers"]) == (1, False)
+
+
+@pytest.mark.parametrize(("user", "is_said"), [(0, True), (1000, False)])
+def test_a_browser_without_its_sandbox_is_said(
+    factible: Run, monkeypatch: pytest.MonkeyPatch, user: int, is_said: bool
+) -> None:
+    pytest.importorskip("playwright", reason="the extra [browser], Playwright, is not installed")
+    monkeypatch.setenv("FACTIBLE_BROWSER", "/bin/sh")
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    told = json.loads(factible("doctor", "--json").stdout)
+    assert ("without its sandbox" in json.dumps(told)) is is_said

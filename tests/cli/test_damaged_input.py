@@ -1,0 +1,93 @@
+"""What no program expects is answered with a sentence that names the file and the line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+
+DIGITS = "9" * 5_000
+DEEP = "[" * 50_000
+VIDEO = "videos:\n  - id: jNQXAC9IVRw\n"
+HIT = '{"query": "q", "hits": [{"url": "http://a.example/", "rank": %s}]}'
+
+
+@pytest.mark.parametrize(
+    ("command", "name", "content", "words"),
+    [
+        ("archive import", "a.jsonl", f"\n{HIT % 10**30}\n", "a.jsonl, line 2: Hit 1 has the rank"),
+        ("archive import", "a.jsonl", HIT % DIGITS, "a.jsonl, line 1: This line is not JSON"),
+        (
+            "archive import",
+            "a.jsonl",
+            '{"url": "http://a.example/", "text": "t", "retrieved_at": "0001-01-01T00:00+14:00"}',
+            "a.jsonl, line 1: '0001-01-01T00:00+14:00' is no date",
+        ),
+        (
+            "archive import",
+            "a.jsonl",
+            '{"url": "http://a.example/\\ud800", "text": "t"}',
+            "a.jsonl, line 1: the page has no web address",
+        ),
+        ("corpus validate", "c.yaml", f"{VIDEO}    title: {DEEP}\n", "c.yaml:3: "),
+        ("corpus validate", "c.yaml", f"{VIDEO}    duration_seconds: {DIGITS}\n", "c.yaml:3: "),
+        ("corpus validate", "c.yaml", f"{VIDEO}    duration_seconds: 1e999\n", "c.yaml:3: "),
+        ("corpus validate", "c.yaml", f"{VIDEO}    claim_count: {2**70}\n", "c.yaml:3: "),
+        ("corpus validate", "c.yaml", f"{VIDEO}    published_before: 0001-01-01\n", "c.yaml:3: "),
+        ("corpus validate", "c.yaml", f'{VIDEO}    title: "\\ud800"\n', "c.yaml:3: "),
+        (
+            "check",
+            "t.json",
+            f'[\n{{"text": "Oneham was founded in 1820.", "start": {DIGITS}}}]',
+            "t.json, line 2: The JSON is damaged: a number has thousands of digits",
+        ),
+        ("corpus import", "i.json", f'[{{"claim": "x", "label": {DIGITS}}}]', "i.json:1: A value"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named_with_its_line(
+    factible: Run, tmp_path: Path, command: str, name: str, content: str, words: str
+) -> None:
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    result = factible(*command.split(), tmp_path / name)
+    assert words in result.output
+    assert DIGITS not in result.output
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+
+
+@pytest.mark.parametrize(
+    ("command", "file", "content", "words"),
+    [
+        ("doctor", "ratings/x.yaml", f"name: x\nratings: {DEEP}", "x.yaml, line 2"),
+        ("status", "models.yaml", f"models:\n  x: {DEEP}", "models.yaml:2: "),
+        ("status", "models.yaml", f"models: {{x: {DIGITS}}}", "models.yaml: A value"),
+    ],
+)
+def test_a_file_of_the_data_folder_that_cannot_be_read_is_named(
+    factible: Run,
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
+    file: str,
+    content: str,
+    words: str,
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "a-key")
+    (home / "ratings").mkdir(parents=True)
+    (home / file).write_text(content, encoding="utf-8")
+    result = factible(command, "--json")
+    assert words in result.output
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+
+
+def test_an_argument_that_is_no_text_is_refused(factible: Run) -> None:
+    assert factible("demo", "--quiet").exit_code in {0, 3}
+    result = factible("runs", "--video", "talk-\udc80")
+    assert (result.exit_code, "is no text" in result.stderr) == (4, True)
+
+
+def test_a_day_that_no_calendar_goes_back_from_is_refused(factible: Run) -> None:
+    result = factible("check", "everyday-beliefs-talk", "--published-before", "0001-01-01")
+    assert result.exit_code == 2
+    assert "from the year 1000 on" in result.stderr
