@@ -3,21 +3,27 @@
 What belongs here: the small boundary model over gaps between words, and the dynamic programme that
 picks boundaries under length limits. What does not: punctuation (sentences.py).
 
-The model is a sum of evidence for and against an end at a gap, in the manner of log-odds: the
-caption's own line ends and the speaker's pauses, words that cannot close an English sentence
-("of", "the"), words that tend to open one ("so", "but", "there's"), and a preference for spoken
-lengths. The weights are set by hand from grammar, not fitted; the scale of line ends and the base
-rate were settled in round steps on the boundary benchmark (benchmarks/sentences.py).
+The model adds up what the words around a gap say (log-odds of a sentence's end, from
+boundary_weights.tsv), the caption's own line ends, the speaker's pauses, and a preference for
+spoken lengths. The 8,000 weights are a logistic regression on the addresses of the presidents of
+the United States on the state of the union since 1961, which are in the public domain
+(benchmarks/boundary_weights.py); how they are weighed against lines and pauses was chosen by
+leaving out one transcript at a time on the boundary benchmark (benchmarks/sentences.py), where
+every neighbouring setting is within .02 of the figure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from factible_assets.reasoners.embedded.embedder import Vectors
 from factible_assets.reasoners.embedded.text import word_set
 
 SHORTEST = 4
@@ -28,19 +34,16 @@ LONGEST = 42
 
 _USUAL_LENGTH = 15.0
 _LENGTH_SPREAD = 0.6  # of the logarithm of the length
-_LENGTH_WEIGHT = 0.7
+_LENGTH_WEIGHT = 0.35
 
-_BASE = -1.0
+_BASE = -1.1
+_WORDS = 0.5
+_STATES = 0.3
 _LINE_END = 1.5
 _INSIDE_LINE = -0.8
 _PER_SECOND_OF_PAUSE = 1.5
 _LONGEST_PAUSE = 2.0
 _MARKER = 1.5
-_CANNOT_CLOSE = -3.5
-_SELDOM_CLOSES = -1.5
-_OPENS = 2.4
-_OFTEN_OPENS = 1.3
-_CANNOT_OPEN = -2.5
 
 # Words after which an English sentence is not over: determiners, prepositions, conjunctions,
 # subject pronouns, auxiliaries.
@@ -60,38 +63,6 @@ OPEN_ENDED = word_set(
     very really quite just only even also almost nearly too more most less least such other another
     many much few several various certain
     mr mrs ms dr st prof
-    """
-)
-
-# Words that close sentences now and then, but mostly continue.
-_MOSTLY_CONTINUED = word_set(
-    """
-    you it not up out down then get got make makes made take takes took give gives gave go goes
-    going come comes came know knows think thinks thought believe see sees saw say says said tell
-    tells told find found want wants need needs try trying use uses using called become becomes
-    became keep keeps kept put let help helps show shows include includes including
-    one two three four five six seven eight nine ten hundred thousand million billion
-    first second third next last new good big great high low own same different actually
-    """
-)
-
-# Words that open a main clause, more often than not a sentence.
-_OPENERS = word_set(
-    """
-    so but now well okay ok yes no however therefore meanwhile instead finally similarly moreover
-    furthermore additionally nevertheless fortunately unfortunately nonetheless
-    i'm i've i'd i'll we're we've we'll it's that's there's here's what's let's they're they've
-    you're you've he's she's today's
-    """
-)
-
-# Words that open a clause, of which many are sentences.
-_FREQUENT_OPENERS = word_set(
-    """
-    i we he she they it this these those you and there here what why how when if because although
-    while since after before although today yet then also most many some several scientists
-    researchers according please remember imagine look hi hello thank thanks first second third
-    next another every all once though in as for
     """
 )
 
@@ -119,12 +90,21 @@ class Gap:
     marker: bool = False
 
 
-def cut_points(words: Sequence[str], gaps: Sequence[Gap]) -> list[int]:
+class WordReader(Protocol):
+    """Reads words in their context: `embedder.OnnxEmbedder` with MiniLM."""
+
+    def read_words(self, words: Sequence[str]) -> tuple[Vectors, Vectors]:
+        """Return the model's states at each word's last and first token."""
+        ...
+
+
+def cut_points(words: Sequence[str], gaps: Sequence[Gap], reader: WordReader) -> list[int]:
     """Choose where sentences end in a run of words without punctuation.
 
     Args:
         words: The folded words of the run, in order.
         gaps: One per word but the last: what lies after it.
+        reader: MiniLM, for whose states the weights were fitted.
 
     Returns:
         The indices of words after which a sentence ends, the last word's not included, ascending.
@@ -136,34 +116,78 @@ def cut_points(words: Sequence[str], gaps: Sequence[Gap]) -> list[int]:
         return []
     scores = np.zeros(count + 1)
     scores[1:count] = [
-        _evidence(words[position], words[position + 1], gaps[position])
+        _WORDS * _log_odds(words, position) + _evidence(gaps[position])
         for position in range(count - 1)
     ]
+    last, first = reader.read_words(words)
+    closing, opening = _load_weights().states
+    scores[1:count] += _STATES * (last[:-1] @ closing + first[1:] @ opening)
     return _best_cuts(scores)
 
 
-def _evidence(last: str, following: str, gap: Gap) -> float:
-    """Weigh an end between two words; above 0 speaks for it."""
+def _evidence(gap: Gap) -> float:
+    """Weigh what is known of a gap beside its words; above 0 speaks for an end."""
     score = _BASE + _PER_SECOND_OF_PAUSE * min(gap.pause, _LONGEST_PAUSE)
     if gap.line_end is not None:
         score += _LINE_END if gap.line_end else _INSIDE_LINE
-    if gap.marker:
-        score += _MARKER
-    return score + _closing(last) + _opening(following)
+    return score + _MARKER * gap.marker
 
 
-def _closing(word: str) -> float:
-    if word in OPEN_ENDED:
-        return _CANNOT_CLOSE
-    return _SELDOM_CLOSES if word in _MOSTLY_CONTINUED else 0.0
+def _log_odds(words: Sequence[str], position: int) -> float:
+    """Add up what the words around the gap after a position say of an end there."""
+    seen = _load_weights().words
+    return sum(seen.get(feature, 0.0) for feature in features(words, position))
 
 
-def _opening(word: str) -> float:
-    if word in _OPENERS:
-        return _OPENS
-    if word in _FREQUENT_OPENERS:
-        return _OFTEN_OPENS
-    return _CANNOT_OPEN if word in CONTINUERS else 0.0
+@dataclass(frozen=True, slots=True)
+class _Weights:
+    """What each feature of the words, and each dimension of the model's two states, adds."""
+
+    words: Mapping[str, float]
+    states: npt.NDArray[np.float64]
+
+
+@lru_cache(maxsize=1)
+def _load_weights() -> _Weights:
+    """Read the weights that ship with the package. Loaded once."""
+    source = files("factible_assets.reasoners.embedded").joinpath("boundary_weights.tsv")
+    rows = (line.split("\t") for line in source.read_text(encoding="utf-8").splitlines())
+    weights = {feature: float(weight) for feature, weight in rows}
+    dimensions = sum(feature.startswith("L ") for feature in weights)
+    states = [[weights.pop(f"{side} {place}") for place in range(dimensions)] for side in "LF"]
+    return _Weights(weights, np.array(states))
+
+
+_ENDINGS = ("ing", "ed", "ly", "tion", "ment", "ness", "ity", "ies", "s")
+
+
+def features(words: Sequence[str], position: int) -> Iterator[str]:
+    """Name what is seen at the gap after a position: words, pairs of words, forms of words."""
+    before, last, first, second, third = (
+        words[place] if 0 <= place < len(words) else "_"
+        for place in range(position - 1, position + 4)
+    )
+    yield f"a {last}"
+    yield f"b {first}"
+    yield f"c {second}"
+    yield f"A {before} {last}"
+    yield f"B {first} {second}"
+    yield f"C {first} {second} {third}"
+    yield f"m {last} {first}"
+    yield f"s {_form(last)} {_form(first)}"
+    yield f"t {_form(last)} {first}"
+    yield f"u {last} {_form(first)}"
+    yield f"v {first} {_form(second)}"
+
+
+def _form(word: str) -> str:
+    """Reduce a word to a figure, its ending, or nothing."""
+    if any(letter.isdigit() for letter in word):
+        return "#"
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) > len(ending) + 2:
+            return f"-{ending}"
+    return "-"
 
 
 def _length_preference() -> npt.NDArray[np.float64]:

@@ -30,12 +30,12 @@ from factible_assets.reasoners.embedded.embedder import (
     Vectors,
     unit_rows,
 )
+from factible_assets.reasoners.embedded.references import is_open, resolve
 from factible_assets.reasoners.embedded.sentences import Sentence, split_sentences
 from factible_assets.reasoners.embedded.text import content_stems, find_numbers
 from factible_assets.reasoners.embedded.wording import (
     MAX_CLAIM_WORDS,
     MAX_THESIS_WORDS,
-    ends_with_stop,
     join,
     leans_back,
     shorten,
@@ -61,7 +61,7 @@ _DUPLICATE_WORDS_WITH_FIGURE = 0.6
 _CANDIDATES_PER_CLAIM = 8
 _FEWEST_CANDIDATES = 60
 _BLOCK = 512
-_SHORT = 10
+_LONGEST_PAIR = 40
 _FEWEST_CONTENT_WORDS = 2
 
 _OFF_THEME = 0.5
@@ -79,6 +79,7 @@ class _Candidate:
     """A sentence in the running, or two neighbours that belong together (first < last)."""
 
     sentence: Sentence
+    text: str
     first: int
     last: int
     signs: Signs
@@ -117,7 +118,7 @@ def extract_claims(
     candidates = _candidates(raw, sentences)
     if not candidates:
         return ClaimDrafts(thesis=None, claims=())
-    texts = [video.title, *(candidate.sentence.text for candidate in candidates)]
+    texts = [video.title, *(candidate.text for candidate in candidates)]
     vectors = _blended(embedder).embed(texts)
     place = _measure_place(vectors[0], vectors[1:], candidates)
     worth = _between_0_and_1(
@@ -143,38 +144,32 @@ def _blended(embedder: Embedder | None) -> Embedder:
 
 
 def _candidates(raw: str, sentences: Sequence[Sentence]) -> list[_Candidate]:
-    """List every sentence, and every pair of neighbours of which one leans on the other."""
+    """List every sentence, and every pair of neighbours of which the second leans on the first."""
     tidy = [strip_lead_ins(raw, sentence) for sentence in sentences]
-    signs = [read_signs(sentence.text) for sentence in tidy]
+    written = [write_claim(raw, sentence) for sentence in tidy]
     candidates = []
-    for position, sentence in enumerate(tidy):
-        spans = [shorten(raw, sentence, MAX_CLAIM_WORDS)]
-        if position + 1 < len(tidy) and _belong_together(
-            raw, sentences[position : position + 2], signs[position : position + 2]
-        ):
-            spans.append(join(raw, sentence, sentences[position + 1]))
-        for last, span in enumerate(spans, start=position):
-            read = signs[position] if span is sentence else read_signs(span.text)
-            if read.content_words >= _FEWEST_CONTENT_WORDS:
-                candidates.append(_Candidate(span, position, last, read, rate_wording(read)))
+    for position, (sentence, text) in enumerate(zip(tidy, written, strict=True)):
+        before = written[position - 1] if position else ""
+        spans = [(sentence, position, resolve(text, before))]
+        if position + 1 < len(tidy):
+            joined = _join(text, written[position + 1], sentences[position + 1].text)
+            if joined is not None:
+                spans.append((join(raw, sentence, sentences[position + 1]), position + 1, joined))
+        for span, last, claim in spans:
+            signs = read_signs(claim)
+            if signs.content_words >= _FEWEST_CONTENT_WORDS and signs.words <= MAX_CLAIM_WORDS:
+                wording = rate_wording(signs)
+                candidates.append(_Candidate(span, claim, position, last, signs, wording))
     return candidates
 
 
-def _belong_together(raw: str, pair: Sequence[Sentence], signs: Sequence[Signs]) -> bool:
-    """Tell whether two neighbouring sentences read better as one claim.
-
-    They do if the second takes up the first by a pronoun or a connective, if one of them is too
-    short to be read alone, or if only the boundary model parted them.
-    """
-    first, second = signs
-    if first.words + second.words > MAX_CLAIM_WORDS:
-        return False
-    return (
-        second.leading_pronoun
-        or leans_back(pair[1].text)
-        or min(first.words, second.words) < _SHORT
-        or not ends_with_stop(raw, pair[0])
-    )
+def _join(first: str, second: str, said: str) -> str | None:
+    """Write two neighbours as one claim, if the second takes up the first; else None."""
+    if len(first.split()) + len(second.split()) > _LONGEST_PAIR:
+        return None
+    if is_open(first) or not (is_open(second) or leans_back(said)):
+        return None
+    return f"{first} {second}"
 
 
 def _measure_place(
@@ -241,7 +236,7 @@ def _choose(
     """Pick claims one by one: the best of what is unlike those picked before."""
     pool_size = max(_FEWEST_CANDIDATES, _CANDIDATES_PER_CLAIM * max_claims)
     pool = [int(index) for index in np.argsort(-worth, kind="stable")[:pool_size]]
-    stems = {index: frozenset(content_stems(candidates[index].sentence.text)) for index in pool}
+    stems = {index: frozenset(content_stems(candidates[index].text)) for index in pool}
     likeness = np.zeros(len(candidates))
     chosen: list[int] = []
     while pool and len(chosen) < max_claims:
@@ -280,11 +275,11 @@ def _draft(
     worth: float,
     centrality: float,
 ) -> ClaimDraft:
-    numbers = find_numbers(candidate.sentence.text)
+    numbers = find_numbers(candidate.text)
     dated = bool(numbers) and all(number.kind == "year" for number in numbers)
     category = categorise(candidate.signs, dated=dated)
     return ClaimDraft(
-        text=write_claim(raw, candidate.sentence),
+        text=candidate.text,
         importance=_rate_importance(candidate.signs, worth, centrality),
         confidence=round(1 / (1 + math.exp(_EVEN_WORDING - candidate.wording)), 3),
         category=category,

@@ -23,7 +23,7 @@ from factible_assets.reasoners.embedded.text import content_stems
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
-    from tokenizers import Tokenizer
+    from tokenizers import Encoding, Tokenizer
 
 Vectors = npt.NDArray[np.float32]
 """One row per text, each of length 1, or 0 for a text without words."""
@@ -132,6 +132,7 @@ class BlendedEmbedder:
 # --- MiniLM -------------------------------------------------------------------------------------
 
 _MAX_TOKENS = 256
+_WINDOW, _OVERLAP = 120, 40  # words
 _BATCH = 16
 
 
@@ -203,6 +204,29 @@ class OnnxEmbedder:
         restored[order] = vectors
         return restored
 
+    def read_words(self, words: Sequence[str]) -> tuple[Vectors, Vectors]:
+        """Return the last layer at each word's last token and at its first, in their context.
+
+        Two arrays of shape [len(words), dimensions of the model]. Words are read in windows of 120
+        that overlap by 40, each word in the window in which it stands further from the edge.
+        """
+        session, tokenizer = self._load()
+        last = first = np.zeros((0, 1), dtype=np.float32)
+        for start in range(0, max(1, len(words) - _OVERLAP), _WINDOW - _OVERLAP):
+            encoding = tokenizer.encode(list(words[start : start + _WINDOW]), is_pretokenized=True)
+            states = _last_layer(session, [encoding])[0]
+            if not len(last):
+                last = np.zeros((len(words), states.shape[1]), dtype=np.float32)
+                first = np.zeros_like(last)
+            seen = -1
+            for token, word in enumerate(encoding.word_ids):
+                if word is None or (start and word < _OVERLAP // 2):
+                    continue
+                if word != seen:
+                    first[start + word], seen = states[token], word
+                last[start + word] = states[token]
+        return last, first
+
     def _load(self) -> tuple[InferenceSession, Tokenizer]:
         with self._lock:
             if self._loaded is None:
@@ -240,12 +264,18 @@ def _open_model(files: ModelFiles, threads: int) -> tuple[InferenceSession, Toke
 def _run(session: InferenceSession, tokenizer: Tokenizer, texts: Sequence[str]) -> Vectors:
     """Embed one batch: mean of the last layer over real tokens, scaled to length 1."""
     encodings = tokenizer.encode_batch(list(texts))
+    hidden = _last_layer(session, encodings)
+    mask = np.array([encoding.attention_mask for encoding in encodings], dtype=np.float32)
+    weights = mask[:, :, None]
+    pooled = (hidden * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1)
+    return unit_rows(pooled)
+
+
+def _last_layer(session: InferenceSession, encodings: Sequence[Encoding]) -> Vectors:
+    """Run the model over encodings of one length; shape [encodings, tokens, dimensions]."""
     ids = np.array([encoding.ids for encoding in encodings], dtype=np.int64)
     mask = np.array([encoding.attention_mask for encoding in encodings], dtype=np.int64)
     feeds = {"input_ids": ids, "attention_mask": mask}
     if any(each.name == "token_type_ids" for each in session.get_inputs()):
         feeds["token_type_ids"] = np.zeros_like(ids)
-    hidden = np.asarray(session.run(None, feeds)[0], dtype=np.float32)
-    weights = mask[:, :, None].astype(np.float32)
-    pooled = (hidden * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1)
-    return unit_rows(pooled)
+    return np.asarray(session.run(None, feeds)[0], dtype=np.float32)

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
-from factible_assets.reasoners.embedded.boundaries import Gap, cut_points
+from factible_assets.reasoners.embedded.boundaries import Gap, WordReader, cut_points
+from factible_assets.reasoners.embedded.embedder import minilm
 from factible_assets.reasoners.embedded.text import fold, word_set
 from factible_assets.records import TranscriptSegment
 
@@ -88,13 +89,16 @@ class _Token:
     ends_sentence: bool = False
 
 
-def split_sentences(text: str, segments: Sequence[TranscriptSegment] = ()) -> list[Sentence]:
+def split_sentences(
+    text: str, segments: Sequence[TranscriptSegment] = (), reader: WordReader | None = None
+) -> list[Sentence]:
     """Split a transcript into sentences.
 
     Args:
         text: The raw transcript.
         segments: Its timed captions, if known: their line ends and pauses help where there is no
             punctuation. Offsets outside the text are ignored.
+        reader: What reads words in context where there is no punctuation; MiniLM if not given.
 
     Returns:
         Sentences in order, without overlap, that together hold every word outside markers.
@@ -109,7 +113,7 @@ def split_sentences(text: str, segments: Sequence[TranscriptSegment] = ()) -> li
     gaps = _read_gaps(tokens, markers, segments)
     sentences = []
     for first, last in _runs(tokens):
-        for begin, end in _cut(tokens, gaps, first, last, limit):
+        for begin, end in _cut(tokens, gaps, first, last, limit, reader):
             sentences.append(_sentence(text, tokens[begin : end + 1]))
     return sentences
 
@@ -207,13 +211,18 @@ def _runs(tokens: Sequence[_Token]) -> Iterator[tuple[int, int]]:
 
 
 def _cut(
-    tokens: Sequence[_Token], gaps: Sequence[Gap], first: int, last: int, limit: int
+    tokens: Sequence[_Token],
+    gaps: Sequence[Gap],
+    first: int,
+    last: int,
+    limit: int,
+    reader: WordReader | None,
 ) -> Iterator[tuple[int, int]]:
     """Yield the sentences of a run: itself, or the model's cuts if it is too long to be one."""
     begin = first
     if last - first + 1 > limit:
         norms = [token.norm for token in tokens[first : last + 1]]
-        for cut in cut_points(norms, gaps[first:last]):
+        for cut in cut_points(norms, gaps[first:last], reader or minilm()):
             yield begin, first + cut
             begin = first + cut + 1
     yield begin, last

@@ -1,0 +1,116 @@
+"""Whom a sentence speaks of when it says "it", "they" or "this".
+
+What belongs here: recognising a reference that stands open, and the one thing before it that it
+can mean. What does not: which sentences are claims (claims.py), trimming them (wording.py).
+
+Only what is plain is resolved (the disambiguation of Claimify, arXiv 2502.10855, abstains
+likewise): the pronoun opens the sentence, and the subject of the sentence before is a short noun
+phrase at its head, followed by an auxiliary, that agrees in number.
+"""
+
+from __future__ import annotations
+
+import re
+
+from factible_assets.reasoners.embedded.text import Word, content_stems, stem, tokenise, word_set
+
+_SINGULAR = word_set("it it's its this that that's")
+_PLURAL = word_set("they they're they've these those their")
+_PERSONAL = word_set("he she he's she's his her")
+_POSSESSIVE = word_set("its their his her")
+PRONOUNS = _SINGULAR | _PLURAL | _PERSONAL | word_set("them him")
+"""Words that stand for something named elsewhere."""
+
+_AUXILIARIES = word_set(
+    """
+    is are was were has have had can could will would may might must should does do did isn't
+    aren't wasn't weren't hasn't haven't can't won't doesn't don't didn't becomes became contains
+    contain causes cause makes make means helps help shows show allows allow
+    """
+)
+_DETERMINERS = word_set("the a an this these that those my our your its their his her")
+_NO_SUBJECT = word_set(
+    """
+    and but or so if when while as because since although though after before once until unless
+    what who why how where which that there here in on at for from by with to of not no now then
+    also well yes i we you he she it they it's they're he's she's i'm we're you're that's there's
+    """
+)
+_LONGEST_SUBJECT = 6
+_PERSON = re.compile(
+    r"\b(?:(?:Dr|Mr|Mrs|Ms|Prof|Professor|President|Senator)\.? )?[A-Z][a-z]+ (?:[A-Z]\. )?[A-Z][a-z]+\b"
+)
+_DEMONSTRATIVE = re.compile(
+    r"\b(?:this|these|those|such)\s+(?:(?:one|two|three|new|same|other)\s+)?([a-z][\w-]+)",
+    re.IGNORECASE,
+)
+_OF_TIME = word_set(
+    """
+    year years month week day days morning evening time moment point way kind sort type century
+    decade country planet is are was were can will means one
+    """
+)
+
+
+def resolve(text: str, before: str) -> str:
+    """Put what a sentence's opening pronoun means in its place, in brackets.
+
+    "They release a protein" after "Killer cells are the greatest threat" becomes "[Killer cells]
+    release a protein". Returns the text as it is where nothing is open or nothing is clear.
+    """
+    words = tokenise(text)
+    if not words or words[0].norm not in PRONOUNS:
+        return text
+    opening = words[0].norm
+    pronoun, _, rest = opening.partition("'")
+    if pronoun in {"this", "that", "these", "those"} and not rest and not _is_verb(words, 1):
+        return text
+    meant = _person(before) if pronoun in _PERSONAL else _subject(before, plural=pronoun in _PLURAL)
+    if meant is None or set(content_stems(meant)) <= set(content_stems(text)):
+        return text
+    ending = {"s": " is", "re": " are", "ve": " have"}.get(rest, "")
+    if pronoun in _POSSESSIVE:
+        ending = "'" if meant.endswith("s") else "'s"
+    return f"[{meant[0].upper()}{meant[1:]}{ending}]{text[words[0].end :]}"
+
+
+def is_open(text: str) -> bool:
+    """Tell whether a sentence points at something that it does not name itself."""
+    words = tokenise(text)
+    if words and words[0].norm in PRONOUNS and not text.startswith("["):
+        return True
+    for match in _DEMONSTRATIVE.finditer(text):
+        noun = match[1].casefold()
+        if noun not in _OF_TIME and stem(noun) not in content_stems(text[: match.start()]):
+            return True
+    return False
+
+
+def _is_verb(words: list[Word], position: int) -> bool:
+    return position < len(words) and words[position].norm in _AUXILIARIES
+
+
+def _subject(sentence: str, *, plural: bool) -> str | None:
+    """Return the noun phrase that a sentence opens with, if an auxiliary follows it."""
+    words = tokenise(sentence)
+    if not words or words[0].norm in _NO_SUBJECT | PRONOUNS:
+        return None
+    for position in range(1, min(len(words), _LONGEST_SUBJECT + 1)):
+        norm = words[position].norm
+        if norm in _AUXILIARIES:
+            head = words[position - 1].norm
+            phrase = sentence[words[0].start : words[position - 1].end]
+            many = " and " in phrase or (
+                head.endswith("s") and not head.endswith(("ss", "us", "is"))
+            )
+            named = words[0].norm not in _DETERMINERS or position > 1
+            return phrase if named and many == plural and "," not in phrase else None
+        if norm in _NO_SUBJECT - {"and", "of", "in"} | PRONOUNS:
+            return None
+    return None
+
+
+def _person(sentence: str) -> str | None:
+    """Return the one person whom a sentence names, None if it names several or none."""
+    named = {match.group() for match in _PERSON.finditer(sentence)}
+    return named.pop() if len(named) == 1 else None
