@@ -44,10 +44,11 @@ def _loaded_embedder(folder: Path | None) -> Embedder:
     from factible_assets.reasoners.embedded.embedder import (  # noqa: PLC0415
         ModelFiles,
         OnnxEmbedder,
+        minilm,
     )
 
     if folder is None:
-        return OnnxEmbedder()
+        return minilm()
     return OnnxEmbedder(ModelFiles(folder / "model.onnx", folder / "tokenizer.json"))
 
 

@@ -98,7 +98,9 @@ class WordReader(Protocol):
         ...
 
 
-def cut_points(words: Sequence[str], gaps: Sequence[Gap], reader: WordReader) -> list[int]:
+def cut_points(
+    words: Sequence[str], gaps: Sequence[Gap], reader: WordReader
+) -> list[tuple[int, float]]:
     """Choose where sentences end in a run of words without punctuation.
 
     Args:
@@ -107,22 +109,22 @@ def cut_points(words: Sequence[str], gaps: Sequence[Gap], reader: WordReader) ->
         reader: MiniLM, for whose states the weights were fitted.
 
     Returns:
-        The indices of words after which a sentence ends, the last word's not included, ascending.
-        Sentences have SHORTEST to LONGEST words, unless the whole run is shorter. Time grows with
+        The indices of words after which a sentence ends, the last word's not included, ascending,
+        each with the evidence for it (log-odds; below 0 only length speaks for the cut). Sentences
+        have SHORTEST to LONGEST words, unless the whole run is shorter. Time grows with
         len(words) * LONGEST.
     """
     count = len(words)
     if count < 2 * SHORTEST:
         return []
+    last, first = reader.read_words(words)
+    closing, opening = _load_weights().states
     scores = np.zeros(count + 1)
-    scores[1:count] = [
+    scores[1:count] = _STATES * (last[:-1] @ closing + first[1:] @ opening) + [
         _WORDS * _log_odds(words, position) + _evidence(gaps[position])
         for position in range(count - 1)
     ]
-    last, first = reader.read_words(words)
-    closing, opening = _load_weights().states
-    scores[1:count] += _STATES * (last[:-1] @ closing + first[1:] @ opening)
-    return _best_cuts(scores)
+    return [(cut, float(scores[cut + 1])) for cut in _best_cuts(scores)]
 
 
 def _evidence(gap: Gap) -> float:

@@ -164,7 +164,7 @@ def rate_wording(signs: Signs) -> float:
     """Add up the signs: above 0 sounds like a claim, below 0 like talk. About -5 to 4."""
     score = 2.0 * min(signs.content_words, _ENOUGH_CONTENT) / _ENOUGH_CONTENT
     score += 0.5 * min(signs.numbers, 2) + 0.2 * min(signs.names, 2)
-    score += 0.5 * signs.causal + 0.2 * signs.comparative
+    score += 0.3 * signs.causal + 0.2 * signs.comparative
     score += 0.3 * signs.scientific + 0.3 * signs.attributed + 0.3 * signs.historical
     score -= 1.0 * signs.first_person + 0.2 * signs.first_person_plural
     score -= 0.3 * signs.second_person + 0.5 * signs.opinion

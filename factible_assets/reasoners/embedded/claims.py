@@ -31,13 +31,14 @@ from factible_assets.reasoners.embedded.embedder import (
     unit_rows,
 )
 from factible_assets.reasoners.embedded.references import is_open, resolve
-from factible_assets.reasoners.embedded.sentences import Sentence, split_sentences
+from factible_assets.reasoners.embedded.sentences import CERTAIN, Sentence, split_sentences
 from factible_assets.reasoners.embedded.text import content_stems, find_numbers
 from factible_assets.reasoners.embedded.wording import (
     MAX_CLAIM_WORDS,
     MAX_THESIS_WORDS,
     join,
     leans_back,
+    opens_inside,
     shorten,
     strip_lead_ins,
     write_claim,
@@ -50,8 +51,15 @@ Scores = npt.NDArray[np.float64]
 _CENTRALITY = 0.15
 """What each standardised similarity is worth in units of wording (rate_wording, spread about 1)."""
 
-_DIVERSITY = 0.2
+_DIVERSITY = 0.15
 """How much likeness to claims already chosen counts against a candidate (MMR's 1 - lambda)."""
+
+_OPEN_REFERENCE, _JOINED, _HEADLESS = 0.6, 0.5, 0.8
+"""What counts against a candidate, in units of wording: pointing at what it does not name, being
+two sentences, opening in the middle of one."""
+
+_UNSURE_ENDS, _SURE = 0.6, 1.5
+"""What each unit of log-odds counts by which a candidate's ends are less sure than _SURE."""
 
 _LEAST_WORDING = 0.05
 _NEAREST = 5
@@ -158,16 +166,28 @@ def _candidates(raw: str, sentences: Sequence[Sentence]) -> list[_Candidate]:
         for span, last, claim in spans:
             signs = read_signs(claim)
             if signs.content_words >= _FEWEST_CONTENT_WORDS and signs.words <= MAX_CLAIM_WORDS:
-                wording = rate_wording(signs)
+                wording = rate_wording(signs) - _rate_form(claim, span, joined=last > position)
                 candidates.append(_Candidate(span, claim, position, last, signs, wording))
     return candidates
+
+
+def _rate_form(claim: str, span: Sentence, *, joined: bool) -> float:
+    """Rate what a reader would miss in a candidate, in units of wording."""
+    unsure = max(0.0, _SURE - span.certainty)
+    headless = span.certainty < CERTAIN and opens_inside(claim)
+    return (
+        _OPEN_REFERENCE * is_open(claim)
+        + _JOINED * joined
+        + _HEADLESS * headless
+        + _UNSURE_ENDS * unsure
+    )
 
 
 def _join(first: str, second: str, said: str) -> str | None:
     """Write two neighbours as one claim, if the second takes up the first; else None."""
     if len(first.split()) + len(second.split()) > _LONGEST_PAIR:
         return None
-    if is_open(first) or not (is_open(second) or leans_back(said)):
+    if first.endswith("?") or is_open(first) or not (is_open(second) or leans_back(said)):
         return None
     return f"{first} {second}"
 

@@ -12,6 +12,7 @@ import threading
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -232,6 +233,12 @@ class OnnxEmbedder:
             if self._loaded is None:
                 self._loaded = _open_model(self._files or minilm_files(), self._threads)
             return self._loaded
+
+
+@lru_cache(maxsize=1)
+def minilm() -> OnnxEmbedder:
+    """Return the one MiniLM of this process."""
+    return OnnxEmbedder()
 
 
 def _open_model(files: ModelFiles, threads: int) -> tuple[InferenceSession, Tokenizer]:

@@ -38,7 +38,8 @@ _NO_SUBJECT = word_set(
 )
 _LONGEST_SUBJECT = 6
 _PERSON = re.compile(
-    r"\b(?:(?:Dr|Mr|Mrs|Ms|Prof|Professor|President|Senator)\.? )?[A-Z][a-z]+ (?:[A-Z]\. )?[A-Z][a-z]+\b"
+    r"\b(?:(?:Dr|Mr|Mrs|Ms|Prof|Professor|President|Senator)\.? )?"
+    r"[A-Z][a-z]+ (?:[A-Z]\. )?[A-Z][a-z]+\b"
 )
 _DEMONSTRATIVE = re.compile(
     r"\b(?:this|these|those|such)\s+(?:(?:one|two|three|new|same|other)\s+)?([a-z][\w-]+)",

@@ -70,13 +70,22 @@ _LONGEST_RAW = 14
 _OVERLAP = 0.1  # seconds
 
 
+CERTAIN = 3.0
+"""The certainty of ends that punctuation marks, and the most that a model's cut can have."""
+
+
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One sentence: `raw[start:end]`, and the same for reading."""
+    """One sentence: `raw[start:end]`, the same for reading, and whether its ends are sure.
+
+    `certainty` is the evidence for the less sure of its two ends in log-odds: CERTAIN where
+    punctuation tells, below 0 where little but its length speaks for one.
+    """
 
     text: str
     start: int
     end: int
+    certainty: float = CERTAIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +122,8 @@ def split_sentences(
     gaps = _read_gaps(tokens, markers, segments)
     sentences = []
     for first, last in _runs(tokens):
-        for begin, end in _cut(tokens, gaps, first, last, limit, reader):
-            sentences.append(_sentence(text, tokens[begin : end + 1]))
+        for begin, end, certainty in _cut(tokens, gaps, first, last, limit, reader):
+            sentences.append(_sentence(text, tokens[begin : end + 1], certainty))
     return sentences
 
 
@@ -123,10 +132,12 @@ def reading_text(raw: str) -> str:
     return " ".join(_MARKER.sub(" ", raw).split())
 
 
-def _sentence(text: str, tokens: Sequence[_Token]) -> Sentence:
-    start, end = tokens[0].start, tokens[-1].end
+def _sentence(text: str, tokens: Sequence[_Token], certainty: float) -> Sentence:
     return Sentence(
-        text=" ".join(text[token.start : token.end] for token in tokens), start=start, end=end
+        text=" ".join(text[token.start : token.end] for token in tokens),
+        start=tokens[0].start,
+        end=tokens[-1].end,
+        certainty=certainty,
     )
 
 
@@ -217,15 +228,15 @@ def _cut(
     last: int,
     limit: int,
     reader: WordReader | None,
-) -> Iterator[tuple[int, int]]:
+) -> Iterator[tuple[int, int, float]]:
     """Yield the sentences of a run: itself, or the model's cuts if it is too long to be one."""
-    begin = first
+    begin, before = first, CERTAIN
     if last - first + 1 > limit:
         norms = [token.norm for token in tokens[first : last + 1]]
-        for cut in cut_points(norms, gaps[first:last], reader or minilm()):
-            yield begin, first + cut
-            begin = first + cut + 1
-    yield begin, last
+        for cut, evidence in cut_points(norms, gaps[first:last], reader or minilm()):
+            yield begin, first + cut, min(before, evidence)
+            begin, before = first + cut + 1, min(CERTAIN, evidence)
+    yield begin, last, before
 
 
 def _read_gaps(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from factible_assets.reasoners.embedded.sentences import Sentence, reading_text
+from factible_assets.reasoners.embedded.sentences import CERTAIN, Sentence, reading_text
 from factible_assets.reasoners.embedded.text import tokenise, word_set
 
 MAX_CLAIM_WORDS = 48
@@ -40,12 +40,14 @@ _LEAD_IN = re.compile(
            (?:true|clear|known|well[ ]known|important[ ]to[ ](?:note|remember|know)
              |worth[ ]noting|a[ ]fact)[ ]that\b
       | it[ ]turns[ ]out(?:[ ]that\b)?
+      | what[ ](?:i|we|you)(?:'ve)?[ ](?:see|saw|know|find|found)[ ]is(?:[ ]that\b)?
       | (?:the|one)[ ](?:fact|truth|reality|point|thing|problem|good[ ]news|bad[ ]news)
            (?:[ ]of[ ]the[ ]matter)?[ ]is(?:[ ]that\b|,)
       | (?:the[ ])?(?:fact|truth)[ ]is,?
       | (?:did|do)[ ]you[ ]know[ ]that\b
       | let[ ]me[ ](?:tell[ ]you|say)(?:[ ]that\b)?
-      | (?:(?:number|step|reason|fact|myth|tip|point)[ ])?(?:one|two|three|four|five|six|\d{1,2})[:.)](?=\s)
+      | (?:(?:number|step|reason|fact|myth|tip|point)[ ])?
+           (?:one|two|three|four|five|six|\d{1,2})[:.)](?=\s)
       | number[ ](?:one|two|three|four|five|six|\d{1,2})\b,?
       | [^:.?!]{0,80}\b(?:here(?:'s|[ ]is|[ ]are)|the[ ]following|conclusion|this)\b[^:.?!]{0,50}:
       | that(?:'s|[ ]is)[ ](?:because|why|when)\b
@@ -63,7 +65,7 @@ _KEEPS_ITS_OPENING = re.compile(
     re.IGNORECASE,
 )
 _OUTER_MARKS = " \t\r\n\"'\u201c\u201d\u2018\u2019([{<-\u2013\u2014\u2022*,;:.\u2026"
-_TRAILING_MARKS = ' \t\r\n"\u201c\u201d\u2018([{<-\u2013\u2014*,;:.\u2026'
+_TRAILING_MARKS = " \t\r\n\u201c\u2018([{<-\u2013\u2014*,;:.\u2026"
 _CLAUSE_END = re.compile(
     r"[,;:\u2014\u2013](?=\s)|\s(?=(?:and|but|so|which|because|while|although|where)\s)"
 )
@@ -74,17 +76,29 @@ _CONNECTIVE = re.compile(
     re.IGNORECASE,
 )
 _FEWEST_LEFT = 4
+_LONG = 4
+_NO_HEADS = word_set(
+    """
+    go goes went come comes came run runs ran lie lied known made given taken based respond
+    responds accept overthrew me us him them
+    """
+)
+_HEADS = word_set(
+    "thing nothing everything something anything spring during morning evening only family early"
+)
 
 _FILLER = re.compile(
-    r"(?:,\s*)?\b(?:u[hm]+|erm|you know(?=,)|i mean(?=,)|(?<=, )like(?=,))\b,?|,\s*(?:you know|i mean)\b(?=[,.?!])",
+    r"(?:,\s*)?\b(?:u[hm]+|erm|you know(?=,)|i mean(?=,)|(?<=, )like(?=,))\b,?"
+    r"|,\s*(?:you know|i mean)\b(?=[,.?!])",
     re.IGNORECASE,
 )
 _DOUBLED = re.compile(r"\b(\w+(?:'\w+)?),? \1\b(?=\s)", re.IGNORECASE)
-_TAIL = re.compile(
-    r",?\s+(?:right|ok(?:ay)?|you know|i mean|you see|huh|by the way|of course|as well|and so on|pretty cool"
-    r"|(?:and|so|but|or|because|which|that|then|also|too so|if|when|while))[\s.?!,]*\Z",
+_TAG = re.compile(
+    r",\s+(?:right|ok(?:ay)?|you know|i mean|you see|huh|by the way|of course)[\s.?!,]*\Z",
     re.IGNORECASE,
 )
+_QUOTES = str.maketrans("", "", '"\u201c\u201d')
+_I = re.compile(r"\bi(?='(?:m|ve|d|ll)\b|\s)")
 _DANGLING = word_set(
     """
     a an the my your our their of to in on at for from by with into onto as than via per and but or
@@ -108,7 +122,7 @@ def strip_lead_ins(raw: str, sentence: Sentence) -> Sentence:
         if len(tokenise(raw[following : sentence.end])) < _FEWEST_LEFT:
             break
         start = following
-    return _spanning(raw, start, sentence.end)
+    return _spanning(raw, start, sentence.end, sentence.certainty)
 
 
 def shorten(raw: str, sentence: Sentence, most_words: int) -> Sentence:
@@ -126,15 +140,23 @@ def shorten(raw: str, sentence: Sentence, most_words: int) -> Sentence:
         for end in ends
         if end <= limit and len(tokenise(raw[sentence.start : end])) >= most_words // 3
     ]
-    return _spanning(raw, sentence.start, usable[-1] if usable else limit)
+    return _spanning(raw, sentence.start, usable[-1] if usable else limit, sentence.certainty)
 
 
 def write_claim(raw: str, sentence: Sentence) -> str:
-    """Write a span as a claim: a capital first, one full stop last, hesitation left out."""
-    text = _DOUBLED.sub(r"\1", _FILLER.sub(" ", reading_text(raw[sentence.start : sentence.end])))
-    text = _TAIL.sub("", " ".join(text.split()).rstrip(_TRAILING_MARKS)).rstrip(_TRAILING_MARKS)
-    text = _dangling_off(text).lstrip(_OUTER_MARKS)
-    text = re.sub(r"\bi(?='(?:m|ve|d|ll)\b|\s)", "I", text)
+    """Write a span as a claim: a capital first, one full stop last, hesitation left out.
+
+    Words after which no English sentence is over ("… of the") are dropped from an end that no
+    punctuation marks.
+    """
+    text = _FILLER.sub(" ", reading_text(raw[sentence.start : sentence.end]))
+    text = " ".join(_DOUBLED.sub(r"\1", text).split()).rstrip(_TRAILING_MARKS)
+    text = _TAG.sub("", text).rstrip(_TRAILING_MARKS).lstrip(_OUTER_MARKS)
+    if sentence.certainty < CERTAIN:
+        text = _dangling_off(text)
+    if text.count("\u201c") != text.count("\u201d") or text.count('"') % 2:
+        text = text.translate(_QUOTES)
+    text = _I.sub("I", text)
     if text.endswith("U.S") or re.search(r"\b[A-Z]\.[A-Z]\Z", text):
         text += "."
     if not text:
@@ -144,7 +166,6 @@ def write_claim(raw: str, sentence: Sentence) -> str:
 
 
 def _dangling_off(text: str) -> str:
-    """Drop words at the end after which no English sentence is over ("… of the")."""
     words = text.split()
     while len(words) > _FEWEST_LEFT and words[-1].casefold() in _DANGLING:
         words.pop()
@@ -161,15 +182,23 @@ def _straight(text: str) -> str:
     return text.replace("\u2019", "'")
 
 
-def _spanning(raw: str, start: int, end: int) -> Sentence:
+def _spanning(raw: str, start: int, end: int, certainty: float) -> Sentence:
     while end > start and raw[end - 1].isspace():
         end -= 1
-    return Sentence(text=reading_text(raw[start:end]), start=start, end=end)
+    return Sentence(reading_text(raw[start:end]), start, end, certainty)
 
 
 def join(raw: str, first: Sentence, second: Sentence) -> Sentence:
     """Span two neighbouring sentences."""
-    return _spanning(raw, first.start, second.end)
+    return _spanning(raw, first.start, second.end, min(first.certainty, second.certainty))
+
+
+def opens_inside(text: str) -> bool:
+    """Tell whether a cut left a sentence without its head: it opens with a verb or an adverb."""
+    opening = text.split(maxsplit=1)[0].casefold().strip(",.") if text else ""
+    return opening in _NO_HEADS or (
+        opening.endswith(("ing", "ed", "ly")) and opening not in _HEADS and len(opening) > _LONG
+    )
 
 
 def leans_back(text: str) -> bool:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from factible_assets.reasoners.embedded.boundaries import LONGEST
-from factible_assets.reasoners.embedded.sentences import split_sentences
+from factible_assets.reasoners.embedded.sentences import CERTAIN, split_sentences
 from factible_assets.records import TranscriptSegment
 
 
@@ -86,6 +86,26 @@ def test_raw_captions_are_cut_before_words_that_open_sentences() -> None:
 
 def test_raw_captions_are_never_cut_after_a_word_that_cannot_close_a_sentence() -> None:
     assert not {text.split()[-1] for text in _texts(RAW * 5)} & {"the", "of", "a", "into", "every"}
+
+
+def test_raw_captions_become_the_sentences_that_a_person_would_write() -> None:
+    raw = (
+        "democracy is a system where the citizens of a country choose their leaders the word "
+        "democracy comes from ancient greek today democracy is based on the principle that "
+        "everyone has equal rights and duties"
+    )
+    assert _texts(raw) == [
+        "democracy is a system where the citizens of a country choose their leaders",
+        "the word democracy comes from ancient greek",
+        "today democracy is based on the principle that everyone has equal rights and duties",
+    ]
+
+
+def test_the_ends_that_punctuation_marks_are_certain_and_the_model_says_how_sure_it_is() -> None:
+    assert all(each.certainty == CERTAIN for each in split_sentences("It rained. It froze."))
+    cut = split_sentences(RAW)
+    assert len(cut) > 3
+    assert min(each.certainty for each in cut) < CERTAIN
 
 
 def test_a_pause_ends_a_sentence_where_words_alone_would_not() -> None:
