@@ -251,6 +251,9 @@ class SearchHit(Record):
     domain: str = Field(description="The registrable domain.")
     snippet: str
     published_on: date | None = None
+    citation_count: int | None = Field(
+        default=None, description="How often the paper is cited, if the provider knows papers."
+    )
 
 
 class PriorFactCheck(Record):
@@ -414,6 +417,10 @@ class Evidence(Record):
         default=0, description="Quotes offered by the reasoner that stand nowhere in the page."
     )
     basis: Basis | None = None
+    page_due: bool = Field(
+        default=False,
+        description="Whether the page itself could not be fetched: its search snippet was read.",
+    )
 
     @model_validator(mode="after")
     def _only_read_evidence_has_a_stance(self) -> Self:

@@ -16,10 +16,10 @@ The rules:
 - A summary that quotes what the text does not say is dropped, and counted with the quotes.
 - A page is who it is in the end: domain and rating are those of the address that was read, and a
   row whose hit led to another domain says so.
-- A page that the site does not offer (`unavailable`) is read by its search snippet, with
-  `via = snippet`; the snippet is then the stored text. An outage is not replaced by the snippet:
-  the page may say something else when it answers, so it counts as missing. Nor does the snippet
-  of a hit that led to another domain speak: nobody can tell which of the two said it.
+- A page that cannot be had is read by its search snippet, with `via = snippet`; the snippet is
+  then the stored text, and the row says what is the matter with the page. After an outage the page
+  is due (`page_due`): it may say something else when it answers, so it still counts as missing.
+- The snippet of a hit that led to another domain does not speak: nobody can tell which said it.
 """
 
 from __future__ import annotations
@@ -196,7 +196,7 @@ def source_of(candidate: Candidate, stored: StoredPage) -> Source | None:
     hit, page = candidate.hit, stored.page
     text, via = stored.text, page.via
     is_speaking = len(hit.snippet.split()) >= _MIN_SNIPPET_WORDS and departure(hit, page) is None
-    if page.status == "no_evidence" and is_speaking:
+    if page.status != "ok" and is_speaking:
         text = PageText(content_hash=content_hash(hit.snippet), text=hit.snippet)
         via = "snippet"
     if text is None:
@@ -219,11 +219,14 @@ def read_row(
     base |= {"content_hash": source.text.content_hash, "via": source.via}
     base |= {"published_on": source.excerpt.published_on}
     page = source.stored.page
-    missing = f"The page is missing ({page.reason}); read was its search snippet."
+    is_due = source.via == "snippet" and page.status == "infra_error"
+    what = "could not be fetched" if is_due else "is missing"
+    missing = f"The page {what} ({page.reason}); read was its search snippet."
     remarks = (departure(candidate.hit, page), missing if source.via == "snippet" else None)
     if draft is None:
         reason = _sentences("It does not speak of the claim.", *remarks)
-        return Evidence(**base, status="no_evidence", reason=reason)
+        # Of a page in outage a silent snippet tells nothing: it stays what failed.
+        return Evidence(**base, status="infra_error" if is_due else "no_evidence", reason=reason)
     checked = check_words(draft, source.text.text)
     return Evidence(
         **base,
@@ -237,6 +240,7 @@ def read_row(
         quote_start=checked.quote[0] if checked.quote else None,
         quote_end=checked.quote[1] if checked.quote else None,
         rejected_quotes=checked.rejected,
+        page_due=is_due,
     )
 
 

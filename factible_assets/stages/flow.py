@@ -253,7 +253,8 @@ class _Run:
         queries = await self._queries(claim)
         found = await self._search(claim, queries)
         evidence = await self._evidence(claim, queries, found.hits)
-        case = CaseFile(claim, queries, found.searches, found.hits, evidence)
+        places = self._config.search.max_results
+        case = CaseFile(claim, queries, found.searches, found.hits, evidence, places)
         return _ClaimRows(case, await self._verdict(case))
 
     async def look_up(self, claim: Claim) -> tuple[PriorFactCheck, ...]:

@@ -19,6 +19,7 @@ sources would have been read; such verdicts are always incomplete.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -80,13 +81,13 @@ _EMBEDDED_CAP = 0.69
 def bundle(evidence: Iterable[Evidence]) -> tuple[Evidence, ...]:
     """Return the evidence that a verdict is reached from, in a fixed order.
 
-    Factible, section 1.3.5, step 1: read evidence only, one row per text, grouped by stance
+    Factible, section 1.3.5, step 1: read evidence only, one row per URL, grouped by stance
     (supports, refutes, mixed, unclear), inside a group by rating, score and title. Section 1.3.4:
     unclear rows are dropped when more than half of the rows have a definite stance.
     """
     distinct: dict[str, Evidence] = {}
     for row in sorted((row for row in evidence if row.status == "ok"), key=_bundle_order):
-        distinct.setdefault(row.content_hash or row.canonical_url, row)
+        distinct.setdefault(row.canonical_url, row)
     rows = tuple(distinct.values())
     definite = tuple(row for row in rows if row.stance in DEFINITE)
     return definite if 2 * len(definite) > len(rows) else rows
@@ -101,12 +102,14 @@ def by_stance(rows: Iterable[Evidence]) -> dict[Stance, tuple[Evidence, ...]]:
 def quality(rows: Sequence[Evidence]) -> float:
     """Return the quality of a bundle, from 0 to 1 (Factible, section 1.3.5, table 5).
 
-    0.3 for any evidence + 0.3·min(1, definite/3) + 0.4·min(1, rated high or medium/3).
+    0.3 for any evidence + 0.3·min(1, definite/3) + 0.4·min(1, rated high or medium/3). A text that
+    several addresses led to counts once.
     """
     if not rows:
         return 0.0
-    definite = sum(row.stance in DEFINITE for row in rows)
-    reliable = sum(row.rating in RELIABLE for row in rows)
+    texts = {row.content_hash or row.canonical_url: row for row in rows}.values()
+    definite = sum(row.stance in DEFINITE for row in texts)
+    reliable = sum(row.rating in RELIABLE for row in texts)
     score = 0.3 + 0.3 * min(1, definite / SATURATION) + 0.4 * min(1, reliable / SATURATION)
     return round(score, 6)
 
@@ -166,7 +169,8 @@ def tally(evidence: Iterable[Evidence], stories: StoryIndex) -> Tally:
 
 def agreeing_origins(evidence: Iterable[Evidence], stories: StoryIndex) -> int:
     """Return how many independent, reliable sources hold the same definite stance, at most."""
-    sides = by_stance(row for row in evidence if row.status == "ok" and row.rating in RELIABLE)
+    read = (row for row in evidence if row.status == "ok" and not row.page_due)
+    sides = by_stance(row for row in read if row.rating in RELIABLE)
     return max(independent_weight(sides[stance], lambda _: 1, stories) for stance in DEFINITE)
 
 
@@ -306,6 +310,8 @@ class CaseFile:
     searches: Sequence[Search] = ()
     hits: Sequence[SearchHit] = ()
     evidence: Sequence[Evidence] = ()
+    places: int = 0
+    """Sources that may be read for one query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,14 +338,24 @@ def form_opinion(
 ) -> Opinion:
     """Count the vote on a case and tell what of it could change with what is missing."""
     rows = bundle(case.evidence)
-    counted = tally(rows, stories)
-    seen = decide(counted, config, basis)
-    unread = [row for row in case.evidence if row.status == "infra_error"]
+    seen = decide(tally(rows, stories), config, basis)
+    unread = [row for row in case.evidence if _is_unread(row)]
+    counted = tally((row for row in rows if not row.page_due), stories)
+    unfound = _unfound(case)
     declined = sum(row.status == "skipped" and row.basis is not None for row in case.evidence)
-    settled = settled_vote(counted, (row.rating for row in unread), config, basis)
-    missed = f"{_sources(len(unread))} could not be read ({_reasons(unread)})" if unread else None
+    absent: list[Rating] = [*(row.rating for row in unread), *(["high"] * unfound)]
+    settled = settled_vote(counted, absent, config, basis)
+    gaps = [f"{_sources(len(unread))} could not be read ({_reasons(unread)})"] if unread else []
+    if unfound:
+        partial = [search for search in case.searches if _is_partial(search)]
+        gaps.append(f"{_searches(len(partial))} were answered in part ({_reasons(partial)})")
+    missed = "; ".join(gaps) or None
     doubt = [*_gaps(case), *([missed] if missed and settled is None else [])]
-    is_less_sure = settled is not None and settled.confidence != seen.confidence
+    is_less_sure = settled is not None and (settled.stance, settled.confidence) != (
+        seen.stance,
+        seen.confidence,
+    )
+    is_due = is_less_sure or any(row.page_due for row in rows)
     return Opinion(
         case=case,
         rows=rows,
@@ -348,6 +364,8 @@ def form_opinion(
         doubt=f"{'; '.join(doubt)}. Check the claim again." if doubt else None,
         reserve=f"{missed}, which could change the confidence, not the stance"
         if is_less_sure
+        else missed
+        if is_due
         else None,
         declined=f"The model declined to read {_sources(declined)}" if declined else None,
     )
@@ -494,9 +512,31 @@ def _vote_in_words(opinion: Opinion) -> str:
     )
 
 
+def _is_unread(row: Evidence) -> bool:
+    """Tell whether a source is missing, though its snippet may have spoken."""
+    return row.status == "infra_error" or row.page_due
+
+
+def _is_partial(search: Search) -> bool:
+    """Tell whether a provider answered without something that it says why it lacks."""
+    return search.status in {"ok", "no_evidence"} and search.reason is not None
+
+
+def _unfound(case: CaseFile) -> int:
+    """Return how many sources the missing part of partial searches could have brought, at most.
+
+    As many as the places that a query left free: where all were taken by what was found, the
+    rest of an answer would have been too many.
+    """
+    partial = {search.query_id for search in case.searches if _is_partial(search)}
+    taken = Counter(row.query_id for row in case.evidence if row.status != "skipped")
+    return sum(max(0, case.places - taken[query]) for query in partial)
+
+
 def _missing(case: CaseFile) -> int:
-    rows: list[Query | Search | Evidence] = [*case.queries, *case.searches, *case.evidence]
-    return sum(row.status == "infra_error" for row in rows)
+    work: list[Query | Search] = [*case.queries, *case.searches]
+    failed = sum(row.status == "infra_error" for row in work)
+    return failed + sum(_is_unread(row) for row in case.evidence)
 
 
 def _reasons(rows: Sequence[Query | Search | Evidence]) -> str:

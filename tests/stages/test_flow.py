@@ -228,7 +228,7 @@ async def test_a_reading_that_fails_is_missing_and_not_an_unclear_stance() -> No
     assert row.page_id is not None
 
 
-async def test_a_page_that_is_gone_is_read_by_its_snippet_but_an_outage_is_not() -> None:
+async def test_a_page_that_is_gone_or_down_is_read_by_its_snippet_and_says_so() -> None:
     world, claims = furnished_world(claims=1)
     gone, down = "https://site001.example/page", "https://site010.example/page"
     del world.texts[gone]
@@ -240,7 +240,12 @@ async def test_a_page_that_is_gone_is_read_by_its_snippet_but_an_outage_is_not()
     rows = {row.canonical_url: row for row in result.evidence}
     assert (rows[gone].status, rows[gone].via, rows[gone].stance) == ("ok", "snippet", "refutes")
     assert "claim 0=refutes" in (rows[gone].quote or "")
-    assert (rows[down].status, rows[down].via) == ("infra_error", None)
+    assert (
+        rows[gone].reason == "The page is missing (the page is gone); read was its search snippet."
+    )
+    assert (rows[down].status, rows[down].via, rows[down].stance) == ("ok", "snippet", "refutes")
+    assert "could not be fetched (the connection was reset)" in (rows[down].reason or "")
+    assert (rows[gone].page_due, rows[down].page_due) == (False, True)
     assert snippet in {text.text for text in result.page_texts}
 
 
@@ -254,6 +259,49 @@ async def test_a_page_that_proves_too_young_or_the_video_itself_once_fetched_is_
     assert rows[young].status == rows[video].status == "skipped"
     assert not world.asked["read", young]
     assert not world.asked["read", video]
+
+
+async def test_what_the_snippet_of_a_page_in_outage_says_settles_nothing() -> None:
+    """The page may say the contrary, so it is missing; a silent snippet leaves it unread."""
+    world, claims = leading_world("", "", snippet=f"It was said: {says('claim 0', 'supports')}")
+    world.broken = {("fetch", url) for url in world.texts}
+    result = await check(world, claims)
+    assert {(row.status, row.page_due) for row in result.evidence} == {("ok", True)}
+    (verdict,) = result.verdicts
+    assert (verdict.status, verdict.stance, verdict.missing) == ("incomplete", None, 2)
+    assert verdict.vote_stance == "supports"
+    for pages in world.results.values():
+        pages[0] = [
+            replace(hit, snippet="Many words about quite another thing.") for hit in pages[0]
+        ]
+    silent = await check(world, claims)
+    assert {(row.status, row.stance) for row in silent.evidence} == {("infra_error", None)}
+
+
+async def test_a_verdict_that_such_a_page_cannot_change_stands_and_a_re_check_is_due() -> None:
+    world, claims = furnished_world(claims=1)
+    (down, *_) = (url for url in world.texts if "site" in url)
+    world.broken = {("fetch", down)}
+    snippet = f"A snippet that speaks: {says('claim 0', 'supports')}"
+    for pages in world.results.values():
+        pages[0] = [replace(hit, snippet=snippet) for hit in pages[0]]
+    (verdict,) = (await check(world, claims)).verdicts
+    assert (verdict.status, verdict.stance, verdict.recheck_due) == ("complete", "supports", True)
+    assert "could not be fetched" in (verdict.reason or "")
+
+
+@pytest.mark.parametrize(("found", "status"), [(3, "complete"), (1, "incomplete")])
+async def test_a_search_that_lacked_a_part_counts_where_it_left_places_free(
+    found: int, status: str
+) -> None:
+    world, claims = furnished_world(claims=1, queries=1, results=found)
+    world.partial = {"query 0.0": "not all of its engines answered: bing (timeout)"}
+    result = await check(world, claims)
+    assert [search.reason for search in result.searches] == [world.partial["query 0.0"]]
+    (verdict,) = result.verdicts
+    assert verdict.status == status
+    if status == "incomplete":
+        assert "answered in part (not all of its engines" in (verdict.reason or "")
 
 
 def leading_world(*targets: str, snippet: str = "") -> tuple[World, list[Claim]]:
@@ -270,7 +318,8 @@ def leading_world(*targets: str, snippet: str = "") -> tuple[World, list[Claim]]
     world.results["query"] = [hits]
     for hit, target in zip(hits, targets, strict=True):
         world.texts[hit.url] = says(claim.text, "supports", filler=own_words(hit.url))
-        world.redirects[hit.url] = target
+        if target:
+            world.redirects[hit.url] = target
     return world, [claim]
 
 

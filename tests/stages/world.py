@@ -159,6 +159,8 @@ class World:
     or ("queries", claim)."""
     declined: set[tuple[str, str]] = field(default_factory=set)
     """The same of what the model declines."""
+    partial: dict[str, str] = field(default_factory=dict)
+    """Query text to what its answer lacks."""
     delays: dict[str, float] = field(default_factory=dict)
     """Seconds per kind of work."""
     basis: Basis = "llm"
@@ -219,7 +221,7 @@ class Engine:
             return [Answer("engine", "outage", "the engine is over quota")]
         pages = self.world.results.get(query, [])
         hits = pages[page - 1][:limit] if page <= len(pages) else []
-        return [Answer("engine", hits=hits)]
+        return [Answer("engine", reason=self.world.partial.get(query), hits=hits)]
 
 
 @dataclass(frozen=True)

@@ -233,13 +233,14 @@ SELECT video_id, 'queries' AS asset, claim_id, query_id AS subject, status AS ou
 FROM current_queries WHERE status = 'infra_error'
 UNION ALL
 SELECT video_id, 'search_hits', claim_id, provider || ' ' || query_id, status, reason, run_id, checked_at
-FROM current_searches WHERE status = 'infra_error'
+-- An answer with a reason is partial: the reason says what is missing from it.
+FROM current_searches WHERE status = 'infra_error' OR reason IS NOT NULL
 UNION ALL
 SELECT video_id, 'reliability_ratings', NULL, domain, status, array_to_string(reasons, '; '), run_id, checked_at
 FROM current_reliability_ratings WHERE status = 'infra_error'
 UNION ALL
 SELECT video_id, 'evidence', claim_id, canonical_url, status, reason, run_id, checked_at
-FROM current_evidence WHERE status = 'infra_error'
+FROM current_evidence WHERE status = 'infra_error' OR page_due
 UNION ALL
 SELECT video_id, 'verdicts', claim_id, claim_id, status, reason, run_id, checked_at
 FROM latest_verdicts WHERE status = 'incomplete'
@@ -251,7 +252,7 @@ COMMENT ON COLUMN failures.video_id IS 'The video.';
 COMMENT ON COLUMN failures.asset IS 'The asset in which it broke.';
 COMMENT ON COLUMN failures.claim_id IS 'The claim, if it concerns one.';
 COMMENT ON COLUMN failures.subject IS 'What was asked: a query, a provider, a domain, a URL, a claim or a model.';
-COMMENT ON COLUMN failures.outcome IS 'infra_error; incomplete for verdicts; for model calls also invalid, truncated or refused.';
+COMMENT ON COLUMN failures.outcome IS 'infra_error; ok where only a part is missing; incomplete for verdicts; for model calls also invalid, truncated or refused.';
 COMMENT ON COLUMN failures.reason IS 'Which service failed, and how.';
 COMMENT ON COLUMN failures.run_id IS 'The run.';
 COMMENT ON COLUMN failures.checked_at IS 'When that run checked the video (UTC).';
