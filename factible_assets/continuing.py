@@ -28,7 +28,6 @@ from factible_assets.corpora import load_corpora
 from factible_assets.services.reasoning import choose_reasoner, plan_models
 from factible_assets.settings import Settings
 from factible_assets.stages.progress import ALL_STAGES
-from resources.models.installed import model_path
 from warehouse.sets import Materialization
 from warehouse.store import Warehouse
 
@@ -128,8 +127,7 @@ def _claims_inputs(settings: Settings, config: FactCheckConfig) -> list[Any]:
     if choose_reasoner(config.reasoner, settings).kind == "llm":
         model = plan_models(settings).stages["claims"]
         return [*version, "llm", model.provider, model.name]
-    pulled = model_path(settings.home, "embeddings")
-    return [*version, "embedded", str(pulled) if pulled else None]
+    return [*version, "embedded"]
 
 
 def _digest(value: list[Any]) -> str:

@@ -14,11 +14,11 @@ from pydantic import SecretStr
 from factible_assets.assets.transcripts import Wanted, wanted_or_failure, with_details
 from factible_assets.config import FactCheckConfig, SearchConfig
 from factible_assets.corpora import CorporaReading, load_corpora
-from factible_assets.reasoners.embedded.embedder import OnnxEmbedder
+from factible_assets.reasoners.embedded.engine import EmbeddedReasoner
 from factible_assets.records import Video
 from factible_assets.run_config import run_config_for, settled
 from factible_assets.services import FactCheckServices, Occasion
-from factible_assets.services.embedded import embedded_reasoner
+from factible_assets.services.embedded import embedded_reasoner, stance_model_in_use
 from factible_assets.services.ratings import RatedPages, rating_directory
 from factible_assets.services.reasoning import (
     DEFAULT_MODEL,
@@ -358,16 +358,16 @@ async def test_a_key_that_cannot_be_sent_is_refused_without_being_shown(tmp_path
     assert "canary" not in str(refused.value)
 
 
-def test_the_embedded_engine_takes_the_model_that_was_pulled(tmp_path: Path) -> None:
+def test_a_pulled_encoder_reads_pages_and_the_installed_one_finds_claims(tmp_path: Path) -> None:
     made = settings(tmp_path)
-    folder = made.home / "models" / "embeddings"
+    folder = made.home / "models" / "mpnet"
     folder.mkdir(parents=True)
     files = []
     for name in ("model.onnx", "tokenizer.json"):
         (folder / name).write_bytes(b"weights")
         files.append(ReceiptFile(name=name, bytes=7))
     receipt = Receipt(
-        name="embeddings",
+        name="mpnet",
         title="t",
         repo="r/r",
         commit="c",
@@ -377,13 +377,16 @@ def test_the_embedded_engine_takes_the_model_that_was_pulled(tmp_path: Path) -> 
         files=tuple(files),
     )
     (folder / "receipt.json").write_text(receipt.model_dump_json())
-    embedder = embedded_reasoner(made)._embedder  # type: ignore[attr-defined]
-    assert isinstance(embedder, OnnxEmbedder)
-    assert embedder._files is not None
-    assert embedder._files.weights == folder / "model.onnx"
+    assert stance_model_in_use(made.home) == "mpnet"
+    reasoner = embedded_reasoner(made)
+    assert isinstance(reasoner, EmbeddedReasoner)
+    assert "MiniLM" in reasoner._embedder.name
+    assert "MiniLM" not in reasoner._stance_model.name
     (folder / "model.onnx").unlink()
-    without = embedded_reasoner(made)._embedder  # type: ignore[attr-defined]
-    assert getattr(without, "_files", None) is None
+    assert stance_model_in_use(made.home) is None
+    without = embedded_reasoner(made)
+    assert isinstance(without, EmbeddedReasoner)
+    assert "MiniLM" in without._stance_model.name
 
 
 # --- The resource -------------------------------------------------------------------------------

@@ -31,10 +31,10 @@ app = typer.Typer(
     help="Open models on this machine. Nothing is fetched without being asked for.",
 )
 
-Name = Literal["embeddings", "nli"]
+Name = Literal["mpnet", "nli", "nli-large"]
 NAMES: tuple[Name, ...] = get_args(Name)
 
-_Which = Annotated[Name, typer.Argument(help="Which model.", metavar="embeddings|nli")]
+_Which = Annotated[Name, typer.Argument(help="Which model.", metavar="mpnet|nli|nli-large")]
 
 
 @app.command("pull", epilog=EXIT_CODES)
@@ -47,7 +47,7 @@ def pull(
 
     Every file is checked against its digest. A pull that stopped goes on where it was.
 
-    Example: factible models pull embeddings
+    Example: factible models pull mpnet
     """
     import asyncio
 
@@ -193,7 +193,7 @@ def _as_json(
         "bytes": receipt.size if receipt is not None else None,
         "commit": receipt.commit if receipt is not None else None,
         "state": _state(receipt, folder),
-        "in_use": _in_use(model.name, pulled=receipt is not None),
+        "in_use": _in_use(settings.home, model.name),
     }
 
 
@@ -203,8 +203,11 @@ def _state(receipt: Receipt | None, folder: Path) -> str:
     return f"{receipt.size / 1e6:,.1f} MB in {folder}"
 
 
-def _in_use(name: str, *, pulled: bool) -> str:
-    """Say what serves the purpose: what was pulled, else what is installed."""
-    if pulled:
-        return "the pulled model"
-    return "scoped rules" if name == "nli" else "MiniLM, as installed"
+def _in_use(home: Path, name: str) -> str:
+    """Say whether a model reads pages; of several that were pulled the best does."""
+    from factible_assets.services.embedded import stance_model_in_use
+
+    in_use = stance_model_in_use(home)
+    if name == in_use:
+        return "reads pages"
+    return f"not used: {in_use or 'MiniLM, as installed,'} reads pages"

@@ -19,6 +19,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from factible_assets.services.embedded import stance_model_in_use
 from factible_assets.services.ratings import rating_directory
 from factible_assets.services.reasoning import model_clients, names_models, plan_models
 from factible_assets.services.search import (
@@ -38,7 +39,6 @@ from factible_assets.services.web import (
 )
 from factible_assets.settings import SEARCH_PROVIDERS, SearchProvider, Settings, withheld_keys
 from resources.http import HttpClient, HttpFailureError, RetryPolicy
-from resources.models.installed import model_path
 from resources.reliability.registries import RegistryError
 from resources.scraping.browser import UNSANDBOXED, is_sandboxed
 from warehouse.connection import FileConnector
@@ -206,10 +206,11 @@ def _browser(settings: Settings) -> Finding:
 
 
 def _local_models(settings: Settings) -> list[Finding]:
-    if model_path(settings.home, "nli") is not None:
-        return [Finding("nli", True, True, "The pulled model is used.")]
-    remedy = "Better: factible models pull nli."
-    return [Finding("nli", False, None, "The engine uses scoped rules.", remedy)]
+    name = stance_model_in_use(settings.home)
+    if name is not None:
+        return [Finding("stance model", True, True, f"The pulled model {name} reads pages.")]
+    remedy = "Others can be pulled: factible models list."
+    return [Finding("stance model", False, None, "MiniLM reads pages, as installed.", remedy)]
 
 
 # --- Services -----------------------------------------------------------------------------------

@@ -25,18 +25,24 @@ def embedded_reasoner(settings: Settings) -> Reasoner:
     """Return the embedded engine with the best models on this machine; nothing is downloaded."""
     from factible_assets.reasoners.embedded.engine import EmbeddedReasoner  # noqa: PLC0415
 
-    embedder = _loaded_embedder(model_path(settings.home, "embeddings"))
-    return EmbeddedReasoner(embedder, _stance_model(settings.home, embedder))
+    return EmbeddedReasoner(_loaded_embedder(None), _stance_model(settings.home))
 
 
-def _stance_model(home: Path, embedder: Embedder) -> StanceModel:
-    """Return the pulled inference model, else rules and paraphrases."""
-    pulled = model_path(home, "nli")
-    if pulled is not None:
+def stance_model_in_use(home: Path) -> str | None:
+    """Return which pulled model reads what pages say of a claim, None if none was pulled."""
+    names = ("nli-large", "nli", "mpnet")
+    return next((name for name in names if model_path(home, name) is not None), None)
+
+
+def _stance_model(home: Path) -> StanceModel:
+    """Return the best inference model that was pulled, else rules and the best embeddings."""
+    name = stance_model_in_use(home)
+    pulled = None if name is None else model_path(home, name)
+    if pulled is not None and name != "mpnet":
         return _loaded_inference(pulled)
     from factible_assets.reasoners.embedded.paraphrases import ParaphraseRules  # noqa: PLC0415
 
-    return ParaphraseRules(embedder)
+    return ParaphraseRules(_loaded_embedder(pulled))
 
 
 @lru_cache(maxsize=2)

@@ -51,7 +51,7 @@ def listed(factible: Run, name: str) -> dict[str, object]:
 def test_licence_source_and_size_are_shown_before_anything_is_fetched(
     factible: Run, hub: FakeHub, home: Path
 ) -> None:
-    result = factible("models", "pull", "nli")
+    result = factible("models", "pull", "nli-large")
     assert result.exit_code == 2
     size = (len(WEIGHTS) + len(TOKENIZER) + len(CONFIG)) / 1e6
     for words in ("Apache-2.0", "cross-encoder/nli-deberta-v3-base", f"{size:.1f} MB", "--yes"):
@@ -61,48 +61,47 @@ def test_licence_source_and_size_are_shown_before_anything_is_fetched(
 
 
 def test_a_model_is_pulled_listed_and_removed(factible: Run, hub: FakeHub, home: Path) -> None:
-    pulled = factible("models", "pull", "nli", "--yes", "--json")
+    pulled = factible("models", "pull", "nli-large", "--yes", "--json")
     assert pulled.exit_code == 0, pulled.stderr
     told = json.loads(pulled.stdout)
-    assert told["path"] == str(home / "models" / "nli")
+    assert told["path"] == str(home / "models" / "nli-large")
     assert told["licence"] == "Apache-2.0"
-    assert model_path(home, "nli") == home / "models" / "nli"
-    assert listed(factible, "nli") == told
+    assert model_path(home, "nli-large") == home / "models" / "nli-large"
+    assert listed(factible, "nli-large") == told
     assert "nli-deberta-v3-base" in factible("models", "list").stdout
-    assert factible("models", "remove", "nli").stdout.strip() == "nli was removed."
-    assert listed(factible, "nli")["pulled"] is False
-    assert factible("models", "remove", "nli").stdout.strip() == "nli is not there."
+    assert factible("models", "remove", "nli-large").stdout.strip() == "nli-large was removed."
+    assert listed(factible, "nli-large")["pulled"] is False
+    assert factible("models", "remove", "nli-large").stdout.strip() == "nli-large is not there."
 
 
 def test_a_file_that_factible_does_not_know_is_not_fetched(
     factible: Run, hub: FakeHub, home: Path
 ) -> None:
-    result = factible("models", "pull", "embeddings", "--yes")
+    result = factible("models", "pull", "mpnet", "--yes")
     assert result.exit_code == 1
     assert "offers another onnx/model_quint8_avx2.onnx" in result.stderr
     assert hub.asked("cdn") == 0
-    assert model_path(home, "embeddings") is None
+    assert model_path(home, "mpnet") is None
 
 
 def test_a_hub_that_has_no_such_model_is_a_sentence(factible: Run, hub: FakeHub) -> None:
     hub.large.clear()
-    result = factible("models", "pull", "nli", "--yes")
+    result = factible("models", "pull", "nli-large", "--yes")
     assert result.exit_code == 1
     assert "does not have onnx/model_quantized.onnx (404)" in result.stderr
 
 
 def test_a_hub_without_https_is_not_asked(factible: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FACTIBLE_MODEL_HUB", "http://hub.example")
-    result = factible("models", "pull", "nli", "--yes")
+    result = factible("models", "pull", "nli-large", "--yes")
     assert result.exit_code == 1
     assert "not https" in result.stderr
 
 
 def test_the_list_says_what_serves_without_any_pull(factible: Run) -> None:
-    row = listed(factible, "embeddings")
+    row = listed(factible, "mpnet")
     assert row["pulled"] is False
-    assert row["in_use"] == "MiniLM, as installed"
-    assert listed(factible, "nli")["in_use"] == "scoped rules"
+    assert row["in_use"] == "not used: MiniLM, as installed, reads pages"
 
 
 def test_a_model_that_does_not_exist_is_wrong_usage(factible: Run) -> None:

@@ -186,8 +186,8 @@ class OnnxEmbedder:
 
     @property
     def name(self) -> str:
-        """Return the name of the weights' file, or that of the installed model."""
-        return "all-MiniLM-L6-v2-int8" if self._files is None else self._files.weights.stem
+        """Return the name of the folder that the weights lie in, or that of the installed model."""
+        return "all-MiniLM-L6-v2-int8" if self._files is None else self._files.weights.parent.name
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return one unit vector per text, shape [len(texts), dimensions of the model]."""
