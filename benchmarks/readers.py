@@ -27,8 +27,8 @@ from pathlib import Path
 import duckdb
 
 from factible_assets.config import FactCheckConfig, SearchConfig
-from factible_assets.launch import check_video
 from factible_assets.records import ASSET_RECORDS
+from factible_assets.running.launch import check_video
 from factible_assets.settings import Settings
 from factible_assets.stages.ports import SilentObserver
 from warehouse.rows import Stamp

@@ -10,17 +10,17 @@ from typing import Any
 
 import dagster as dg
 
-from factible_assets.adding import add_video, added_videos_sensor
 from factible_assets.assets.claim_checks import claim_checks
 from factible_assets.assets.claims import claims
 from factible_assets.assets.evaluation import EVALUATION_JOB, evaluation_asset
 from factible_assets.assets.evaluation import NAME as EVALUATION
 from factible_assets.assets.transcripts import transcripts
-from factible_assets.automation import corpus_sensor, dead_runs_sensor, publish_sensor
+from factible_assets.automation.add_video import add_video, added_videos_sensor
+from factible_assets.automation.import_corpus import import_corpus
+from factible_assets.automation.new_videos import corpus_sensor, dead_runs_sensor, publish_sensor
+from factible_assets.automation.nightly import nightly
 from factible_assets.checks.verdict_changes import verdict_flips
-from factible_assets.importing import import_corpus
 from factible_assets.listing import CorporaResource
-from factible_assets.nightly import nightly
 from factible_assets.records import ASSET_RECORDS
 from factible_assets.reporting import ReportsResource
 from factible_assets.running.alive import watched_executor

@@ -56,6 +56,16 @@ def test_no_room_imports_what_it_must_not_know(room: str) -> None:
     assert broken == []
 
 
+def test_nothing_imports_the_command_line() -> None:
+    importers = [
+        str(path.relative_to(ROOT))
+        for path in modules(*ROOMS)
+        if "factible_assets/cli/" not in str(path)
+        and any(name.startswith("factible_assets.cli") for name in imports_of(path))
+    ]
+    assert importers == ["factible_assets/__main__.py"]
+
+
 def test_only_two_modules_of_the_warehouse_know_dagster() -> None:
     knowing = {
         str(path.relative_to(ROOT))

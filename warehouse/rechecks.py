@@ -1,7 +1,8 @@
 """The plan of re-checks, as the warehouse holds it: reading it, and remembering what was launched.
 
 What belongs here: asking `recheck_plan_at`, the limits that it keeps to, the launches of a night.
-What does not: the rule itself (views/40_rechecks.sql), launching (factible_assets.rechecks).
+What does not: the rule itself (views/40_rechecks.sql), launching
+(factible_assets.automation.rechecks).
 """
 
 from __future__ import annotations

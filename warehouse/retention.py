@@ -1,7 +1,7 @@
 """Removing the texts of pages that nothing current rests on, and giving their room back.
 
 What belongs here: which texts go, remembering that they went, and compacting the file. What does
-not: when and how old (factible_assets.retention), caches (resources/cache).
+not: when and how old (factible_assets.automation.retention), caches (resources/cache).
 
 Verdicts, evidence, pages and claims are never touched: what was quoted stays quoted, with its
 offsets and the hash of the text that it stood in. Only the text itself goes, and `trimmed_texts`

@@ -28,6 +28,7 @@ from factible_assets.partitions import videos
 from factible_assets.presentation import cell, clock
 from factible_assets.records import Transcript, TranscriptSegment, Video
 from factible_assets.services import FactCheckServices
+from factible_assets.services.stopping import STOPS
 from factible_assets.stages.integrity import VideoRows
 from factible_assets.stages.transcript import (
     CueTimeError,
@@ -35,7 +36,6 @@ from factible_assets.stages.transcript import (
     from_cues,
     from_text,
 )
-from factible_assets.stopping import STOPS
 from resources.transcripts.base import (
     Found,
     Outage,

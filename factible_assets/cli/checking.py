@@ -24,10 +24,10 @@ from factible_assets.cli.output import (
 
 if TYPE_CHECKING:
     from factible_assets.config import FactCheckConfig
-    from factible_assets.continuing import Standing
-    from factible_assets.launch import CheckOutcome
     from factible_assets.records import Claim, Verdict
     from factible_assets.report.data import ReportData
+    from factible_assets.running.launch import CheckOutcome
+    from factible_assets.running.standing import Standing
     from factible_assets.services.reasoning import Spent
     from factible_assets.settings import Settings
 
@@ -116,8 +116,8 @@ def check_and_report(
         for kind in (BetaWarning, PreviewWarning):
             warnings.simplefilter("ignore", kind)
         from factible_assets.cli.progress import WAITING
-        from factible_assets.launch import open_instance
         from factible_assets.running.alive import turn
+        from factible_assets.running.launch import open_instance
 
         with (
             open_instance(settings) as instance,
@@ -159,7 +159,7 @@ def _run(
     video_id: str, settings: Settings, config: FactCheckConfig, *, fresh: bool
 ) -> CheckOutcome:
     from factible_assets.cli.progress import watching
-    from factible_assets.launch import check_video, new_run_id, still_standing
+    from factible_assets.running.launch import check_video, new_run_id, still_standing
     from factible_assets.services.resource import spent
 
     run_id = new_run_id()

@@ -30,7 +30,7 @@ def dev(
 
     refuse_taken_port(host, port, "factible dev")
     from factible_assets.http_service.dagster_ui import admission
-    from factible_assets.launch import serve_ui
+    from factible_assets.running.launch import serve_ui
 
     settings = load_settings()
     admission(settings, host)  # What is wrong with a token is said before anything starts.

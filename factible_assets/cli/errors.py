@@ -52,7 +52,7 @@ KNOWN: dict[str, ExitCode] = {
     "factible_assets.settings.SettingsError": ExitCode.ENVIRONMENT,
     "factible_assets.corpora.CorpusError": ExitCode.BAD_INPUT,
     "factible_assets.experiments.format.ExperimentError": ExitCode.BAD_INPUT,
-    "factible_assets.launch.CheckError": ExitCode.FAILED,
+    "factible_assets.running.launch.CheckError": ExitCode.FAILED,
     "warehouse.errors.WarehouseError": ExitCode.ENVIRONMENT,
     "warehouse.errors.NotMaterializedError": ExitCode.BAD_INPUT,
     "resources.archive.errors.ArchiveError": ExitCode.ENVIRONMENT,

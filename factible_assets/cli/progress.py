@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from factible_assets.records import Claim, Verdict
+    from factible_assets.running.supervision import Listener
     from factible_assets.services.reasoning import Spent
     from factible_assets.stages.ports import Observer
-    from factible_assets.supervision import Listener
 
     class Watcher(Observer, Listener, Protocol):
         """Hears both the flow and the run that it belongs to."""

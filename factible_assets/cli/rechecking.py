@@ -1,7 +1,7 @@
 """Checking videos again from the command line: which, one after the other, and how each ended.
 
 What belongs here: reading the plan and running it. What does not: arguments and tables
-(recheck.py), what a re-check renews (factible_assets.rechecks).
+(recheck.py), what a re-check renews (factible_assets.automation.rechecks).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from factible_assets.cli.output import complain, note, plain
 
 if TYPE_CHECKING:
     from factible_assets.checks.verdict_changes import VerdictChange
-    from factible_assets.launch import CheckOutcome
+    from factible_assets.running.launch import CheckOutcome
     from factible_assets.settings import Settings
     from warehouse.rechecks import PlannedVideo
 
@@ -71,7 +71,7 @@ class Rechecked:
 
 def next_plan(settings: Settings, limit: int | None, named: Sequence[str]) -> list[PlannedVideo]:
     """Return the plan of the next night, of all videos or of those that are named."""
-    from factible_assets.rechecks import next_tick
+    from factible_assets.automation.rechecks import next_tick
 
     tick = next_tick(settings, datetime.now(UTC))
     rows = _plan(settings, limit, tick, held=())
@@ -100,8 +100,8 @@ def recheck_videos(settings: Settings, named: Sequence[str], limit: int | None) 
 
 
 def _chosen(settings: Settings, named: Sequence[str], limit: int | None) -> list[PlannedVideo]:
-    from factible_assets.launch import open_instance
-    from factible_assets.rechecks import in_flight
+    from factible_assets.automation.rechecks import in_flight
+    from factible_assets.running.launch import open_instance
 
     now = datetime.now(UTC)
     rows = _plan(settings, limit, now, held=())
@@ -126,7 +126,7 @@ def _chosen(settings: Settings, named: Sequence[str], limit: int | None) -> list
 def _plan(
     settings: Settings, limit: int | None, as_of: datetime, held: Sequence[str] | set[str]
 ) -> list[PlannedVideo]:
-    from factible_assets.rechecks import next_tick, recheck_limits
+    from factible_assets.automation.rechecks import next_tick, recheck_limits
     from warehouse.rechecks import read_plan
     from warehouse.store import Warehouse
 
@@ -188,10 +188,15 @@ def _recheck(settings: Settings, row: PlannedVideo, place: str, *, remember: boo
 
 
 def _run(settings: Settings, row: PlannedVideo) -> CheckOutcome:
+    from factible_assets.automation.rechecks import (
+        RECHECK_JOB,
+        recheck_assets,
+        recheck_config,
+        run_tags,
+    )
     from factible_assets.cli.progress import watching
-    from factible_assets.launch import check_video, new_run_id
-    from factible_assets.rechecks import RECHECK_JOB, recheck_assets, recheck_config, run_tags
     from factible_assets.records import Claim
+    from factible_assets.running.launch import check_video, new_run_id
     from factible_assets.services.resource import spent
     from warehouse.store import Warehouse
 

@@ -1,6 +1,6 @@
 """`factible retention`: remove what is old.
 
-What belongs here: arguments and the summary. What does not: the policy (../retention.py).
+What belongs here: arguments and the summary. What does not: the policy (automation/retention.py).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def retention(
 
     Example: factible retention --dry-run
     """
-    from factible_assets.retention import apply_retention, retention_policy
+    from factible_assets.automation.retention import apply_retention, retention_policy
     from factible_assets.settings import load_settings
 
     settings = load_settings()

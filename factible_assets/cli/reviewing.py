@@ -19,7 +19,6 @@ from factible_assets.cli.output import complain, note, plain
 
 if TYPE_CHECKING:
     from factible_assets.config import FactCheckConfig
-    from factible_assets.launch import CheckOutcome
     from factible_assets.records import (
         Claim,
         Evidence,
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
         Verdict,
         Video,
     )
+    from factible_assets.running.launch import CheckOutcome
     from factible_assets.settings import Settings
     from factible_assets.stages.reviews import Corrections
     from warehouse.rows import AnyRecord
@@ -548,8 +548,8 @@ def _hush() -> None:
 
 
 def _refuse_beside_a_run(video_id: str, settings: Settings) -> None:
-    from factible_assets.launch import open_instance
-    from factible_assets.rechecks import in_flight
+    from factible_assets.automation.rechecks import in_flight
+    from factible_assets.running.launch import open_instance
 
     with open_instance(settings) as instance:
         busy = in_flight(instance, instance.get_dynamic_partitions("videos"))
@@ -565,7 +565,7 @@ def _check_again(
     file: ClaimFile, actions: Sequence[ReviewAction], settings: Settings
 ) -> CheckOutcome:
     from factible_assets.cli.progress import watching
-    from factible_assets.launch import check_video, new_run_id
+    from factible_assets.running.launch import check_video, new_run_id
     from factible_assets.services.resource import spent
     from factible_assets.stages.progress import ALL_STAGES
 
@@ -599,7 +599,7 @@ def _knobs(file: ClaimFile, settings: Settings) -> FactCheckConfig:
     from pydantic import ValidationError
 
     from factible_assets.config import FactCheckConfig
-    from factible_assets.launch import open_instance
+    from factible_assets.running.launch import open_instance
     from warehouse.store import Warehouse
 
     newest = Warehouse(settings.warehouse).current_materialization("verdicts", file.video_id)

@@ -89,7 +89,7 @@ def read_runs(
     """Return the newest runs of the data folder's instance, as JSON has them."""
     import dagster as dg
 
-    from factible_assets.launch import failures_of_run, open_instance
+    from factible_assets.running.launch import failures_of_run, open_instance
 
     wanted = dg.RunsFilter(
         job_name=job,

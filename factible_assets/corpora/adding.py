@@ -1,7 +1,8 @@
 """Lists a new video with its transcript, for the command line and for the Dagster UI alike.
 
 What belongs here: which video a person means, and what makes one impossible to list. What does not:
-the form of corpus files (writing.py), asking for the details (cli/corpus.py, adding.py).
+the form of corpus files (writing.py), asking for the details (cli/corpus.py,
+automation/add_video.py).
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from dagster import RunRecord
 from dagster._core.storage.tags import PARTITION_NAME_TAG
 
 from factible_assets.http_service.models import RunInfo, RunStatus
-from factible_assets.launch import open_instance
+from factible_assets.running.launch import open_instance
 from factible_assets.settings import Settings
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import difflib
 
-from factible_assets.cli.targets import bare_id, read_corpora
+from factible_assets.corpora import load_corpora
+from factible_assets.corpora.adding import bare_id
 from factible_assets.http_service.problems import NotFoundError
 from factible_assets.settings import Settings
 from resources.transcripts.youtube_ids import NotAVideoLinkError, is_video_id
@@ -29,7 +30,7 @@ def meant_video(text: str, settings: Settings) -> str:
         video_id = bare_id(wanted)
     except NotAVideoLinkError as error:
         raise NotFoundError(str(error)) from error
-    reading = read_corpora(settings)
+    reading = load_corpora(settings.corpus_folders)
     if reading.find(video_id) is not None or is_video_id(video_id):
         return video_id
     known = [listed.video.video_id for listed in reading.videos()]

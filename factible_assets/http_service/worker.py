@@ -35,7 +35,7 @@ from factible_assets.records import Claim, Transcript, Verdict
 from factible_assets.settings import Settings, SettingsError, load_settings
 
 if TYPE_CHECKING:
-    from factible_assets.launch import CheckOutcome
+    from factible_assets.running.launch import CheckOutcome
 
 CANCELLED = "The run was cancelled. What was complete by then is stored."
 
@@ -208,7 +208,7 @@ def carry_out(order: Order, wire: Wire) -> bool:
 
 def _check(order: Order, settings: Settings, wire: Wire) -> CheckOutcome:
     # Loading Dagster takes seconds, in which the client has already heard of the run.
-    from factible_assets.launch import CheckError, CheckOutcome, check_video  # noqa: PLC0415
+    from factible_assets.running.launch import CheckError, CheckOutcome, check_video  # noqa: PLC0415
 
     teller = Teller(wire, lambda: _transcript_length(order.video_id, settings))
     try:
@@ -238,8 +238,8 @@ def _transcript_length(video_id: str, settings: Settings) -> int | None:
 
 
 def _hand_over(order: Order, settings: Settings, wire: Wire) -> bool:
-    from factible_assets.cli.files import write_report  # noqa: PLC0415
     from factible_assets.http_service.results import result_of  # noqa: PLC0415
+    from factible_assets.report import writing  # noqa: PLC0415
     from factible_assets.report.reader import read_report_data  # noqa: PLC0415
     from warehouse.store import Warehouse  # noqa: PLC0415
 
@@ -248,7 +248,8 @@ def _hand_over(order: Order, settings: Settings, wire: Wire) -> bool:
     if data is None:
         wire.send(error_update("The run stored nothing; launch it again.", order.run_id))
         return False
-    write_report(data, settings)
+    writing.write_report(data, writing.report_path(settings.reports, order.video_id))
+    writing.write_index(Warehouse(settings.warehouse), settings.reports)
     result = result_of(data)
     words = f"{order.video_id} is checked: {_counted(result.total_claims)}"
     wire.send(update("complete", words, result=result.model_dump(mode="json")))

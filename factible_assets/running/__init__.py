@@ -1,5 +1,5 @@
 """Running a fact-check: what the command line, the service and Dagster's workers have in common.
 
-What belongs here: who is alive and whose turn it is. What does not: what a run does (assets/),
-commands (cli/), routes (http_service/).
+What belongs here: starting a run, who is alive, whose turn it is, what still stands. What does not:
+what a run does (assets/), commands (cli/), routes (http_service/).
 """

@@ -26,11 +26,11 @@ from factible_assets.services.reasoning import (
 from factible_assets.services.remarks import search_remark
 from factible_assets.services.search import search_names
 from factible_assets.services.setup import SaidOnce, SetupError
+from factible_assets.services.stopping import STOPS
 from factible_assets.services.transcripts import youtube_transcripts
 from factible_assets.services.web import choose_web, open_web
 from factible_assets.settings import Settings, SettingsError, load_settings
 from factible_assets.stages.ports import Observer, RatingDirectory, Reasoner, Services
-from factible_assets.stopping import STOPS
 from resources.archive.errors import ArchiveError
 from resources.cache import DiskCache
 from resources.transcripts.base import TranscriptProvider

@@ -15,8 +15,8 @@ from hashlib import sha256
 from typing import Any
 
 from factible_assets.assets.claim_checks import asset_rows, known_of
+from factible_assets.automation.rechecks import recheck_assets, recheck_config
 from factible_assets.config import FactCheckConfig
-from factible_assets.rechecks import recheck_assets, recheck_config
 from factible_assets.records import Claim, LlmCall, Query, Stance, Video
 from factible_assets.stages.flow import Known, check_claims
 from factible_assets.stages.ids import claim_id

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from factible_assets.launch import open_instance
+from factible_assets.running.launch import open_instance
 from factible_assets.settings import Settings
 from warehouse.store import Warehouse
 

@@ -15,10 +15,10 @@ import dagster as dg
 import pytest
 from dagster._core.scheduler.instigation import TickStatus
 
+from factible_assets.automation.nightly import LAUNCHED_BY, SCHEDULE
 from factible_assets.config import ClaimsConfig, FactCheckConfig, QueriesConfig
-from factible_assets.launch import check_video, open_instance, prepare_instance
-from factible_assets.nightly import LAUNCHED_BY, SCHEDULE
 from factible_assets.records import Claim
+from factible_assets.running.launch import check_video, open_instance, prepare_instance
 from factible_assets.settings import load_settings
 from factible_assets.stages.ports import SilentObserver
 from tests.assets.conftest import DEMO_VIDEO

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from factible_assets.cli.main import app
 from factible_assets.config import ClaimsConfig, FactCheckConfig, SearchConfig
-from factible_assets.launch import open_instance, still_standing
+from factible_assets.running.launch import open_instance, still_standing
 from factible_assets.settings import Settings, load_settings
 from tests.end_to_end.loopback import (
     CHAT,

@@ -16,8 +16,8 @@ from typing import Any
 
 import httpx
 
-from factible_assets.launch import open_instance
-from factible_assets.rechecks import in_flight
+from factible_assets.automation.rechecks import in_flight
+from factible_assets.running.launch import open_instance
 from factible_assets.settings import Settings
 from tests.http_service.slow_world import nobody_answers
 

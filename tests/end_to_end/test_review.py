@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 from factible_assets.assets.some_claims import scope_of
 from factible_assets.cli.main import app
 from factible_assets.config import FactCheckConfig
-from factible_assets.launch import check_video, open_instance
 from factible_assets.records import Claim
+from factible_assets.running.launch import check_video, open_instance
 from factible_assets.settings import Settings
 from factible_assets.stages.ports import SilentObserver
 from factible_assets.stages.progress import ALL_STAGES

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
-from factible_assets.launch import open_instance
+from factible_assets.running.launch import open_instance
 from factible_assets.settings import Settings
 from resources.scraping.browser import find_browser
 from tests.chromium import needs_browser

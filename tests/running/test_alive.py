@@ -16,8 +16,8 @@ import pytest
 from dagster._core.storage.tags import GRPC_INFO_TAG
 from dagster._core.test_utils import create_run_for_test
 
-from factible_assets.launch import open_instance
 from factible_assets.running.alive import end_dead_runs, mark_alive, turn
+from factible_assets.running.launch import open_instance
 from factible_assets.settings import Settings
 
 HOLDER = """

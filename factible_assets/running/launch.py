@@ -23,16 +23,16 @@ from dagster._core.instance.ref import InstanceRef
 from filelock import FileLock
 
 from factible_assets.config import FactCheckConfig
-from factible_assets.continuing import Inputs, Standing, inputs_of, standing
 from factible_assets.definitions import build_defs
 from factible_assets.partitions import videos
 from factible_assets.records import ASSET_RECORDS
 from factible_assets.run_config import run_config_for
 from factible_assets.running.alive import end_dead_runs, mark_alive, turn
+from factible_assets.running.standing import Inputs, Standing, inputs_of, standing
+from factible_assets.running.supervision import Listener, supervised
 from factible_assets.services.setup import SetupError
 from factible_assets.settings import PACKAGE_PARENT, Settings
 from factible_assets.stages.ports import Observer
-from factible_assets.supervision import Listener, supervised
 from warehouse.store import Warehouse
 
 _OPENING_SECONDS = 120
@@ -200,7 +200,7 @@ def new_run_id() -> str:
 
 
 def still_standing(video_id: str, *, settings: Settings, config: FactCheckConfig) -> Standing:
-    """Find out what of an earlier check of a video need not be done again; see continuing.py."""
+    """Find out what of an earlier check of a video need not be done again; see standing.py."""
     inputs = _inputs(video_id, settings, config)
     if inputs is None or not settings.warehouse.exists():
         return Standing()

@@ -19,7 +19,7 @@ from typing import Any, Protocol, TypeVar
 
 import dagster as dg
 
-from factible_assets.stopping import STOPS
+from factible_assets.services.stopping import STOPS
 
 Result = TypeVar("Result")
 

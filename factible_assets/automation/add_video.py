@@ -18,12 +18,12 @@ import dagster as dg
 from pydantic import AfterValidator, Field, ValidationError
 
 from factible_assets.assets.common import final_failure, launcher_of
+from factible_assets.automation.rechecks import run_tags
 from factible_assets.config import ClaimsConfig, FactCheckConfig, SearchConfig, StageConfig
 from factible_assets.corpora import CorpusError
 from factible_assets.corpora.adding import LOCAL_CORPUS, bare_id, list_new_video
 from factible_assets.listing import CorporaResource
 from factible_assets.partitions import videos
-from factible_assets.rechecks import run_tags
 from factible_assets.records import ASSET_RECORDS
 from factible_assets.run_config import launchpad_schema, run_config_for, settled
 from factible_assets.services import FactCheckServices

@@ -10,8 +10,8 @@ from typing import Any
 import dagster as dg
 import pytest
 
+from factible_assets.automation.import_corpus import IMPORT_JOB, import_corpus, missing_partitions
 from factible_assets.corpora import load_corpora
-from factible_assets.importing import IMPORT_JOB, import_corpus, missing_partitions
 from factible_assets.listing import CorporaResource
 from factible_assets.services import FactCheckServices
 

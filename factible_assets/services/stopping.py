@@ -1,7 +1,7 @@
 """Stopping a run from outside: what it waits for is cancelled, and what it holds open is closed.
 
 What belongs here: who may be cancelled on behalf of which run. What does not: who asks for it and
-why (launch.py), signals.
+why (running/), signals.
 
 A run is stopped by cancelling its asyncio task, so that every `async with` on the way closes what
 it opened: clients, caches, a browser. Dagster's own interrupt is raised between any two

@@ -14,9 +14,8 @@ from typing import Any
 import dagster as dg
 from dagster._utils.schedules import is_valid_cron_string
 
-from factible_assets.checks.verdict_changes import read_changes
-from factible_assets.notifications import Message, failure_message, flips_message, send
-from factible_assets.rechecks import (
+from factible_assets.automation.notifications import Message, failure_message, flips_message, send
+from factible_assets.automation.rechecks import (
     RECHECK_ASSETS,
     RECHECK_JOB,
     held_videos,
@@ -26,8 +25,9 @@ from factible_assets.rechecks import (
     recheck_limits,
     run_tags,
 )
+from factible_assets.automation.retention import apply_retention, retention_policy
+from factible_assets.checks.verdict_changes import read_changes
 from factible_assets.records import Video
-from factible_assets.retention import apply_retention, retention_policy
 from factible_assets.run_config import run_config_for
 from factible_assets.running.alive import end_dead_runs
 from factible_assets.services import FactCheckServices

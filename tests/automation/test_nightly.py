@@ -10,6 +10,10 @@ import dagster as dg
 import pytest
 from pydantic import SecretStr
 
+from factible_assets.automation.nightly import SCHEDULE, launches_for, nightly, run_requests
+from factible_assets.automation.notifications import failure_message, flips_message, send
+from factible_assets.automation.rechecks import QUERIES, RECHECK_ASSETS, RENEWED, next_tick
+from factible_assets.automation.retention import apply_retention, retention_policy
 from factible_assets.checks.verdict_changes import (
     VerdictChange,
     check_result,
@@ -17,10 +21,6 @@ from factible_assets.checks.verdict_changes import (
     verdict_flips,
 )
 from factible_assets.definitions import build_defs
-from factible_assets.nightly import SCHEDULE, launches_for, nightly, run_requests
-from factible_assets.notifications import failure_message, flips_message, send
-from factible_assets.rechecks import QUERIES, RECHECK_ASSETS, RENEWED, next_tick
-from factible_assets.retention import apply_retention, retention_policy
 from factible_assets.settings import Settings, SettingsError, load_settings
 from tests.servers import MisbehavingServer, respond
 from tests.warehouse.samples import FIRST_CHECK, fact_check, incomplete_verdict, stamp, verdict

@@ -9,7 +9,7 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from factible_assets.adding import ADD_JOB, add_video, check_requests
+from factible_assets.automation.add_video import ADD_JOB, add_video, check_requests
 from factible_assets.corpora import load_corpora
 from factible_assets.listing import CorporaResource
 from factible_assets.services import FactCheckServices

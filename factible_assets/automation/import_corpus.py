@@ -14,7 +14,7 @@ import dagster as dg
 from pydantic import Field
 
 from factible_assets.assets.common import final_failure
-from factible_assets.automation import PARTITIONS_PER_TICK
+from factible_assets.automation.new_videos import PARTITIONS_PER_TICK
 from factible_assets.config import SearchConfig, StageConfig
 from factible_assets.corpora import CorpusError, CorpusImport
 from factible_assets.exchange.importing import import_corpus as import_from
