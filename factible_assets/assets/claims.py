@@ -100,7 +100,7 @@ async def claims(  # type: ignore[no-untyped-def]
             raise dg.Failure(sentence, allow_retries=again) from outage
         except ReasonerRefusalError as refusal:
             keep(refusal.calls)
-            sentence = f"The model declined to list the claims: {refusal.reason}"
+            sentence = f"No claims were listed: {refusal.reason}"
             raise dg.Failure(sentence, allow_retries=False) from refusal
     tag_run(context, video, claims=len(found.claims))
     rows = AssetRows(

@@ -138,7 +138,7 @@ async def extract_claims(
 
     Raises:
         ReasonerOutageError: The reasoner's service failed.
-        ReasonerRefusalError: Its model declined.
+        ReasonerRefusalError: Its model declined, or does not read the transcript's language.
     """
     started = perf_counter()
     if given is not None:

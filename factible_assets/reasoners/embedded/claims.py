@@ -30,21 +30,20 @@ from factible_assets.reasoners.embedded.embedder import (
     Vectors,
     unit_rows,
 )
+from factible_assets.reasoners.embedded.language import is_english
 from factible_assets.reasoners.embedded.references import is_open, resolve
 from factible_assets.reasoners.embedded.sentences import CERTAIN, Sentence, split_sentences
 from factible_assets.reasoners.embedded.text import content_stems, find_numbers
 from factible_assets.reasoners.embedded.wording import (
     MAX_CLAIM_WORDS,
-    MAX_THESIS_WORDS,
     join,
     leans_back,
     opens_inside,
-    shorten,
     strip_lead_ins,
     write_claim,
 )
 from factible_assets.records import Transcript, TranscriptSegment, Video
-from factible_assets.stages.ports import ClaimDraft, ClaimDrafts
+from factible_assets.stages.ports import ClaimDraft, ClaimDrafts, ReasonerRefusalError
 
 Scores = npt.NDArray[np.float64]
 
@@ -72,14 +71,18 @@ _BLOCK = 512
 _LONGEST_PAIR = 40
 _FEWEST_CONTENT_WORDS = 2
 
-_OFF_THEME = 0.5
-"""Rank of centrality, 0 to 1, below which a sentence lies off the video's theme."""
-
 _EVEN_WORDING = 2.0
 """Wording at which a sentence is as likely a claim as not."""
 
-_PERIPHERAL = 0.25
-"""Importance that personal and incidental statements have at most (Factible, section 1.3.2)."""
+_USUAL_IMPORTANCE, _USUAL_WORTH, _IMPORTANCE_SPREAD = 0.8, 0.9, 0.2
+"""A claim of the usual worth of those chosen has the usual importance that annotators give; worth
+says little of how theirs differ, so importance spreads little around it."""
+
+
+_OTHER_LANGUAGE = (
+    "the transcript is not in English, the only language that the embedded engine reads. Set up a "
+    "language model (OPENAI_API_KEY or OLLAMA_HOST), or give an English transcript."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +121,16 @@ def extract_claims(
         embedder: How similarity is measured; TF-IDF if not given. A semantic model is blended with
             TF-IDF (see BlendedEmbedder), which finds better claims than either alone.
 
+    Returns:
+        The claims without a thesis: which sentence a talk argues for is too seldom sure.
+
     Raises:
         EmbedderUnavailableError: The embedder's model cannot be loaded.
+        ReasonerRefusalError: The transcript is not in English.
     """
     raw = transcript.text
+    if not is_english(raw):
+        raise ReasonerRefusalError(_OTHER_LANGUAGE)
     sentences = split_sentences(raw, segments)
     candidates = _candidates(raw, sentences)
     if not candidates:
@@ -132,13 +141,12 @@ def extract_claims(
     worth = _between_0_and_1(
         np.array([candidate.wording for candidate in candidates]) + _CENTRALITY * place
     )
-    centrality = _ranks(place)
     drafts = [
-        _draft(raw, sentences, candidates[index], float(worth[index]), float(centrality[index]))
+        _draft(raw, sentences, candidates[index], float(worth[index]))
         for index in _choose(candidates, vectors[1:], worth, max_claims)
     ]
     return ClaimDrafts(
-        thesis=_thesis(raw, candidates, worth, place),
+        thesis=None,
         claims=tuple(sorted(drafts, key=lambda claim: -claim.importance)),
     )
 
@@ -243,13 +251,6 @@ def _between_0_and_1(values: Scores) -> Scores:
     return (values - low) / (high - low) if high > low else np.ones_like(values)
 
 
-def _ranks(values: Scores) -> Scores:
-    """Replace values by their place among all, 0 (lowest) to 1 (highest)."""
-    if len(values) == 1:
-        return np.ones_like(values)
-    return np.asarray(values.argsort(kind="stable").argsort() / (len(values) - 1))
-
-
 def _choose(
     candidates: Sequence[_Candidate], vectors: Vectors, worth: Scores, max_claims: int
 ) -> list[int]:
@@ -293,32 +294,19 @@ def _draft(
     sentences: Sequence[Sentence],
     candidate: _Candidate,
     worth: float,
-    centrality: float,
 ) -> ClaimDraft:
     numbers = find_numbers(candidate.text)
     dated = bool(numbers) and all(number.kind == "year" for number in numbers)
     category = categorise(candidate.signs, dated=dated)
     return ClaimDraft(
         text=candidate.text,
-        importance=_rate_importance(candidate.signs, worth, centrality),
+        importance=round(_USUAL_IMPORTANCE + _IMPORTANCE_SPREAD * (worth - _USUAL_WORTH), 3),
         confidence=round(1 / (1 + math.exp(_EVEN_WORDING - candidate.wording)), 3),
         category=category,
         context=_context(sentences, candidate),
         char_start=candidate.sentence.start,
         char_end=candidate.sentence.end,
     )
-
-
-def _rate_importance(signs: Signs, worth: float, centrality: float) -> float:
-    """Rate how much the video rests on a claim, from 0 to 1.
-
-    Worth weighs causes, figures and dates (through the wording) and closeness to the video's theme,
-    and so orders claims as the tiers of Factible do (section 1.3.2, table 3): causal claims under
-    the thesis, then figures and history tied to it, then background. Personal statements and talk
-    about the video that lie off its theme fall into the lowest tier.
-    """
-    incidental = (signs.first_person or signs.about_the_video) and centrality < _OFF_THEME
-    return round(_PERIPHERAL * worth if incidental else worth, 3)
 
 
 def _context(sentences: Sequence[Sentence], candidate: _Candidate) -> str | None:
@@ -329,15 +317,3 @@ def _context(sentences: Sequence[Sentence], candidate: _Candidate) -> str | None
     if candidate.signs.leading_pronoun or leans_back(said):
         return sentences[candidate.first - 1].text
     return None
-
-
-def _thesis(raw: str, candidates: Sequence[_Candidate], worth: Scores, place: Scores) -> str | None:
-    """Take the most central whole statement as the video's thesis, in at most 25 words."""
-    score = worth + _between_0_and_1(place)
-    plain = [
-        index
-        for index, each in enumerate(candidates)
-        if each.first == each.last and not each.signs.question
-    ]
-    best = max(plain or range(len(candidates)), key=lambda index: float(score[index]))
-    return write_claim(raw, shorten(raw, candidates[best].sentence, MAX_THESIS_WORDS))

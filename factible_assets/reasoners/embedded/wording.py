@@ -16,9 +16,6 @@ MAX_CLAIM_WORDS = 48
 """Words that a claim has at most. Factible (section 1.3.2) says 40; whole sentences up to 48 read
 better than cut ones and match annotations as well (benchmarks/claims.py)."""
 
-MAX_THESIS_WORDS = 25
-"""Words that a thesis has at most (Factible, section 1.3.2)."""
-
 _LEAD_IN = re.compile(
     r"""
     (?:
@@ -66,9 +63,6 @@ _KEEPS_ITS_OPENING = re.compile(
 )
 _OUTER_MARKS = " \t\r\n\"'\u201c\u201d\u2018\u2019([{<-\u2013\u2014\u2022*,;:.\u2026"
 _TRAILING_MARKS = " \t\r\n\u201c\u2018([{<-\u2013\u2014*,;:.\u2026"
-_CLAUSE_END = re.compile(
-    r"[,;:\u2014\u2013](?=\s)|\s(?=(?:and|but|so|which|because|while|although|where)\s)"
-)
 _CONNECTIVE = re.compile(
     r"(?:and|but|or|so|because|which|while|whereas|although|instead|rather|meanwhile|however"
     r"|therefore|thus|hence|otherwise|then|also|in fact|in other words|that is|for example"
@@ -123,24 +117,6 @@ def strip_lead_ins(raw: str, sentence: Sentence) -> Sentence:
             break
         start = following
     return _spanning(raw, start, sentence.end, sentence.certainty)
-
-
-def shorten(raw: str, sentence: Sentence, most_words: int) -> Sentence:
-    """Cut a sentence to a number of words, at the last end of a clause that fits, else hard."""
-    words = tokenise(raw[sentence.start : sentence.end])
-    if len(sentence.text.split()) <= most_words and len(words) <= most_words:
-        return sentence
-    limit = sentence.start + words[min(most_words, len(words)) - 1].end
-    ends = [
-        match.start()
-        for match in _CLAUSE_END.finditer(raw, sentence.start, min(limit + 2, sentence.end))
-    ]
-    usable = [
-        end
-        for end in ends
-        if end <= limit and len(tokenise(raw[sentence.start : end])) >= most_words // 3
-    ]
-    return _spanning(raw, sentence.start, usable[-1] if usable else limit, sentence.certainty)
 
 
 def write_claim(raw: str, sentence: Sentence) -> str:
