@@ -44,9 +44,8 @@ from factible_assets.reasoners.embedded.embedder import (
     TfidfEmbedder,
 )
 from factible_assets.reasoners.embedded.evidence import read_page
-from factible_assets.reasoners.embedded.paraphrases import ParaphraseRules
 from factible_assets.reasoners.embedded.passages import select_passages
-from factible_assets.reasoners.embedded.scoped_rules import ScopedRules
+from factible_assets.reasoners.embedded.reading.stance import StatementsAndTone
 from factible_assets.records import Evidence, Rating
 from factible_assets.stages.origins import StoryIndex
 from factible_assets.stages.ports import EvidenceDraft, PageExcerpt
@@ -281,7 +280,7 @@ class StanceFigures:
 
 def measure(pairs: Sequence[Pair], embedder: Embedder) -> StanceFigures:
     """Read every pair and compare, with the stance model that goes with the embedder."""
-    model = ParaphraseRules(embedder) if isinstance(embedder, OnnxEmbedder) else ScopedRules()
+    model = StatementsAndTone(embedder)
     began = time.perf_counter()
     drafts = [read_page(pair.claim, pair.page, embedder, model) for pair in pairs]
     milliseconds = 1000 * (time.perf_counter() - began) / max(1, len(pairs))
@@ -439,7 +438,7 @@ def _demo_row(number: int, source: DemoPage, draft: EvidenceDraft) -> Evidence:
 def report_demo(embedder: Embedder) -> None:
     """Print how the vote over all pages compares with each annotated claim of the demo."""
     pages = demo_pages()
-    model = ParaphraseRules(embedder) if isinstance(embedder, OnnxEmbedder) else ScopedRules()
+    model = StatementsAndTone(embedder)
     stories = StoryIndex({source.url: source.page.text for source in pages})
     outcomes: Counter[str] = Counter()
     claims = _load("everyday_beliefs.yaml")["videos"][0]["claims"]

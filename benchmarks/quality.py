@@ -37,8 +37,7 @@ from factible_assets.evaluation.scoring import score
 from factible_assets.evaluation.tables import HEADINGS, figure_row, figures_markdown
 from factible_assets.reasoners.embedded.embedder import Embedder, OnnxEmbedder
 from factible_assets.reasoners.embedded.evidence import read_page
-from factible_assets.reasoners.embedded.paraphrases import ParaphraseRules
-from factible_assets.reasoners.embedded.stance import StanceModel
+from factible_assets.reasoners.embedded.reading.stance import StanceModel, StatementsAndTone
 from factible_assets.records import Evidence, Stance
 from factible_assets.stages.origins import StoryIndex
 from factible_assets.stages.ports import EvidenceDraft, PageExcerpt
@@ -145,7 +144,7 @@ class Engine:
 def engine() -> Engine:
     """Return the engine as it is installed."""
     embedder = OnnxEmbedder()
-    return Engine(embedder, ParaphraseRules(embedder))
+    return Engine(embedder, StatementsAndTone(embedder))
 
 
 def _vote(claim: GivenClaim, drafts: Sequence[EvidenceDraft | None]) -> tuple[Stance, float]:

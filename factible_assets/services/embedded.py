@@ -18,7 +18,8 @@ from resources.models.installed import model_path
 
 if TYPE_CHECKING:
     from factible_assets.reasoners.embedded.embedder import Embedder
-    from factible_assets.reasoners.embedded.stance import StanceModel
+    from factible_assets.reasoners.embedded.nli import OnnxInference
+    from factible_assets.reasoners.embedded.reading.stance import StanceModel
 
 
 def embedded_reasoner(settings: Settings) -> Reasoner:
@@ -35,14 +36,17 @@ def stance_model_in_use(home: Path) -> str | None:
 
 
 def _stance_model(home: Path) -> StanceModel:
-    """Return the best inference model that was pulled, else rules and the best embeddings."""
+    """Return the best inference model that was pulled, else statements and tone by embeddings."""
+    from factible_assets.reasoners.embedded.inference import InferenceStance  # noqa: PLC0415
+    from factible_assets.reasoners.embedded.reading.stance import (  # noqa: PLC0415
+        StatementsAndTone,
+    )
+
     name = stance_model_in_use(home)
     pulled = None if name is None else model_path(home, name)
     if pulled is not None and name != "mpnet":
-        return _loaded_inference(pulled)
-    from factible_assets.reasoners.embedded.paraphrases import ParaphraseRules  # noqa: PLC0415
-
-    return ParaphraseRules(_loaded_embedder(pulled))
+        return InferenceStance(_loaded_inference(pulled), _loaded_embedder(None))
+    return StatementsAndTone(_loaded_embedder(pulled))
 
 
 @lru_cache(maxsize=2)
@@ -59,8 +63,7 @@ def _loaded_embedder(folder: Path | None) -> Embedder:
 
 
 @lru_cache(maxsize=2)
-def _loaded_inference(folder: Path) -> StanceModel:
-    from factible_assets.reasoners.embedded.inference import InferenceStance  # noqa: PLC0415
+def _loaded_inference(folder: Path) -> OnnxInference:
     from factible_assets.reasoners.embedded.nli import OnnxInference  # noqa: PLC0415
 
-    return InferenceStance(OnnxInference(folder))
+    return OnnxInference(folder)

@@ -17,8 +17,7 @@ from factible_assets.reasoners.embedded.embedder import Embedder, OnnxEmbedder
 from factible_assets.reasoners.embedded.evidence import read_page
 from factible_assets.reasoners.embedded.judge import draft_verdict
 from factible_assets.reasoners.embedded.queries import write_queries
-from factible_assets.reasoners.embedded.scoped_rules import ScopedRules
-from factible_assets.reasoners.embedded.stance import StanceModel
+from factible_assets.reasoners.embedded.reading.stance import StanceModel, StatementsAndTone
 from factible_assets.records import (
     Basis,
     Claim,
@@ -52,9 +51,9 @@ class EmbeddedReasoner:
     def __init__(
         self, embedder: Embedder | None = None, stance_model: StanceModel | None = None
     ) -> None:
-        """Take an embedder (MiniLM if None) and a stance model (scoped rules if None)."""
+        """Take an embedder (MiniLM if None) and a stance model (statements and tone if None)."""
         self._embedder = embedder or OnnxEmbedder()
-        self._stance_model = stance_model or ScopedRules()
+        self._stance_model = stance_model or StatementsAndTone(self._embedder)
         self._gates: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = (
             WeakKeyDictionary()
         )

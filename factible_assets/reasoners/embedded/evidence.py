@@ -8,20 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from factible_assets.reasoners.embedded.embedder import Embedder
 from factible_assets.reasoners.embedded.page_text import blocked_reason, instructs_reader
-from factible_assets.reasoners.embedded.passages import Passage, select_passages
-from factible_assets.reasoners.embedded.stance import (
-    Ground,
-    PageStance,
-    PassageStance,
-    StanceModel,
-    merge_passages,
-)
+from factible_assets.reasoners.embedded.passages import Passage, Selection, select_passages
+from factible_assets.reasoners.embedded.reading.stance import PageStance, StanceModel
+from factible_assets.reasoners.embedded.reading.statements import Ground
 from factible_assets.records import Stance
 from factible_assets.stages.ports import EvidenceDraft, PageExcerpt
 
-LEAST_RELEVANCE = 0.15
+LEAST_RELEVANCE = 0.25
 """Relevance below which a page that takes no side does not speak of the claim: over the recorded
 pages most unrelated ones lie below, and few related ones."""
 
@@ -38,14 +35,12 @@ _SIDES: dict[Stance, str] = {
 _INSTRUCTS = " Text of it that gives its reader instructions was left out."
 _GROUNDS: dict[Ground, str] = {
     "rating": "it quotes the claim and rates it",
-    "scope": "it says so of some cases only",
     "divided": "it reports findings both ways",
-    "unsettled": "it calls the matter open",
     "assertion": "it says much the same",
     "denial": "it speaks of the same by way of a denial",
     "number": "it gives a different figure",
     "opposite": "it says the opposite of the same thing",
-    "paraphrase": "it says much the same in other words",
+    "tone": "what it says of the matter leans so",
     "inference": "an inference model reads it so",
 }
 
@@ -64,64 +59,48 @@ def read_page(
     """
     blocked = blocked_reason(page.text)
     selection = select_passages(claim, "" if blocked else page.text, page.snippet, embedder)
-    stances = [
-        _trusted(stance, passage)
-        for stance, passage in zip(
-            model.read(claim, selection.passages, title=page.title),
-            selection.passages,
-            strict=True,
-        )
-    ]
-    merged = merge_passages(stances)
-    if merged.stance == "unclear" and selection.relevance < LEAST_RELEVANCE:
+    said = model.read(claim, selection, title=page.title)
+    if said.stance == "unclear" and selection.relevance < LEAST_RELEVANCE:
         return None
     instructs = instructs_reader(page.text) or instructs_reader(page.snippet)
-    summary = _summary(merged, stances, selection.passages, blocked)
+    places = [place for place, _ in said.quotes] or range(len(selection.passages))
+    in_page = any(selection.passages[place].in_page for place in places)
     return EvidenceDraft(
-        stance=merged.stance,
-        stance_confidence=merged.confidence,
+        stance=said.stance,
+        stance_confidence=round(said.confidence * (1.0 if in_page else _SNIPPET_TRUST), 4),
         relevance=round(selection.relevance, 4),
-        summary=summary + _INSTRUCTS if instructs else summary,
-        quotes=_quotes(page.text, merged, stances, selection.passages),
+        summary=_summary(said, blocked, in_page=in_page) + (_INSTRUCTS if instructs else ""),
+        quotes=_quotes(claim, page.text, said, selection, embedder),
     )
 
 
-def _trusted(stance: PassageStance, passage: Passage) -> PassageStance:
-    return stance if passage.in_page else stance.weakened(_SNIPPET_TRUST)
-
-
-def _summary(
-    merged: PageStance,
-    stances: Sequence[PassageStance],
-    passages: Sequence[Passage],
-    blocked: str | None,
-) -> str:
+def _summary(said: PageStance, blocked: str | None, *, in_page: bool) -> str:
     """Say in a sentence or two what was found and on what ground, without quoting."""
-    words = _SIDES[merged.stance]
-    if merged.deciding:
-        grounds = [stances[index].ground for index in merged.deciding]
-        reasons = dict.fromkeys(_GROUNDS[ground] for ground in grounds if ground is not None)
-        words += ": " + ", and ".join(list(reasons)[:2]) + "."
+    words = _SIDES[said.stance]
+    if said.ground is not None:
+        words += f": {_GROUNDS[said.ground]}."
     if blocked is not None:
         words += f" Only the search result's excerpt was read. {blocked}"
-    elif merged.deciding and not any(passages[index].in_page for index in merged.deciding):
+    elif said.ground is not None and not in_page:
         words += " Only the search result's excerpt says so."
     return words
 
 
 def _quotes(
-    text: str,
-    merged: PageStance,
-    stances: Sequence[PassageStance],
-    passages: Sequence[Passage],
+    claim: str, text: str, said: PageStance, selection: Selection, embedder: Embedder
 ) -> tuple[str, ...]:
-    """Quote the deciding sentences, or what of the page comes nearest to the claim."""
-    spans = [
-        stances[index].span or (passages[index].start, passages[index].end)
-        for index in merged.deciding
-        if passages[index].in_page
-    ]
-    if not spans and not merged.deciding:
-        spans = [(p.start, p.end) for p in passages if p.in_page][:1]
-    quotes = dict.fromkeys(text[start:end] for start, end in spans)
-    return tuple(quotes)[:_QUOTES]
+    """Quote the deciding sentences, or the sentence of the page that comes nearest to the claim."""
+    passages = selection.passages
+    spans = [span for place, span in said.quotes if passages[place].in_page]
+    if not said.quotes:
+        spans = _nearest(claim, [each for each in passages if each.in_page][:2], embedder)
+    return tuple(dict.fromkeys(text[start:end] for start, end in spans))[:_QUOTES]
+
+
+def _nearest(claim: str, passages: Sequence[Passage], embedder: Embedder) -> list[tuple[int, int]]:
+    sentences = [each for passage in passages for each in passage.sentences]
+    if not sentences:
+        return []
+    vectors = embedder.embed([claim, *(each.text for each in sentences)])
+    best = sentences[int(np.argmax(vectors[1:] @ vectors[0]))]
+    return [(best.start, best.end)]

@@ -13,8 +13,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from factible_assets.reasoners.embedded.claim_frame import fold_text
 from factible_assets.reasoners.embedded.lexicon import load_lexicon
+from factible_assets.reasoners.embedded.reading.denials import fold_evenly
 from factible_assets.records import Confidence, Evidence, Stance
 from factible_assets.stages.ports import VerdictDraft, Vote
 
@@ -112,7 +112,7 @@ def _name(row: Evidence) -> str:
     """Name a source by title and domain. Titles are untrusted: no markup, no instructions."""
     title = _MARKUP.sub(" ", _INVISIBLE.sub("", row.title))
     title = re.sub(r" +", " ", title).strip(" .;:")
-    if not title or load_lexicon().instructions.search(fold_text(title)):
+    if not title or load_lexicon().instructions.search(fold_evenly(title)):
         return row.domain
     if len(title) > _LONGEST_TITLE:
         title = title[:_LONGEST_TITLE].rsplit(" ", 1)[0] + "…"

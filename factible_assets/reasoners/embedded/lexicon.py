@@ -1,7 +1,7 @@
 """The words and phrases by which pages are read, loaded from lexicon.yaml beside this file.
 
 What belongs here: loading and compiling the lists, and looking words up by stem. What does not:
-what a match means (page_text.py, fact_checks.py, denial.py, scoped_rules.py).
+what a match means (page_text.py, fact_checks.py, reading/).
 """
 
 from __future__ import annotations
@@ -33,7 +33,10 @@ class Lexicon:
     instructions: Pattern
     opens_orders: Pattern
     closes_orders: Pattern
+    set_aside: Pattern
     not_denials: Pattern
+    negations: Pattern
+    names_a_belief: Pattern
     denies_what_follows: Pattern
     denies_what_precedes: Pattern
     denies_previous_sentence: Pattern
@@ -42,23 +45,12 @@ class Lexicon:
     divides_previous_sentence: Pattern
     unsettled: Pattern
     answers_in_part: Pattern
-    exclusive: Pattern
-    restricted: Pattern
     ratings: tuple[tuple[RatingWord, Pattern], ...]
     rates: Pattern
     reports: Pattern
-    hedges: Pattern
-    clause_breaks: Pattern
     families: dict[str, frozenset[int]]
-    relations: frozenset[str]
     opposites: dict[str, frozenset[str]]
-    narrowing: frozenset[str]
-    partial: frozenset[str]
-    whole_adverbs: frozenset[str]
-    universal: frozenset[str]
     light: frozenset[str]
-    lead_ins: frozenset[str]
-    auxiliaries: frozenset[str]
 
     def same_family(self, first: str, second: str) -> bool:
         """Tell whether two stems are listed as standing for one another."""
@@ -112,7 +104,10 @@ def load_lexicon() -> Lexicon:
             "instructions",
             "opens_orders",
             "closes_orders",
+            "set_aside",
             "not_denials",
+            "negations",
+            "names_a_belief",
             "denies_what_follows",
             "denies_what_precedes",
             "denies_previous_sentence",
@@ -121,12 +116,8 @@ def load_lexicon() -> Lexicon:
             "divides_previous_sentence",
             "unsettled",
             "answers_in_part",
-            "exclusive",
-            "restricted",
             "rates",
             "reports",
-            "hedges",
-            "clause_breaks",
         )
     }
     return Lexicon(
@@ -134,14 +125,7 @@ def load_lexicon() -> Lexicon:
         walls=tuple((wall["says"], _any_of(wall["patterns"])) for wall in lists["walls"]),
         ratings=tuple((rating, _any_of(lists["ratings"][rating])) for rating in _RATINGS),
         families=_families(lists["synonyms"]),
-        relations=_stems(lists["relations"]),
         opposites=_opposites(lists["opposites"]),
-        narrowing=frozenset(lists["narrowing"].split()),
-        partial=frozenset(lists["partial"].split()),
-        whole_adverbs=frozenset(lists["whole_adverbs"].split()),
-        universal=frozenset(lists["universal"].split()),
         light=_stems(lists["light"]),
-        lead_ins=_stems(lists["lead_ins"]),
-        auxiliaries=frozenset(lists["auxiliaries"].split()),
         **patterns,
     )

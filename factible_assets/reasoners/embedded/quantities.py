@@ -65,6 +65,10 @@ _ABOUT = re.compile(
     r"(\w+\s){0,2}$"
 )
 
+_AFTER = re.compile(r"\b(after|since|later than|from)\s*$")
+_BEFORE = re.compile(r"\b(before|prior to|by|until)\s*$")
+_DECADE = 10
+
 _CLOSE, _CLOSE_ABOUT = 0.05, 0.15
 """Relative difference up to which numbers agree, and the same after "about"."""
 _FAR, _FAR_ABOUT = 0.3, 0.5
@@ -97,10 +101,16 @@ def _quantity(text: str, number: Number) -> Quantity:
         # After a space, a lone "m" is metres; millions are written together ("5m") or in full.
         value, unit = value / 1e6, "m"
     dimension, factor = _dimension(number, unit)
+    before = text[max(0, number.start - _REACH) : number.start]
+    if dimension == "year":
+        half = (_DECADE - 1) / 2 if raw.endswith("s") else 0.0
+        return Quantity(
+            value + half, dimension, _bound_of_year(before), half, number.start, number.end
+        )
     return Quantity(
         value=value * factor,
         dimension=dimension,
-        bound=_bound(text[max(0, number.start - _REACH) : number.start]),
+        bound=_bound(before),
         half_step=_half_step(raw) * factor * (value / (_written(raw) or value or 1.0)),
         start=number.start,
         end=number.end,
@@ -121,6 +131,12 @@ def _bound(before: str) -> Literal["exact", "about", "at_least", "at_most"]:
     if _AT_MOST.search(before):
         return "at_most"
     return "about" if _ABOUT.search(before) else "exact"
+
+
+def _bound_of_year(before: str) -> Literal["exact", "at_least", "at_most"]:
+    if _AFTER.search(before):
+        return "at_least"
+    return "at_most" if _BEFORE.search(before) else "exact"
 
 
 _DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
@@ -183,9 +199,10 @@ def _comparable(first: Quantity, second: Quantity) -> bool:
 
 
 def _close(wanted: Quantity, found: Quantity) -> bool:
-    if wanted.dimension == "year":
-        return wanted.value == found.value
     difference = abs(wanted.value - found.value)
+    if wanted.dimension == "year":
+        within = difference <= max(wanted.half_step, found.half_step)
+        return within or _is_on_side(wanted, found.value) or _is_on_side(found, wanted.value)
     if difference <= max(wanted.half_step, found.half_step):
         return True
     if wanted.bound == "at_least" and found.bound != "at_most":
@@ -196,9 +213,16 @@ def _close(wanted: Quantity, found: Quantity) -> bool:
     return difference <= tolerance * max(abs(wanted.value), abs(found.value))
 
 
+def _is_on_side(bounded: Quantity, value: float) -> bool:
+    """Tell whether a year is one that "after 1956" or "before 2017" leaves possible."""
+    if bounded.bound == "at_least":
+        return value > bounded.value
+    return bounded.bound == "at_most" and value < bounded.value
+
+
 def _far(wanted: Quantity, found: Quantity) -> bool:
     if wanted.dimension == "year":
-        return wanted.value != found.value
+        return not _close(wanted, found)
     if wanted.dimension == "ordinal":
         return False
     if wanted.bound != "at_least" and found.bound == "at_least" and found.value < wanted.value:

@@ -1,0 +1,87 @@
+"""A clause with its denials taken out: what it speaks of, and whether it says so or denies it.
+
+What belongs here: which words deny, and what is left without them. What does not: comparing what
+is left with a claim (statements.py).
+
+"It is not true that bats are blind", "bats are not blind" and "that bats are blind is a myth" all
+speak of bats being blind and deny it. Sentence embeddings hardly notice a denial; with the denial
+taken out they see that all three are about the same proposition, and the count of denials says on
+which side each stands. The idea of triggers and pseudo-triggers is NegEx's (Chapman et al., 2001).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from factible_assets.reasoners.embedded.lexicon import load_lexicon
+
+
+@dataclass(frozen=True, slots=True)
+class Proposition:
+    """What a clause speaks of, without its denials, and how many these were."""
+
+    text: str
+    denials: int
+
+    @property
+    def is_denied(self) -> bool:
+        """Tell whether the clause denies it: two denials cancel."""
+        return self.denials % 2 == 1
+
+
+_AUXILIARY = re.compile(
+    r"(?:ca(?=n't)|can|could|wo(?=n't)|will|would|is|are|was|were|has|have|had|should|may|might"
+    r"|must|do|does|did)"
+)
+_STANDS_FOR = {"ca": "can", "wo": "will", "do": "", "does": "", "did": ""}
+
+
+def without_denials(clause: str) -> Proposition:
+    """Take the denials out of a clause.
+
+    What opposes a belief to the statement ("contrary to popular belief, …") is taken out as well,
+    and denies nothing. What is negated only of a part or of others ("people who do not smoke",
+    "faster than those that have none") is taken out with its part, and not counted.
+    """
+    lexicon = load_lexicon()
+    rest = fold_evenly(clause)
+    cuts: list[tuple[int, int, str]] = []
+    count = 0
+    for pattern, is_denial in (
+        (lexicon.set_aside, False),
+        (lexicon.not_denials, None),
+        (lexicon.denies_what_follows, True),
+        (lexicon.denies_what_precedes, True),
+        (lexicon.negations, True),
+    ):
+        for match in pattern.finditer(rest):
+            rest = f"{rest[: match.start()]}{' ' * len(match.group())}{rest[match.end() :]}"
+            if is_denial is not None:
+                cuts.append((*match.span(), _auxiliary_of(match.group())))
+                count += is_denial
+    if count:
+        cuts += [(*match.span(), "") for match in lexicon.names_a_belief.finditer(rest)]
+    return Proposition(_cut(clause, cuts), count)
+
+
+def fold_evenly(text: str) -> str:
+    """Fold case, apostrophes and white space without moving an offset."""
+    lowered = "".join(low if len(low := each.lower()) == 1 else each for each in text)
+    return re.sub(r"\s", " ", lowered.replace("\u2019", "'").replace("\u2018", "'"))
+
+
+def _auxiliary_of(denial: str) -> str:
+    """Return what remains of "cannot", "isn't" and their like when the "not" is taken away."""
+    found = _AUXILIARY.match(denial)
+    return "" if found is None else _STANDS_FOR.get(found.group(), found.group())
+
+
+def _cut(text: str, cuts: list[tuple[int, int, str]]) -> str:
+    kept, place = [], 0
+    for start, end, instead in sorted(cuts):
+        if start >= place:
+            kept += [text[place:start], f" {instead} "]
+            place = end
+    rest = re.sub(r"\s+", " ", "".join([*kept, text[place:]])).strip(" .,;:!?\u2013\u2014-")
+    return rest.removeprefix("that ")

@@ -1,0 +1,202 @@
+"""What a page says of a claim: by its statements, else by its tone.
+
+What belongs here: the `StanceModel` protocol, how statements make a page's stance, and the leaning
+by tone with its operating points. What does not: single statements (statements.py), choosing
+passages (passages.py), inference models (inference.py), verdicts (stages.verdict).
+
+Tone is polarity: how much nearer a page's passages are to the claim than to denials of the claim.
+It is measured on the whole of a passage, needs no shared words and no training, and hears neither
+numbers nor denials. So it supports only what denies nothing, where the page has the claim's
+numbers and states nothing against it. With MiniLM it never refutes: of the recorded pages with the
+lowest polarity fewer than half do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from factible_assets.reasoners.embedded.embedder import Embedder, Vectors
+from factible_assets.reasoners.embedded.passages import Passage, Selection
+from factible_assets.reasoners.embedded.quantities import compare_quantities, find_quantities
+from factible_assets.reasoners.embedded.reading.denials import fold_evenly
+from factible_assets.reasoners.embedded.reading.statements import (
+    ClaimWords,
+    Decision,
+    Ground,
+    read_claim,
+    read_statements,
+)
+from factible_assets.records import Stance
+
+
+@dataclass(frozen=True, slots=True)
+class PageStance:
+    """What a page says of a claim, and where.
+
+    `confidence` is the probability that the stance is right, 0 exactly if it is unclear. `quotes`
+    are the raw spans that say so, the best first, each with the index of its passage.
+    """
+
+    stance: Stance = "unclear"
+    confidence: float = 0.0
+    ground: Ground | None = None
+    quotes: tuple[tuple[int, tuple[int, int]], ...] = ()
+
+
+class StanceModel(Protocol):
+    """Reads what a page's passages say of a claim."""
+
+    @property
+    def name(self) -> str:
+        """Which model this is, for metadata."""
+        ...
+
+    def read(self, claim: str, selection: Selection, *, title: str) -> PageStance:
+        """Return what a page says. `title` is the page's, as context for what it omits."""
+        ...
+
+
+# --- Statements and tone ------------------------------------------------------------------------
+
+_TIED = 0.03
+"""Cosines of two statements closer than this: neither is the nearer one."""
+
+
+@dataclass(frozen=True, slots=True)
+class OperatingPoint:
+    """From where the tone of a page supports a claim, by one embedding model.
+
+    A page leans towards a claim by `polarity + relevance / 4`, which gives both the same spread
+    over the recorded pages. `supports` is the least leaning that supports, `near` the least cosine
+    of the nearest passage with the claim.
+    """
+
+    supports: float
+    near: float = 0.5
+
+
+_DENIALS = (
+    "There is no evidence that {}.",
+    "Contrary to popular belief, it is not the case that {}.",
+)
+_RELEVANCE_SHARE = 0.25
+_MINILM = OperatingPoint(supports=0.145)
+
+CONFIDENCE: dict[Ground, float] = {
+    "rating": 0.9,
+    "assertion": 0.85,
+    "denial": 0.85,
+    "number": 0.75,
+    "opposite": 0.75,
+    "divided": 0.6,
+    "tone": 0.75,
+}
+
+
+class StatementsAndTone:
+    """The default stance model: what a page states plainly, else how its passages lean.
+
+    Args:
+        embedder: One whose similarity is of meaning, such as MiniLM.
+        point: Where its tone speaks.
+    """
+
+    def __init__(self, embedder: Embedder, point: OperatingPoint = _MINILM) -> None:
+        self._embedder = embedder
+        self._point = point
+
+    @property
+    def name(self) -> str:
+        """Return "statements and tone by" the embedder."""
+        return f"statements and tone by {self._embedder.name}"
+
+    def read(self, claim: str, selection: Selection, *, title: str) -> PageStance:
+        """Return what a page says.
+
+        A fact-checker's rating of the claim decides alone, else the nearest statement. Statements
+        on both sides that are equally near make a page mixed. Where no statement decides, and none
+        that is roughly about the claim is against it, the tone may.
+
+        Raises:
+            EmbedderUnavailableError: The embedder's model cannot be loaded.
+        """
+        wanted = read_claim(claim)
+        heard = read_statements(wanted, selection.passages, title, self._embedder)
+        rated = any(each.ground == "rating" for each in heard.decisions)
+        if heard.decisions and (rated or not heard.is_unsettled):
+            return from_statements(heard.decisions)
+        room = heard.leaves_room and not wanted.is_denied
+        if not room or not _has_numbers(wanted, selection.passages):
+            return PageStance()
+        return self._from_tone(claim, selection)
+
+    def _from_tone(self, claim: str, selection: Selection) -> PageStance:
+        passages = selection.passages
+        if not passages:
+            return PageStance()
+        bare = claim.strip().rstrip(".!? ")
+        denials = [denial.format(uncapitalised(bare)) for denial in _DENIALS]
+        vectors = self._embedder.embed([claim, *denials, *(each.text for each in passages)])
+        near = float((vectors[1 + len(denials) :] @ vectors[0]).max())
+        leaning = polarity(vectors, len(denials)) + _RELEVANCE_SHARE * selection.relevance
+        if near < self._point.near or leaning < self._point.supports:
+            return PageStance()
+        return PageStance("supports", CONFIDENCE["tone"], "tone")
+
+
+def polarity(vectors: Vectors, denials: int) -> float:
+    """Return how much nearer passages are to a claim than to its denials, in [-1, 1].
+
+    `vectors` are the claim's, its denials' and the passages', in this order. Passages weigh by the
+    square of their similarity to the claim.
+    """
+    near = vectors[1 + denials :] @ vectors[: 1 + denials].T
+    weights = np.maximum(near[:, 0], 0.05) ** 2
+    difference = near[:, 0] - near[:, 1:].mean(axis=1)
+    return float((weights * difference).sum() / weights.sum())
+
+
+def uncapitalised(claim: str) -> str:
+    """Return a claim as it stands inside a sentence; names and abbreviations keep their capital."""
+    first = claim.split(" ", 1)[0]
+    keeps = first == "I" or first[1:] != first[1:].lower()
+    return claim if keeps else claim[:1].lower() + claim[1:]
+
+
+def _has_numbers(claim: ClaimWords, passages: Sequence[Passage]) -> bool:
+    """Tell whether a page has a claim's numbers, which its tone does not tell."""
+    return not claim.quantities or any(
+        compare_quantities(claim.quantities, find_quantities(fold_evenly(each.text))) == "agrees"
+        for each in passages
+    )
+
+
+def from_statements(
+    decisions: Sequence[Decision], places: Sequence[int] | None = None
+) -> PageStance:
+    """Make a page's stance of what its statements decide, the nearest first.
+
+    `places` are the indices of the passages that were read, if these were not all.
+    """
+    rated = [each for each in decisions if each.ground == "rating"]
+    first, *others = rated or decisions
+    against = next((each for each in others if each.side != first.side), None)
+    if against is not None and not rated and first.nearness - against.nearness < _TIED:
+        return _stance("mixed", first, [first, against], places)
+    agreeing = [each for each in decisions if each.side == first.side]
+    return _stance(first.side, first, agreeing, places)
+
+
+def _stance(
+    stance: Stance, first: Decision, shown: Sequence[Decision], places: Sequence[int] | None
+) -> PageStance:
+    quotes = dict.fromkeys(
+        (places[each.statement.passage] if places else each.statement.passage, each.statement.span)
+        for each in shown
+    )
+    confidence = CONFIDENCE["divided" if stance == "mixed" else first.ground]
+    return PageStance(stance, confidence, first.ground, tuple(quotes))

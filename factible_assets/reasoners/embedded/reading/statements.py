@@ -1,0 +1,417 @@
+"""What single statements of a page say of a claim: the same, its denial, another number, opposite.
+
+What belongs here: cutting a page's sentences into statements, and when one of them is about the
+claim. What does not: taking denials out (denials.py), comparing numbers (quantities.py), what a
+page says by its tone (tone.py).
+
+A statement is about the claim if, both without their denials, their embeddings are near and the
+statement names what the claim names. It then supports if both assert or both deny, and refutes if
+one does. Sentence embeddings see neither denials nor numbers nor opposites, so these are compared
+beside them. Statements that ask, report or wonder say nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+from factible_assets.reasoners.embedded.embedder import Embedder
+from factible_assets.reasoners.embedded.fact_checks import rating_of_page
+from factible_assets.reasoners.embedded.lexicon import RatingWord, load_lexicon
+from factible_assets.reasoners.embedded.page_text import PageSentence
+from factible_assets.reasoners.embedded.passages import Passage, term_weight
+from factible_assets.reasoners.embedded.quantities import (
+    Quantity,
+    compare_quantities,
+    find_quantities,
+)
+from factible_assets.reasoners.embedded.reading.denials import fold_evenly, without_denials
+from factible_assets.reasoners.embedded.text import is_stop_word, stem, tokenise
+
+NEAR = 0.75
+"""Cosine from which a statement and a claim, both without denials, are about the same."""
+NEAR_TURNED = 0.68
+"""The same where a number or an opposite differs, which itself lowers the cosine."""
+_ROUGHLY = 0.6
+"""Cosine from which a statement that is not on the claim's side keeps tone from speaking for it."""
+_NEARER = 0.86
+"""Cosine from which other words need not be shared."""
+_SHARED_ASSERTED, _SHARED_DENIED = 0.7, 0.55
+"""Shares of the claim's words that must stand in the statement, less near than that: a denial of
+the general covers the particular."""
+_SHARED_TURNED = 0.7
+"""The same where one number or opposite decides."""
+_IN_CONTEXT = 0.03
+"""Taken off the cosine of a statement that is near only if its pronoun means the subject."""
+
+Says = Literal["asserts", "denies", "divided", "unsettled", "open"]
+Ground = Literal[
+    "rating", "assertion", "denial", "number", "opposite", "divided", "tone", "inference"
+]
+"""Why a page says what it says: a fact-checker's rating, the same statement, its denial, another
+figure, the opposite, findings both ways, the leaning of its passages, an inference model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A clause of a page: what it speaks of, without denials, and what it says of that.
+
+    `span` is the raw span of the words that say so, `passage` the index of their passage.
+    """
+
+    about: str
+    says: Says
+    raw: str
+    span: tuple[int, int]
+    passage: int
+    rated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A statement that takes a side: supports, refutes or, if findings differ, mixed."""
+
+    side: Literal["supports", "refutes", "mixed"]
+    ground: Ground
+    nearness: float
+    statement: Statement
+
+
+# --- Statements ---------------------------------------------------------------------------------
+
+_JOINT = re.compile(
+    r";\s+|:\s+|\s[\u2013\u2014]\s"
+    r"|,?\s+(?:but|so that|although|though|whereas|while|yet|unless|because|since)\s+(?!of\b)"
+    r"|,\s+(?:and|so|or|which|who|as|making|with)\s+"
+    r"|\s+and\s+(?=(?:do|does|did|is|are|was|were|can|could|cannot|will|would|has|have|had)\b)",
+    re.IGNORECASE,
+)
+_COORDINATED = re.compile(
+    r";\s|,\s+(?:and|or|so)\s|\s(?:but|whereas|while|yet)\s"
+    r"|\sand\s+(?=(?:do|does|did|is|are|was|were|can|could|cannot|will|would|has|have|had)\b)",
+    re.IGNORECASE,
+)
+"""Where a sentence goes on to another statement, which is not about the same."""
+_SHORTEST = 3
+"""Words of the shortest clause that states something."""
+_STATED = re.compile(r"[.!:;][\"'\u201d\u2019)\]]*(\[\d+\])*\s*$")
+"""How a statement ends. A heading or a list item names a claim more often than it makes it."""
+_LABEL = re.compile(
+    r"^\W*(?:(?:the|our|a)\s+)?(?P<label>claim|myth|statement|rumou?r|fact)s?\b\s*:"
+)
+_RATED: dict[RatingWord, Says] = {
+    "true": "asserts",
+    "false": "denies",
+    "mixed": "divided",
+    "unproven": "unsettled",
+}
+
+
+def statements(
+    passage: Passage, number: int, title: str, *, whole: bool = False
+) -> Iterator[Statement]:
+    """Yield what a passage states, clause by clause; `whole` adds sentences of several."""
+    if passage.check is not None:
+        says = _RATED[passage.check.rating] if passage.check.rating else "open"
+        yield _rated(passage.check.claimed, says, (passage.start, passage.end), number)
+        return
+    for index, sentence in enumerate(passage.sentences):
+        following = passage.sentences[index + 1] if index + 1 < len(passage.sentences) else None
+        yield from _of_sentence(sentence, following, number, title, whole=whole)
+
+
+def _rated(about: str, says: Says, span: tuple[int, int], number: int) -> Statement:
+    found = without_denials(about)
+    if found.is_denied and says in {"asserts", "denies"}:
+        says = "denies" if says == "asserts" else "asserts"
+    return Statement(found.text, says, about, span, number, rated=True)
+
+
+def _of_sentence(
+    sentence: PageSentence,
+    following: PageSentence | None,
+    number: int,
+    title: str,
+    *,
+    whole: bool,
+) -> Iterator[Statement]:
+    lexicon = load_lexicon()
+    folded = fold_evenly(sentence.text)
+    if rating := rating_of_page(folded):
+        yield _rated(title, _RATED[rating], (sentence.start, sentence.end), number)
+        return
+    comment = None if following is None else _comment(fold_evenly(following.text))
+    end = sentence.end if following is None or comment is None else following.end
+    label = _LABEL.match(folded)
+    for clause in _clauses(sentence.text, whole=whole):
+        found = without_denials(clause)
+        words = lexicon.not_denials.sub(" ", fold_evenly(clause))
+        says: Says = "denies" if found.is_denied else "asserts"
+        if lexicon.unsettled.search(folded):
+            says = "unsettled"
+        elif lexicon.divided.search(folded) or comment == "divided":
+            says = "divided"
+        elif folded.endswith("?") or (not found.denials and lexicon.reports.search(words)):
+            says = comment or "open"
+        elif _STATED.search(folded) is None or folded.endswith("..."):
+            says = "open"
+        elif comment == "denies":
+            says = "asserts" if found.is_denied else "denies"
+        if label is not None and says == "asserts" and label["label"] != "fact":
+            says = "denies" if label["label"] == "myth" else "open"
+        yield Statement(found.text, says, clause, (sentence.start, end), number)
+
+
+def _comment(following: str) -> Says | None:
+    """Read what a sentence says of the one before it: "This is a myth.", "For most, no."."""
+    lexicon = load_lexicon()
+    if lexicon.answers_in_part.search(following) or lexicon.divides_previous_sentence.search(
+        following
+    ):
+        return "divided"
+    if lexicon.denies_previous_sentence.search(following):
+        return "denies"
+    return "asserts" if lexicon.affirms_previous_sentence.search(following) else None
+
+
+def _clauses(sentence: str, *, whole: bool) -> list[str]:
+    """Cut a sentence into clauses; it stands as a whole too if it makes one statement."""
+    parts, start = [], 0
+    for joint in _JOINT.finditer(sentence):
+        parts.append(sentence[start : joint.start()])
+        start = joint.end()
+    parts.append(sentence[start:])
+    parts = [part.strip() for part in parts if len(tokenise(part)) >= _SHORTEST]
+    is_one = whole or _COORDINATED.search(sentence) is None
+    if len(parts) > 1 and not (is_one and not without_denials(sentence).denials):
+        return parts
+    return list(dict.fromkeys([sentence, *parts]))
+
+
+# --- Against a claim ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimWords:
+    """A claim as statements are held against it.
+
+    `about` is the claim without denials, `stems` its content words, `names` the stems of its names,
+    `subject` the first of its content words.
+    """
+
+    about: str
+    is_denied: bool
+    is_compound: bool
+    is_contrast: bool
+    subject: str
+    stems: tuple[str, ...]
+    subject_stems: frozenset[str]
+    names: frozenset[str]
+    quantities: tuple[Quantity, ...]
+
+
+@lru_cache(maxsize=256)
+def read_claim(claim: str) -> ClaimWords:
+    """Take a claim apart: what it says first, without the reasons and remarks that follow."""
+    parts = [part for part in _REMARKS.split(claim) if len(_stems(part)) >= _SHORTEST]
+    claim = parts[0] if parts else claim
+    found = without_denials(claim)
+    folded = fold_evenly(claim)
+    quantities = tuple(find_quantities(folded))
+    counted = {folded[q.start : q.end] for q in quantities}
+    words = [
+        (word, found.text[word.start].isupper())
+        for word in tokenise(found.text)
+        if not is_stop_word(word.norm) and word.norm not in counted and not word.norm.isdigit()
+    ]
+    is_headline = sum(is_capital for _, is_capital in words[1:]) > len(words[1:]) * 0.6
+    names = frozenset(
+        stem(word.norm)
+        for word, is_capital in words
+        if is_capital and word.start and not is_headline and word.norm not in _UNIT_NAMES
+    )
+    stems = dict.fromkeys(stem(word.norm) for word, _ in words)
+    is_compound = _COORDINATED.search(claim) is not None or " and " in claim
+    last = words[0][0] if words else None
+    for word, is_capital in words[1:]:
+        if last is None or not is_capital or found.text[last.end : word.start] != " ":
+            break
+        last = word
+    subject = found.text[: last.end] if last else ""
+    return ClaimWords(
+        found.text,
+        found.is_denied,
+        is_compound,
+        _CONTRASTS.search(claim) is not None,
+        subject,
+        tuple(stems),
+        _stems(subject) & frozenset(stems),
+        names,
+        quantities,
+    )
+
+
+_UNIT_NAMES = frozenset({"celsius", "fahrenheit", "kelvin"})
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What a page's statements say of a claim.
+
+    `decisions` take a side, the nearest first. `leaves_room` tells whether the page has half of
+    the claim's names, and none of its statements that are roughly about the claim is against it;
+    `is_unsettled` whether one about the claim calls the matter open.
+    """
+
+    decisions: tuple[Decision, ...] = ()
+    leaves_room: bool = False
+    is_unsettled: bool = False
+
+
+def read_statements(
+    claim: ClaimWords, passages: Sequence[Passage], title: str, embedder: Embedder
+) -> Heard:
+    """Hold the statements of a page's passages against a claim.
+
+    Raises:
+        EmbedderUnavailableError: The embedder's model cannot be loaded.
+    """
+    context = _stems(" ".join([title, *(each.text for each in passages)]))
+    found = [
+        statement
+        for number, passage in enumerate(passages)
+        for statement in statements(passage, number, title, whole=claim.is_compound)
+    ]
+    if not found or not claim.stems or 2 * len(claim.names & context) < len(claim.names):
+        return Heard()
+    is_named = claim.names <= context and not claim.subject_stems.isdisjoint(context)
+    texts = [statement.about for statement in found]
+    resolved = [_with_subject(claim.subject, text) for text in texts]
+    vectors = embedder.embed([claim.about, *texts, *resolved])
+    alone = vectors[1 : 1 + len(texts)] @ vectors[0]
+    referring = vectors[1 + len(texts) :] @ vectors[0] - _IN_CONTEXT
+    nearness = [float(near) for near in map(max, alone, referring)]
+    decided = [
+        _decide(claim, statement, _shared(claim, statement, context), near)
+        for statement, near in zip(found, nearness, strict=True)
+        if is_named and near >= NEAR_TURNED
+    ]
+    own: Says = "denies" if claim.is_denied else "asserts"
+    against = any(
+        near >= (NEAR if statement.says == "open" else _ROUGHLY)
+        and (statement.says != own or _turns(claim, statement))
+        for statement, near in zip(found, nearness, strict=True)
+    )
+    decisions = sorted((each for each in decided if each), key=lambda each: -each.nearness)
+    unsettled = any(
+        statement.says == "unsettled" and near >= NEAR
+        for statement, near in zip(found, nearness, strict=True)
+    )
+    return Heard(tuple(decisions), leaves_room=not against, is_unsettled=unsettled)
+
+
+def _decide(
+    claim: ClaimWords, statement: Statement, shared: float, nearness: float
+) -> Decision | None:
+    if shared == 0 or statement.says in {"open", "unsettled"}:
+        return None
+    denies = (statement.says == "denies") != claim.is_denied
+    enough = _SHARED_ASSERTED if statement.says == "asserts" else _SHARED_DENIED
+    is_about = nearness >= _NEARER or (
+        nearness >= NEAR and shared >= enough and not (claim.is_denied and denies)
+    )
+    if statement.says == "divided":
+        return Decision("mixed", "divided", nearness, statement) if is_about else None
+    agreement = compare_quantities(claim.quantities, find_quantities(fold_evenly(statement.raw)))
+    ground: Ground = "denial" if statement.says == "denies" else "assertion"
+    if _turns(claim, statement) or (agreement == "conflicts" and not denies):
+        if shared < _SHARED_TURNED or statement.says == "denies" or claim.is_contrast:
+            return None
+        ground = "number" if agreement == "conflicts" else "opposite"
+        denies = not denies
+    elif not is_about or agreement == "conflicts" or (agreement == "silent" and not denies):
+        return None
+    if statement.rated:
+        ground = "rating"
+    return Decision("refutes" if denies else "supports", ground, nearness, statement)
+
+
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(stem(word.norm) for word in tokenise(text) if not is_stop_word(word.norm))
+
+
+_REMARKS = re.compile(
+    r"(?<=[^\W\d_]{3})[.!?;:]\s+|,?\s+because\s+(?!of\b)|,\s+(?:as|so|which|since)\s+",
+    re.IGNORECASE,
+)
+"""Where a claim goes on to say why, or who says so."""
+_CONTRASTS = re.compile(r"\b(?:but|while|whereas|although|though|yet)\b", re.IGNORECASE)
+"""Where a claim holds two things against each other, of which a statement may tell one."""
+_PRONOUN = re.compile(
+    r"\b(?:it|they|he|him|she|her|them|this|these|those|(?P<owner>its|their|his))\b", re.IGNORECASE
+)
+"""Words by which a statement refers to what was named before."""
+
+
+def _with_subject(subject: str, text: str) -> str:
+    """Put a claim's subject in the place of a statement's first pronoun."""
+    return _PRONOUN.sub(lambda found: f"{subject}'s" if found["owner"] else subject, text, count=1)
+
+
+def _shared(claim: ClaimWords, statement: Statement, context: frozenset[str]) -> float:
+    """Return the share of a claim's words that a statement has, in the same or a related word.
+
+    0 if it is on another subject: it neither has the claim's first word nor refers back to what
+    has it. Names and the subject may then stand elsewhere on the page.
+    """
+    lexicon = load_lexicon()
+    words = _stems(statement.about)
+    refers = (
+        statement.about[:1].islower()
+        or _PRONOUN.search(statement.about) is not None
+        or statement.about.startswith("The ")
+    )
+    met = {
+        term
+        for term in claim.stems
+        if term in words
+        or any(
+            lexicon.same_family(term, word) or lexicon.are_opposite(term, word) for word in words
+        )
+    }
+    if refers:
+        met |= (claim.names & frozenset(claim.stems)) | (claim.subject_stems & context)
+    if met.isdisjoint(claim.subject_stems):
+        return 0.0
+    weights = {term: term_weight(term) for term in claim.stems}
+    return sum(weights[term] for term in met) / sum(weights.values())
+
+
+def _turns(claim: ClaimWords, statement: Statement) -> bool:
+    """Tell whether a statement has the opposite of one of the claim's words.
+
+    Said of the same thing ("lower temperature"), or with the word itself nowhere in the statement.
+    """
+    lexicon = load_lexicon()
+    theirs = _content(statement.about)
+    ours = _content(claim.about)
+    words = {each for each, _ in theirs}
+    for term, thing in ours:
+        opposites = [each for each in theirs if lexicon.are_opposite(term, each[0])]
+        turned = any(after == thing for _, after in opposites if after)
+        if turned and (term, thing) not in theirs:
+            return True
+        is_said = any(term == word or lexicon.same_family(term, word) for word in words)
+        if opposites and not is_said:
+            return True
+    return False
+
+
+def _content(text: str) -> list[tuple[str, str]]:
+    """List the stems of a text's content words, each with the one right after it, if any."""
+    words = tokenise(text)
+    stems = ["" if is_stop_word(word.norm) else stem(word.norm) for word in words]
+    return [(each, after) for each, after in zip(stems, [*stems[1:], ""], strict=True) if each]

@@ -1,0 +1,34 @@
+"""When numbers of a page agree with a claim's, and when they conflict."""
+
+from __future__ import annotations
+
+import pytest
+
+from factible_assets.reasoners.embedded.quantities import compare_quantities, find_quantities
+
+
+@pytest.mark.parametrize(
+    ("claim", "page", "agreement"),
+    [
+        ("there are 70 countries", "there are 70 countries", "agrees"),
+        ("it is 8,849 metres high", "it is 8,848.86 m high", "agrees"),
+        ("it weighs 5 kg", "it weighs 5,000 grams", "agrees"),
+        ("more than 4 million people", "4.5 million people", "agrees"),
+        ("over 40 percent", "60%", "agrees"),
+        ("in 1969", "in 1968", "conflicts"),
+        ("before 2017", "in 2016", "agrees"),
+        ("after 1956", "in 1957", "agrees"),
+        ("since 2010", "in 2005", "conflicts"),
+        ("in the 1980s", "in 1984", "agrees"),
+        ("it costs $3", "it costs $30", "conflicts"),
+        ("10 percent", "between 30 and 50 percent, or 70 percent", "silent"),
+        ("40 percent", "45 percent", "silent"),
+        ("40 percent", "a lot", "silent"),
+        ("in 1990 it was 40 percent", "in 2010 it was 80 percent", "silent"),
+        ("a lot", "40 percent", "none"),
+    ],
+)
+def test_numbers_agree_within_tolerance_and_conflict_only_when_far(
+    claim: str, page: str, agreement: str
+) -> None:
+    assert compare_quantities(find_quantities(claim), find_quantities(page)) == agreement

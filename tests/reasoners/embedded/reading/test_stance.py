@@ -1,0 +1,325 @@
+"""What the default stance model hears in a page, and above all when it stays silent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import TypedDict
+
+import pytest
+import yaml
+
+from factible_assets.reasoners.embedded.embedder import Embedder, OnnxEmbedder
+from factible_assets.reasoners.embedded.evidence import read_page
+from factible_assets.reasoners.embedded.inference import (
+    Inference,
+    InferenceStance,
+    denial_of,
+    leaning_of,
+)
+from factible_assets.reasoners.embedded.page_text import page_sentences, readable
+from factible_assets.reasoners.embedded.passages import Selection, select_passages, windows
+from factible_assets.reasoners.embedded.reading.denials import without_denials
+from factible_assets.reasoners.embedded.reading.stance import (
+    OperatingPoint,
+    PageStance,
+    StatementsAndTone,
+)
+from factible_assets.stages.ports import PageExcerpt
+
+SUGAR = "Sugar makes children hyperactive"
+BATS = "Bats are blind"
+BOILING = "Water boils at a lower temperature at high altitude"
+EVEREST = "Mount Everest is 8,849 metres high"
+LIGHTNING = "Lightning never strikes the same place twice"
+SILENT = OperatingPoint(supports=9.0)
+"""Where no tone is heard, so that only statements speak."""
+
+
+@lru_cache(maxsize=1)
+def minilm() -> Embedder:
+    return OnnxEmbedder()
+
+
+def read(claim: str, text: str, title: str = "", *, tone: bool = False) -> PageStance:
+    passages = tuple(windows(readable(page_sentences(text))))
+    model = StatementsAndTone(minilm()) if tone else StatementsAndTone(minilm(), SILENT)
+    return model.read(claim, Selection(passages, 0.5), title=title)
+
+
+@pytest.mark.parametrize(
+    ("clause", "about", "denied"),
+    [
+        ("Bats are not blind", "Bats are blind", True),
+        ("Contrary to popular belief, bats are not blind", "bats are blind", True),
+        ("It is not true that bats are blind", "bats are blind", True),
+        ("The idea that bats are blind is a myth", "bats are blind", True),
+        ("There is no evidence that bats are blind", "bats are blind", True),
+        ("Bats cannot see", "Bats can see", True),
+        ("The saying that bats never see is false", "bats see", False),
+        ("There is no doubt that bats see", "There is no doubt that bats see", False),
+        ("People who do not smoke get lung cancer", "People get lung cancer", False),
+    ],
+)
+def test_denials_are_taken_out_and_counted(clause: str, about: str, *, denied: bool) -> None:
+    found = without_denials(clause)
+    assert found.is_denied is denied
+    assert found.text.startswith(about) or denied is False
+
+
+@pytest.mark.parametrize(
+    ("claim", "text"),
+    [
+        (BOILING, "At higher altitudes water boils at lower temperatures."),
+        (EVEREST, "The height of Mount Everest is 8,848.86 m."),
+        ("Vaccines do not cause autism", "There is no link between vaccines and autism."),
+        ("Smoking causes lung cancer", "There is no doubt that smoking causes lung cancer."),
+        ("Apollo 11 landed on the Moon in 1969", "Apollo 11 landed on the Moon on July 20, 1969."),
+        (
+            "The Eiffel Tower was completed in 1889 and is 330 metres tall.",
+            "The Eiffel Tower was completed in 1889 for the World's Fair and is 330 metres tall.",
+        ),
+        (
+            "Levels of carbon dioxide in the air have increased since the industrial revolution.",
+            "Carbon dioxide levels in the air have risen since the industrial revolution.",
+        ),
+    ],
+)
+def test_a_page_that_says_as_much_supports(claim: str, text: str) -> None:
+    assert read(claim, text).stance == "supports"
+
+
+@pytest.mark.parametrize(
+    ("claim", "text"),
+    [
+        (SUGAR, "Controlled trials have found no evidence that sugar makes children hyperactive."),
+        (SUGAR, "Does sugar make children hyperactive? No. Sugar has other effects."),
+        (SUGAR, "Many parents believe that sugar makes children hyperactive. This is not true."),
+        (SUGAR, "Contrary to popular belief, sugar does not make children hyperactive."),
+        (
+            "A goldfish has a memory of three seconds.",
+            "It is not true that a goldfish has a memory of three seconds.",
+        ),
+        (BATS, "The belief that bats are blind is a myth."),
+        ("Penguins live at the North Pole", "No penguins live at the North Pole."),
+        ("All swans are white", "Not all swans are white."),
+        (LIGHTNING, "Lightning can strike the same place twice."),
+        (LIGHTNING, "The saying that lightning never strikes the same place twice is false."),
+        ("Sealed honey keeps for years without spoiling", "Sealed honey does not keep for years."),
+    ],
+)
+def test_a_denial_refutes(claim: str, text: str) -> None:
+    assert read(claim, text).stance == "refutes"
+
+
+@pytest.mark.parametrize(
+    ("claim", "text", "ground"),
+    [
+        (
+            "Water boils at a higher temperature at high altitude",
+            "At higher altitudes water boils at lower temperatures.",
+            "opposite",
+        ),
+        (
+            "Sea levels are rising",
+            "Satellite records show that sea levels are falling.",
+            "opposite",
+        ),
+        ("Mount Everest is 5,000 metres high", "Mount Everest is 8,848.86 metres high.", "number"),
+        ("The Titanic sank in 1915", "The Titanic sank on 15 April 1912.", "number"),
+    ],
+)
+def test_an_opposite_or_another_number_refutes(claim: str, text: str, ground: str) -> None:
+    said = read(claim, text)
+    assert (said.stance, said.ground) == ("refutes", ground)
+
+
+@pytest.mark.parametrize(
+    ("claim", "text"),
+    [
+        (SUGAR, "Many parents believe that sugar makes children hyperactive."),
+        (SUGAR, "Does sugar make children hyperactive?"),
+        (SUGAR, "The myth has been debunked and there is no evidence for it."),
+        (SUGAR, "Researchers asked whether sugar makes children hyperactive."),
+        (SUGAR, "The idea that sugar makes children hyperactive ..."),
+        (SUGAR, "Whether sugar makes children hyperactive is not settled."),
+        ("Smoking causes lung cancer", "People who do not smoke can still get other diseases."),
+        ("Antibiotics kill viruses", "Antibiotics kill bacteria, and viruses spread by contact."),
+        ("Cows sleep standing up", "Horses sleep standing up."),
+        ("Exports of Germany rose by 10 percent", "Exports of Italy rose by 10 percent."),
+        ("The ministry withdrew the statement that the bridge is unsafe", "The bridge is unsafe."),
+        (
+            "The band was expected to sell ten million records but sold two million",
+            "The band was expected to sell ten million records.",
+        ),
+    ],
+)
+def test_reports_questions_and_other_matters_are_left_open(claim: str, text: str) -> None:
+    assert read(claim, text).stance == "unclear"
+
+
+def test_a_claim_that_denies_is_not_supported_by_what_it_denies() -> None:
+    claim = "The compound is not soluble in water"
+    assert read(claim, "The compound is soluble in water.").stance == "refutes"
+    assert read(claim, "The compound is not soluble in water.").stance == "supports"
+
+
+@pytest.mark.parametrize(
+    ("claim", "text"),
+    [
+        (
+            "Fish oil prevents heart attacks",
+            "The evidence that fish oil prevents heart attacks is mixed.",
+        ),
+        (SUGAR, "Does sugar make children hyperactive? For most people, no."),
+        (SUGAR, "Sugar makes children hyperactive only if they lack sleep."),
+    ],
+)
+def test_findings_both_ways_are_mixed(claim: str, text: str) -> None:
+    assert read(claim, text).stance == "mixed"
+
+
+@pytest.mark.parametrize(
+    ("rating", "stance"),
+    [
+        ("False", "refutes"),
+        ("Mostly true", "supports"),
+        ("Half true", "mixed"),
+        ("Unproven", "unclear"),
+    ],
+)
+@pytest.mark.parametrize(
+    "layout",
+    [
+        "Claim: {claim}\nRating: {rating}",
+        "- Claim\n- {claim}\n- Rating\n- {rating}",
+        "The claim: {claim}\nOur verdict: {rating}",
+    ],
+)
+def test_the_rating_beside_a_quoted_claim_decides(layout: str, rating: str, stance: str) -> None:
+    assert read(SUGAR, layout.format(claim=SUGAR, rating=rating)).stance == stance
+
+
+def test_a_page_that_rates_the_claim_of_its_title_is_read_with_it() -> None:
+    text = "Readers sent us a video about sugar and children. We rate the claim false."
+    assert read(SUGAR, text, "Sugar makes children hyperactive").stance == "refutes"
+
+
+def test_what_decides_is_what_is_quoted() -> None:
+    text = "Everybody says so at parties. Sugar makes children hyperactive. That is a myth."
+    ((_, span),) = read(SUGAR, text).quotes[:1]
+    assert text[slice(*span)] == "Sugar makes children hyperactive. That is a myth."
+
+
+# --- Tone ---------------------------------------------------------------------------------------
+
+JUICE = "Fruit juice provides important vitamins for the immune system"
+PRAISE = (
+    "A glass of juice is an easy way to get vitamin C and folate. These nutrients help the body "
+    "to defend itself against infections, nutritionists say, and children like the taste."
+)
+
+
+def test_a_page_that_leans_to_a_claim_supports_it_less_surely_than_one_that_states_it() -> None:
+    leaning = read(JUICE, PRAISE, tone=True)
+    stated = read(JUICE, f"{JUICE}.", tone=True)
+    assert (leaning.stance, leaning.ground) == ("supports", "tone")
+    assert stated.ground == "assertion"
+    assert 0.5 < leaning.confidence < stated.confidence < 1
+
+
+@pytest.mark.parametrize(
+    ("claim", "page"),
+    [
+        (JUICE, f"{PRAISE} Fruit juice does not provide vitamins for the immune system of adults."),
+        ("Fruit juice provides no vitamins for the immune system", PRAISE),
+        ("Fruit juice provides 80 percent of vitamins for the immune system", PRAISE),
+        ("Fruit juice in Ruritania provides vitamins for the immune system", PRAISE),
+    ],
+    ids=["denied beside", "a denial", "another number", "another name"],
+)
+def test_tone_is_not_trusted_with_denials_numbers_and_names(claim: str, page: str) -> None:
+    assert read(claim, page, tone=True).ground != "tone"
+
+
+# --- Whole pages --------------------------------------------------------------------------------
+
+
+class _Row(TypedDict):
+    claim: str
+    title: str
+    text: str
+    says: str
+
+
+def rows_of(name: str) -> list[_Row]:
+    rows: list[_Row] = yaml.safe_load(Path(__file__).with_name(name).read_text(encoding="utf-8"))
+    return rows
+
+
+def test_plain_pages_are_read_right_and_quoted_for_it() -> None:
+    rows = rows_of("plain_pages.yaml")
+    model = StatementsAndTone(minilm())
+    right, turned = 0, []
+    for row in rows:
+        page = PageExcerpt("https://a.example/", row["title"], "", row["text"])
+        draft = read_page(row["claim"], page, minilm(), model)
+        answer = draft.stance if draft is not None else "unclear"
+        right += answer == row["says"]
+        if answer != row["says"] and answer != "unclear":
+            turned.append(row["claim"])
+        elif draft is not None and answer == row["says"]:
+            assert draft.quotes
+            assert draft.quotes[0] in row["text"]
+    assert not turned
+    assert right >= 0.85 * len(rows)
+
+
+@pytest.mark.parametrize(("half", "least"), [("developed", 0.93), ("held_back", 0.9)])
+def test_plainly_worded_pairs_are_read_right(half: str, least: float) -> None:
+    rows = rows_of(f"stance_pairs_{half}.yaml")
+    answers = [(row["says"], read(row["claim"], row["text"]).stance) for row in rows]
+    right = sum(says == answer.replace("unclear", "none") for says, answer in answers)
+    assert right >= least * len(answers)
+    sides = {"supports", "refutes"}
+    assert not [pair for pair in answers if set(pair) == sides], "a side was turned round"
+
+
+# --- Inference models ---------------------------------------------------------------------------
+
+
+class _Contradicting:
+    """An inference model that finds every claim contradicted and every denial entailed."""
+
+    name = "contradicting"
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str]] = []
+
+    def infer(self, pairs: Sequence[tuple[str, str]]) -> list[Inference]:
+        self.asked.extend(pairs)
+        return [
+            Inference(0.8, 0.1, 0.1) if "no evidence" in hypothesis else Inference(0.1, 0.1, 0.8)
+            for _, hypothesis in pairs
+        ]
+
+
+def test_an_inference_model_is_asked_for_claim_and_denial() -> None:
+    model = _Contradicting()
+    selection = select_passages(SUGAR, "Sugar had no effect on children in trials.", "", minilm())
+    said = InferenceStance(model, minilm()).read(SUGAR, selection, title="")
+    assert (said.stance, said.ground) == ("refutes", "inference")
+    assert [hypothesis for _, hypothesis in model.asked] == [SUGAR, denial_of(SUGAR)]
+
+
+def test_an_inference_model_is_not_asked_about_a_rated_claim() -> None:
+    model = _Contradicting()
+    passages = tuple(windows(page_sentences(f"Claim: {SUGAR}\nRating: True")))
+    said = InferenceStance(model, minilm()).read(SUGAR, Selection(passages, 0.5), title="")
+    assert (said.stance, said.ground, model.asked) == ("supports", "rating", [])
+
+
+def test_a_model_that_entails_everything_leans_to_no_side() -> None:
+    eager = Inference(0.9, 0.05, 0.05)
+    assert leaning_of(eager, eager) == 0
