@@ -27,7 +27,6 @@ from pathlib import Path
 import duckdb
 
 from factible_assets.config import FactCheckConfig, SearchConfig
-from factible_assets.records import ASSET_RECORDS
 from factible_assets.running.launch import check_video
 from factible_assets.settings import Settings
 from factible_assets.stages.ports import SilentObserver
@@ -106,11 +105,9 @@ def prepare(home: Path) -> tuple[Settings, dict[str, AssetRows]]:
         raise SystemExit("; ".join(outcome.failures))
     store = Warehouse(settings.warehouse)
     sets = {}
-    for asset in ASSET_RECORDS:
-        if store.current_materialization(asset, VIDEO) is not None:
-            current = store.read_asset(asset, VIDEO)
-            rows = [row for rows in current.records.values() for row in rows]
-            sets[asset] = AssetRows(rows, code_version="benchmark")
+    held = store.read_video(VIDEO)
+    for asset in held.sets:
+        sets[asset] = AssetRows(held.of_asset(asset), code_version="benchmark")
     return settings, sets
 
 

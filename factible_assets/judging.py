@@ -239,10 +239,9 @@ def _inquiries(
     store: Warehouse, outcome: VideoOutcome, rubrics: Collection[Rubric]
 ) -> Iterator[Inquiry]:
     # A verdict outlives a failed re-check, and is held against what it was reached from.
-    cited = store.read_verdict_evidence(outcome.video.video_id)
-    hashes = {row.content_hash for row in (*outcome.evidence, *cited) if row.content_hash}
-    texts = store.read_page_texts(hashes)
-    for subject in subjects_of(outcome, cited, texts):
+    standing = store.read_standing(outcome.video.video_id)
+    texts = {**outcome.texts, **standing.texts}
+    for subject in subjects_of(outcome, standing.evidence, texts):
         yield from (inquiry(subject, each) for each in rubrics if each.subject == subject.kind)
 
 

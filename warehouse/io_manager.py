@@ -11,11 +11,11 @@ from datetime import UTC, datetime
 
 from dagster import ConfigurableIOManager, Failure, InputContext, OutputContext
 
+from factible_assets.rows import VideoRows
 from warehouse.errors import NotMaterializedError, WarehouseError
 from warehouse.resource import WarehouseResource
 from warehouse.rows import Stamp
 from warehouse.sets import AssetRows
-from warehouse.store import CurrentRecords
 
 
 class WarehouseIOManager(ConfigurableIOManager):
@@ -51,7 +51,7 @@ class WarehouseIOManager(ConfigurableIOManager):
             }
         )
 
-    def load_input(self, context: InputContext) -> CurrentRecords:
+    def load_input(self, context: InputContext) -> VideoRows:
         """Return the current records of an upstream asset for the video of this partition.
 
         Raises:

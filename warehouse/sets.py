@@ -10,12 +10,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC
 
 import duckdb
 import pyarrow as pa
 
 from factible_assets.records import ASSET_RECORDS, Evidence, LlmCall, Page, PageText, Record
+from factible_assets.rows import Materialization
 from warehouse.errors import WarehouseIntegrityError
 from warehouse.rows import Stamp, data_version, to_frame, to_utc
 
@@ -51,21 +52,6 @@ class AssetRows:
     code_version: str
     data_version: str | None = None
     duration_seconds: float = 0.0
-    first_result_seconds: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Materialization:
-    """What the warehouse knows of one set as a whole. `row_count` leaves page texts out."""
-
-    asset: str
-    video_id: str
-    run_id: str
-    checked_at: datetime
-    code_version: str
-    data_version: str
-    row_count: int
-    duration_seconds: float
     first_result_seconds: float | None = None
 
 
@@ -140,7 +126,7 @@ def prepare(asset: str, video_id: str, given: AssetRows, stamp: Stamp) -> Prepar
     )
 
 
-def replace(connection: duckdb.DuckDBPyConnection, prepared: PreparedSet) -> None:
+def replace_set(connection: duckdb.DuckDBPyConnection, prepared: PreparedSet) -> None:
     """Put a set in the place of the one that the same run wrote before, if it did.
 
     The caller holds a transaction and gives it up if this raises.

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import UTC
 from pathlib import Path
 from typing import Any, cast
@@ -40,6 +40,7 @@ from factible_assets.records import (
     Verdict,
     Video,
 )
+from factible_assets.rows import Materialization, VideoRows
 from warehouse.connection import Connector, FileConnector, file_path
 from warehouse.errors import NotMaterializedError, WarehouseError
 from warehouse.migrations import Schema, packaged_schema
@@ -48,12 +49,11 @@ from warehouse.rows import AnyRecord, Stamp, columns_of, from_row
 from warehouse.sets import (
     MATERIALIZATION_COLUMNS,
     AssetRows,
-    Materialization,
-    classes_of,
     prepare,
-    replace,
+    replace_set,
     stored_texts,
 )
+from warehouse.statements import statements
 
 _NATURAL_ORDER: Mapping[type[Record], str] = {
     Video: "video_id",
@@ -74,21 +74,7 @@ _NATURAL_ORDER: Mapping[type[Record], str] = {
 }
 """In which order rows are read back: as a person would list them, and always the same."""
 
-
-@dataclass(frozen=True, slots=True)
-class CurrentRecords:
-    """The current rows of one asset and video, table by table."""
-
-    materialization: Materialization
-    records: Mapping[type[Record], Sequence[Record]]
-
-    def of(self, record: type[AnyRecord]) -> list[AnyRecord]:
-        """Return the rows of one class, in natural order.
-
-        Raises:
-            KeyError: The asset has no rows of that class.
-        """
-        return [row for row in self.records[record] if isinstance(row, record)]
+_QUESTIONS = statements("warehouse", "store.sql")
 
 
 class Warehouse:
@@ -162,7 +148,7 @@ class Warehouse:
             # No rollback here: closing the connection discards what was not committed.
             connection.begin()
             for one in prepared:
-                replace(connection, one)
+                replace_set(connection, one)
             if also is not None:
                 also(connection)
             connection.commit()
@@ -177,39 +163,36 @@ class Warehouse:
         are those of `current_verdicts`: a failed re-check does not displace a good one.
         """
         with self.connection(read_only=True) as connection:
-            return _select(connection, record, f"current_{record.table}", video_id)
+            return _rows(connection, "current", record, video_id=video_id)
 
-    def read_asset(self, asset: str, video_id: str) -> CurrentRecords:
+    def read_asset(self, asset: str, video_id: str) -> VideoRows:
         """Return everything in the newest set of an asset, from one moment.
 
         Raises:
             NotMaterializedError: The asset was never materialized for this video.
         """
         with self.connection(read_only=True) as connection:
-            found = _current_set(connection, asset, video_id)
-        if found is None:
+            found = _read_current(connection, [asset], video_id)
+        if not found.sets:
             raise NotMaterializedError(asset, video_id)
         return found
 
-    def read_video(self, video_id: str) -> dict[str, CurrentRecords]:
-        """Return the newest sets of a video by asset, all from one moment.
+    def read_video(self, video_id: str, assets: Iterable[str] = ASSET_RECORDS) -> VideoRows:
+        """Return everything in the newest sets of a video, of all assets or some, from one moment.
 
-        An asset that was never materialized for the video is not in the answer.
+        An asset that was never materialized for the video is not among the `sets` of the answer.
         """
         with self.connection(read_only=True) as connection:
-            found = {asset: _current_set(connection, asset, video_id) for asset in ASSET_RECORDS}
-        return {asset: one for asset, one in found.items() if one is not None}
+            return _read_current(connection, assets, video_id)
 
     def video_ids(self) -> list[str]:
         """Return the videos of which the warehouse holds any set, in order of their ids."""
         with self.connection(read_only=True) as connection:
-            rows = connection.execute(
-                "SELECT DISTINCT video_id FROM materializations ORDER BY video_id"
-            ).fetchall()
+            rows = connection.execute(_QUESTIONS["videos"]).fetchall()
         return [row[0] for row in rows]
 
-    def read_sets(self, video_id: str, runs: Mapping[str, str]) -> dict[str, CurrentRecords]:
-        """Return the sets that given runs wrote, current or not, all from one moment.
+    def read_sets(self, video_id: str, runs: Mapping[str, str]) -> VideoRows:
+        """Return what is in the sets that given runs wrote, current or not, all from one moment.
 
         Unlike `read_asset`, this tells runs apart that stand side by side in one file.
 
@@ -218,16 +201,51 @@ class Warehouse:
             runs: The run of each asset that is wanted. A set that was never written is left out.
         """
         with self.connection(read_only=True) as connection:
-            found = {
-                asset: _set_of_run(connection, asset, video_id, run_id)
+            sets = [
+                _set(connection, "set_of_run", asset=asset, video_id=video_id, run_id=run_id)
                 for asset, run_id in runs.items()
-            }
-        return {asset: held for asset, held in found.items() if held is not None}
+            ]
+            return _read(
+                connection,
+                sets,
+                lambda record, one: _rows(
+                    connection, "of_run", record, video_id=video_id, run_id=one.run_id
+                ),
+            )
 
     def read_verdict_evidence(self, video_id: str) -> list[Evidence]:
         """Return what a video's current verdicts rest on, also after a failed re-check."""
         with self.connection(read_only=True) as connection:
-            return _select(connection, Evidence, "verdict_evidence", video_id)
+            return _rows(
+                connection, "current", Evidence, view="verdict_evidence", video_id=video_id
+            )
+
+    def read_standing(self, video_id: str) -> VideoRows:
+        """Return what stands of a video: its newest rows, and what its verdicts rest on.
+
+        Unlike that of `read_video`, the evidence of a verdict that outlived a failed re-check is
+        that which it was reached from; of a claim without a verdict it is the newest. Pages and
+        texts are those of the evidence.
+        """
+        with self.snapshot() as now:
+            rows = now.read_video(video_id)
+            judged = {verdict.claim_id for verdict in rows.verdicts}
+            newest = (row for row in rows.evidence if row.claim_id not in judged)
+            evidence = [*now.read_verdict_evidence(video_id), *newest]
+            texts = now.read_page_texts(row.content_hash for row in evidence if row.content_hash)
+            with now.connection(read_only=True) as connection:
+                page_ids = sorted({row.page_id for row in evidence if row.page_id})
+                pages = _rows(
+                    connection, "newest_pages", Page, video_id=video_id, page_ids=page_ids
+                )
+        return replace(
+            rows,
+            evidence=tuple(evidence),
+            pages=tuple(pages),
+            page_texts=tuple(
+                PageText(content_hash=each, text=text) for each, text in texts.items()
+            ),
+        )
 
     def read_page_texts(self, hashes: Iterable[str]) -> dict[str, str]:
         """Return the stored texts by content hash; a hash without a stored text is left out."""
@@ -237,7 +255,7 @@ class Warehouse:
     def current_materialization(self, asset: str, video_id: str) -> Materialization | None:
         """Return what is known of the newest set, or None if there never was one."""
         with self.connection(read_only=True) as connection:
-            return _current_materialization(connection, asset, video_id)
+            return _set(connection, "current_set", asset=asset, video_id=video_id)
 
     def query(
         self, sql: str, params: Sequence[Any] | Mapping[str, Any] | None = None
@@ -253,6 +271,15 @@ class Warehouse:
             # The stubs promise a relation; a statement such as BEGIN returns None.
             answer = cast("duckdb.DuckDBPyRelation | None", connection.sql(sql, params=params))
             return pl.DataFrame() if answer is None else answer.pl()
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Snapshot]:
+        """Open the warehouse for several questions: all answers are of one moment.
+
+        Nobody writes meanwhile, so keep the block short, or open the published copy.
+        """
+        with self.connection(read_only=True) as connection:
+            yield Snapshot(self.path, connection)
 
     # --- The file as a whole --------------------------------------------------------------------
 
@@ -297,105 +324,79 @@ class Warehouse:
             yield connection
 
 
-def _select(
-    connection: duckdb.DuckDBPyConnection, record: type[AnyRecord], view: str, video_id: str
-) -> list[AnyRecord]:
-    columns = ", ".join(column.name for column in columns_of(record))
-    rows = connection.execute(
-        f"SELECT {columns} FROM {view} WHERE video_id = ? "  # noqa: S608
-        f"ORDER BY {_NATURAL_ORDER[record]}",
-        [video_id],
-    ).fetchall()
-    return [from_row(record, row) for row in rows]
+class Snapshot(Warehouse):
+    """The warehouse at one moment: all that is read of it comes over one connection."""
+
+    def __init__(self, path: Path, connection: duckdb.DuckDBPyConnection) -> None:
+        super().__init__(path)
+        self._connection = connection
+
+    @contextmanager
+    def connection(self, *, read_only: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Lend the connection.
+
+        Raises:
+            WarehouseError: Something is to be written.
+        """
+        if not read_only:
+            raise WarehouseError(f"A snapshot of {self.path} is read, and never written.")
+        yield self._connection
 
 
-def _set_of_run(
-    connection: duckdb.DuckDBPyConnection, asset: str, video_id: str, run_id: str
-) -> CurrentRecords | None:
-    found = connection.execute(
-        f"SELECT {MATERIALIZATION_COLUMNS} FROM materializations "  # noqa: S608
-        "WHERE asset = ? AND video_id = ? AND run_id = ?",
-        [asset, video_id, run_id],
-    ).fetchall()
-    if not found:
-        return None
-    rows = {
-        record: _of_run(connection, record, asset, video_id, run_id)
-        for record in classes_of(asset)
-        if record is not PageText
-    }
-    if PageText in classes_of(asset):
-        texts = stored_texts(connection, _hashes(rows))
-        rows[PageText] = [
-            PageText(content_hash=each, text=text) for each, text in sorted(texts.items())
-        ]
-    return CurrentRecords(_materialization(found[0]), rows)
-
-
-def _of_run(
+def _rows(
     connection: duckdb.DuckDBPyConnection,
-    record: type[Record],
-    asset: str,
-    video_id: str,
-    run_id: str,
-) -> list[Record]:
-    columns = ", ".join(column.name for column in columns_of(record))
-    rows = connection.execute(
-        f"SELECT {columns} FROM {record.table} WHERE video_id = ? AND run_id = ? "  # noqa: S608
-        f"ORDER BY {_NATURAL_ORDER[record]}",
-        [video_id, run_id],
-    ).fetchall()
-    found = (from_row(record, row) for row in rows)
-    return [row for row in found if not isinstance(row, LlmCall) or row.stage == asset]
+    question: str,
+    record: type[AnyRecord],
+    *,
+    view: str = "",
+    **values: Any,
+) -> list[AnyRecord]:
+    sql = _QUESTIONS[question].format(
+        columns=", ".join(column.name for column in columns_of(record)),
+        table=record.table,
+        view=view or f"current_{record.table}",
+        order=_NATURAL_ORDER[record],
+    )
+    return [from_row(record, row) for row in connection.execute(sql, values).fetchall()]
 
 
-def _hashes(rows: Mapping[type[Record], Sequence[Record]]) -> list[str]:
-    read = (row for record in (Page, Evidence) for row in rows[record])
-    hashes = (row.content_hash for row in read if isinstance(row, Page | Evidence))
-    return [each for each in hashes if each is not None]
+def _read(
+    connection: duckdb.DuckDBPyConnection,
+    sets: Iterable[Materialization | None],
+    rows_of: Callable[[type[Record], Materialization], Iterable[Record]],
+) -> VideoRows:
+    """Read the rows of some sets; `rows_of` reads those of one class that belong to a set."""
+    held = {one.asset: one for one in sets if one is not None}
+    rows: list[Record] = []
+    for asset, one in held.items():
+        for record in ASSET_RECORDS[asset]:
+            if record is not PageText:
+                found = rows_of(record, one)
+                # The stages share one table of model calls; each asset owns its own.
+                rows += (row for row in found if getattr(row, "stage", asset) == asset)
+    if "evidence" in held:
+        read = (row.content_hash for row in rows if isinstance(row, Page | Evidence))
+        texts = stored_texts(connection, [each for each in read if each is not None])
+        rows += (PageText(content_hash=each, text=texts[each]) for each in sorted(texts))
+    return VideoRows.of(rows, sets=held)
 
 
-def _current_set(
-    connection: duckdb.DuckDBPyConnection, asset: str, video_id: str
-) -> CurrentRecords | None:
-    materialization = _current_materialization(connection, asset, video_id)
-    if materialization is None:
-        return None
-    rows = {
-        record: [
-            row
-            for row in _select(connection, record, f"current_{record.table}", video_id)
-            # The stages share one table of model calls; each asset owns its own.
-            if not isinstance(row, LlmCall) or row.stage == asset
-        ]
-        for record in classes_of(asset)
-    }
-    return CurrentRecords(materialization, rows)
+def _read_current(
+    connection: duckdb.DuckDBPyConnection, assets: Iterable[str], video_id: str
+) -> VideoRows:
+    return _read(
+        connection,
+        [_set(connection, "current_set", asset=asset, video_id=video_id) for asset in assets],
+        lambda record, _: _rows(connection, "current", record, video_id=video_id),
+    )
 
 
-def _current_materialization(
-    connection: duckdb.DuckDBPyConnection, asset: str, video_id: str
+def _set(
+    connection: duckdb.DuckDBPyConnection, question: str, **values: str
 ) -> Materialization | None:
-    found = connection.execute(
-        f"SELECT {MATERIALIZATION_COLUMNS} FROM current_materializations "  # noqa: S608
-        "WHERE asset = ? AND video_id = ?",
-        [asset, video_id],
-    ).fetchall()
+    sql = _QUESTIONS[question].format(columns=MATERIALIZATION_COLUMNS)
+    found = connection.execute(sql, values).fetchall()
     if not found:
         return None
-    return _materialization(found[0])
-
-
-def _materialization(row: Sequence[Any]) -> Materialization:
-    asset, video_id, run_id, checked_at, code_version, version, row_count, duration, first = row
-    return Materialization(
-        asset,
-        video_id,
-        run_id,
-        checked_at.replace(tzinfo=UTC),
-        code_version,
-        version,
-        row_count,
-        duration,
-        first,
-    )
+    one = Materialization(*found[0])
+    return replace(one, checked_at=one.checked_at.replace(tzinfo=UTC))

@@ -32,38 +32,23 @@ from factible_assets.checks.structural import judged, stored_results, structural
 from factible_assets.config import FactCheckConfig
 from factible_assets.listing import CorporaResource
 from factible_assets.partitions import videos
-from factible_assets.records import (
-    Claim,
-    Evidence,
-    LlmCall,
-    Page,
-    PageText,
-    PriorFactCheck,
-    Query,
-    Record,
-    ReliabilityRating,
-    Search,
-    SearchHit,
-    Transcript,
-    TranscriptSegment,
-    Verdict,
-    Video,
-)
 from factible_assets.reporting import ReportsResource
+from factible_assets.rows import VideoRows
 from factible_assets.run_config import CLAIM_CHECKS_SCHEMA, settled
 from factible_assets.services import FactCheckServices, Occasion
-from factible_assets.stages.flow import FlowResult, Known, check_claims
-from factible_assets.stages.integrity import Limits, VideoRows
+from factible_assets.stages.flow import FlowResult, check_claims
+from factible_assets.stages.integrity import JudgedRows, Limits
 from factible_assets.stages.ports import Observer
 from factible_assets.stages.progress import ALL_STAGES, Stage
 from factible_assets.stages.reviews import applied_by, corrections_by_claim
 from factible_assets.watching import LogObserver, Watchers
 from warehouse.calls import record_calls
+from warehouse.errors import NotMaterializedError
 from warehouse.resource import WarehouseResource
 from warehouse.reviews import read_actions, remember
-from warehouse.rows import AnyRecord, Stamp
+from warehouse.rows import Stamp
 from warehouse.sets import AssetRows
-from warehouse.store import CurrentRecords, Warehouse
+from warehouse.store import Warehouse
 
 CODE_VERSIONS: dict[Stage, str] = dict.fromkeys(ALL_STAGES, "1")
 
@@ -134,8 +119,8 @@ async def claim_checks(  # type: ignore[no-untyped-def]
     corpora: CorporaResource,
     reports: ReportsResource,
     observer: dg.ResourceParam[Observer],
-    transcripts: CurrentRecords,
-    claims: CurrentRecords,
+    transcripts: VideoRows,
+    claims: VideoRows,
 ):
     """Check every claim of one video; yields a result for each selected asset.
 
@@ -145,13 +130,13 @@ async def claim_checks(  # type: ignore[no-untyped-def]
     selected = _selected(context)
     store = warehouse.store()
     video_id = context.partition_key
-    (video,) = transcripts.of(Video)
+    video = transcripts.video
     if not selected:
         for check in _stored_checks(context, store.read_video(video_id), limits_of(knobs)):
             yield check
         return
-    scope = scope_of(store, video_id, claims.of(Claim), selected, knobs.only_claims)
-    tag_run(context, video, claims=len(claims.of(Claim)))
+    scope = scope_of(store, video_id, claims.claims, selected, knobs.only_claims)
+    tag_run(context, video, claims=len(claims.claims))
     known = _known(store, video_id, selected, keep_queries=knobs.keeps_queries)
     reviewed = read_actions(store, video_id)
     listed = corpora.read().find(video_id)
@@ -206,9 +191,7 @@ async def claim_checks(  # type: ignore[no-untyped-def]
             asset_key=stage,
             check_results=checks.results[stage],
             data_version=dg.DataVersion(written[stage].data_version),
-            metadata=_with_report(
-                describe(stage, video, claims.of(Claim), result), stage, published
-            ),
+            metadata=_with_report(describe(stage, video, claims.claims, result), stage, published),
         )
 
 
@@ -228,7 +211,7 @@ def _selected(context: dg.AssetExecutionContext) -> tuple[Stage, ...]:
 
 def _known(
     store: Warehouse, video_id: str, selected: Sequence[Stage], *, keep_queries: bool
-) -> Known:
+) -> VideoRows:
     """Read the inputs of the selected stages that are not themselves selected.
 
     With `keep_queries` the queries of the last check are read too: a re-check writes only those
@@ -239,10 +222,10 @@ def _known(
     """
     inputs = {name for stage in selected for name in _READS[stage]}
     needed = (inputs & set(ALL_STAGES)) - set(selected)
-    read = {name: store.read_asset(name, video_id) for name in sorted(needed)}
-    if keep_queries and store.current_materialization("queries", video_id) is not None:
-        read["queries"] = store.read_asset("queries", video_id)
-    return known_of(read)
+    known = store.read_video(video_id, needed | ({"queries"} if keep_queries else set()))
+    for name in sorted(needed - known.sets.keys()):
+        raise NotMaterializedError(name, video_id)
+    return known
 
 
 def limits_of(knobs: FactCheckConfig) -> Limits:
@@ -252,60 +235,40 @@ def limits_of(knobs: FactCheckConfig) -> Limits:
 
 def _judged_rows(
     selected: Sequence[Stage],
-    upstream: tuple[CurrentRecords, CurrentRecords],
+    upstream: tuple[VideoRows, VideoRows],
     result: FlowResult,
-    known: Known,
+    known: VideoRows,
     limits: Limits,
-) -> VideoRows:
+) -> JudgedRows:
     """Put what was computed beside what it was computed from."""
     transcripts, claims = upstream
     searched, read = "search_hits" in selected, "evidence" in selected
-    return VideoRows(
-        video=transcripts.of(Video)[0],
-        transcripts=transcripts.of(Transcript),
-        segments=transcripts.of(TranscriptSegment),
-        claims=claims.of(Claim),
-        queries=result.queries if "queries" in selected else known.queries,
-        searches=result.searches if searched else known.searches,
-        hits=result.hits if searched else known.hits,
-        prior_fact_checks=result.prior_fact_checks,
-        ratings=result.ratings,
-        pages=result.pages,
-        page_texts=result.page_texts if read else known.page_texts,
-        evidence=result.evidence if read else known.evidence,
-        verdicts=result.verdicts,
-        llm_calls=result.llm_calls,
+    return JudgedRows(
+        **result.parts()
+        | {
+            "videos": transcripts.videos,
+            "transcripts": transcripts.transcripts,
+            "segments": transcripts.segments,
+            "claims": claims.claims,
+            "queries": result.queries if "queries" in selected else known.queries,
+            "searches": result.searches if searched else known.searches,
+            "hits": result.hits if searched else known.hits,
+            "page_texts": result.page_texts if read else known.page_texts,
+            "evidence": result.evidence if read else known.evidence,
+        },
         limits=limits,
     )
 
 
 def _stored_checks(
-    context: dg.AssetExecutionContext, sets: Mapping[str, CurrentRecords], limits: Limits
+    context: dg.AssetExecutionContext, stored: VideoRows, limits: Limits
 ) -> list[dg.AssetCheckResult]:
     """Judge what is stored; a check of an asset that never ran has nothing to say."""
-
-    def rows(asset: str, record: type[AnyRecord]) -> list[AnyRecord]:
-        return sets[asset].of(record) if asset in sets else []
-
-    stored = VideoRows(
-        video=sets["transcripts"].of(Video)[0],
-        transcripts=rows("transcripts", Transcript),
-        segments=rows("transcripts", TranscriptSegment),
-        claims=rows("claims", Claim),
-        queries=rows("queries", Query),
-        searches=rows("search_hits", Search),
-        hits=rows("search_hits", SearchHit),
-        prior_fact_checks=rows("search_hits", PriorFactCheck),
-        ratings=rows("reliability_ratings", ReliabilityRating),
-        pages=rows("evidence", Page),
-        page_texts=rows("evidence", PageText),
-        evidence=rows("evidence", Evidence),
-        verdicts=rows("verdicts", Verdict),
-        llm_calls=[call for stage in ALL_STAGES for call in _stored_calls(sets, stage)],
-        limits=limits,
-    )
     wanted = context.selected_asset_check_keys
-    outcomes = stored_results([stage for stage in ALL_STAGES if stage in sets], stored)
+    outcomes = stored_results(
+        [stage for stage in ALL_STAGES if stage in stored.sets],
+        JudgedRows(**stored.parts(), limits=limits),
+    )
     return [
         result
         for result in outcomes
@@ -313,40 +276,11 @@ def _stored_checks(
     ]
 
 
-def _stored_calls(sets: Mapping[str, CurrentRecords], stage: str) -> list[LlmCall]:
-    has_calls = stage in sets and LlmCall in sets[stage].records
-    return sets[stage].of(LlmCall) if has_calls else []
-
-
-def known_of(read: Mapping[str, CurrentRecords]) -> Known:
-    """Return stored assets as the flow takes what it need not compute."""
-
-    def rows(asset: str, record: type[AnyRecord]) -> list[AnyRecord]:
-        return read[asset].of(record) if asset in read else []
-
-    return Known(
-        queries=rows("queries", Query),
-        searches=rows("search_hits", Search),
-        hits=rows("search_hits", SearchHit),
-        ratings=rows("reliability_ratings", ReliabilityRating),
-        page_texts=rows("evidence", PageText),
-        evidence=rows("evidence", Evidence),
-    )
-
-
 def asset_rows(stage: Stage, result: FlowResult) -> AssetRows:
     """Return what the flow computed for one asset, as the set that is written."""
-    own: dict[Stage, tuple[Sequence[Record], ...]] = {
-        "queries": (result.queries,),
-        "search_hits": (result.searches, result.hits, result.prior_fact_checks),
-        "reliability_ratings": (result.ratings,),
-        "evidence": (result.pages, result.page_texts, result.evidence),
-        "verdicts": (result.verdicts,),
-    }
-    calls = [call for call in result.llm_calls if call.stage == stage]
     timing = result.timings.get(stage)
     return AssetRows(
-        rows=[row for rows in (*own[stage], calls) for row in rows],
+        rows=result.of_asset(stage),
         code_version=CODE_VERSIONS[stage],
         duration_seconds=timing.span_seconds if timing else 0.0,
         first_result_seconds=timing.first_end_seconds if timing else None,

@@ -24,18 +24,18 @@ from factible_assets.config import ClaimsConfig, ExtractionConfig, FactCheckConf
 from factible_assets.listing import CorporaResource
 from factible_assets.partitions import videos
 from factible_assets.presentation import cell, claims_table
-from factible_assets.records import LlmCall, Transcript, TranscriptSegment, Video
+from factible_assets.records import LlmCall, Video
+from factible_assets.rows import VideoRows
 from factible_assets.run_config import CLAIMS_SCHEMA, settled
 from factible_assets.services import FactCheckServices, Occasion
 from factible_assets.stages.flow import ClaimsResult, extract_claims
-from factible_assets.stages.integrity import VideoRows
+from factible_assets.stages.integrity import JudgedRows
 from factible_assets.stages.ports import Observer, ReasonerOutageError, ReasonerRefusalError
 from factible_assets.watching import LogObserver, Watchers
 from warehouse.calls import record_calls
 from warehouse.resource import WarehouseResource
 from warehouse.rows import Stamp, data_version
 from warehouse.sets import AssetRows
-from warehouse.store import CurrentRecords
 
 CODE_VERSION = "1"
 
@@ -64,11 +64,10 @@ async def claims(  # type: ignore[no-untyped-def]
     warehouse: WarehouseResource,
     observer: dg.ResourceParam[Observer],
     corpora: CorporaResource,
-    transcripts: CurrentRecords,
+    transcripts: VideoRows,
 ):
     """Extract the claims of one video from its transcript, or take those that its corpus gives."""
-    (video,) = transcripts.of(Video)
-    (transcript,) = transcripts.of(Transcript)
+    video, (transcript,) = transcripts.video, transcripts.transcripts
     given = settled(ExtractionConfig, context.op_execution_context.op_config)
     knobs = FactCheckConfig(
         claims=ClaimsConfig.model_validate(given.model_dump(exclude={"reasoner"})),
@@ -91,7 +90,7 @@ async def claims(  # type: ignore[no-untyped-def]
     ) as opened:
         try:
             found = await extract_claims(
-                video, transcript, transcripts.of(TranscriptSegment), opened, knobs, given=stated
+                video, transcript, transcripts.segments, opened, knobs, given=stated
             )
         except ReasonerOutageError as outage:
             keep(outage.calls)
@@ -108,12 +107,8 @@ async def claims(  # type: ignore[no-untyped-def]
         code_version=CODE_VERSION,
         duration_seconds=found.seconds,
     )
-    all_rows = VideoRows(
-        video=video,
-        transcripts=[transcript],
-        segments=transcripts.of(TranscriptSegment),
-        claims=found.claims,
-        llm_calls=found.llm_calls,
+    all_rows = JudgedRows(
+        **transcripts.parts() | {"claims": found.claims, "llm_calls": found.llm_calls}
     )
     checks = judged(["claims"], all_rows)
     if checks.refusal is not None:

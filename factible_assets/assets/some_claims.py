@@ -4,29 +4,17 @@ What belongs here: the knob `only_claims`, and reading the sets that the other c
 from. What does not: checking (stages/flow.py), joining rows (stages/carrying.py).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from factible_assets.assets.common import final_failure
-from factible_assets.records import (
-    Claim,
-    Evidence,
-    Page,
-    PageText,
-    PriorFactCheck,
-    Query,
-    ReliabilityRating,
-    Search,
-    SearchHit,
-    Verdict,
-)
+from factible_assets.records import Claim
+from factible_assets.rows import Materialization, VideoRows
 from factible_assets.stages.carrying import with_others
 from factible_assets.stages.flow import FlowResult
 from factible_assets.stages.progress import Stage
 from warehouse.reviews import CarriedClaim, read_carried
-from warehouse.rows import AnyRecord
-from warehouse.sets import Materialization
-from warehouse.store import CurrentRecords, Warehouse
+from warehouse.store import Warehouse
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +30,7 @@ class Scope:
 
     claims: Sequence[Claim]
     checked: Sequence[Claim]
-    held: FlowResult = field(default_factory=FlowResult)
+    held: VideoRows = field(default_factory=VideoRows)
     carried: tuple[CarriedClaim, ...] = ()
 
     def complete(self, result: FlowResult) -> FlowResult:
@@ -77,12 +65,12 @@ def scope_of(
     if not others:
         return Scope(claims, claims)
     runs = _newest(store, video_id, stages)
-    sets = store.read_sets(video_id, {stage: one.run_id for stage, one in runs.items()})
-    _refuse_gaps(video_id, others, sets)
+    held = store.read_sets(video_id, {stage: one.run_id for stage, one in runs.items()})
+    _refuse_gaps(video_id, others, held)
     return Scope(
         claims,
         [claim for claim in claims if claim.claim_id in only],
-        _held(sets),
+        held,
         _carried(store, video_id, others, runs[stages[-1]]),
     )
 
@@ -97,14 +85,12 @@ def _newest(
     return {stage: one for stage, one in found.items() if one is not None}
 
 
-def _refuse_gaps(
-    video_id: str, others: Iterable[Claim], sets: Mapping[str, CurrentRecords]
-) -> None:
-    asked = {row.claim_id for row in _rows(sets, "queries", Query)}
-    judged = {row.claim_id for row in _rows(sets, "verdicts", Verdict)}
+def _refuse_gaps(video_id: str, others: Iterable[Claim], held: VideoRows) -> None:
+    asked = {row.claim_id for row in held.queries}
+    judged = {row.claim_id for row in held.verdicts}
     for claim in others:
-        is_whole = ("queries" not in sets or claim.claim_id in asked) and (
-            "verdicts" not in sets or claim.claim_id in judged
+        is_whole = ("queries" not in held.sets or claim.claim_id in asked) and (
+            "verdicts" not in held.sets or claim.claim_id in judged
         )
         if not is_whole:
             raise final_failure(_unchecked(video_id, f"the claim {claim.claim_id} never was"))
@@ -125,23 +111,3 @@ def _carried(
         earlier.get(claim.claim_id, CarriedClaim(claim.claim_id, held.run_id, held.checked_at))
         for claim in others
     )
-
-
-def _held(sets: Mapping[str, CurrentRecords]) -> FlowResult:
-    return FlowResult(
-        queries=tuple(_rows(sets, "queries", Query)),
-        searches=tuple(_rows(sets, "search_hits", Search)),
-        hits=tuple(_rows(sets, "search_hits", SearchHit)),
-        prior_fact_checks=tuple(_rows(sets, "search_hits", PriorFactCheck)),
-        ratings=tuple(_rows(sets, "reliability_ratings", ReliabilityRating)),
-        pages=tuple(_rows(sets, "evidence", Page)),
-        page_texts=tuple(_rows(sets, "evidence", PageText)),
-        evidence=tuple(_rows(sets, "evidence", Evidence)),
-        verdicts=tuple(_rows(sets, "verdicts", Verdict)),
-    )
-
-
-def _rows(
-    sets: Mapping[str, CurrentRecords], asset: str, record: type[AnyRecord]
-) -> list[AnyRecord]:
-    return sets[asset].of(record) if asset in sets else []

@@ -29,7 +29,7 @@ from factible_assets.presentation import cell, clock
 from factible_assets.records import Transcript, TranscriptSegment, Video
 from factible_assets.services import FactCheckServices
 from factible_assets.services.stopping import STOPS
-from factible_assets.stages.integrity import VideoRows
+from factible_assets.stages.integrity import JudgedRows
 from factible_assets.stages.transcript import (
     CueTimeError,
     EmptyTranscriptError,
@@ -235,9 +235,7 @@ async def transcripts(  # type: ignore[no-untyped-def]
         code_version=CODE_VERSION,
         duration_seconds=time.perf_counter() - started,
     )
-    checks = judged(
-        ["transcripts"], VideoRows(video=video, transcripts=[transcript], segments=segments)
-    )
+    checks = judged(["transcripts"], JudgedRows.of(rows.rows))
     if checks.refusal is not None:
         for result in checks.every():
             yield result

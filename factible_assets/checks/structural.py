@@ -17,7 +17,7 @@ import dagster as dg
 
 from factible_assets.partitions import videos
 from factible_assets.presentation import cell
-from factible_assets.stages.integrity import Finding, VideoRows, judge, rules_of
+from factible_assets.stages.integrity import Finding, JudgedRows, judge, rules_of
 
 _MAX_SHOWN = 50
 
@@ -60,7 +60,7 @@ class Judged:
             yield from results
 
 
-def judged(assets: Collection[str], rows: VideoRows) -> Judged:
+def judged(assets: Collection[str], rows: JudgedRows) -> Judged:
     """Hold rows that are about to be written against the rules of their assets."""
     found = judge(assets, rows)
     refused = [finding for finding in found if finding.refuses]
@@ -71,7 +71,7 @@ def judged(assets: Collection[str], rows: VideoRows) -> Judged:
     return Judged(results, refusal)
 
 
-def stored_results(assets: Iterable[str], rows: VideoRows) -> list[dg.AssetCheckResult]:
+def stored_results(assets: Iterable[str], rows: JudgedRows) -> list[dg.AssetCheckResult]:
     """Judge rows that are stored already, for whoever runs the checks alone."""
     return [_result(finding) for finding in judge(assets, rows)]
 

@@ -46,7 +46,7 @@ class Checked:
     @property
     def cost(self) -> float:
         """What the model calls behind the stored rows cost, in US dollars."""
-        return sum(call.cost_usd for call in self.data.calls)
+        return sum(call.cost_usd for call in self.data.llm_calls)
 
     @property
     def verdicts(self) -> dict[str, Verdict]:
@@ -261,7 +261,7 @@ def show(checked: Checked, *, as_json: bool) -> None:
 
 
 def _cost_words(checked: Checked) -> str:
-    calls = checked.data.calls
+    calls = checked.data.llm_calls
     ever = f"; all checks of this video: {dollars(checked.cost_ever)}" if checked.cost_ever else ""
     if not calls:
         return f"nothing, no model was asked{ever}"
@@ -289,7 +289,7 @@ def as_document(checked: Checked) -> dict[str, Any]:
         "report": str(checked.report),
         "cost_usd": checked.cost,
         "cost_usd_all_runs": checked.cost_ever,
-        "model_calls": len(checked.data.calls),
+        "model_calls": len(checked.data.llm_calls),
         "claims": [
             {
                 **claim.model_dump(mode="json", exclude={"video_id"}),

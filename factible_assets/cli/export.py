@@ -22,11 +22,6 @@ if TYPE_CHECKING:
     from factible_assets.settings import Settings
     from warehouse.store import Warehouse
 
-_CHECKED = """
-    select video_id from current_videos where $corpus is null or corpus = $corpus order by video_id
-"""
-_CORPORA = "select distinct corpus from current_videos where corpus is not null order by corpus"
-
 
 class ExportFormat(StrEnum):
     """What can be written."""
@@ -89,20 +84,19 @@ def export(
             f"--base-url {base_url} is no web address.", "Begin it with https://", ExitCode.USAGE
         )
     settings = load_settings()
-    warehouse = _warehouse(settings, live=live)
     wanted = list(dict.fromkeys(bare_id(video) for video in videos or ()))
-    chosen = _chosen(warehouse, wanted, corpus)
     folder = to or settings.home / "exports"
     everything = not wanted and corpus is None
-    written = _Written(warehouse, folder, chosen)
-    for form in dict.fromkeys(formats or list(ExportFormat)):
-        match form:
-            case ExportFormat.PARQUET:
-                written.parquet(everything=everything)
-            case ExportFormat.CLAIMREVIEW:
-                written.claim_reviews(base_url)
-            case ExportFormat.AVERITEC:
-                written.averitec()
+    with _warehouse(settings, live=live).snapshot() as now:
+        written = _Written(now, folder, _chosen(now, wanted, corpus))
+        for form in dict.fromkeys(formats or list(ExportFormat)):
+            match form:
+                case ExportFormat.PARQUET:
+                    written.parquet(everything=everything)
+                case ExportFormat.CLAIMREVIEW:
+                    written.claim_reviews(base_url)
+                case ExportFormat.AVERITEC:
+                    written.averitec()
     written.tell(as_json=as_json)
 
 
@@ -206,7 +200,10 @@ def _chosen(warehouse: Warehouse, wanted: list[str], corpus: str | None) -> list
     Raises:
         CliError: A video was never checked, or no video of the corpus was.
     """
-    checked = warehouse.query(_CHECKED, {"corpus": corpus})["video_id"].to_list()
+    from warehouse.statements import statements
+
+    ask = statements("factible_assets.cli", "export.sql")
+    checked = warehouse.query(ask["checked"], {"corpus": corpus})["video_id"].to_list()
     missing = [video_id for video_id in wanted if video_id not in checked]
     if missing:
         raise CliError(
@@ -214,7 +211,7 @@ def _chosen(warehouse: Warehouse, wanted: list[str], corpus: str | None) -> list
             f"Check it first: factible check -- {missing[0]}",
         )
     if not checked:
-        known = warehouse.query(_CORPORA)["corpus"].to_list()
+        known = warehouse.query(ask["corpora"])["corpus"].to_list()
         names = f" Corpora with checked videos: {', '.join(known)}." if known else ""
         where = f"of the corpus {corpus!r}" if corpus is not None else "here"
         raise CliError(f"No video {where} was checked yet.", f"Check one first.{names}")

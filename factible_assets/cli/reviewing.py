@@ -29,11 +29,10 @@ if TYPE_CHECKING:
         Verdict,
         Video,
     )
+    from factible_assets.rows import VideoRows
     from factible_assets.running.launch import CheckOutcome
     from factible_assets.settings import Settings
     from factible_assets.stages.reviews import Corrections
-    from warehouse.rows import AnyRecord
-    from warehouse.store import CurrentRecords, Warehouse
 
 _LONGEST_QUERY, _LONGEST_NOTE, _LONGEST_NAME, _LONGEST_URL = 400, 4000, 80, 2000
 _SHORTEST_PREFIX = 4
@@ -118,54 +117,48 @@ def open_video(video: str, settings: Settings) -> list[ClaimFile]:
         CliError: Nothing is stored about the video, or it has no claims.
     """
     from factible_assets.cli.targets import bare_id, unchecked
-    from factible_assets.records import Claim
+    from warehouse.reviews import read_actions
     from warehouse.store import Warehouse
 
     video_id = bare_id(video)
     store = Warehouse(settings.warehouse)
-    sets = store.read_video(video_id) if settings.warehouse.exists() else {}
-    if "transcripts" not in sets:
+    if not settings.warehouse.exists():
         raise unchecked(video_id, settings)
-    if "claims" not in sets or not sets["claims"].of(Claim):
+    with store.snapshot() as now:
+        rows, actions = now.read_standing(video_id), read_actions(now, video_id)
+    if not rows.videos:
+        raise unchecked(video_id, settings)
+    if not rows.claims:
         raise CliError(
             f"No claims of the video {plain(video_id, 120)} are stored.",
             f"Check it first: factible check -- {plain(video_id, 120)}",
         )
-    return _files(store, video_id, sets)
+    return _files(rows, actions)
 
 
-def _files(store: Warehouse, video_id: str, sets: Mapping[str, CurrentRecords]) -> list[ClaimFile]:
-    from factible_assets.records import Claim, Evidence, Query, SearchHit, Verdict, Video
+def _files(rows: VideoRows, actions: Sequence[ReviewAction]) -> list[ClaimFile]:
     from factible_assets.stages.reviews import (
         NO_CORRECTIONS,
         corrected_queries,
         corrections_by_claim,
     )
-    from warehouse.reviews import read_actions
 
-    def rows(asset: str, record: type[AnyRecord]) -> list[AnyRecord]:
-        return sets[asset].of(record) if asset in sets else []
-
-    actions = read_actions(store, video_id)
     corrections = corrections_by_claim(actions)
-    verdicts = {verdict.claim_id: verdict for verdict in rows("verdicts", Verdict)}
-    newest = (row for row in rows("evidence", Evidence) if row.claim_id not in verdicts)
-    # What a verdict rests on, also where a later check failed.
-    sources = [*store.read_verdict_evidence(video_id), *newest]
-    queries = sorted(rows("queries", Query), key=lambda query: query.rank)
+    verdicts = {verdict.claim_id: verdict for verdict in rows.verdicts}
+    queries = sorted(rows.queries, key=lambda query: query.rank)
     files = []
-    for number, claim in enumerate(rows("claims", Claim), start=1):
+    for number, claim in enumerate(rows.claims, start=1):
         mine = corrections.get(claim.claim_id, NO_CORRECTIONS)
         asked = [query for query in queries if query.claim_id == claim.claim_id]
         files.append(
             ClaimFile(
-                video=sets["transcripts"].of(Video)[0],
+                video=rows.video,
                 claim=claim,
                 number=number,
                 verdict=verdicts.get(claim.claim_id),
                 queries=corrected_queries(claim, asked, mine),
-                sources=tuple(row for row in sources if row.claim_id == claim.claim_id),
-                addresses={hit.canonical_url: hit.url for hit in rows("search_hits", SearchHit)},
+                sources=tuple(row for row in rows.evidence if row.claim_id == claim.claim_id),
+                addresses={hit.canonical_url: hit.url for hit in rows.hits},
                 actions=tuple(each for each in actions if each.claim_id == claim.claim_id),
                 corrections=mine,
             )

@@ -17,33 +17,6 @@ if TYPE_CHECKING:
 
     from factible_assets.settings import Settings
 
-_VIDEOS = """
-    SELECT
-        count(*) FILTER (verdicts > 0 AND incomplete = 0) AS checked,
-        count(*) FILTER (incomplete > 0) AS incomplete,
-        count(*) FILTER (verdicts = 0) AS without_verdicts
-    FROM (
-        SELECT
-            videos.video_id,
-            count(verdicts.claim_id) AS verdicts,
-            count(*) FILTER (verdicts.latest_status = 'incomplete') AS incomplete
-        FROM current_videos AS videos LEFT JOIN current_verdicts AS verdicts USING (video_id)
-        GROUP BY videos.video_id
-    )
-"""
-_VERDICTS = """
-    SELECT
-        (SELECT count(*) FROM current_claims) AS claims,
-        count(*) FILTER (status = 'complete') AS verdicts,
-        count(*) FILTER (latest_status = 'incomplete') AS incomplete,
-        max(checked_at) AS last_checked_at
-    FROM current_verdicts
-"""
-_COST = (
-    "SELECT coalesce(sum(cost_usd), 0) AS usd, coalesce(sum(calls), 0) AS calls FROM costs_by_stage"
-)
-_PLAN = "SELECT 1 FROM duckdb_views() WHERE view_name = 'recheck_plan'"
-
 
 def status(as_json: AsJson = False) -> None:
     """Show what is checked, incomplete, due and running, and what this data folder holds.
@@ -115,24 +88,16 @@ def _listed(settings: Settings) -> dict[str, Any]:
 
 
 def _stored(settings: Settings) -> dict[str, Any]:
+    from warehouse.statements import statements
     from warehouse.store import Warehouse
 
     path = settings.published if settings.published.exists() else settings.warehouse
     if not path.exists():
         return {"videos": None, "claims": None, "cost": None, "due": None}
-    store = Warehouse(path)
-    is_planned = bool(store.query(_PLAN).height)
-    due = (
-        store.query("SELECT count(*) AS n FROM recheck_plan WHERE decision = 'planned'").item()
-        if is_planned
-        else None
-    )
-    return {
-        "videos": store.query(_VIDEOS).to_dicts()[0],
-        "claims": store.query(_VERDICTS).to_dicts()[0],
-        "cost": store.query(_COST).to_dicts()[0],
-        "due": due,
-    }
+    ask = statements("factible_assets.cli", "status.sql")
+    with Warehouse(path).snapshot() as now:
+        found = {name: now.query(ask[name]).to_dicts()[0] for name in ("videos", "claims", "cost")}
+        return found | {"due": now.query(ask["due"]).item()}
 
 
 def _running(settings: Settings) -> list[dict[str, Any]]:

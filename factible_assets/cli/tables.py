@@ -56,7 +56,7 @@ def encode(frame: pl.DataFrame, form: Format) -> bytes:
         frame.write_parquet(stream)
         return stream.getvalue()
     if form is Format.CSV:
-        return _flat(frame).write_csv().encode()
+        return _without_formulas(_flat(frame)).write_csv().encode()
     return _table_text(frame).encode()
 
 
@@ -75,6 +75,16 @@ def _flat(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(
         pl.Series(name, values, dtype=pl.String) for name, values in texts.items()
     )
+
+
+def _without_formulas(frame: pl.DataFrame) -> pl.DataFrame:
+    """Put an apostrophe before text that a spreadsheet would calculate.
+
+    Source: OWASP, CSV Injection (https://owasp.org/www-community/attacks/CSV_Injection).
+    """
+    import polars.selectors as cs
+
+    return frame.with_columns(cs.string().str.replace(r"^[=+\-@\t\r]", "'${0}"))
 
 
 def _table_text(frame: pl.DataFrame) -> str:

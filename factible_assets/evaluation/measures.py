@@ -356,7 +356,11 @@ _SERVICES: Final[tuple[RatioMeasure, ...]] = (
 
 
 def _seconds(asset: str) -> Callable[[ScoredVideo], float | None]:
-    return lambda video: video.outcome.durations.get(asset)
+    def seconds(video: ScoredVideo) -> float | None:
+        ran = video.outcome.sets.get(asset)
+        return None if ran is None else ran.duration_seconds
+
+    return seconds
 
 
 Selected = Callable[[LlmCall], bool]

@@ -6,66 +6,26 @@ reading it (loading.py), figures (scoring.py, metrics).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from factible_assets.corpora.format import ClaimEntry
 from factible_assets.evaluation.metrics.claims import GoldClaim
-from factible_assets.records import (
-    Claim,
-    Evidence,
-    LlmCall,
-    Page,
-    PageText,
-    Query,
-    ReliabilityRating,
-    Search,
-    SearchHit,
-    Transcript,
-    TranscriptSegment,
-    Verdict,
-    Video,
-)
+from factible_assets.records import Claim
+from factible_assets.rows import VideoRows
 
 
-@dataclass(frozen=True, slots=True)
-class VideoOutcome:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VideoOutcome(VideoRows):
     """The rows of one video, and its annotation.
 
     Attributes:
-        video: The video.
-        transcript: Its words; None if they were not read.
-        segments: The transcript's captions, where it has them.
-        claims: In any order; their rank counts.
-        queries: Of all claims, as are all rows that follow.
-        searches: How each search ended.
-        hits: What the searches found.
-        ratings: Of the domains that were found.
-        pages: The attempts to obtain a page.
-        page_texts: The texts that quotes are held against.
-        evidence: What each page says.
-        verdicts: At most one per claim.
-        llm_calls: Of all stages.
-        durations: Seconds that each asset took. An asset that is not named here did not run: its
-            metrics are undefined for this video, not zero.
         truth: The annotated claims; None if the video is not annotated, empty if it makes none.
         first_verdict_seconds: From the beginning of the work to the first verdict; None if unknown.
+
+    An asset that is not among the `sets` did not run: its metrics are undefined for this video, not
+    zero.
     """
 
-    video: Video
-    transcript: Transcript | None = None
-    segments: tuple[TranscriptSegment, ...] = ()
-    claims: tuple[Claim, ...] = ()
-    queries: tuple[Query, ...] = ()
-    searches: tuple[Search, ...] = ()
-    hits: tuple[SearchHit, ...] = ()
-    ratings: tuple[ReliabilityRating, ...] = ()
-    pages: tuple[Page, ...] = ()
-    page_texts: tuple[PageText, ...] = ()
-    evidence: tuple[Evidence, ...] = ()
-    verdicts: tuple[Verdict, ...] = ()
-    llm_calls: tuple[LlmCall, ...] = ()
-    durations: Mapping[str, float] = field(default_factory=dict)
     truth: tuple[ClaimEntry, ...] | None = None
     first_verdict_seconds: float | None = None
 
@@ -86,4 +46,4 @@ class VideoOutcome:
 
     def ran(self, *assets: str) -> bool:
         """Tell whether all of these assets ran."""
-        return all(asset in self.durations for asset in assets)
+        return all(asset in self.sets for asset in assets)

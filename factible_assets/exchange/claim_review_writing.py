@@ -25,8 +25,9 @@ import factible_assets
 from factible_assets.corpora.format import ClaimEntry
 from factible_assets.corpora.reading import CorpusVideo
 from factible_assets.presentation import STANCE_WORDS, moment_url, verdict_words
-from factible_assets.records import Basis, Claim, Evidence, Stance, Verdict, Video
+from factible_assets.records import Basis, Claim, Stance, Verdict, Video
 from factible_assets.report.data import ReportData
+from factible_assets.report.links import source_links
 
 SOFTWARE: Final = f"factible-assets {factible_assets.__version__}"
 
@@ -104,7 +105,9 @@ def in_time(data: ReportData) -> list[Claim]:
 
 def _document(nodes: list[dict[str, Any]]) -> str:
     document = {"@context": "https://schema.org", "@graph": nodes}
-    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+    text = json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+    # It is pasted into <script type="application/ld+json">, which stored text must not close.
+    return text.replace("<", "\\u003c")
 
 
 def _review(
@@ -133,7 +136,7 @@ def _review(
             f"{SCALE} {DISCLAIMER}",
         ),
         "itemReviewed": _claim(data.video, claim),
-        "citation": list(_citations(data.evidence, claim, stance)),
+        "citation": list(_citations(data, claim, stance)),
         "identifier": [
             {"@type": "PropertyValue", "propertyID": key, "value": value}
             for key, value in (
@@ -184,16 +187,19 @@ def _claim(video: Video, claim: Claim) -> dict[str, Any]:
     )
 
 
-def _citations(
-    evidence: Iterable[Evidence], claim: Claim, stance: Stance
-) -> Iterator[dict[str, Any]]:
+def _citations(data: ReportData, claim: Claim, stance: Stance) -> Iterator[dict[str, Any]]:
     """Yield the quotes that a rating rests on; what settles nothing speaks for unclear alone."""
-    for row in evidence:
+    links = source_links(data)
+    for row in data.evidence:
         if row.claim_id != claim.claim_id or row.quote is None:
             continue
         if row.stance == "unclear" and stance != "unclear":
             continue
-        page = {"@type": "WebPage", "name": row.title, "url": row.canonical_url}
+        page = {
+            "@type": "WebPage",
+            "name": row.title,
+            "url": links[row.evidence_id] or row.canonical_url,
+        }
         yield {"@type": "Quotation", "text": row.quote, "isPartOf": page}
 
 

@@ -7,7 +7,7 @@ questions and answers. What does not: annotated claims (averitec.py), ClaimRevie
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -17,6 +17,7 @@ from factible_assets.exchange.labels import AVERITEC, label_of
 from factible_assets.presentation import moment_url
 from factible_assets.records import Claim, Evidence, Verdict
 from factible_assets.report.data import ReportData
+from factible_assets.report.links import source_links
 
 _MEDIA: Final = {"pdf": "PDF"}
 
@@ -83,26 +84,27 @@ def _questions(data: ReportData, claim: Claim) -> list[dict[str, Any]]:
         query for query in data.queries if query.claim_id == claim.claim_id and query.status == "ok"
     ]
     known = {query.query_id for query in asked}
+    links = source_links(data)
     questions = [
         {
             "question": query.text,
-            "answers": [_answer(row) for row in quoted if row.query_id == query.query_id]
+            "answers": [_answer(row, links) for row in quoted if row.query_id == query.query_id]
             or [_unanswered()],
         }
         for query in asked
     ]
     # A verdict that outlived a failed re-check rests on quotes of queries that are no more.
-    others = [_answer(row) for row in quoted if row.query_id not in known]
+    others = [_answer(row, links) for row in quoted if row.query_id not in known]
     if others:
         questions.append({"question": claim.text, "answers": others})
     return questions
 
 
-def _answer(row: Evidence) -> dict[str, Any]:
+def _answer(row: Evidence, links: Mapping[str, str | None]) -> dict[str, Any]:
     return {
         "answer": row.quote,
         "answer_type": "Extractive",
-        "source_url": row.canonical_url,
+        "source_url": links[row.evidence_id] or row.canonical_url,
         "source_medium": _MEDIA.get(row.via or "", "Web text"),
         "cached_source_url": None,
     }

@@ -14,19 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from warehouse.statements import statements
+
 if TYPE_CHECKING:
     from warehouse.store import Warehouse
 
-_VIEWS: Final = """
-    select view_name, list_contains(
-        (select list(column_name) from duckdb_columns() as columns
-         where columns.table_name = views.view_name and not columns.internal),
-        'video_id'
-    )
-    from duckdb_views() as views
-    where not internal
-    order by view_name
-"""
 _BATCH_ROWS: Final = 5_000
 
 
@@ -66,18 +58,18 @@ def write_tables(
     written: list[Table] = []
     left_out: list[str] = []
     with warehouse.connection(read_only=True) as connection:
-        for name, by_video in connection.execute(_VIEWS).fetchall():
+        ask = statements("factible_assets.exchange", "tables.sql")
+        for name, by_video in connection.execute(ask["views"]).fetchall():
             if video_ids is not None and not by_video:
                 left_out.append(name)
                 continue
-            # Names come from the catalogue, and identifiers take no parameters.
-            quoted = name.replace('"', '""')
-            query = f'SELECT * FROM "{quoted}"'  # noqa: S608
+            # Identifiers take no parameters.
+            view = '"{}"'.format(name.replace('"', '""'))
             if video_ids is None:
-                reader = connection.execute(query)
+                reader = connection.execute(ask["every_row"].format(view=view))
             else:
-                chosen = f"{query} WHERE video_id IN (SELECT unnest(?))"
-                reader = connection.execute(chosen, [list(video_ids)])
+                chosen = ask["rows_of_videos"].format(view=view)
+                reader = connection.execute(chosen, {"video_ids": list(video_ids)})
             path = folder / f"{name}.parquet"
             rows = _write(reader.to_arrow_reader(_BATCH_ROWS), path)
             written.append(Table(name, path, rows))

@@ -21,23 +21,8 @@ from factible_assets.experiments.reading import Experiment
 from factible_assets.experiments.runner import RunOutcome
 from factible_assets.experiments.store import Findings, Ledger
 from factible_assets.experiments.surroundings import choose, code_version
-from factible_assets.records import (
-    Claim,
-    Evidence,
-    LlmCall,
-    Page,
-    PageText,
-    Query,
-    ReliabilityRating,
-    Search,
-    SearchHit,
-    Transcript,
-    TranscriptSegment,
-    Verdict,
-    Video,
-)
 from factible_assets.settings import Settings
-from warehouse.rows import AnyRecord, to_utc
+from warehouse.rows import to_utc
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,28 +159,9 @@ def outcome_of(
 ) -> VideoOutcome:
     """Return everything that one variant knows of one video."""
     held = ledger.read(video_id, dict.fromkeys(("transcripts", *STAGES), variant))
-
-    def rows(record: type[AnyRecord]) -> tuple[AnyRecord, ...]:
-        return tuple(
-            row for one in held.values() if record in one.records for row in one.of(record)
-        )
-
     verdicts = ledger.known(variant, video_id, "verdicts")
     return VideoOutcome(
-        video=rows(Video)[0],
-        transcript=rows(Transcript)[0],
-        segments=rows(TranscriptSegment),
-        claims=rows(Claim),
-        queries=rows(Query),
-        searches=rows(Search),
-        hits=rows(SearchHit),
-        ratings=rows(ReliabilityRating),
-        pages=rows(Page),
-        page_texts=rows(PageText),
-        evidence=rows(Evidence),
-        verdicts=rows(Verdict),
-        llm_calls=rows(LlmCall),
-        durations={name: one.materialization.duration_seconds for name, one in held.items()},
+        **held.parts(),
         truth=truth,
         first_verdict_seconds=verdicts.first_verdict_seconds if verdicts else None,
     )

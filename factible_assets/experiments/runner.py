@@ -24,7 +24,7 @@ from typing import Protocol
 
 from filelock import FileLock, Timeout
 
-from factible_assets.assets.claim_checks import asset_rows, known_of
+from factible_assets.assets.claim_checks import asset_rows
 from factible_assets.corpora.reading import CorporaReading, CorpusVideo
 from factible_assets.experiments.format import ExperimentError
 from factible_assets.experiments.plan import STAGES, Variant, stage_keys
@@ -41,6 +41,7 @@ from factible_assets.experiments.surroundings import Choice, Place, choose
 from factible_assets.experiments.words import NoWordsError, words_of
 from factible_assets.raised import first_of
 from factible_assets.records import Claim, Verdict
+from factible_assets.rows import VideoRows
 from factible_assets.services import Occasion
 from factible_assets.services.resource import open_services
 from factible_assets.services.setup import SetupError
@@ -54,7 +55,6 @@ from factible_assets.stages.ports import (
 from factible_assets.stages.progress import ALL_STAGES, Stage
 from resources.archive.errors import ArchiveError
 from warehouse.sets import AssetRows
-from warehouse.store import CurrentRecords
 
 DEFAULT_JOBS = 4
 """Videos that are worked on at once; within each, claims run at once as in any check."""
@@ -221,7 +221,7 @@ class _Work:
     choice: Choice
     listed: CorpusVideo
     ledger: Ledger
-    held: dict[str, CurrentRecords] = field(default_factory=dict)
+    held: VideoRows = field(default_factory=VideoRows)
     claims: list[Claim] = field(default_factory=list)
 
     @property
@@ -264,8 +264,7 @@ class _Work:
     def _take_over(self, holders: Mapping[str, str], shared: Mapping[str, str]) -> None:
         """Read what is held, and copy what is another variant's."""
         self.held = self.ledger.read(self.video_id, holders)
-        if "claims" in self.held:
-            self.claims = self.held["claims"].of(Claim)
+        self.claims = list(self.held.claims)
         if not shared:
             return
         entries = []
@@ -280,7 +279,7 @@ class _Work:
             self.video_id,
             {
                 **self._transcripts(),
-                **{stage: self._copied(self.held[stage], stage) for stage in shared},
+                **{stage: self._copied(stage) for stage in shared},
             },
             entries,
         )
@@ -343,7 +342,7 @@ class _Work:
             services,
             self.variant.config,
             stages=stages,
-            known=known_of({name: held for name, held in self.held.items() if name != "claims"}),
+            known=self.held,
         )
         sets: dict[str, AssetRows] = {
             stage: replace(asset_rows(stage, result), code_version=self.keys[stage])
@@ -395,10 +394,10 @@ class _Work:
         rows = AssetRows(list(self.words.rows), self.words.transcript.content_hash)
         return {"transcripts": rows}
 
-    def _copied(self, held: CurrentRecords, stage: str) -> AssetRows:
-        whole = held.materialization
+    def _copied(self, stage: str) -> AssetRows:
+        whole = self.held.sets[stage]
         return AssetRows(
-            [row for rows in held.records.values() for row in rows],
+            self.held.of_asset(stage),
             self.keys[stage],
             whole.data_version,
             whole.duration_seconds,

@@ -32,11 +32,12 @@ from factible_assets.records import (
     Verdict,
     Video,
 )
+from factible_assets.rows import VideoRows
 from factible_assets.settings import Settings
 from warehouse.errors import NotMaterializedError
 from warehouse.rows import Stamp
-from warehouse.sets import AssetRows, prepare, replace
-from warehouse.store import CurrentRecords, Warehouse
+from warehouse.sets import AssetRows, prepare, replace_set
+from warehouse.store import Warehouse
 
 SetStatus = Literal["ok", "incomplete", "failed"]
 
@@ -86,8 +87,7 @@ def stored_words(warehouse: Path, video_id: str) -> Words | None:
         held = Warehouse(warehouse).read_asset("transcripts", video_id)
     except NotMaterializedError:
         return None
-    (video,), (transcript,) = held.of(Video), held.of(Transcript)
-    return Words(video, transcript, tuple(held.of(TranscriptSegment)))
+    return Words(held.video, held.transcripts[0], tuple(held.segments))
 
 
 class Ledger:
@@ -127,14 +127,14 @@ class Ledger:
         """Return everything that is known, also of variants that are no longer asked for."""
         return list(self._sets.values())
 
-    def read(self, video_id: str, holders: Mapping[str, str]) -> dict[str, CurrentRecords]:
+    def read(self, video_id: str, holders: Mapping[str, str]) -> VideoRows:
         """Return the rows of some stages, each as the variant that is named for it holds them.
 
         Raises:
             ExperimentError: Some are gone.
         """
         held = self._warehouse.read_sets(video_id, holders)
-        if gone := holders.keys() - held.keys():
+        if gone := holders.keys() - held.sets.keys():
             raise ExperimentError(
                 f"{self.path} has lost the {', '.join(sorted(gone))} of {video_id}. Run the "
                 "experiment again with --fresh."
@@ -151,7 +151,7 @@ class Ledger:
         with self._warehouse.connection() as connection:
             connection.begin()
             for one in prepared:
-                replace(connection, one)
+                replace_set(connection, one)
             for each in entries:
                 connection.execute(
                     "DELETE FROM experiment_sets WHERE experiment = ? AND variant = ? "

@@ -15,7 +15,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -30,6 +29,7 @@ from factible_assets.http_service.models import (
     VideoSummary,
 )
 from factible_assets.http_service.problems import NotFoundError, UnavailableError
+from factible_assets.report.links import source_links
 from factible_assets.report.reader import read_report_data
 from factible_assets.report.render import render_report
 from warehouse.connection import FileConnector
@@ -37,7 +37,9 @@ from warehouse.errors import WarehouseError
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
-    import duckdb
+    from contextlib import _GeneratorContextManager
+
+    from duckdb import DuckDBPyConnection
 
     from factible_assets.records import Evidence
     from factible_assets.report.data import ReportData
@@ -103,26 +105,11 @@ _COUNTS = """
 """
 
 
-class _OneConnection:
-    """A store that is already open; what is read from it comes from one moment."""
-
-    def __init__(self, path: Path, connection: duckdb.DuckDBPyConnection) -> None:
-        self.path = path
-        self._connection = connection
-
-    def ensure_exists(self, prepare: Callable[[duckdb.DuckDBPyConnection], None]) -> None:
-        """Do nothing: the file is open."""
-
-    @contextmanager
-    def connect(self, *, read_only: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
-        """Lend the connection.
-
-        Raises:
-            WarehouseError: Something is to be written, which only an outdated copy asks for.
-        """
-        if not read_only:
+class _PublishedFile(FileConnector):
+    def connect(self, *, read_only: bool = False) -> _GeneratorContextManager[DuckDBPyConnection]:
+        if not read_only:  # which only an outdated copy asks for
             raise WarehouseError("The copy was published by another version of factible-assets.")
-        yield self._connection
+        return super().connect(read_only=True)
 
 
 class PublishedResults:
@@ -230,16 +217,14 @@ class PublishedResults:
     def _opened(
         self,
     ) -> Iterator[tuple[Warehouse, Callable[[str, dict[str, Any]], list[Any]]]]:
-        connector = FileConnector(self._path, lock_timeout_seconds=_PATIENCE_SECONDS)
+        copy = Warehouse(_PublishedFile(self._path, lock_timeout_seconds=_PATIENCE_SECONDS))
         try:
-            with connector.connect(read_only=True) as connection:
+            with copy.snapshot() as now, now.connection(read_only=True) as connection:
 
                 def ask(sql: str, values: dict[str, Any]) -> list[Any]:
                     return connection.execute(sql, values).fetchall()
 
-                warehouse = Warehouse(_OneConnection(self._path, connection))
-                with warehouse.connection(read_only=True):
-                    yield warehouse, ask
+                yield now, ask
         except WarehouseError as error:
             raise UnavailableError(
                 "The published copy of the warehouse cannot be read now; check a video again, "
@@ -250,9 +235,11 @@ class PublishedResults:
 def result_of(data: ReportData) -> VideoResult:
     """Arrange the rows of a video for a client."""
     verdicts = {verdict.claim_id: verdict for verdict in data.verdicts}
+    links = source_links(data)
     sources: dict[str, list[Source]] = {}
     for evidence in data.evidence:
-        sources.setdefault(evidence.claim_id, []).append(_source(evidence))
+        link = links[evidence.evidence_id] or evidence.canonical_url
+        sources.setdefault(evidence.claim_id, []).append(_source(evidence, link))
     claims = sorted(
         data.claims,
         key=lambda each: (each.start_seconds is None, each.start_seconds or 0.0, each.rank),
@@ -283,8 +270,8 @@ def result_of(data: ReportData) -> VideoResult:
         transcript_length=len(data.transcript.text) if data.transcript else None,
         total_claims=len(checked),
         claims=checked,
-        model_calls=len(data.calls),
-        cost_usd=sum(call.cost_usd for call in data.calls),
+        model_calls=len(data.llm_calls),
+        cost_usd=sum(call.cost_usd for call in data.llm_calls),
         report=report_path(data.video.video_id),
     )
 
@@ -294,9 +281,9 @@ def report_path(video_id: str) -> str:
     return f"/reports/{quote(video_id, safe='')}"
 
 
-def _source(evidence: Evidence) -> Source:
+def _source(evidence: Evidence, link: str) -> Source:
     return Source(
-        url=evidence.canonical_url,
+        url=link,
         domain=evidence.domain,
         title=evidence.title,
         status=evidence.status,

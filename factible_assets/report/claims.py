@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from factible_assets.presentation import STANCE_WORDS, moment_url
 from factible_assets.records import (
     Claim,
     Evidence,
+    Page,
     PriorFactCheck,
     Query,
     ReliabilityRating,
@@ -26,8 +27,8 @@ from factible_assets.records import (
     Status,
     Verdict,
 )
-from factible_assets.report.data import Outlived, PageFacts, ReportData, VerdictChange
-from factible_assets.report.links import page_url, quote_url, safe_url, youtube_id
+from factible_assets.report.data import Outlived, ReportData, VerdictChange
+from factible_assets.report.links import quote_url, safe_url, source_links, youtube_id
 from factible_assets.report.passages import Passage, quote_passage
 from factible_assets.report.words import (
     GROUP_WORDS,
@@ -65,7 +66,7 @@ class SourceView:
     rating_reasons: tuple[str, ...]
     passage: Passage | None
     same_origin_as: str | None
-    page: PageFacts | None
+    page: Page | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +149,9 @@ class Shelves:
     def __init__(self, data: ReportData, stored: Mapping[str, str]) -> None:
         self._data = data
         self._stored = stored
+        self.texts = data.texts
+        self.links = source_links(data)
+        self.pages = {page.page_id: page for page in data.pages}
         self._verdicts = {verdict.claim_id: verdict for verdict in data.verdicts}
         self._ratings = {rating.domain: rating for rating in data.ratings}
         self._anchors = {id(row): f"e{n}" for n, row in enumerate(in_order(data.evidence), 1)}
@@ -248,12 +252,12 @@ class Shelves:
         return tuple(views)
 
     def _source_view(self, evidence: Evidence, same_origin_as: str | None) -> SourceView:
-        text = self._data.page_texts.get(evidence.content_hash or "")
+        text = self.texts.get(evidence.content_hash or "")
         rating = self._ratings.get(evidence.domain)
-        page = self._data.pages.get(evidence.page_id or "")
+        page = self.pages.get(evidence.page_id or "")
         is_classed = evidence.source_class != "unknown"
         passage = quote_passage(evidence, text)
-        link = page_url(page.final_url if page else None, evidence.canonical_url, evidence.domain)
+        link = self.links[evidence.evidence_id]
         return SourceView(
             evidence=evidence,
             anchor=self.anchor_of(evidence),
@@ -323,7 +327,7 @@ def claim_anchor(claim_id: str, number: int) -> str:
     return claim_id if _ID.fullmatch(claim_id) else f"n{number}"
 
 
-def in_order(evidence: tuple[Evidence, ...]) -> list[Evidence]:
+def in_order(evidence: Iterable[Evidence]) -> list[Evidence]:
     """Return evidence, the most reliable first."""
     return sorted(evidence, key=_evidence_order)
 

@@ -9,23 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from factible_assets.records import (
-    Basis,
-    Claim,
-    Confidence,
-    Evidence,
-    LlmCall,
-    PriorFactCheck,
-    Query,
-    ReliabilityRating,
-    ReviewAction,
-    Search,
-    Stance,
-    Transcript,
-    TranscriptSegment,
-    Verdict,
-    Video,
-)
+from factible_assets.records import Basis, Confidence, ReviewAction, Stance, Video
+from factible_assets.rows import Materialization, VideoRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,46 +39,40 @@ class VerdictChange:
     checked_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class PageFacts:
-    """How a page was obtained. `retrieved_at` is timezone-aware."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportData(VideoRows):
+    """The newest complete rows of one video, and their history; what was never made is empty.
 
-    final_url: str | None
-    retrieved_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class ReportData:
-    """The newest complete rows of one video; what was never materialized is empty.
-
-    `page_texts` maps a content hash to the stored text of a page, `pages` a page id to how it was
-    obtained, `outlived` a claim to how its newest re-check failed, `reviewed_queries` the id of a
-    query that a reviewer changed to its words. `checks` counts the checks that reached verdicts,
-    `seconds` is how long the newest took. `run_id` and `checked_at` (timezone-aware) are those of
-    the verdicts, or of the claims where no verdict was reached.
+    The evidence is that on which the current verdicts rest, with its pages and texts. `outlived`
+    maps a claim to how its newest re-check failed, `reviewed_queries` the id of a query that a
+    reviewer changed to its words. `checks` counts the checks that reached verdicts.
     """
 
-    video: Video
-    transcript: Transcript | None = None
-    segments: tuple[TranscriptSegment, ...] = ()
-    claims: tuple[Claim, ...] = ()
-    queries: tuple[Query, ...] = ()
-    searches: tuple[Search, ...] = ()
-    prior_fact_checks: tuple[PriorFactCheck, ...] = ()
-    ratings: tuple[ReliabilityRating, ...] = ()
-    evidence: tuple[Evidence, ...] = ()
-    verdicts: tuple[Verdict, ...] = ()
     changes: tuple[VerdictChange, ...] = ()
     reviews: tuple[ReviewAction, ...] = ()
     reviewed_queries: Mapping[str, str] = field(default_factory=dict)
-    calls: tuple[LlmCall, ...] = ()
     outlived: Mapping[str, Outlived] = field(default_factory=dict)
-    page_texts: Mapping[str, str] = field(default_factory=dict)
-    pages: Mapping[str, PageFacts] = field(default_factory=dict)
     checks: int = 0
-    seconds: float | None = None
-    run_id: str | None = None
-    checked_at: datetime | None = None
+
+    @property
+    def newest(self) -> Materialization | None:
+        """The set of the verdicts, or of the claims where no verdict was reached."""
+        return self.sets.get("verdicts") or self.sets.get("claims")
+
+    @property
+    def run_id(self) -> str | None:
+        """The run that made the newest set."""
+        return self.newest.run_id if self.newest else None
+
+    @property
+    def checked_at(self) -> datetime | None:
+        """When it was made; timezone-aware."""
+        return self.newest.checked_at if self.newest else None
+
+    @property
+    def seconds(self) -> float | None:
+        """How long all sets took to make; None where there is none."""
+        return sum(each.duration_seconds for each in self.sets.values()) if self.sets else None
 
 
 @dataclass(frozen=True, slots=True)

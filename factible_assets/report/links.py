@@ -11,6 +11,7 @@ from urllib.parse import quote as percent_encoded
 from urllib.parse import urlsplit
 
 from factible_assets.records import Video
+from factible_assets.rows import VideoRows
 
 PLAYER_ORIGIN = "https://www.youtube-nocookie.com"
 """YouTube's host for embedded videos that sets no cookie before the video is played."""
@@ -66,17 +67,22 @@ def _fragment_term(words: list[str]) -> str:
     return percent_encoded(" ".join(words), safe="", errors="replace").replace("-", "%2D")
 
 
-def page_url(final_url: str | None, canonical_url: str, domain: str) -> str | None:
-    """Return the address at which a page was read, if it is its own; else its canonical one.
+def source_links(rows: VideoRows) -> dict[str, str | None]:
+    """Return by evidence id the address at which a source was read, None if none may be linked.
 
-    A canonical URL is an identity, and not every site answers to it.
+    That is where its page was in the end, if that is its own site; else where a search found it. A
+    canonical URL is an identity, and not every site answers to it: it comes last.
     """
-    final = safe_url(final_url)
-    if final is not None:
-        host = urlsplit(final).hostname or ""
-        if host == domain or host.endswith(f".{domain}"):
-            return final
-    return safe_url(canonical_url)
+    pages = {page.page_id: page.final_url for page in rows.pages}
+    hits = {hit.hit_id: hit.url for hit in rows.hits}
+    links = {}
+    for row in rows.evidence:
+        final = safe_url(pages.get(row.page_id or ""))
+        host = (urlsplit(final).hostname or "") if final else ""
+        is_own = host == row.domain or host.endswith(f".{row.domain}")
+        found = safe_url(hits.get(row.hit_id)) or safe_url(row.canonical_url)
+        links[row.evidence_id] = final if final and is_own else found
+    return links
 
 
 def youtube_id(video: Video) -> str | None:

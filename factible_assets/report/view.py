@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from factible_assets.presentation import moment_url
-from factible_assets.records import Basis, LlmCall, Video
+from factible_assets.records import Basis, LlmCall, Page, Video
 from factible_assets.report.claims import ClaimView, Shelves
-from factible_assets.report.data import PageFacts, ReportData, VerdictChange
-from factible_assets.report.links import page_url, safe_url, youtube_id
+from factible_assets.report.data import ReportData, VerdictChange
+from factible_assets.report.links import safe_url, youtube_id
 from factible_assets.report.passages import Block, StoredText, stored_text, transcript_blocks
 from factible_assets.report.words import (
     INCOMPLETE,
@@ -68,7 +68,7 @@ class StoredView:
     domain: str
     link: str | None
     content_hash: str
-    page: PageFacts | None
+    page: Page | None
     text: StoredText
     claims: tuple[ClaimView, ...]
 
@@ -103,8 +103,9 @@ class ReportView:
 
 def arrange(data: ReportData) -> ReportView:
     """Arrange the records of one video for its reader, claims in order of time."""
+    texts = data.texts
     hashes = [row.content_hash for row in data.evidence if row.status == "ok" and row.content_hash]
-    kept = [each for each in dict.fromkeys(hashes) if each in data.page_texts]
+    kept = [each for each in dict.fromkeys(hashes) if each in texts]
     anchors = {content_hash: f"text-{n}" for n, content_hash in enumerate(kept, 1)}
     shelves = Shelves(data, anchors)
     claims = _claim_views(data, shelves)
@@ -227,7 +228,7 @@ def _stored_view(
     content_hash: str,
     anchor: str,
 ) -> StoredView:
-    text = data.page_texts[content_hash]
+    text = shelves.texts[content_hash]
     rows = shelves.quotes_in(content_hash)
     quotes = [
         (row.quote_start, row.quote_end, shelves.anchor_of(row))
@@ -237,13 +238,13 @@ def _stored_view(
         and text[row.quote_start : row.quote_end] == row.quote
     ]
     first = rows[0]
-    page = data.pages.get(first.page_id or "")
+    page = shelves.pages.get(first.page_id or "")
     claims = dict.fromkeys(row.claim_id for row in rows if row.claim_id in by_id)
     return StoredView(
         anchor=anchor,
         title=first.title.strip() or first.canonical_url,
         domain=first.domain,
-        link=page_url(page.final_url if page else None, first.canonical_url, first.domain),
+        link=shelves.links[first.evidence_id],
         content_hash=content_hash,
         page=page,
         text=stored_text(text, quotes),
@@ -274,17 +275,17 @@ def _work(data: ReportData) -> tuple[tuple[str, str], ...]:
 def _cost(data: ReportData) -> tuple[tuple[str, str], ...]:
     """Say who judged, with which prompts, and what it cost."""
     took = [("Time taken", f"{data.seconds:.1f} s")] if data.seconds is not None else []
-    if not data.calls:
+    if not data.llm_calls:
         return (*took, ("Model calls", "none"), ("Cost", "nothing: no language model was asked"))
-    read = sum(call.input_tokens for call in data.calls)
-    written = sum(call.output_tokens for call in data.calls)
+    read = sum(call.input_tokens for call in data.llm_calls)
+    written = sum(call.output_tokens for call in data.llm_calls)
     return (
         *took,
-        ("Model calls", _calls_words(data.calls)),
-        ("Models", ", ".join(sorted({call.model for call in data.calls}))),
-        ("Prompts", ", ".join(sorted({call.prompt_version for call in data.calls}))),
+        ("Model calls", _calls_words(data.llm_calls)),
+        ("Models", ", ".join(sorted({call.model for call in data.llm_calls}))),
+        ("Prompts", ", ".join(sorted({call.prompt_version for call in data.llm_calls}))),
         ("Tokens", f"{read:,} read, {written:,} written"),
-        ("Cost", _cost_words(data.calls)),
+        ("Cost", _cost_words(data.llm_calls)),
     )
 
 

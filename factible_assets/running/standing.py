@@ -25,10 +25,10 @@ from factible_assets.assets import claims as claims_asset
 from factible_assets.assets import transcripts as transcripts_asset
 from factible_assets.config import FactCheckConfig
 from factible_assets.corpora import load_corpora
+from factible_assets.rows import Materialization
 from factible_assets.services.reasoning import choose_reasoner, plan_models
 from factible_assets.settings import Settings
 from factible_assets.stages.progress import ALL_STAGES
-from warehouse.sets import Materialization
 from warehouse.store import Warehouse
 
 TRANSCRIPT_TAG = "factible/transcript_inputs"

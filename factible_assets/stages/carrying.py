@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from factible_assets.records import Claim, Evidence, Page, PageText, ReliabilityRating, SearchHit
+from factible_assets.rows import VideoRows
 from factible_assets.stages.flow import FlowResult
 from factible_assets.stages.urls import UnusableUrlError, host_and_parents, host_of
 from factible_assets.stages.verdict import ranked
@@ -29,7 +30,7 @@ Row = TypeVar("Row", bound=_OfAClaim)
 
 
 def with_others(
-    result: FlowResult, held: FlowResult, claims: Sequence[Claim], others: frozenset[str]
+    result: FlowResult, held: VideoRows, claims: Sequence[Claim], others: frozenset[str]
 ) -> FlowResult:
     """Return the new rows with the held ones of the other claims.
 

@@ -18,19 +18,17 @@ from factible_assets.records import (
     Claim,
     Evidence,
     LlmCall,
-    Page,
     PageText,
     PriorFactCheck,
     Query,
     Record,
-    ReliabilityRating,
-    Search,
     SearchHit,
     Transcript,
     TranscriptSegment,
     Verdict,
     Video,
 )
+from factible_assets.rows import VideoRows
 from factible_assets.stages.claims import build_claims
 from factible_assets.stages.evidence import (
     address_of,
@@ -83,34 +81,14 @@ Row = TypeVar("Row", bound=Record)
 _CALL_STAGES = ("claims", "queries", "evidence", "verdicts")
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
-    """Rows that are read instead of computed, for the stages that are not selected."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlowResult(VideoRows):
+    """The rows of the selected stages; those of the others are empty.
 
-    queries: Sequence[Query] = ()
-    searches: Sequence[Search] = ()
-    hits: Sequence[SearchHit] = ()
-    ratings: Sequence[ReliabilityRating] = ()
-    page_texts: Sequence[PageText] = ()
-    evidence: Sequence[Evidence] = ()
+    The model calls are those of all selected stages; `LlmCall.stage` says which. Prior fact-checks
+    are rows of the search, kept apart from it: no evidence, and no verdict, is made of them.
+    """
 
-
-@dataclass(frozen=True, slots=True)
-class FlowResult:
-    """The rows of the selected stages; those of the others are empty."""
-
-    queries: tuple[Query, ...] = ()
-    searches: tuple[Search, ...] = ()
-    hits: tuple[SearchHit, ...] = ()
-    prior_fact_checks: tuple[PriorFactCheck, ...] = ()
-    """Rows of the search, kept apart from it: no evidence, and no verdict, is made of them."""
-    ratings: tuple[ReliabilityRating, ...] = ()
-    pages: tuple[Page, ...] = ()
-    page_texts: tuple[PageText, ...] = ()
-    evidence: tuple[Evidence, ...] = ()
-    verdicts: tuple[Verdict, ...] = ()
-    llm_calls: tuple[LlmCall, ...] = ()
-    """Of all selected stages; `LlmCall.stage` says which."""
     timings: Mapping[Stage, StageTiming] = field(default_factory=dict)
 
 
@@ -162,7 +140,7 @@ async def check_claims(
     config: FactCheckConfig,
     *,
     stages: Collection[Stage] = ALL_STAGES,
-    known: Known | None = None,
+    known: VideoRows | None = None,
     corrections: Mapping[str, Corrections] | None = None,
 ) -> FlowResult:
     """Check all claims of a video at once and return the rows of the selected stages.
@@ -188,7 +166,7 @@ async def check_claims(
         services=services,
         config=config,
         stages=frozenset(stages),
-        known=known or Known(),
+        known=known or VideoRows(),
         corrections=corrections or {},
     )
     async with asyncio.TaskGroup() as group:
@@ -211,7 +189,7 @@ class _Run:
         services: Services,
         config: FactCheckConfig,
         stages: frozenset[Stage],
-        known: Known,
+        known: VideoRows,
         corrections: Mapping[str, Corrections],
     ) -> None:
         self._video = video

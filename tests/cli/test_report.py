@@ -97,7 +97,7 @@ def test_the_reader_gives_back_the_rows_that_were_written(home: Path) -> None:
     assert {row.evidence_id for row in data.evidence} == {
         row.evidence_id for row in wanted.evidence
     }
-    assert data.page_texts == wanted.page_texts
+    assert data.texts == wanted.texts
     assert data.run_id == "run-1"
     assert data.checked_at == wanted.checked_at
 

@@ -42,6 +42,18 @@ def test_lists_are_json_inside_csv(factible: Run) -> None:
     assert json.loads(row["reasons"]) == ["written and reviewed by named editors"]
 
 
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
+def test_no_text_in_a_csv_is_a_formula(factible: Run, tmp_path: Path, start: str) -> None:
+    cell = f"{start}HYPERLINK(1)"
+    target = tmp_path / "cells.csv"
+    query = "select $cell as cell, -1 as number, 'a' || $cell as inside"
+    result = factible("sql", query, "-p", f"cell={cell}", "-f", "csv", "-o", target)
+    assert result.exit_code == 0, result.stderr
+    with target.open(newline="") as file:
+        (row,) = csv.DictReader(file)
+    assert row == {"cell": f"'{cell}", "number": "-1", "inside": f"a{cell}"}
+
+
 def test_an_answer_can_be_written_to_a_parquet_file(factible: Run, tmp_path: Path) -> None:
     target = tmp_path / "out" / "stances.parquet"
     result = factible("sql", STANCES, "--format", "parquet", "--output", target)

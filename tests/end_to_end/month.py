@@ -14,11 +14,11 @@ from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Any
 
-from factible_assets.assets.claim_checks import asset_rows, known_of
+from factible_assets.assets.claim_checks import asset_rows
 from factible_assets.automation.rechecks import recheck_assets, recheck_config
 from factible_assets.config import FactCheckConfig
 from factible_assets.records import Claim, LlmCall, Query, Stance, Video
-from factible_assets.stages.flow import Known, check_claims
+from factible_assets.stages.flow import check_claims
 from factible_assets.stages.ids import claim_id
 from factible_assets.stages.ports import Judged, QueryDraft, Services
 from factible_assets.stages.progress import ALL_STAGES
@@ -193,9 +193,7 @@ class Month:
         config = FactCheckConfig() if first else recheck_config()
         selected = tuple(stage for stage in ALL_STAGES if stage in stages)
         claims = claims_of(video_id)
-        known = Known()
-        if self.store.current_materialization("queries", video_id) is not None:
-            known = known_of({"queries": self.store.read_asset("queries", video_id)})
+        known = self.store.read_video(video_id, ["queries"])
         result = await check_claims(
             Video(video_id=video_id, title=video_id),
             claims,

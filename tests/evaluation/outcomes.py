@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from factible_assets.corpora.format import ClaimEntry
@@ -18,10 +19,20 @@ from factible_assets.records import (
     Verdict,
     Video,
 )
+from factible_assets.rows import Materialization
 from factible_assets.stages import ids
 
 PAGE = "The moon is made of rock, as samples show."
 EVERY_ASSET: Mapping[str, float] = dict.fromkeys(ASSET_RECORDS, 1.5)
+
+
+def made(seconds: Mapping[str, float]) -> dict[str, Materialization]:
+    """Return what would be known of sets that took so many seconds to make."""
+    now = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
+    return {
+        asset: Materialization(asset, "video", "run", now, "1", "1", 1, took)
+        for asset, took in seconds.items()
+    }
 
 
 def claim(video: str, rank: int, text: str, importance: float = 0.5) -> Claim:
@@ -130,9 +141,11 @@ def outcome(
     claims = tuple(claim(video, rank, *each[:2]) for rank, each in enumerate(said, start=1))
     text = " ".join(f"{each[0]}." for each in said) + " Thank you for watching this video."
     values: dict[str, Any] = {
-        "video": Video(video_id=video, title=video),
-        "transcript": Transcript(
-            video_id=video, text=text, provider="file", content_hash=ids.content_hash(text)
+        "videos": (Video(video_id=video, title=video),),
+        "transcripts": (
+            Transcript(
+                video_id=video, text=text, provider="file", content_hash=ids.content_hash(text)
+            ),
         ),
         "claims": claims,
         "queries": tuple(query(each) for each in claims),
@@ -141,7 +154,7 @@ def outcome(
         "verdicts": tuple(
             verdict(each, stance) for each, (_, _, stance) in zip(claims, said, strict=True)
         ),
-        "durations": EVERY_ASSET,
+        "sets": made(EVERY_ASSET),
         "truth": None
         if truth is None
         else tuple(

@@ -12,7 +12,7 @@ from factible_assets.evaluation.measures import CATALOGUE
 from factible_assets.evaluation.scoring import Evaluation, VideoOutcome, score
 from factible_assets.evaluation.similarity import TokenSetSimilarity
 from factible_assets.evaluation.tables import UNDEFINED, document, figures_markdown, number
-from tests.evaluation.outcomes import call, evidence, outcome
+from tests.evaluation.outcomes import call, evidence, made, outcome
 
 MATCHER = ClaimMatcher(TokenSetSimilarity())
 MOON = ("The moon is made of rock", 0.9, "supports")
@@ -104,7 +104,7 @@ def test_a_video_without_annotation_changes_no_figure_that_needs_one() -> None:
 
 def test_an_asset_that_did_not_run_leaves_its_metrics_undefined_and_not_zero() -> None:
     only_claims = outcome(
-        "one", [MOON], [MOON], durations={"transcripts": 1.0, "claims": 2.0},
+        "one", [MOON], [MOON], sets=made({"transcripts": 1.0, "claims": 2.0}),
         queries=(), evidence=(), page_texts=(), verdicts=(),
     )  # fmt: skip
     evaluation = evaluate(only_claims)
@@ -198,6 +198,6 @@ def test_videos_that_no_corpus_lists_are_a_group_of_their_own() -> None:
     listed = outcome("one", [MOON], None)
     named = listed.video.model_copy(update={"corpus": "beliefs"})
     groups = group_by_corpus(
-        [outcome("two", [MOON], None), VideoOutcome(video=named)], CorporaReading()
+        [outcome("two", [MOON], None), VideoOutcome(videos=[named])], CorporaReading()
     )
     assert {name: len(group) for name, group in groups.items()} == {"beliefs": 1, UNLISTED: 1}

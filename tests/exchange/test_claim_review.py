@@ -253,17 +253,37 @@ def test_a_review_links_the_second_and_cites_the_quotes_with_their_pages() -> No
     assert all(each["isPartOf"]["url"].startswith("http") for each in first["citation"])
 
 
+def test_a_citation_leads_to_where_the_page_was_read() -> None:
+    data = samples.report_data(
+        evidence=(samples.evidence(0, "a.example", page_id="p1"), samples.evidence(0, "b.example")),
+        pages=(samples.page("p1", "https://www.a.example/page?id=1"),),
+    )
+    first = reviews(data)[0]
+    assert [each["isPartOf"]["url"] for each in first["citation"]] == [
+        "https://www.a.example/page?id=1",
+        "https://b.example/page",
+    ]
+
+
+def test_no_stored_text_closes_the_script_that_a_review_is_pasted_into() -> None:
+    hostile = "</script><script>alert(1)</script><!--"
+    data = samples.report_data(evidence=(samples.evidence(0, "a.example", title=hostile),))
+    text = reviews_of_results([data]).text
+    assert "<" not in text
+    assert json.loads(text)["@graph"][0]["citation"][0]["isPartOf"]["name"] == hostile
+
+
 def test_a_verdict_that_outlived_a_failed_check_keeps_its_day() -> None:
     data = samples.report_data()
     claim = samples.claim(0)
     assert data.checked_at is not None
     reached = data.checked_at.replace(year=2020)
     older = ReportData(
-        video=data.video,
+        videos=data.videos,
         claims=(claim,),
         verdicts=data.verdicts,
         outlived={claim.claim_id: Outlived(reached, data.checked_at, None)},
-        checked_at=data.checked_at,
+        sets=data.sets,
     )
     assert reviews(older)[0]["datePublished"].startswith("2020-")
 

@@ -34,7 +34,7 @@ def test_results_read_as_averitec_with_labels_questions_and_sources() -> None:
 def test_a_query_is_a_question_and_without_a_quote_it_is_unanswerable() -> None:
     data = samples.report_data()
     silent = ReportData(
-        video=data.video, claims=data.claims, queries=data.queries, verdicts=data.verdicts
+        videos=data.videos, claims=data.claims, queries=data.queries, verdicts=data.verdicts
     )
     asked = {query.text for query in data.queries}
     questions = [question for item in items(silent) for question in item["questions"]]
@@ -47,11 +47,20 @@ def test_a_query_is_a_question_and_without_a_quote_it_is_unanswerable() -> None:
 def test_quotes_of_queries_that_are_no_more_are_not_lost() -> None:
     data = samples.report_data()
     bare = ReportData(
-        video=data.video, claims=data.claims, evidence=data.evidence, verdicts=data.verdicts
+        videos=data.videos, claims=data.claims, evidence=data.evidence, verdicts=data.verdicts
     )
     first = items(bare)[0]
     assert [question["question"] for question in first["questions"]] == [first["claim"]]
     assert first["questions"][0]["answers"][0]["answer"] == samples.QUOTE
+
+
+def test_an_answer_leads_to_where_the_page_was_read() -> None:
+    data = samples.report_data(
+        evidence=(samples.evidence(0, "a.example", page_id="p1"),),
+        pages=(samples.page("p1", "https://www.a.example/page?id=1"),),
+    )
+    answers = [each for item in items(data) for one in item["questions"] for each in one["answers"]]
+    assert {each["source_url"] for each in answers} == {None, "https://www.a.example/page?id=1"}
 
 
 def test_incomplete_verdicts_are_counted_and_left_out_and_the_rest_is_marked() -> None:

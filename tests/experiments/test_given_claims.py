@@ -9,7 +9,6 @@ import pytest
 from factible_assets.experiments import runner, surroundings
 from factible_assets.experiments.estimate import estimate
 from factible_assets.experiments.runner import run_experiment
-from factible_assets.records import Claim
 from factible_assets.settings import Settings
 from tests.experiments.material import CORPUS, Machine, corpora_of, experiment_of, settings_in
 
@@ -40,7 +39,7 @@ def test_given_claims_are_taken_in_every_variant_and_shared_until_they_change(
     ran, ledger = run_experiment(experiment, corpora_of(settings), settings)
     assert machine.counts()["claims"] == 0
     for outcome in ran.outcomes:
-        held = ledger.read("talk-two", {"claims": outcome.variant})["claims"].of(Claim)
+        held = ledger.read("talk-two", {"claims": outcome.variant}).claims
         assert [(each.text, each.basis) for each in held] == [
             ("Cows moo", "given"),
             ("Ants sing", "given"),

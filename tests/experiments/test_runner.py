@@ -125,7 +125,8 @@ def run(
 
 
 def rows_of(ledger: Ledger, variant: str, asset: str, record: type) -> list[object]:
-    return list(ledger.read("talk-one", {asset: variant})[asset].of(record))
+    rows = ledger.read("talk-one", {asset: variant})
+    return [row for row in rows.of_asset(asset) if isinstance(row, record)]
 
 
 def test_shared_stages_are_computed_once(once: Once) -> None:
@@ -289,7 +290,7 @@ def test_incomplete_verdicts_are_tried_again_from_the_stage_that_broke(
     again, ledger = run(experiment, settings)
     assert again.incomplete == 0
     assert again.outcomes[0].kept == ("claims", "queries", "search_hits", "reliability_ratings")
-    verdicts = ledger.read("talk-one", {"verdicts": "base"})["verdicts"].of(Verdict)
+    verdicts = ledger.read("talk-one", {"verdicts": "base"}).verdicts
     assert {each.status for each in verdicts} == {"complete"}
 
 

@@ -9,10 +9,13 @@ from factible_assets.records import (
     Claim,
     Evidence,
     LlmCall,
+    Page,
+    PageText,
     PriorFactCheck,
     Query,
     ReliabilityRating,
     Search,
+    SearchHit,
     Transcript,
     TranscriptSegment,
     Verdict,
@@ -25,6 +28,7 @@ from factible_assets.report.data import (
     ReportData,
     VerdictChange,
 )
+from factible_assets.rows import Materialization
 from factible_assets.stages import ids
 
 VIDEO_ID = "dQw4w9WgXcQ"
@@ -327,14 +331,16 @@ def index_data() -> IndexData:
 def report_data(**changes: Any) -> ReportData:
     """Return a checked video with every outcome and every status in it."""
     fields: dict[str, Any] = {
-        "video": video(),
-        "transcript": Transcript(
-            video_id=VIDEO_ID,
-            text=TEXT,
-            language="en",
-            kind="manual",
-            provider="file",
-            content_hash=ids.content_hash(TEXT),
+        "videos": (video(),),
+        "transcripts": (
+            Transcript(
+                video_id=VIDEO_ID,
+                text=TEXT,
+                language="en",
+                kind="manual",
+                provider="file",
+                content_hash=ids.content_hash(TEXT),
+            ),
         ),
         "segments": segments(),
         "claims": tuple(claim(number) for number in reversed(range(len(SENTENCES)))),
@@ -357,8 +363,46 @@ def report_data(**changes: Any) -> ReportData:
             for number, outcome in enumerate(OUTCOMES)
             if outcome != "unjudged"
         ),
-        "page_texts": {ids.content_hash(PAGE): PAGE},
-        "run_id": "0d9c7b1e-run",
-        "checked_at": datetime(2026, 1, 2, 3, 4, tzinfo=UTC),
+        "page_texts": (PageText(content_hash=ids.content_hash(PAGE), text=PAGE),),
+        "sets": {"verdicts": verdicts_set()},
     }
     return ReportData(**(fields | changes))
+
+
+def verdicts_set(run_id: str = "0d9c7b1e-run", seconds: float = 0.0) -> Materialization:
+    """Return what is known of the newest verdicts."""
+    reached = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
+    return Materialization("verdicts", VIDEO_ID, run_id, reached, "1", "1", 5, seconds)
+
+
+def hit(hit_id: str, url: str) -> SearchHit:
+    """Return what a search found."""
+    return SearchHit(
+        hit_id=hit_id,
+        claim_id=claim(0).claim_id,
+        query_id="q1",
+        video_id=VIDEO_ID,
+        provider="engine",
+        rank=1,
+        url=url,
+        canonical_url="https://a.example/page",
+        domain="a.example",
+        title="Notes",
+        snippet="",
+        page=1,
+    )
+
+
+def page(page_id: str, final_url: str) -> Page:
+    """Return how a page was obtained."""
+    return Page(
+        page_id=page_id,
+        video_id=VIDEO_ID,
+        canonical_url=final_url,
+        domain="a.example",
+        final_url=final_url,
+        status="ok",
+        via="scraped",
+        content_hash=ids.content_hash(PAGE),
+        retrieved_at=datetime(2026, 1, 1, tzinfo=UTC),
+    )

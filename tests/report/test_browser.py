@@ -61,7 +61,7 @@ def report() -> str:
             ),
             prior_fact_checks=samples.prior_fact_checks(),
             changes=samples.changes(),
-            calls=(samples.call(),),
+            llm_calls=(samples.call(),),
             checks=2,
         ),
         index="index.html",

@@ -1,15 +1,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from factible_assets.records import Transcript
-from factible_assets.report.data import IndexData, IndexedVideo, PageFacts, ReportData
+from factible_assets.records import PageText, Transcript
+from factible_assets.report.data import IndexData, IndexedVideo, ReportData
 from factible_assets.report.links import safe_url
 from factible_assets.report.render import render_index
 from factible_assets.report.writing import report_path
@@ -112,15 +111,17 @@ def hostile_report(payload: str, url: str = "https://a.example/page") -> ReportD
     )
     twin = samples.evidence(0, "b.example", **(base | {"domain": "b.example"}), origin=payload)
     return samples.report_data(
-        video=samples.video(
-            title=payload, channel=payload, video_id=(payload or "x")[:128], url=url
+        videos=(
+            samples.video(title=payload, channel=payload, video_id=(payload or "x")[:128], url=url),
         ),
-        transcript=Transcript(
-            video_id="v",
-            text=text,
-            provider=payload,
-            language=payload,
-            content_hash=ids.content_hash(text),
+        transcripts=(
+            Transcript(
+                video_id="v",
+                text=text,
+                provider=payload,
+                language=payload,
+                content_hash=ids.content_hash(text),
+            ),
         ),
         segments=(),
         claims=(row, second),
@@ -157,10 +158,10 @@ def hostile_report(payload: str, url: str = "https://a.example/page") -> ReportD
             textual_rating=payload,
         ),
         changes=samples.changes(claim_id=payload, claim=payload),
-        calls=(samples.call(model=payload, prompt_version=payload, price_known=False),),
-        pages={"p": PageFacts(url, datetime(2026, 1, 1, tzinfo=UTC))},
-        page_texts={"page": page},
-        run_id=payload,
+        llm_calls=(samples.call(model=payload, prompt_version=payload, price_known=False),),
+        pages=(samples.page("p", url),),
+        page_texts=(PageText(content_hash="page", text=page),),
+        sets={"verdicts": samples.verdicts_set(payload)},
     )
 
 

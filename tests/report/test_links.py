@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from factible_assets.report.links import page_url, quote_url, safe_url, youtube_id
+from factible_assets.report.links import quote_url, safe_url, source_links, youtube_id
+from factible_assets.rows import VideoRows
 from tests.report import samples
 
 PAGE = "https://a.example/page"
@@ -52,21 +53,36 @@ def test_whatever_the_quote_the_address_stays_safe_and_its_page_the_same(quote: 
         assert shown.startswith(words[0].encode(errors="replace").decode())
 
 
+FOUND = "https://a.example/page?id=found"
+
+
 @pytest.mark.parametrize(
     ("final", "expected"),
     [
-        (None, PAGE),
+        (None, FOUND),
         ("https://www.a.example/page?id=1", "https://www.a.example/page?id=1"),
-        ("https://nota.example/page", PAGE),
-        ("https://a.example.evil.example/page", PAGE),
-        ("https://u:p@a.example/", PAGE),
-        ("javascript:alert(1)", PAGE),
+        ("https://nota.example/page", FOUND),
+        ("https://a.example.evil.example/page", FOUND),
+        ("https://u:p@a.example/", FOUND),
+        ("javascript:alert(1)", FOUND),
     ],
 )
 def test_a_page_is_linked_at_the_address_that_answered_if_it_is_on_its_domain(
     final: str | None, expected: str
 ) -> None:
-    assert page_url(final, PAGE, "a.example") == expected
+    hit = samples.hit("h1", FOUND)
+    row = samples.evidence(0, "a.example", page_id="p1")
+    pages = [samples.page("p1", final)] if final else []
+    assert source_links(VideoRows(evidence=[row], hits=[hit], pages=pages)) == {
+        row.evidence_id: expected
+    }
+
+
+@pytest.mark.parametrize("found", ["https://u:p@a.example/", "javascript:alert(1)"])
+def test_a_source_whose_address_must_not_be_followed_is_linked_at_its_identity(found: str) -> None:
+    row = samples.evidence(0, "a.example")
+    rows = VideoRows(evidence=[row], hits=[samples.hit("h1", found)])
+    assert source_links(rows) == {row.evidence_id: row.canonical_url}
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,11 @@ from __future__ import annotations
 
 import itertools
 import re
-from datetime import UTC, datetime
 from html.parser import HTMLParser
 
 import pytest
 
 import factible_assets
-from factible_assets.report.data import PageFacts
 from factible_assets.report.render import render_report
 from tests.report import samples
 from tests.report.page import Page, hash_source
@@ -58,7 +56,7 @@ def test_each_claim_jumps_to_its_second_of_the_video(page: Page) -> None:
 
 
 def test_a_video_that_is_not_on_youtube_has_times_but_no_jumps() -> None:
-    page = Page(samples.report_data(video=samples.video(video_id="a-talk-of-mine", url=None)))
+    page = Page(samples.report_data(videos=(samples.video(video_id="a-talk-of-mine", url=None),)))
     assert "0:10" in page.text("//article[2]/header")
     assert all(
         link.startswith(("#", "https://a.ex", "https://b.ex", "https://c.ex", "https://d"))
@@ -222,7 +220,7 @@ def test_the_policy_allows_one_style_sheet_one_script_and_the_player_alone(page:
 
 
 def test_a_video_that_is_not_on_youtube_may_open_no_frame() -> None:
-    page = Page(samples.report_data(video=samples.video(video_id="a-talk-of-mine", url=None)))
+    page = Page(samples.report_data(videos=(samples.video(video_id="a-talk-of-mine", url=None),)))
     assert "frame-src 'none'" in page.policy
     assert page.all("//*[@id='player']") == []
     assert "no address to play it from" in page.text("//section[@id='watch']")
@@ -257,8 +255,8 @@ def test_a_stored_text_is_shown_once_for_all_its_quotes(page: Page) -> None:
 def test_a_page_is_linked_where_it_was_read_if_that_is_its_own_site() -> None:
     def first_link(final_url: str) -> str:
         row = samples.evidence(0, "a.example", page_id="p1")
-        facts = PageFacts(final_url, datetime(2026, 1, 1, tzinfo=UTC))
-        page = Page(samples.report_data(evidence=(row,), pages={"p1": facts}))
+        read = samples.page("p1", final_url)
+        page = Page(samples.report_data(evidence=(row,), pages=(read,)))
         assert "read as page text on 1 January 2026" in page.text("//li[@class='source']")
         return str(page.all("//p[@class='source-title']/a")[0].get("href"))
 
@@ -314,7 +312,9 @@ def test_a_report_of_one_check_has_no_history(page: Page) -> None:
 
 def test_the_foot_says_version_prompts_tokens_and_cost() -> None:
     calls = (samples.call(), samples.call(call_id="2", cache_hit=True, cost_usd=0.0))
-    foot = Page(samples.report_data(calls=calls, seconds=12.34)).text("//footer")
+    foot = Page(
+        samples.report_data(llm_calls=calls, sets={"verdicts": samples.verdicts_set(seconds=12.34)})
+    ).text("//footer")
     for words in (
         f"factible-assets {factible_assets.__version__}",
         "12.3 s",
@@ -329,7 +329,7 @@ def test_the_foot_says_version_prompts_tokens_and_cost() -> None:
 
 def test_a_cost_without_a_listed_price_is_not_called_nothing() -> None:
     calls = (samples.call(price_known=False, cost_usd=0.0),)
-    foot = Page(samples.report_data(calls=calls)).text("//footer")
+    foot = Page(samples.report_data(llm_calls=calls)).text("//footer")
     assert "$0.00, without what a-model cost: no price is listed" in foot
     assert "no language model was asked" in Page(samples.report_data()).text("//footer")
 
@@ -362,7 +362,7 @@ def test_the_same_records_make_the_same_page() -> None:
 def test_a_video_without_anything_still_has_a_report() -> None:
     page = Page(
         samples.report_data(
-            transcript=None,
+            transcripts=(),
             segments=(),
             claims=(),
             queries=(),
@@ -370,8 +370,7 @@ def test_a_video_without_anything_still_has_a_report() -> None:
             ratings=(),
             evidence=(),
             verdicts=(),
-            run_id=None,
-            checked_at=None,
+            sets={},
         )
     )
     assert "No check-worthy claim was found" in page.text()

@@ -11,7 +11,8 @@ import pytest
 
 from factible_assets.config import EvidenceConfig, FactCheckConfig, SearchConfig
 from factible_assets.records import Claim
-from factible_assets.stages.flow import FlowResult, Known, check_claims, extract_claims
+from factible_assets.rows import VideoRows
+from factible_assets.stages.flow import FlowResult, check_claims, extract_claims
 from factible_assets.stages.ports import QueryDraft
 from factible_assets.stages.progress import ALL_STAGES, Stage
 from factible_assets.stages.transcript import from_text
@@ -53,7 +54,7 @@ async def check(
     claims: list[Claim],
     config: FactCheckConfig = CONFIG,
     stages: tuple[Stage, ...] = ALL_STAGES,
-    known: Known | None = None,
+    known: VideoRows | None = None,
 ) -> FlowResult:
     return await check_claims(VIDEO, claims, world.services(), config, stages=stages, known=known)
 
@@ -122,7 +123,7 @@ async def test_streaming_all_stages_equals_running_them_one_after_another() -> N
     world.broken = {("search", "query 0.1"), ("fetch", "https://site110.example/page")}
     del world.texts["https://site111.example/page"]
     together = await check(world, claims)
-    known = Known()
+    known = VideoRows()
     parts: dict[Stage, FlowResult] = {}
     for stage in ALL_STAGES:
         part = parts[stage] = await check(world, claims, stages=(stage,), known=known)
@@ -478,7 +479,7 @@ async def test_a_recheck_keeps_good_queries_and_writes_those_that_failed() -> No
     world.broken.clear()
     asked = world.asked.copy()
     again = await check(
-        world, claims, FactCheckConfig(renew=True), known=Known(queries=first.queries)
+        world, claims, FactCheckConfig(renew=True), known=VideoRows(queries=first.queries)
     )
     written = {key for key in world.asked - asked if key[0] == "queries"}
     assert written == {("queries", claims[0].text)}

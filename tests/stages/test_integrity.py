@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from factible_assets.config import FactCheckConfig
 from factible_assets.records import ASSET_RECORDS, Record
 from factible_assets.stages.flow import check_claims, extract_claims
-from factible_assets.stages.integrity import ALL_RULES, Limits, VideoRows, judge, rules_of
+from factible_assets.stages.integrity import ALL_RULES, JudgedRows, Limits, judge, rules_of
 from factible_assets.stages.transcript import from_cues
 from tests.stages.test_flow import furnished_world
 from tests.stages.world import VIDEO, Check, World
@@ -32,38 +32,32 @@ class Cue:
     duration_seconds: float = 4.0
 
 
-def rows_from(world: World) -> VideoRows:
+def rows_from(world: World) -> JudgedRows:
     """Run the real flow over a world, and return what it made."""
     transcript, segments = from_cues(
         VIDEO.video_id, [Cue("claim 0.", 1), Cue("claim 1.", 6)], provider="file"
     )
 
-    async def run() -> VideoRows:
+    async def run() -> JudgedRows:
         services = world.services()
         found = await extract_claims(VIDEO, transcript, segments, services, CONFIG)
         result = await check_claims(VIDEO, found.claims, services, CONFIG)
-        return VideoRows(
-            video=VIDEO,
-            transcripts=[transcript],
-            segments=segments,
-            claims=found.claims,
-            queries=result.queries,
-            searches=result.searches,
-            hits=result.hits,
-            prior_fact_checks=result.prior_fact_checks,
-            ratings=result.ratings,
-            pages=result.pages,
-            page_texts=result.page_texts,
-            evidence=result.evidence,
-            verdicts=result.verdicts,
-            llm_calls=[*found.llm_calls, *result.llm_calls],
+        return JudgedRows(
+            **result.parts()
+            | {
+                "videos": [VIDEO],
+                "transcripts": [transcript],
+                "segments": segments,
+                "claims": found.claims,
+                "llm_calls": [*found.llm_calls, *result.llm_calls],
+            }
         )
 
     return asyncio.run(run())
 
 
 @cache
-def whole() -> VideoRows:
+def whole() -> JudgedRows:
     world, claims = furnished_world(claims=2, queries=2, results=3)
     world.checks = {claims[0].text: [Check("claim 0", "https://checkers.example/0")]}
     # One page is gone, so that its snippet is read instead.
@@ -71,7 +65,7 @@ def whole() -> VideoRows:
     return rows_from(world)
 
 
-def broken_rules(rows: VideoRows) -> set[str]:
+def broken_rules(rows: JudgedRows) -> set[str]:
     return {finding.rule.name for finding in judge(ASSET_RECORDS, rows) if finding.violations}
 
 
@@ -86,11 +80,11 @@ def without(rows: Sequence[Row], place: int) -> list[Row]:
     return [*rows[:index], *rows[index + 1 :]]
 
 
-def quoted(rows: VideoRows) -> int:
+def quoted(rows: JudgedRows) -> int:
     return next(place for place, row in enumerate(rows.evidence) if row.quote is not None)
 
 
-Breach = Callable[[VideoRows, int], VideoRows]
+Breach = Callable[[JudgedRows, int], JudgedRows]
 
 BREACHES: dict[str, tuple[Breach, set[str]]] = {
     "a score above 1": (
@@ -140,7 +134,7 @@ BREACHES: dict[str, tuple[Breach, set[str]]] = {
     "a video shorter than its captions": (
         lambda rows, _: replace(
             rows,
-            video=rows.video.model_copy(update={"duration_seconds": 1.0}),
+            videos=[rows.video.model_copy(update={"duration_seconds": 1.0})],
             segments=changed(rows.segments, -1, start_seconds=6.0),
         ),
         set(),
@@ -324,7 +318,7 @@ BREACHES: dict[str, tuple[Breach, set[str]]] = {
 }
 
 
-def _another_hash(rows: VideoRows) -> str:
+def _another_hash(rows: JudgedRows) -> str:
     own = rows.evidence[0].content_hash
     return next(text.content_hash for text in rows.page_texts if text.content_hash != own)
 
@@ -415,7 +409,7 @@ def test_a_transcript_that_runs_far_beyond_the_video_is_warned_of_and_not_refuse
         segment.model_copy(update={"start_seconds": segment.start_seconds + 100})
         for segment in whole().segments
     ]
-    rows = replace(whole(), video=short, segments=late, claims=[])
+    rows = replace(whole(), videos=[short], segments=late, claims=[])
     told = {
         finding.rule.name: finding for finding in judge(["transcripts"], rows) if finding.violations
     }

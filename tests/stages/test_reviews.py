@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
@@ -14,10 +14,11 @@ from pydantic import ValidationError
 
 from factible_assets.config import FactCheckConfig, SearchConfig
 from factible_assets.records import Query, ReviewAction
+from factible_assets.rows import VideoRows
 from factible_assets.stages.carrying import with_others
-from factible_assets.stages.flow import Known, check_claims
+from factible_assets.stages.flow import check_claims
 from factible_assets.stages.ids import query_id
-from factible_assets.stages.integrity import VideoRows, judge
+from factible_assets.stages.integrity import JudgedRows, judge
 from factible_assets.stages.ports import QueryDraft
 from factible_assets.stages.progress import ALL_STAGES
 from factible_assets.stages.reviews import (
@@ -74,7 +75,7 @@ def of(*actions: ReviewAction) -> Corrections:
     return corrections_by_claim(actions).get(CLAIM.claim_id, NO_CORRECTIONS)
 
 
-def texts(queries: tuple[Query, ...]) -> list[str]:
+def texts(queries: Sequence[Query]) -> list[str]:
     assert [query.rank for query in queries] == list(range(1, len(queries) + 1))
     return [query.text for query in queries]
 
@@ -310,8 +311,8 @@ async def test_added_sources_are_read_beyond_the_limit_and_rows_stay_whole() -> 
     }
     assert providers[url] == "reviewer"
     assert providers["https://a.example/x"] == "engine+reviewer"
-    rows = VideoRows(
-        video=VIDEO,
+    rows = JudgedRows(
+        videos=[VIDEO],
         claims=[CLAIM],
         queries=found.queries,
         searches=found.searches,
@@ -333,7 +334,7 @@ async def test_one_claim_checked_alone_keeps_its_queries_and_carries_the_others_
         [CLAIM],
         place.services(),
         FactCheckConfig(only_claims=(CLAIM.claim_id,)),
-        known=Known(queries=whole.queries),
+        known=VideoRows(queries=whole.queries),
         corrections=corrections_by_claim([act(1, "block_source", target="a.example")]),
     )
     assert not place.asked["queries", CLAIM.text]
@@ -343,8 +344,8 @@ async def test_one_claim_checked_alone_keeps_its_queries_and_carries_the_others_
     stances = {row.claim_id: row.stance for row in joined.verdicts}
     assert stances == {CLAIM.claim_id: "refutes", OTHER.claim_id: "mixed"}
     assert joined.llm_calls == alone.llm_calls
-    rows = VideoRows(
-        video=VIDEO,
+    rows = JudgedRows(
+        videos=[VIDEO],
         claims=[CLAIM, OTHER],
         queries=joined.queries,
         searches=joined.searches,

@@ -18,12 +18,13 @@ from dagster import (
 from dagster_duckdb import DuckDBResource
 
 from factible_assets.records import Claim, Query
+from factible_assets.rows import VideoRows
 from tests.warehouse.samples import asset_rows, claim, query
 from warehouse.errors import WarehouseBusyError
 from warehouse.io_manager import WarehouseIOManager
 from warehouse.resource import WarehouseResource
 from warehouse.sets import AssetRows
-from warehouse.store import CurrentRecords, Warehouse
+from warehouse.store import Warehouse
 
 VIDEOS = StaticPartitionsDefinition(["v", "-w"])
 OPEN = "import duckdb, sys; duckdb.connect(sys.argv[1]).close()"
@@ -35,9 +36,9 @@ def claims(context) -> AssetRows:  # type: ignore[no-untyped-def]
 
 
 @asset(partitions_def=VIDEOS, retry_policy=RetryPolicy(max_retries=3))
-def queries(context, claims: CurrentRecords) -> AssetRows:  # type: ignore[no-untyped-def]
-    assert [row.rank for row in claims.of(Claim)] == [1, 2]
-    return asset_rows(*(query(context.partition_key, row.rank) for row in claims.of(Claim)))
+def queries(context, claims: VideoRows) -> AssetRows:  # type: ignore[no-untyped-def]
+    assert [row.rank for row in claims.claims] == [1, 2]
+    return asset_rows(*(query(context.partition_key, row.rank) for row in claims.claims))
 
 
 def run(

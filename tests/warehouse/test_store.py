@@ -13,9 +13,10 @@ from typing import Any, cast
 import duckdb
 import pytest
 
-from factible_assets.records import Claim, Evidence, LlmCall, Page, PageText, Query, Record, Verdict
+from factible_assets.records import Claim, Evidence, LlmCall, PageText, Query, Record, Verdict
 from tests.warehouse.samples import (
     PAGE,
+    QUOTE,
     asset_rows,
     claim,
     evidence,
@@ -93,7 +94,7 @@ def test_a_set_without_rows_is_current_and_shows_no_old_rows(in_memory: Warehous
     in_memory.write_assets("v", fact_check("v"), stamp=stamp(1))
     in_memory.write_asset("claims", "v", [], stamp=stamp(2), code_version="1")
     assert in_memory.read_current(Claim, "v") == []
-    assert in_memory.read_asset("claims", "v").materialization.row_count == 0
+    assert in_memory.read_asset("claims", "v").sets["claims"].row_count == 0
     assert in_memory.read_current(Verdict, "v") == []
 
 
@@ -113,6 +114,26 @@ def test_a_text_is_stored_once_with_the_stamp_of_its_first_reader(in_memory: War
     stored = in_memory.query("SELECT content_hash, run_id FROM page_texts").rows()
     assert stored == [(sha256(PAGE), "run-1")]
     assert in_memory.read_current(PageText, "first") == in_memory.read_current(PageText, "second")
+
+
+def test_a_quote_from_a_snippet_has_its_text_wherever_texts_are_read(in_memory: Warehouse) -> None:
+    snippet = f"The survey found: {QUOTE}."
+    gone = page("v").model_copy(
+        update={"status": "no_evidence", "reason": "HTTP status 404", "via": None}
+        | {"content_hash": None}
+    )
+    row = evidence("v", text=snippet).model_copy(update={"via": "snippet"})
+    sets = fact_check("v") | {"evidence": asset_rows(gone, row, page_text(snippet))}
+    in_memory.write_assets("v", sets, stamp=stamp(1))
+    failed = asset_rows(failed_evidence("v", 1))
+    in_memory.write_assets("v", {"evidence": failed}, stamp=stamp(2))
+    assert page_text(snippet) in in_memory.read_current(PageText, "v")
+    assert in_memory.read_standing("v").texts[sha256(snippet)] == snippet
+    orphans = in_memory.query(
+        "SELECT evidence_id FROM verdict_evidence ANTI JOIN current_page_texts "
+        "USING (content_hash, video_id) WHERE quote IS NOT NULL"
+    )
+    assert orphans.is_empty()
 
 
 def test_evidence_may_refer_to_a_text_that_was_stored_before(in_memory: Warehouse) -> None:
@@ -174,12 +195,12 @@ def test_verdicts_reached_later_rest_on_the_evidence_of_their_time(in_memory: Wa
 def test_an_asset_is_read_as_a_whole(in_memory: Warehouse) -> None:
     in_memory.write_assets("v", fact_check("v"), stamp=stamp(1))
     current = in_memory.read_asset("evidence", "v")
-    assert current.materialization.asset == "evidence"
-    assert current.of(Page) == [page("v")]
-    assert current.of(Evidence) == [evidence("v", 1), evidence("v", 2)]
-    assert current.of(LlmCall) == [llm_call("v", "evidence")]
-    with pytest.raises(KeyError):
-        current.of(Claim)
+    assert list(current.sets) == ["evidence"]
+    assert current.pages == (page("v"),)
+    assert current.page_texts == (page_text(),)
+    assert current.evidence == (evidence("v", 1), evidence("v", 2))
+    assert current.llm_calls == (llm_call("v", "evidence"),)
+    assert current.claims == ()
 
 
 def test_reading_what_was_never_materialized_says_what_to_do(in_memory: Warehouse) -> None:

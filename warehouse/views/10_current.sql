@@ -102,15 +102,6 @@ SEMI JOIN current_materializations AS newest
     AND newest.run_id = pages.run_id;
 COMMENT ON VIEW current_pages IS 'The pages that the newest evidence of each video was sought in.';
 
-CREATE OR REPLACE VIEW current_page_texts AS
-SELECT page_texts.*, read_for.video_id
-FROM page_texts
-JOIN (
-    SELECT DISTINCT content_hash, video_id FROM current_pages WHERE content_hash IS NOT NULL
-) AS read_for USING (content_hash);
-COMMENT ON VIEW current_page_texts IS 'The texts that the newest evidence of each video was sought in: one row per text and video.';
-COMMENT ON COLUMN current_page_texts.video_id IS 'The video for whose claims the text was read.';
-
 CREATE OR REPLACE VIEW current_evidence AS
 SELECT evidence.*
 FROM evidence

@@ -29,6 +29,20 @@ JOIN current_verdicts
     AND current_verdicts.run_id = used.verdict_run_id;
 COMMENT ON VIEW verdict_evidence IS 'The evidence that each current verdict rests on, also where a later re-check failed.';
 
+CREATE OR REPLACE VIEW current_page_texts AS
+SELECT page_texts.*, read_for.video_id
+FROM page_texts
+JOIN (
+    SELECT content_hash, video_id FROM current_pages
+    UNION
+    -- Of a page that is missing, the snippet may have been read, which belongs to no page.
+    SELECT content_hash, video_id FROM current_evidence
+    UNION
+    SELECT content_hash, video_id FROM verdict_evidence
+) AS read_for USING (content_hash);
+COMMENT ON VIEW current_page_texts IS 'The texts that the newest evidence of each video was sought in, and those that its verdicts rest on: one row per text and video. Where a page was missing, the text is the snippet of its search (via in evidence).';
+COMMENT ON COLUMN current_page_texts.video_id IS 'The video for whose claims the text was read.';
+
 CREATE OR REPLACE VIEW evidence_chain AS
 SELECT
     claims.video_id,

@@ -4,6 +4,7 @@ What belongs here: rules over the rows of one video, each with a name, and their
 does not: rules of one row alone (records.py), quality (evaluation), Dagster (checks/).
 """
 
+from factible_assets.stages.integrity.judged_rows import JudgedRows, Limits, Violation
 from factible_assets.stages.integrity.rules import (
     ALL_RULES,
     Finding,
@@ -11,6 +12,5 @@ from factible_assets.stages.integrity.rules import (
     judge,
     rules_of,
 )
-from factible_assets.stages.integrity.video_rows import Limits, VideoRows, Violation
 
-__all__ = ["ALL_RULES", "Finding", "Limits", "Rule", "VideoRows", "Violation", "judge", "rules_of"]
+__all__ = ["ALL_RULES", "Finding", "JudgedRows", "Limits", "Rule", "Violation", "judge", "rules_of"]

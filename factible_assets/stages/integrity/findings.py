@@ -11,8 +11,8 @@ from datetime import date
 
 from factible_assets.records import Evidence, Page, SearchHit, Verdict
 from factible_assets.stages import ids
-from factible_assets.stages.integrity.video_rows import (
-    VideoRows,
+from factible_assets.stages.integrity.judged_rows import (
+    JudgedRows,
     Violation,
     missing,
     ranks_of,
@@ -23,7 +23,7 @@ from factible_assets.stages.search import is_reupload, is_the_video
 from factible_assets.stages.urls import domain_of, published_at
 
 
-def page_ids_are_derived(rows: VideoRows) -> Iterator[Violation]:
+def page_ids_are_derived(rows: JudgedRows) -> Iterator[Violation]:
     """A page's id follows from its URL and content, its domain from where it answered."""
     yield from repeated(rows.pages, lambda page: page.page_id, _page)
     for page in rows.pages:
@@ -39,7 +39,7 @@ def page_ids_are_derived(rows: VideoRows) -> Iterator[Violation]:
         )
 
 
-def every_text_has_its_page(rows: VideoRows) -> Iterator[Violation]:
+def every_text_has_its_page(rows: JudgedRows) -> Iterator[Violation]:
     """What was read is the text of its own page, or the snippet of its own hit, and is stored."""
     texts, pages = rows.texts, {page.page_id: page for page in rows.pages}
     snippets = {hit.hit_id: ids.content_hash(hit.snippet) for hit in rows.hits}
@@ -61,7 +61,7 @@ def every_text_has_its_page(rows: VideoRows) -> Iterator[Violation]:
             yield Violation(_evidence(row), "its text is not that of its own page")
 
 
-def evidence_ids_are_derived(rows: VideoRows) -> Iterator[Violation]:
+def evidence_ids_are_derived(rows: JudgedRows) -> Iterator[Violation]:
     """An id of evidence follows from its claim and URL, and is there once."""
     yield from repeated(rows.evidence, lambda row: row.evidence_id, _evidence)
     for row in rows.evidence:
@@ -69,7 +69,7 @@ def evidence_ids_are_derived(rows: VideoRows) -> Iterator[Violation]:
         yield from unlike(_evidence(row), "evidence_id", row.evidence_id, derived)
 
 
-def evidence_refers_to_its_hit(rows: VideoRows) -> Iterator[Violation]:
+def evidence_refers_to_its_hit(rows: JudgedRows) -> Iterator[Violation]:
     """Evidence belongs to a claim, a hit of the same address, and a page that was asked for."""
     hits = {hit.hit_id: hit for hit in rows.hits}
     pages = {page.page_id: page for page in rows.pages}
@@ -92,7 +92,7 @@ def evidence_refers_to_its_hit(rows: VideoRows) -> Iterator[Violation]:
             yield Violation(name, f"its page has the address {page.canonical_url}")
 
 
-def every_hit_is_accounted_for(rows: VideoRows) -> Iterator[Violation]:
+def every_hit_is_accounted_for(rows: JudgedRows) -> Iterator[Violation]:
     """Each address that was found for a claim was read, or says why it was not."""
     judged = {(row.claim_id, row.canonical_url) for row in rows.evidence}
     claims = rows.claim_ids
@@ -101,7 +101,7 @@ def every_hit_is_accounted_for(rows: VideoRows) -> Iterator[Violation]:
         yield Violation(f"hit {found[key].hit_id}", "it was neither read nor left out for a reason")
 
 
-def quotes_stand_in_their_pages(rows: VideoRows) -> Iterator[Violation]:
+def quotes_stand_in_their_pages(rows: JudgedRows) -> Iterator[Violation]:
     """A quote is, character by character, what stands at its offsets in the stored text."""
     texts = rows.texts
     for row in rows.evidence:
@@ -117,7 +117,7 @@ def quotes_stand_in_their_pages(rows: VideoRows) -> Iterator[Violation]:
             )
 
 
-def no_source_is_the_video(rows: VideoRows) -> Iterator[Violation]:
+def no_source_is_the_video(rows: JudgedRows) -> Iterator[Violation]:
     """Nothing that was read is the video itself, or a copy of it under the same title."""
     hits = {hit.hit_id: hit for hit in rows.hits}
     pages = {page.page_id: page for page in rows.pages}
@@ -131,7 +131,7 @@ def no_source_is_the_video(rows: VideoRows) -> Iterator[Violation]:
             yield Violation(_evidence(row), f"its source is a re-upload: {row.canonical_url}")
 
 
-def no_page_is_too_new(rows: VideoRows) -> Iterator[Violation]:
+def no_page_is_too_new(rows: JudgedRows) -> Iterator[Violation]:
     """With a date limit set, nothing that was read was published outside of it."""
     pages = {page.page_id: page for page in rows.pages}
     for row in _used(rows):
@@ -141,7 +141,7 @@ def no_page_is_too_new(rows: VideoRows) -> Iterator[Violation]:
             yield from _outside(row, published, rows)
 
 
-def _outside(row: Evidence, published: date, rows: VideoRows) -> Iterator[Violation]:
+def _outside(row: Evidence, published: date, rows: JudgedRows) -> Iterator[Violation]:
     before, after = rows.limits.published_before, rows.limits.published_after
     if before is not None and published >= before:
         yield Violation(_evidence(row), f"its page is of {published}, not before {before}")
@@ -149,7 +149,7 @@ def _outside(row: Evidence, published: date, rows: VideoRows) -> Iterator[Violat
         yield Violation(_evidence(row), f"its page is of {published}, before {after}")
 
 
-def every_claim_has_a_verdict(rows: VideoRows) -> Iterator[Violation]:
+def every_claim_has_a_verdict(rows: JudgedRows) -> Iterator[Violation]:
     """Each claim has one verdict, and a verdict that is incomplete says why."""
     yield from repeated(rows.verdicts, lambda row: row.claim_id, _verdict)
     judged = {verdict.claim_id for verdict in rows.verdicts}
@@ -162,12 +162,12 @@ def every_claim_has_a_verdict(rows: VideoRows) -> Iterator[Violation]:
             yield Violation(f"claim {claim.claim_id}", "it has neither a verdict nor a reason")
 
 
-def verdicts_are_in_order(rows: VideoRows) -> Iterator[Violation]:
+def verdicts_are_in_order(rows: JudgedRows) -> Iterator[Violation]:
     """Ranks count from 1 without a gap."""
     yield from ranks_of(((_verdict(row), row.rank) for row in rows.verdicts), "verdicts")
 
 
-def verdicts_count_their_evidence(rows: VideoRows) -> Iterator[Violation]:
+def verdicts_count_their_evidence(rows: JudgedRows) -> Iterator[Violation]:
     """The numbers of a verdict are those of the evidence that it rests on."""
     stances: Counter[tuple[str, str | None]] = Counter(
         (row.claim_id, row.stance) for row in rows.evidence if row.status == "ok"
@@ -188,7 +188,7 @@ def verdicts_count_their_evidence(rows: VideoRows) -> Iterator[Violation]:
                 )
 
 
-def _used(rows: VideoRows) -> Iterator[Evidence]:
+def _used(rows: JudgedRows) -> Iterator[Evidence]:
     return (row for row in rows.evidence if row.status != "skipped")
 
 

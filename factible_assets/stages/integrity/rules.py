@@ -7,14 +7,14 @@ asset. What does not: the rules of one asset (words.py, sources.py, findings.py)
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from pydantic import ValidationError
 
 from factible_assets.records import ASSET_RECORDS, LlmCall, Record
 from factible_assets.stages.integrity import findings, sources, words
-from factible_assets.stages.integrity.video_rows import VideoRows, Violation
+from factible_assets.stages.integrity.judged_rows import JudgedRows, Violation
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Rule:
     asset: str
     name: str
     description: str
-    find: Callable[[VideoRows], Iterator[Violation]]
+    find: Callable[[JudgedRows], Iterator[Violation]]
     blocking: bool = True
 
 
@@ -59,7 +59,7 @@ def rules_of(asset: str) -> tuple[Rule, ...]:
     return tuple(rule for rule in ALL_RULES if rule.asset == asset)
 
 
-def judge(assets: Iterable[str], rows: VideoRows) -> tuple[Finding, ...]:
+def judge(assets: Iterable[str], rows: JudgedRows) -> tuple[Finding, ...]:
     """Hold the rows of some assets against all of their rules. Pure and deterministic."""
     wanted = set(assets)
     return tuple(
@@ -70,29 +70,9 @@ def judge(assets: Iterable[str], rows: VideoRows) -> tuple[Finding, ...]:
 # --- Rules of every asset -----------------------------------------------------------------------
 
 
-def _own_rows(asset: str, rows: VideoRows) -> Sequence[Record]:
-    every: Sequence[Sequence[Record]] = (
-        (rows.video,),
-        rows.transcripts,
-        rows.segments,
-        rows.claims,
-        rows.queries,
-        rows.searches,
-        rows.hits,
-        rows.prior_fact_checks,
-        rows.ratings,
-        rows.pages,
-        rows.page_texts,
-        rows.evidence,
-        rows.verdicts,
-        [call for call in rows.llm_calls if call.stage == asset],
-    )
-    return [row for part in every for row in part if type(row) in ASSET_RECORDS[asset]]
-
-
-def _valid(asset: str) -> Callable[[VideoRows], Iterator[Violation]]:
-    def rows_are_valid(rows: VideoRows) -> Iterator[Violation]:
-        for position, row in enumerate(_own_rows(asset, rows)):
+def _valid(asset: str) -> Callable[[JudgedRows], Iterator[Violation]]:
+    def rows_are_valid(rows: JudgedRows) -> Iterator[Violation]:
+        for position, row in enumerate(rows.of_asset(asset)):
             name = f"{row.table} row {position}"
             owner = getattr(row, "video_id", rows.video.video_id)
             if owner != rows.video.video_id:
@@ -117,8 +97,8 @@ def _invalid(name: str, row: Record) -> Iterator[Violation]:
             yield Violation(name, f"{where or 'the row'}: {problem['msg']}")
 
 
-def _calls(asset: str) -> Callable[[VideoRows], Iterator[Violation]]:
-    def calls_refer_to_rows(rows: VideoRows) -> Iterator[Violation]:
+def _calls(asset: str) -> Callable[[JudgedRows], Iterator[Violation]]:
+    def calls_refer_to_rows(rows: JudgedRows) -> Iterator[Violation]:
         queries = {query.query_id for query in rows.queries}
         for call in rows.llm_calls:
             if call.stage == asset:
@@ -137,7 +117,7 @@ def _stray(call: LlmCall, claims: frozenset[str], queries: set[str]) -> Iterator
 
 # --- The rules ----------------------------------------------------------------------------------
 
-_SPECIFIC: dict[str, tuple[Callable[[VideoRows], Iterator[Violation]], ...]] = {
+_SPECIFIC: dict[str, tuple[Callable[[JudgedRows], Iterator[Violation]], ...]] = {
     "transcripts": (
         words.transcript_is_one_text,
         words.captions_stand_in_the_text,

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 from factible_assets.records import Query, Search, SearchHit
 from factible_assets.stages import ids
-from factible_assets.stages.integrity.video_rows import (
-    VideoRows,
+from factible_assets.stages.integrity.judged_rows import (
+    JudgedRows,
     Violation,
     missing,
     ranks_of,
@@ -26,7 +26,7 @@ from factible_assets.stages.urls import (
 )
 
 
-def query_ids_are_derived(rows: VideoRows) -> Iterator[Violation]:
+def query_ids_are_derived(rows: JudgedRows) -> Iterator[Violation]:
     """A query's id follows from its claim and its wording, and is there once."""
     yield from repeated(rows.queries, lambda query: query.query_id, _query)
     for query in rows.queries:
@@ -34,7 +34,7 @@ def query_ids_are_derived(rows: VideoRows) -> Iterator[Violation]:
         yield from unlike(_query(query), "query_id", query.query_id, derived)
 
 
-def every_claim_has_queries(rows: VideoRows) -> Iterator[Violation]:
+def every_claim_has_queries(rows: JudgedRows) -> Iterator[Violation]:
     """Queries belong to claims, count from 1, have words or a reason, and no claim lacks them."""
     for query in rows.queries:
         yield from missing(_query(query), "claim", query.claim_id, rows.claim_ids)
@@ -49,7 +49,7 @@ def every_claim_has_queries(rows: VideoRows) -> Iterator[Violation]:
         yield from ranks_of(((_query(query), query.rank) for query in own), "a claim's queries")
 
 
-def searches_belong_to_queries(rows: VideoRows) -> Iterator[Violation]:
+def searches_belong_to_queries(rows: JudgedRows) -> Iterator[Violation]:
     """Each search is of a query that was written, is there once, and says why it failed."""
     known = {(query.query_id, query.claim_id) for query in rows.queries}
     yield from repeated(rows.searches, lambda row: (row.query_id, row.provider, row.page), _search)
@@ -63,7 +63,7 @@ def searches_belong_to_queries(rows: VideoRows) -> Iterator[Violation]:
             )
 
 
-def hits_are_identified(rows: VideoRows) -> Iterator[Violation]:
+def hits_are_identified(rows: JudgedRows) -> Iterator[Violation]:
     """A hit's id follows from its query and canonical URL, and that from its URL."""
     yield from repeated(rows.hits, lambda hit: hit.hit_id, _hit)
     for hit in rows.hits:
@@ -74,7 +74,7 @@ def hits_are_identified(rows: VideoRows) -> Iterator[Violation]:
         yield from unlike(_hit(hit), "domain", hit.domain, domain)
 
 
-def hits_belong_to_searches(rows: VideoRows) -> Iterator[Violation]:
+def hits_belong_to_searches(rows: JudgedRows) -> Iterator[Violation]:
     """Each hit was found by a query of its claim, through a search that succeeded."""
     known = {(query.query_id, query.claim_id) for query in rows.queries}
     answered = {row.query_id for row in rows.searches if row.status == "ok"}
@@ -85,7 +85,7 @@ def hits_belong_to_searches(rows: VideoRows) -> Iterator[Violation]:
             yield Violation(_hit(hit), "no search of its query had results")
 
 
-def fact_checks_belong_to_claims(rows: VideoRows) -> Iterator[Violation]:
+def fact_checks_belong_to_claims(rows: JudgedRows) -> Iterator[Violation]:
     """What fact-checkers have published is identified, and stands beside a claim."""
     yield from repeated(
         rows.prior_fact_checks,
@@ -99,7 +99,7 @@ def fact_checks_belong_to_claims(rows: VideoRows) -> Iterator[Violation]:
         yield from missing(name, "claim", row.claim_id, rows.claim_ids)
 
 
-def every_domain_is_rated_once(rows: VideoRows) -> Iterator[Violation]:
+def every_domain_is_rated_once(rows: JudgedRows) -> Iterator[Violation]:
     """Each domain that was found has one rating, which says why."""
     yield from repeated(
         rows.ratings, lambda rating: rating.domain, lambda rating: f"rating of {rating.domain}"
@@ -112,7 +112,7 @@ def every_domain_is_rated_once(rows: VideoRows) -> Iterator[Violation]:
         yield Violation(f"domain {domain}", "it was found and is not rated")
 
 
-def _own_hits(rows: VideoRows) -> Iterator[SearchHit]:
+def _own_hits(rows: JudgedRows) -> Iterator[SearchHit]:
     claims = rows.claim_ids
     return (hit for hit in rows.hits if hit.claim_id in claims)
 

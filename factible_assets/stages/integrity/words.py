@@ -10,8 +10,8 @@ from itertools import pairwise
 
 from factible_assets.records import Claim, Transcript
 from factible_assets.stages import ids
-from factible_assets.stages.integrity.video_rows import (
-    VideoRows,
+from factible_assets.stages.integrity.judged_rows import (
+    JudgedRows,
     Violation,
     ranks_of,
     repeated,
@@ -24,7 +24,7 @@ _SLACK_SECONDS = 10.0
 _SLACK_SHARE = 0.05
 
 
-def transcript_is_one_text(rows: VideoRows) -> Iterator[Violation]:
+def transcript_is_one_text(rows: JudgedRows) -> Iterator[Violation]:
     """There is one transcript, and its hash is that of its text."""
     if len(rows.transcripts) != 1:
         yield Violation("transcript", f"there are {len(rows.transcripts)} of them, not one")
@@ -33,7 +33,7 @@ def transcript_is_one_text(rows: VideoRows) -> Iterator[Violation]:
         yield from unlike("transcript", "content_hash", transcript.content_hash, derived)
 
 
-def captions_stand_in_the_text(rows: VideoRows) -> Iterator[Violation]:
+def captions_stand_in_the_text(rows: JudgedRows) -> Iterator[Violation]:
     """Captions are counted from 0, and follow each other in the text and in time."""
     length = len(rows.transcripts[0].text) if rows.transcripts else 0
     ordered = sorted(rows.segments, key=lambda segment: segment.position)
@@ -52,7 +52,7 @@ def captions_stand_in_the_text(rows: VideoRows) -> Iterator[Violation]:
             yield Violation(name, "it is shown before the caption before it")
 
 
-def captions_fit_the_video(rows: VideoRows) -> Iterator[Violation]:
+def captions_fit_the_video(rows: JudgedRows) -> Iterator[Violation]:
     """Captions begin before the video ends, with some slack for rounded lengths."""
     length = rows.video.duration_seconds
     if length is None:
@@ -68,7 +68,7 @@ def captions_fit_the_video(rows: VideoRows) -> Iterator[Violation]:
             return
 
 
-def claim_ids_are_derived(rows: VideoRows) -> Iterator[Violation]:
+def claim_ids_are_derived(rows: JudgedRows) -> Iterator[Violation]:
     """A claim's id follows from the video and its wording, and is there once."""
     yield from repeated(rows.claims, lambda claim: claim.claim_id, _name)
     for claim in rows.claims:
@@ -76,7 +76,7 @@ def claim_ids_are_derived(rows: VideoRows) -> Iterator[Violation]:
         yield from unlike(_name(claim), "claim_id", claim.claim_id, derived)
 
 
-def claims_are_in_order(rows: VideoRows) -> Iterator[Violation]:
+def claims_are_in_order(rows: JudgedRows) -> Iterator[Violation]:
     """Ranks count from 1, the most important claim first."""
     yield from ranks_of(((_name(claim), claim.rank) for claim in rows.claims), "claims")
     ordered = sorted(rows.claims, key=lambda claim: claim.rank)
@@ -85,7 +85,7 @@ def claims_are_in_order(rows: VideoRows) -> Iterator[Violation]:
             yield Violation(_name(after), f"it is more important than {_name(before)} before it")
 
 
-def claims_stand_in_the_transcript(rows: VideoRows) -> Iterator[Violation]:
+def claims_stand_in_the_transcript(rows: JudgedRows) -> Iterator[Violation]:
     """A claim's place lies in the text, and its time is that of the captions there."""
     transcript = rows.transcripts[0] if rows.transcripts else None
     clock = Clock.of(rows.segments)

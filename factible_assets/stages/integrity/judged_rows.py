@@ -6,28 +6,13 @@ What does not: the rules.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import date
 from typing import TypeVar
 
-from factible_assets.records import (
-    Claim,
-    Evidence,
-    LlmCall,
-    Page,
-    PageText,
-    PriorFactCheck,
-    Query,
-    Record,
-    ReliabilityRating,
-    Search,
-    SearchHit,
-    Transcript,
-    TranscriptSegment,
-    Verdict,
-    Video,
-)
+from factible_assets.records import Record
+from factible_assets.rows import VideoRows
 
 Row = TypeVar("Row", bound=Record)
 
@@ -40,39 +25,20 @@ class Limits:
     published_after: date | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class VideoRows:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedRows(VideoRows):
     """The rows of one video. Assets that are not judged are there to be referred to.
 
     Rows of claims that the video no longer makes may be among those that are referred to; they are
     looked up and never judged.
     """
 
-    video: Video
-    transcripts: Sequence[Transcript] = ()
-    segments: Sequence[TranscriptSegment] = ()
-    claims: Sequence[Claim] = ()
-    queries: Sequence[Query] = ()
-    searches: Sequence[Search] = ()
-    hits: Sequence[SearchHit] = ()
-    prior_fact_checks: Sequence[PriorFactCheck] = ()
-    ratings: Sequence[ReliabilityRating] = ()
-    pages: Sequence[Page] = ()
-    page_texts: Sequence[PageText] = ()
-    evidence: Sequence[Evidence] = ()
-    verdicts: Sequence[Verdict] = ()
-    llm_calls: Sequence[LlmCall] = ()
     limits: Limits = field(default_factory=Limits)
 
     @property
     def claim_ids(self) -> frozenset[str]:
-        """Return the ids of the video's claims."""
+        """The ids of the video's claims."""
         return frozenset(claim.claim_id for claim in self.claims)
-
-    @property
-    def texts(self) -> Mapping[str, str]:
-        """Return the texts of pages by content hash."""
-        return {text.content_hash: text.text for text in self.page_texts}
 
 
 @dataclass(frozen=True, slots=True)

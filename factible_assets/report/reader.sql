@@ -1,0 +1,48 @@
+-- What a report and the index ask of the warehouse beside its rows. Times are in UTC without a zone.
+
+-- name: outlived
+-- Verdicts beside a failed re-check.
+SELECT claim_id, checked_at, latest_checked_at, latest_reason
+FROM current_verdicts
+WHERE video_id = $video_id AND status = 'complete' AND latest_status = 'incomplete'
+
+-- name: changes
+SELECT claim_id, claim, previous_stance, stance, previous_confidence, confidence,
+       previous_checked_at, checked_at
+FROM verdict_changes
+WHERE video_id = $video_id
+ORDER BY checked_at, claim_id
+
+-- name: reviewed_queries
+-- The words of queries that a reviewer changed, which the newest check may not ask any more.
+SELECT queries.query_id, max(queries.text)
+FROM queries
+JOIN review_actions AS acts
+    ON acts.target = queries.query_id AND acts.video_id = queries.video_id
+WHERE queries.video_id = $video_id
+GROUP BY queries.query_id
+
+-- name: checks
+SELECT count(*) FROM materializations WHERE video_id = $video_id AND asset = 'verdicts'
+
+-- name: index_videos
+SELECT videos.video_id, videos.title, videos.url, videos.channel, videos.duration_seconds,
+       videos.published_on, videos.category, videos.corpus,
+       judged.checked_at, coalesce(turned.changes, 0), coalesce(paid.cost_usd, 0)
+FROM current_videos AS videos
+LEFT JOIN current_materializations AS judged
+    ON judged.video_id = videos.video_id AND judged.asset = 'verdicts'
+LEFT JOIN (SELECT video_id, count(*) AS changes FROM verdict_changes GROUP BY video_id)
+    AS turned ON turned.video_id = videos.video_id
+LEFT JOIN (SELECT video_id, sum(cost_usd) AS cost_usd FROM llm_calls GROUP BY video_id)
+    AS paid ON paid.video_id = videos.video_id
+ORDER BY judged.checked_at DESC NULLS LAST, videos.title, videos.video_id
+
+-- name: index_claims
+SELECT claims.video_id, claims.claim_id, claims.text, claims.category, claims.start_seconds,
+       verdicts.claim_id IS NOT NULL, verdicts.stance, verdicts.confidence, verdicts.basis,
+       coalesce(verdicts.supporting, 0), coalesce(verdicts.refuting, 0)
+FROM current_claims AS claims
+LEFT JOIN current_verdicts AS verdicts
+    ON verdicts.video_id = claims.video_id AND verdicts.claim_id = claims.claim_id
+ORDER BY claims.video_id, claims.start_seconds NULLS LAST, claims.char_start, claims.rank

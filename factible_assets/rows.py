@@ -1,0 +1,112 @@
+"""All rows of one video: the one shape in which they are read, judged, scored and shown.
+
+What belongs here: the container, and what is known of each set of rows as a whole. What does not:
+the rows themselves (records.py), reading and writing them (warehouse/).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from typing import Any, Self, get_args, get_type_hints
+
+from factible_assets.records import (
+    ASSET_RECORDS,
+    Claim,
+    Evidence,
+    LlmCall,
+    Page,
+    PageText,
+    PriorFactCheck,
+    Query,
+    Record,
+    ReliabilityRating,
+    Search,
+    SearchHit,
+    Transcript,
+    TranscriptSegment,
+    Verdict,
+    Video,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Materialization:
+    """What the warehouse knows of one set as a whole. `row_count` leaves page texts out."""
+
+    asset: str
+    video_id: str
+    run_id: str
+    checked_at: datetime
+    code_version: str
+    data_version: str
+    row_count: int
+    duration_seconds: float
+    first_result_seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VideoRows:
+    """Rows of one video by their class; what was never made, or is not asked about, is empty.
+
+    `sets` tells by asset which sets the rows come from. An asset that is not in it has not run.
+    """
+
+    videos: Sequence[Video] = ()
+    transcripts: Sequence[Transcript] = ()
+    segments: Sequence[TranscriptSegment] = ()
+    claims: Sequence[Claim] = ()
+    queries: Sequence[Query] = ()
+    searches: Sequence[Search] = ()
+    hits: Sequence[SearchHit] = ()
+    prior_fact_checks: Sequence[PriorFactCheck] = ()
+    ratings: Sequence[ReliabilityRating] = ()
+    pages: Sequence[Page] = ()
+    page_texts: Sequence[PageText] = ()
+    evidence: Sequence[Evidence] = ()
+    verdicts: Sequence[Verdict] = ()
+    llm_calls: Sequence[LlmCall] = ()
+    sets: Mapping[str, Materialization] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, rows: Iterable[Record], **others: Any) -> Self:
+        """Sort rows of any classes into their places; `others` are the fields beside them."""
+        places: dict[str, list[Record]] = {}
+        for row in rows:
+            places.setdefault(_PLACES[type(row)], []).append(row)
+        everything: dict[str, Any] = {place: tuple(each) for place, each in places.items()}
+        return cls(**everything, **others)
+
+    @property
+    def video(self) -> Video:
+        """The video itself.
+
+        Raises:
+            IndexError: It is not among the rows.
+        """
+        return self.videos[0]
+
+    @property
+    def transcript(self) -> Transcript | None:
+        """What is said in the video; None if it is not among the rows."""
+        return self.transcripts[0] if self.transcripts else None
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """The texts of pages by content hash."""
+        return {text.content_hash: text.text for text in self.page_texts}
+
+    def of_asset(self, asset: str) -> list[Record]:
+        """Return the rows that belong to one asset; of the model calls, its own."""
+        rows = (row for record in ASSET_RECORDS[asset] for row in getattr(self, _PLACES[record]))
+        return [row for row in rows if not isinstance(row, LlmCall) or row.stage == asset]
+
+    def parts(self) -> dict[str, Any]:
+        """Return the rows by place, for a container that knows more of the video."""
+        return {each.name: getattr(self, each.name) for each in fields(VideoRows)}
+
+
+_PLACES: Mapping[type[Record], str] = {
+    get_args(kind)[0]: name for name, kind in get_type_hints(VideoRows).items() if name != "sets"
+}

@@ -1,0 +1,21 @@
+"""Questions to the warehouse that stand in `.sql` files beside the module that asks them.
+
+What belongs here: reading them. What does not: the questions, the schema (migrations.py).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+
+_NAME = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
+
+
+@cache
+def statements(package: str, file: str) -> Mapping[str, str]:
+    """Return the statements of a file by name; the line `-- name: NAME` stands above each."""
+    text = (resources.files(package) / file).read_text(encoding="utf-8")
+    _, *parts = _NAME.split(text)
+    return {name: sql.strip() for name, sql in zip(parts[::2], parts[1::2], strict=True)}

@@ -1,0 +1,24 @@
+-- What the store asks; {names in braces} are those of record classes, tables and views.
+
+-- name: current
+SELECT {columns} FROM {view} WHERE video_id = $video_id ORDER BY {order}
+
+-- name: of_run
+SELECT {columns} FROM {table} WHERE video_id = $video_id AND run_id = $run_id ORDER BY {order}
+
+-- name: newest_pages
+SELECT {columns}
+FROM pages
+WHERE video_id = $video_id AND list_contains($page_ids, page_id)
+QUALIFY row_number() OVER (PARTITION BY page_id ORDER BY checked_at DESC) = 1
+ORDER BY {order}
+
+-- name: current_set
+SELECT {columns} FROM current_materializations WHERE asset = $asset AND video_id = $video_id
+
+-- name: set_of_run
+SELECT {columns} FROM materializations
+WHERE asset = $asset AND video_id = $video_id AND run_id = $run_id
+
+-- name: videos
+SELECT DISTINCT video_id FROM materializations ORDER BY video_id
