@@ -1,0 +1,125 @@
+"""The README's printed outputs, as the demo of a fresh data folder prints them now.
+
+Run: `python -m benchmarks.readme --write`. Without `--write` it says whether they are still true.
+
+What belongs here: running the demo and the README's queries, and putting what they print into its
+blocks. What does not: the words around them, which stand in README.md alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+README = Path(__file__).resolve().parents[1] / "README.md"
+
+_DEMO = re.compile(r"```\nThe demo reads .*?```", re.DOTALL)
+_QUERY = re.compile(
+    r"```\n(?P<command>factible sql .*?)\n```\n\n```\n(?P<answer>.*?)```", re.DOTALL
+)
+_CLAIM, _VERDICT = re.compile(r"  \d+\. "), re.compile(r"verdict (\d+)/\d+: ")
+_CLAIMS_SHOWN, _VERDICTS_SHOWN, _WIDTH = 3, 4, 98
+
+
+class Fresh:
+    """A data folder in which the demo has run once."""
+
+    def __init__(self, home: Path) -> None:
+        """Run the demo there, with no settings but the folder."""
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("FACTIBLE_", "OPENAI_", "OLLAMA_"))
+            and not name.endswith("_API_KEY")
+        }
+        self._environment = {**kept, "FACTIBLE_HOME": str(home), "COLUMNS": "160"}
+        self.demo = self.run("demo").splitlines()
+
+    def run(self, *arguments: str) -> str:
+        """Return what a command prints, notes included.
+
+        Raises:
+            subprocess.CalledProcessError: It failed.
+        """
+        return subprocess.run(
+            [sys.executable, "-m", "factible_assets", *arguments],
+            env=self._environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=True,
+            timeout=300,
+        ).stdout
+
+
+def excerpt(demo: Sequence[str]) -> str:
+    """Shorten what the demo prints: the beginning, three claims, the first four verdicts."""
+    start = next(place for place, line in enumerate(demo) if _CLAIM.match(line))
+    claims = [line for line in demo if _CLAIM.match(line)][:_CLAIMS_SHOWN]
+    verdicts = [line for line in demo if _VERDICT.match(line)][:_VERDICTS_SHOWN]
+    return "\n".join(map(_cut, [*demo[:start], *claims, "  …", *verdicts, "…"]))
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= _WIDTH else f"{line[: _WIDTH - 1]}…"
+
+
+def refreshed(document: str, fresh: Fresh) -> str:
+    """Return the README with what the demo and its queries print now."""
+
+    def answer(found: re.Match[str]) -> str:
+        _, *arguments = shlex.split(found["command"])
+        lines = [line.rstrip() for line in fresh.run(*arguments).splitlines()]
+        shown = "\n".join(line for line in lines if line)
+        return f"```\n{found['command']}\n```\n\n```\n{shown}\n```"
+
+    with_demo = _DEMO.sub(lambda _: f"```\n{excerpt(fresh.demo)}\n```", document)
+    return _QUERY.sub(answer, with_demo)
+
+
+def untrue(document: str, fresh: Fresh) -> list[str]:
+    """List the lines of the README's outputs that are not printed now.
+
+    Verdicts come in the order in which they are reached, which no two runs share: of those only the
+    words count, not the place.
+    """
+    now = refreshed(document, fresh)
+    printed = {_unnumbered(line) for line in [*map(_cut, fresh.demo), *now.splitlines()]}
+    shown = [
+        line
+        for block in (*_DEMO.finditer(document), *_QUERY.finditer(document))
+        for line in block[0].splitlines()
+    ]
+    return [line for line in shown if _unnumbered(line) not in printed]
+
+
+def _unnumbered(line: str) -> str:
+    """Return a verdict's line without its number, which also moves where it is cut."""
+    found = _VERDICT.match(line)
+    return line if found is None else line[found.end() :].removesuffix("…")[: _WIDTH - 18]
+
+
+def main() -> int:
+    """Compare the README with now, or write it; return 1 if it is not true."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", action="store_true", help=f"Write {README.name}.")
+    write = parser.parse_args().write
+    document = README.read_text(encoding="utf-8")
+    with tempfile.TemporaryDirectory() as folder:
+        fresh = Fresh(Path(folder) / "home")
+        wrong = untrue(document, fresh)
+        if write:
+            README.write_text(refreshed(document, fresh), encoding="utf-8")
+    sys.stdout.writelines(f"{line}\n" for line in wrong)
+    return 1 if wrong and not write else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
