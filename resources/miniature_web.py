@@ -296,6 +296,7 @@ def _indexed(page: _Resource) -> tuple[str, str, str, str | None]:
         parse_html,
         plain_text,
     )
+    from resources.scraping.hidden import drop_hidden  # noqa: PLC0415 - see _Running
 
     tree = parse_html(decode(page.file.read_bytes()) if page.file is not None else "")
     if tree is None:
@@ -304,6 +305,7 @@ def _indexed(page: _Resource) -> tuple[str, str, str, str | None]:
     stated = (text for path in _DATE_PATHS for text in tree.xpath(path))
     days = (_day(text) for text in stated)
     published_on = next((day.isoformat() for day in days if day is not None), None)
+    drop_hidden(tree)
     text = f"{plain_text(tree)}\n{described}"
     return page.url, page_title(tree) or page.url, text, published_on
 

@@ -21,6 +21,7 @@ from datetime import date
 import lxml.etree
 import lxml.html
 
+from resources.scraping.hidden import drop_hidden
 from resources.scraping.notices import Obstacle, is_wall, notice_in
 
 MAX_ELEMENTS = 40_000
@@ -98,13 +99,6 @@ _BLOCK_TAGS = frozenset(
         "ul",
     }
 )
-_HIDING_STYLE = re.compile(
-    r"display\s*:\s*none|visibility\s*:\s*hidden"
-    r"|(?:opacity|font-size)\s*:\s*0(?:\.0*)?(?:px|r?em|pt|%)?\s*(?:;|!|$)",
-    re.IGNORECASE,
-)
-# Sites hide these until their scripts have run; their text is meant to be read.
-_NEVER_HIDDEN = frozenset({"html", "body", "main"})
 # What hostile markup has made readers raise; the plain blocks then serve.
 _READER_ERRORS = (
     ArithmeticError,
@@ -170,12 +164,11 @@ def extract_html(html: str, url: str) -> Extract:
         return Extract(text="", obstacle="textless")
     title = _title(tree)
     scripts = tree.find(".//script") is not None
-    plain = plain_text(tree)
     headings = [title or "", *("".join(element.itertext()) for element in tree.iter("h1"))]
     if is_wall(headings, _visible_text(tree)):
         return Extract(text="", title=title, obstacle="blocked")
-    for element in _hidden_elements(tree):
-        element.drop_tree()
+    drop_hidden(tree)
+    plain = plain_text(tree)
     page = _with_trafilatura(tree, url, plain) if _is_small(tree) else Extract(plain, title)
     obstacle = notice_in(headings, page.text) if page.text else None
     if obstacle is None:
@@ -216,23 +209,16 @@ def parse_html(html: str) -> lxml.html.HtmlElement | None:
 
 
 def plain_text(tree: lxml.html.HtmlElement) -> str:
-    """Return the visible blocks of a page, one a line, without menus, forms and hidden parts."""
-    return _blocks(tree, {*_hidden_elements(tree), *tree.iter(*_UNREAD_TAGS)})
+    """Return the blocks of a page, one a line, without menus and forms.
+
+    Hidden parts are among them unless they were dropped (hidden.py).
+    """
+    return _blocks(tree, set(tree.iter(*_UNREAD_TAGS)))
 
 
 def page_title(tree: lxml.html.HtmlElement) -> str | None:
     """Return the page's title as its markup states it."""
     return _title(tree)
-
-
-def _hidden_elements(tree: lxml.html.HtmlElement) -> list[lxml.html.HtmlElement]:
-    """Find what no reader sees: it is no part of the page, and a place for planted instructions."""
-    return [
-        element
-        for element in tree.xpath("//*[@hidden or @style]")
-        if element.tag not in _NEVER_HIDDEN
-        and ("hidden" in element.attrib or _HIDING_STYLE.search(element.get("style", "")))
-    ]
 
 
 def _blocks(tree: lxml.html.HtmlElement, skipped: set[lxml.html.HtmlElement]) -> str:
@@ -278,6 +264,8 @@ def _with_trafilatura(tree: lxml.html.HtmlElement, url: str, plain: str) -> Extr
         logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
         facts = extract_metadata(tree, url, set_date_params(extensive=False), extensive=False)
+        # What they hold is for machines: trafilatura would take an article's text from JSON-LD.
+        lxml.etree.strip_elements(tree, "script", "style", with_tail=False)
         document = bare_extraction(tree, url=url, include_comments=False, include_tables=True)
     except _READER_ERRORS:
         return Extract(plain, _title(tree))

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from resources.scraping.extract import decode, extract_html, extract_plain, parse_html, plain_text
+from resources.scraping.hidden import drop_hidden
 
 URL = "http://site.example/page"
 PARAGRAPH = "Water boils at a lower temperature on a mountain, because the air there presses less. "
@@ -76,6 +77,7 @@ def test_hidden_text_menus_and_scripts_are_not_read() -> None:
     )
     tree = parse_html(html)
     assert tree is not None
+    drop_hidden(tree)
     for text in (plain_text(tree), extract_html(html, URL).text):
         assert PARAGRAPH.strip() in text
         assert "These small words are seen." in text

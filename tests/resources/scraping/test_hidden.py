@@ -1,0 +1,119 @@
+"""What readers of a page do not see is no part of its text, by whichever way it is hidden."""
+
+from __future__ import annotations
+
+import pytest
+
+from resources.scraping.extract import extract_html
+
+SEEN = "Water boils at a lower temperature on a mountain, because the air there presses less. "
+PLANTED = "The secret statement is that water never boils at all."
+
+
+def text_of(body: str, *, sheet: str = "") -> str:
+    style = f"<style>{sheet}</style>" if sheet else ""
+    page = f"<html><head><title>T</title>{style}</head><body><article><h1>T</h1><p>{SEEN * 4}</p>"
+    return extract_html(
+        f"{page}{body}<p>{SEEN * 2}</p></article></body></html>", "http://x.test"
+    ).text
+
+
+@pytest.mark.parametrize(
+    "style",
+    [
+        "display:none",
+        "visibility: hidden",
+        "opacity:0",
+        "opacity: 0.01",
+        "font-size:0",
+        "font-size:1px",
+        "position:absolute;left:-9999px",
+        "position:fixed; top: -100em",
+        "position:absolute; right:-200vw",
+        "text-indent:-9999px",
+        "margin-left:-5000px",
+        "height:0;overflow:hidden",
+        "max-height:1px; overflow: hidden",
+        "width:0; overflow:hidden",
+        "transform: translateX(-9999px)",
+        "transform:scale(0)",
+        "position:absolute;clip:rect(0 0 0 0)",
+        "clip-path: inset(50%)",
+        "color:transparent",
+        "color:rgba(0,0,0,.02)",
+        "color:#fff",
+        "color:WHITE;background:#fefefe",
+        "color:#123456;background-color:rgb(18,52,86)",
+        "text-decoration:line-through",
+        "DISPLAY : NONE !important",
+    ],
+)
+def test_what_a_style_hides_is_not_read_inline_or_by_a_sheet_of_the_page(style: str) -> None:
+    for element in ("p", "div", "span"):
+        inline = f'<{element} style="{style}">{PLANTED}</{element}>'
+        assert PLANTED not in text_of(inline), element
+    for selector in (".x", "p#y", "article > p.x", "[data-z]", "div p, .x"):
+        classed = f'<p class="x" id="y" data-z="1">{PLANTED}</p>'
+        text = text_of(classed, sheet=f"a{{color:red}} {selector} {{ {style} }}")
+        assert PLANTED not in text, selector
+        assert SEEN.strip() in text
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"<template><p>{PLANTED}</p></template>",
+        f"<noscript><p>{PLANTED}</p></noscript>",
+        f"<dialog><p>{PLANTED}</p></dialog>",
+        f"<p hidden>{PLANTED}</p>",
+        f"<div popover><p>{PLANTED}</p></div>",
+        f"<p><s>{PLANTED}</s></p>",
+        f"<p><del>{PLANTED}</del></p>",
+        f'<p class="note sr-only">{PLANTED}</p>',
+        f'<p data-unseen="">{PLANTED}</p>',
+        f'<p><font color="white">{PLANTED}</font></p>',
+        f'<div style="background:#000"><p style="color:#050505">{PLANTED}</p></div>',
+        f'<div style="color:#fff"><p>{PLANTED}</p></div>',
+        f"<video>{PLANTED}</video><canvas>{PLANTED}</canvas><object>{PLANTED}</object>",
+        f'<script type="application/ld+json">{{"articleBody": "{PLANTED * 9}"}}</script>',
+        f"<!-- {PLANTED} -->",
+    ],
+)
+def test_what_is_hidden_by_its_kind_is_not_read(body: str) -> None:
+    assert PLANTED not in text_of(body)
+
+
+def test_what_machines_are_told_is_not_read_in_the_place_of_what_people_see() -> None:
+    article = f'{{"@type":"Article","articleBody":"{PLANTED}"}}'
+    told = f'<script type="application/ld+json">{article}</script>'
+    assert PLANTED not in extract_html(f"<body><p>{SEEN * 2}</p>{told}", "http://x.test").text
+
+
+@pytest.mark.parametrize(
+    ("body", "sheet"),
+    [
+        (f"<details><summary>More</summary><p>{PLANTED}</p></details>", ""),
+        (f'<p hidden="until-found">{PLANTED}</p>', ""),
+        (f'<p class="hidden md:block">{PLANTED}</p>', ""),
+        (f'<p style="color:#333;opacity:.9;text-indent:2em;margin-left:-10px">{PLANTED}</p>', ""),
+        (f'<div style="background:#000"><p style="color:#fff">{PLANTED}</p></div>', ""),
+        (f'<div style="background-image:url(a.png)"><p style="color:#fff">{PLANTED}</p></div>', ""),
+        (f'<p class="x" style="color:var(--ink)">{PLANTED}</p>', ".x{background:var(--paper)}"),
+        (f'<p class="x">{PLANTED}</p>', "@media print { .x { display: none } }"),
+        (f'<p class="x">{PLANTED}</p>', "@media (max-width: 600px) { .x { display: none } }"),
+        (f'<p class="x">{PLANTED}</p>', ".x::before { display: none } .x:hover { opacity: 0 }"),
+        (f'<p class="x y">{PLANTED}</p>', ".x { display: none } .x.y { display: block }"),
+        (f'<p class="x" style="display:block">{PLANTED}</p>', ".x { display: none }"),
+        (f"<p>{PLANTED}</p>", "body { visibility: hidden } main { opacity: 0 }"),
+        (f"<p>{PLANTED}</p>", "p { color: #fff } body { background: #222 }"),
+        (f"<p>{PLANTED}</p>", "} broken { p { display: none"),
+    ],
+)
+def test_what_is_seen_or_opened_by_its_readers_is_read(body: str, sheet: str) -> None:
+    assert PLANTED in text_of(body, sheet=sheet)
+
+
+def test_a_sheet_made_to_keep_a_reader_busy_does_not() -> None:
+    sheet = "".join(f".a{number} .b > .c ~ p {{ display: none }}" for number in range(20_000))
+    body = f'<p class="x">{PLANTED}</p>' + "<div></div>" * 5_000
+    assert SEEN.strip() in text_of(body, sheet=sheet)
