@@ -216,7 +216,10 @@ class ClaimWords:
 @lru_cache(maxsize=256)
 def read_claim(claim: str) -> ClaimWords:
     """Take a claim apart: what it says first, without the reasons and remarks that follow."""
-    parts = [part for part in _REMARKS.split(claim) if len(_stems(part)) >= _SHORTEST]
+    claim = _ANNOUNCED.sub("", claim)
+    parts = [
+        _SAID.sub("", part) for part in _REMARKS.split(claim) if len(_stems(part)) >= _SHORTEST
+    ]
     claim = parts[0] if parts else claim
     found = without_denials(claim)
     folded = fold_evenly(claim)
@@ -284,6 +287,7 @@ def read_statements(
         statement
         for number, passage in enumerate(passages)
         for statement in statements(passage, number, title, whole=claim.is_compound)
+        if _met(claim, statement) or _refers(statement)
     ]
     if not found or not claim.stems or 2 * len(claim.names & context) < len(claim.names):
         return Heard()
@@ -348,6 +352,17 @@ _REMARKS = re.compile(
     re.IGNORECASE,
 )
 """Where a claim goes on to say why, or who says so."""
+_ANNOUNCED = re.compile(
+    r"^[^:]{0,160}\b(?:why|this|thing|true|clear|simple|point|fact|truth|says?|said):\s+"
+    r"(?=(?:\S+\s+){2})",
+    re.IGNORECASE,
+)
+"""Words before a colon that only announce what follows: "every parent knows why: …"."""
+_SAID = re.compile(
+    r",\s+(?:as\s+)?(?:[\w'\u2019]+\s+){1,3}(?:say|says|said|tell|told|claim|claimed|think|believe)$",
+    re.IGNORECASE,
+)
+"""Who says so, behind what is said."""
 _CONTRASTS = re.compile(r"\b(?:but|while|whereas|although|though|yet)\b", re.IGNORECASE)
 """Where a claim holds two things against each other, of which a statement may tell one."""
 _PRONOUN = re.compile(
@@ -367,14 +382,26 @@ def _shared(claim: ClaimWords, statement: Statement, context: frozenset[str]) ->
     0 if it is on another subject: it neither has the claim's first word nor refers back to what
     has it. Names and the subject may then stand elsewhere on the page.
     """
+    met = _met(claim, statement)
+    if _refers(statement):
+        met |= (claim.names & frozenset(claim.stems)) | (claim.subject_stems & context)
+    if met.isdisjoint(claim.subject_stems):
+        return 0.0
+    weights = {term: term_weight(term) for term in claim.stems}
+    return sum(weights[term] for term in met) / sum(weights.values())
+
+
+def _refers(statement: Statement) -> bool:
+    """Tell whether a statement may mean by a pronoun or "the …" what was named before."""
+    about = statement.about
+    return about[:1].islower() or about.startswith("The ") or bool(_PRONOUN.search(about))
+
+
+def _met(claim: ClaimWords, statement: Statement) -> set[str]:
+    """Return those of a claim's stems that a statement has, or a related word or opposite of."""
     lexicon = load_lexicon()
     words = _stems(statement.about)
-    refers = (
-        statement.about[:1].islower()
-        or _PRONOUN.search(statement.about) is not None
-        or statement.about.startswith("The ")
-    )
-    met = {
+    return {
         term
         for term in claim.stems
         if term in words
@@ -382,12 +409,6 @@ def _shared(claim: ClaimWords, statement: Statement, context: frozenset[str]) ->
             lexicon.same_family(term, word) or lexicon.are_opposite(term, word) for word in words
         )
     }
-    if refers:
-        met |= (claim.names & frozenset(claim.stems)) | (claim.subject_stems & context)
-    if met.isdisjoint(claim.subject_stems):
-        return 0.0
-    weights = {term: term_weight(term) for term in claim.stems}
-    return sum(weights[term] for term in met) / sum(weights.values())
 
 
 def _turns(claim: ClaimWords, statement: Statement) -> bool:
