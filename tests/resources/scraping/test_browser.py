@@ -127,6 +127,56 @@ async def test_text_in_open_shadow_trees_is_read(
     assert SENTENCE.strip() in page.text
 
 
+async def test_what_a_drawn_page_hides_is_not_read_whichever_sheet_hides_it(
+    server: MisbehavingServer, fetcher: PageFetcher
+) -> None:
+    ways = (
+        "display: none",
+        "visibility: hidden",
+        "opacity: 0",
+        "font-size: 0",
+        "position: absolute; left: -9999px",
+        "text-indent: -9999px",
+        "height: 0; overflow: hidden",
+        "clip-path: inset(50%)",
+        "transform: translateX(-9999px)",
+        "color: #fdfdfd",
+        "color: transparent",
+        "text-decoration: line-through",
+    )
+    sheet = "".join(f".way{at} {{ {way} }}" for at, way in enumerate(ways))
+    seen = ".dark { background: #111; color: #fff } .fine { opacity: .8; text-indent: 1em }"
+    server.on("/style.css", respond(sheet + seen, content_type="text/css"))
+    planted = "".join(f"<p class=way{at}>Planted {at}.</p>" for at in range(len(ways)))
+    kept = f"<p class=dark>Light on dark.</p><p class=fine>{SENTENCE * 3}</p>"
+    page = f"{planted}{kept}<details><summary>More</summary><p>Folded words.</p></details>"
+    write = f"document.getElementById('root').innerHTML = `<article>{page}</article>`"
+    server.on("/", respond(f'<link rel=stylesheet href="/style.css">{shell(write)}'))
+    text = (await fetcher.fetch(f"{SITE}/")).text
+    assert "Planted" not in text
+    for words in (SENTENCE.strip(), "Light on dark.", "Folded words."):
+        assert words in text
+
+
+@pytest.mark.parametrize(
+    "leading",
+    [
+        shell("location.replace('http://bad.example/read')"),
+        '<meta http-equiv="refresh" content="0;url=http://bad.example/read"><script>1</script>',
+    ],
+)
+async def test_a_page_that_leads_on_is_where_it_led_and_not_what_its_link_tag_says(
+    server: MisbehavingServer, fetcher: PageFetcher, leading: str
+) -> None:
+    server.on("/", respond(leading))
+    canonical = (
+        f'<link rel="canonical" href="{SITE}/good"><meta property="og:url" content="{SITE}">'
+    )
+    server.on("/read", respond(f"{canonical}<article><p>{SENTENCE * 3}</p></article>"))
+    page = await fetcher.fetch(f"{SITE}/")
+    assert (page.outcome, page.final_url) == ("ok", "http://bad.example/read")
+
+
 async def test_the_text_belongs_to_where_the_scripts_led(
     server: MisbehavingServer, fetcher: PageFetcher
 ) -> None:
