@@ -104,6 +104,19 @@ def unexpected(error: BaseException) -> str:
     )
 
 
+def told(error: BaseException) -> tuple[str, int]:
+    """Return the sentence and the exit code of a command that this error ended.
+
+    An exit that the boundary made of a known error has its sentence still.
+    """
+    if isinstance(error, typer.Exit):
+        cause = error.__cause__
+        return sentence(cause) if cause is not None else "It failed.", int(error.exit_code)
+    if hasattr(error, "format_message"):  # wrong usage, which the parser words
+        return error.format_message(), int(ExitCode.USAGE)
+    return unexpected(error), int(ExitCode.FAILED)
+
+
 _state = {"debug": False}
 
 

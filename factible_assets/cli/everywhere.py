@@ -15,7 +15,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from factible_assets.cli import output
-from factible_assets.cli.errors import Boundary, show_tracebacks
+from factible_assets.cli.errors import Boundary, show_tracebacks, told
 
 CHECK = "Check videos"
 LOOK = "Look at what was found"
@@ -103,7 +103,20 @@ class Program(TyperGroup):
                 with formatter.section(heading or "Other commands"):
                     formatter.write_dl(rows)
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Note whether a program listens before any command can go wrong."""
+        self._wants_document = "--json" in args
+        output.expect_document()
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: Any) -> Any:
         """Run the chosen command; a known error ends it with a sentence and an exit code."""
-        with Boundary(debug=bool(ctx.params.get("debug"))):
-            return super().invoke(ctx)
+        try:
+            with Boundary(debug=bool(ctx.params.get("debug"))):
+                return super().invoke(ctx)
+        except BrokenPipeError:
+            raise
+        except (Exception, KeyboardInterrupt) as error:
+            if self._wants_document:
+                output.print_failure(*told(error))
+            raise

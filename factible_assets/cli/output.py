@@ -10,7 +10,7 @@ The convention that every command keeps:
 - `--quiet` (given to every command by everywhere.py): the result and errors alone. `note` and
   `stderr` fall silent by themselves; `complain` does not.
 - Errors are raised as CliError: one sentence and the remedy on stderr, an exit code, and an empty
-  stdout.
+  stdout; with `--json` a document that says the same.
 - Text from outside goes through `plain` wherever a person's terminal shows it.
 """
 
@@ -51,7 +51,7 @@ STYLES = {
 }
 
 
-_state = {"quiet": False}
+_state = {"quiet": False, "printed": False}
 
 
 def be_quiet(*, wanted: bool) -> None:
@@ -103,8 +103,20 @@ def complain(words: str) -> None:
 
 def print_json(value: Any) -> None:
     """Print one JSON document, on stdout."""
+    _state["printed"] = True
     text = json.dumps(value, ensure_ascii=False, indent=2, default=as_text)
     typer.echo(without_controls(text))
+
+
+def expect_document() -> None:
+    """Forget what earlier commands of this process printed."""
+    _state["printed"] = False
+
+
+def print_failure(error: str, code: int) -> None:
+    """Print the document of a command that failed, unless it has printed its own."""
+    if not _state["printed"]:
+        print_json({"success": False, "error": error, "exit_code": code})
 
 
 def as_text(value: Any) -> str:

@@ -9,7 +9,15 @@ from pathlib import Path
 import pytest
 
 import factible_assets
-from factible_assets.cli.errors import KNOWN, Boundary, CliError, ExitCode, exit_code, sentence
+from factible_assets.cli.errors import (
+    KNOWN,
+    Boundary,
+    CliError,
+    ExitCode,
+    exit_code,
+    sentence,
+    told,
+)
 from tests.cli.conftest import Run
 
 HEAVY = (
@@ -193,3 +201,32 @@ def test_a_boundary_lets_pass_what_it_does_not_know() -> None:
 def test_json_on_stdout_is_json_alone(factible: Run) -> None:
     result = factible("archive", "info", "--json")
     assert json.loads(result.stdout)["collections"] == {}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("check", "no-such-video", "--json"), 4, "no-such-video"),
+        (("report", "no-such-video", "--json"), 4, "no-such-video"),
+        (("check", "--json"), 2, "target"),
+        (("status", "--json", "--no-such-option"), 2, "no-such-option"),
+    ],
+)
+def test_with_json_a_failure_is_a_document_too(
+    factible: Run, arguments: tuple[str, ...], code: int, words: str
+) -> None:
+    result = factible(*arguments)
+    document = json.loads(result.stdout)
+    assert (result.exit_code, document["exit_code"], document["success"]) == (code, code, False)
+    assert words in document["error"]
+    assert words in result.stderr
+
+
+def test_an_unforeseen_error_is_told_in_the_document_too() -> None:
+    words, code = told(ZeroDivisionError("by zero"))
+    assert "unexpected ZeroDivisionError" in words
+    assert code == 1
+
+
+def test_without_json_nothing_is_printed_where_a_command_failed(factible: Run) -> None:
+    assert factible("check", "no-such-video").stdout == ""
