@@ -13,10 +13,10 @@ that no reader ever sees evidence of one run beside search hits of another that 
 import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any
 
 import dagster as dg
+import duckdb
 
 from factible_assets.assets.claim_checks_metadata import describe
 from factible_assets.assets.common import (
@@ -42,7 +42,7 @@ from factible_assets.stages.ports import Observer
 from factible_assets.stages.progress import ALL_STAGES, Stage
 from factible_assets.stages.reviews import applied_by, corrections_by_claim
 from factible_assets.watching import LogObserver, Watchers
-from warehouse.calls import record_calls
+from warehouse.calls import enter_uses, record_calls, service_uses
 from warehouse.errors import NotMaterializedError
 from warehouse.resource import WarehouseResource
 from warehouse.reviews import read_actions, remember
@@ -172,13 +172,13 @@ async def claim_checks(  # type: ignore[no-untyped-def]
         raise checks.refusal
     sets: dict[str, AssetRows] = {stage: asset_rows(stage, result) for stage in selected}
     checked = frozenset(claim.claim_id for claim in scope.checked)
-    note = partial(
-        remember,
-        video_id=video_id,
-        stamp=stamp,
-        applied=applied_by(reviewed, checked, frozenset(selected)),
-        carried=scope.carried,
-    )
+    uses = service_uses(result.searches, result.pages, *services.paid_services())
+
+    def note(connection: duckdb.DuckDBPyConnection) -> None:
+        applied = applied_by(reviewed, checked, frozenset(selected))
+        remember(connection, video_id, stamp, applied=applied, carried=scope.carried)
+        enter_uses(connection, video_id, stamp, uses)
+
     written = {one.asset: one for one in store.write_assets(video_id, sets, stamp=stamp, also=note)}
     # What is shown of the verdicts is written once they are stored.
     published = (

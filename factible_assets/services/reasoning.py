@@ -105,10 +105,26 @@ def plan_judge(settings: Settings) -> ModelPlan:
     return plan
 
 
-def _planned(settings: Settings, names: Sequence[str]) -> ModelPlan:
+def service_prices(settings: Settings) -> dict[str, float]:
+    """Return what services that are no models cost, in US dollars per request.
+
+    Raises:
+        SetupError: A registry cannot be read.
+    """
+    return _registry(settings).services
+
+
+def _registry(settings: Settings) -> ModelRegistry:
     own = settings.own_models
     try:
-        registry = ModelRegistry.load(PROJECT_MODELS, *([own] if own else []))
+        return ModelRegistry.load(PROJECT_MODELS, *([own] if own else []))
+    except RegistryError as error:
+        raise SetupError(str(error)) from error
+
+
+def _planned(settings: Settings, names: Sequence[str]) -> ModelPlan:
+    registry = _registry(settings)
+    try:
         stages = {stage: _model(settings, registry, stage) for stage in names}
     except RegistryError as error:
         raise SetupError(str(error)) from error

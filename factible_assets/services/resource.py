@@ -22,6 +22,7 @@ from factible_assets.services.reasoning import (
     Spent,
     choose_reasoner,
     open_models,
+    service_prices,
 )
 from factible_assets.services.remarks import search_remark
 from factible_assets.services.search import search_names
@@ -29,7 +30,7 @@ from factible_assets.services.setup import SaidOnce, SetupError
 from factible_assets.services.stopping import STOPS
 from factible_assets.services.transcripts import youtube_transcripts
 from factible_assets.services.web import choose_web, open_web
-from factible_assets.settings import Settings, SettingsError, load_settings
+from factible_assets.settings import SEARCH_PROVIDERS, Settings, SettingsError, load_settings
 from factible_assets.stages.ports import Observer, RatingDirectory, Reasoner, Services
 from resources.archive.errors import ArchiveError
 from resources.cache import DiskCache
@@ -69,6 +70,17 @@ class FactCheckServices(dg.ConfigurableResource):  # type: ignore[type-arg]
         """
         with _final():
             return load_settings(Path(self.home))
+
+    def paid_services(self) -> tuple[tuple[str, ...], str | None, dict[str, float]]:
+        """Return who is paid by the request: search providers, a reader if one is set, and prices.
+
+        Raises:
+            dagster.Failure: The registry of prices cannot be read. Never retried.
+        """
+        settings = self.settings()
+        with _final():
+            reader = None if settings.pages == "direct" else settings.pages
+            return SEARCH_PROVIDERS, reader, service_prices(settings)
 
     def youtube(self) -> TranscriptProvider:
         """Return who is asked for the transcripts of YouTube's videos."""

@@ -72,7 +72,9 @@ class CachingSearch:
             await self._keep(key, answers)
             return answers
 
-        return (await self._flights.join(key, work)).result()
+        landed = await self._flights.join(key, work)
+        # Whoever waits for another's question has sent none: nothing is counted twice.
+        return landed.result() if landed.first else _at_once(landed.result())
 
     async def _kept(self, key: str) -> _Answers | None:
         kept = await self._cache.get("search", key)
@@ -81,13 +83,17 @@ class CachingSearch:
         if self._since is not None and kept.stored_at < self._since:
             return None
         answers = from_json(_Answers, kept.value)
-        return answers and tuple(replace(answer, latency_seconds=0.0) for answer in answers)
+        return answers and _at_once(answers)
 
     async def _keep(self, key: str, answers: _Answers) -> None:
         whole = all(answer.outcome == "ok" and answer.reason is None for answer in answers)
         written = to_json(_Answers, answers) if answers and whole else None
         if written is not None:
             await self._cache.put("search", key, written, keep=self._cache.policy.search)
+
+
+def _at_once(answers: _Answers) -> _Answers:
+    return tuple(replace(answer, latency_seconds=0.0) for answer in answers)
 
 
 def _plain(value: object) -> object:

@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
+import pytest
+
 from factible_assets.records import Evidence, LlmCall, PriorFactCheck, Video
 from tests.end_to_end.loopback import (
     BOOTSTRAP,
@@ -67,6 +69,16 @@ def test_an_unlisted_video_is_checked_and_nobody_is_asked_the_same_twice(
     assert kept["cost_usd"].sum() == 0
     assert calls.filter(~calls["cache_hit"])["cost_usd"].sum() > 0
     assert {call.outcome for call in store.read_current(LlmCall, VIDEO)} == {"ok"}
+    costs = store.query(
+        "SELECT kind, sum(requests), sum(cost_usd), bool_and(cost_known) FROM costs "
+        "WHERE requests > from_cache GROUP BY kind ORDER BY kind"
+    ).rows()
+    asked = sum(path == SEARCH for path in (asked.path for asked in world.server.asked))
+    (model, search) = costs
+    assert search == ("search", asked, pytest.approx(asked / 1_000), True)
+    assert (model[0], model[3]) == ("model", True)
+    paid = store.query("SELECT sum(cost_usd) FROM llm_calls").item()
+    assert model[2] == pytest.approx(paid)
 
 
 KEYS = {

@@ -16,6 +16,7 @@ STABLE = (
     "source_scoreboard",
     "verdict_changes",
     "recheck_plan",
+    "costs",
     "costs_by_stage",
     "latency_by_stage",
     "model_usage",

@@ -1,0 +1,67 @@
+-- What a check costs, whoever is paid: models, judges, search, readers. Names and columns are stable.
+
+CREATE OR REPLACE VIEW costs AS
+SELECT
+    video_id,
+    run_id,
+    max(checked_at) AS checked_at,
+    stage,
+    'model' AS kind,
+    provider || '/' || model AS service,
+    count(*) AS requests,
+    count(*) FILTER (cache_hit) AS from_cache,
+    sum(input_tokens) FILTER (NOT cache_hit OR cost_usd > 0)::BIGINT AS input_tokens,
+    sum(output_tokens) FILTER (NOT cache_hit OR cost_usd > 0)::BIGINT AS output_tokens,
+    sum(cost_usd) AS cost_usd,
+    bool_and(price_known) AS cost_known,
+    bool_or(NOT coalesce(usage_reported, true)) AS estimated
+FROM llm_calls
+GROUP BY video_id, run_id, stage, provider, model
+UNION ALL
+SELECT
+    judgements.video_id,
+    judging_id,
+    max(judged_at),
+    'judge',
+    'judge',
+    judge_calls.provider || '/' || judge_calls.model,
+    count(*),
+    count(*) FILTER (judge_calls.cache_hit),
+    sum(input_tokens) FILTER (NOT judge_calls.cache_hit OR judge_calls.cost_usd > 0)::BIGINT,
+    sum(output_tokens) FILTER (NOT judge_calls.cache_hit OR judge_calls.cost_usd > 0)::BIGINT,
+    sum(judge_calls.cost_usd),
+    bool_and(judge_calls.price_known),
+    false
+FROM judge_calls
+JOIN judgements USING (judgement_id, judging_id)
+GROUP BY judgements.video_id, judging_id, judge_calls.provider, judge_calls.model
+UNION ALL
+SELECT
+    video_id,
+    run_id,
+    checked_at,
+    stage,
+    CASE stage WHEN 'search_hits' THEN 'search' ELSE 'reader' END,
+    service,
+    requests,
+    0,
+    NULL,
+    NULL,
+    coalesce(cost_usd, 0),
+    cost_usd IS NOT NULL,
+    cost_usd > 0
+FROM service_uses;
+COMMENT ON VIEW costs IS 'What each check cost: one row per video, run, stage and service, models beside search and readers. Summed over all rows it is what was paid, as far as it is known.';
+COMMENT ON COLUMN costs.video_id IS 'The video.';
+COMMENT ON COLUMN costs.run_id IS 'The run; for judges the judging.';
+COMMENT ON COLUMN costs.checked_at IS 'When that was (UTC).';
+COMMENT ON COLUMN costs.stage IS 'The stage that asked; judge for `factible judge`.';
+COMMENT ON COLUMN costs.kind IS 'model, judge, search or reader.';
+COMMENT ON COLUMN costs.service IS 'The model as PROVIDER/MODEL, or the search provider or reader.';
+COMMENT ON COLUMN costs.requests IS 'Requests, repeated ones included; of search and readers those that were answered.';
+COMMENT ON COLUMN costs.from_cache IS 'How many of them were answered from the cache.';
+COMMENT ON COLUMN costs.input_tokens IS 'Tokens read by models, where they were paid here.';
+COMMENT ON COLUMN costs.output_tokens IS 'Tokens written by models, thoughts included, where they were paid here.';
+COMMENT ON COLUMN costs.cost_usd IS 'Cost in US dollars; 0 where cost_known is false.';
+COMMENT ON COLUMN costs.cost_known IS 'Whether all of it has a listed price.';
+COMMENT ON COLUMN costs.estimated IS 'Whether some of it is an estimate: tokens that no server counted, or a list price by the request.';
