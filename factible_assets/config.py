@@ -201,7 +201,11 @@ class VerdictsConfig(StageConfig):
     """When a leaning becomes a verdict."""
 
     min_weight: float = Field(
-        default=0.25, ge=0.0, le=10.0, description="Evidence weight below which all is unclear."
+        default=0.36,
+        ge=0.0,
+        le=10.0,
+        description="Evidence weight below which all is unclear. One source that no rating set "
+        "lists weighs at most 0.35, and so settles nothing alone.",
     )
     min_margin: float = Field(
         default=0.2, ge=0.0, le=1.0, description="Margin of the vote below which it abstains."

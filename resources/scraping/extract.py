@@ -36,6 +36,9 @@ _SHELL_TEXT = 100
 _MARKUP_PER_CHARACTER = 500
 """Characters of markup for one of text from which a page says too little for its size."""
 
+_OWN_WORDS_OF_AN_ITEM = 5
+"""Characters beside its links from which an item of a list is no entry of a menu."""
+
 _LITTLE_FOR_ITS_SIZE = 400
 """Characters of text from which no size is too great."""
 
@@ -266,6 +269,7 @@ def _with_trafilatura(tree: lxml.html.HtmlElement, url: str, plain: str) -> Extr
         facts = extract_metadata(tree, url, set_date_params(extensive=False), extensive=False)
         # What they hold is for machines: trafilatura would take an article's text from JSON-LD.
         lxml.etree.strip_elements(tree, "script", "style", with_tail=False)
+        _plain_lists_and_captions(tree)
         document = bare_extraction(tree, url=url, include_comments=False, include_tables=True)
     except _READER_ERRORS:
         return Extract(plain, _title(tree))
@@ -278,6 +282,21 @@ def _with_trafilatura(tree: lxml.html.HtmlElement, url: str, plain: str) -> Extr
         author=_clean(facts.author),
         published_on=_date(facts.date),
     )
+
+
+def _plain_lists_and_captions(tree: lxml.html.HtmlElement) -> None:
+    """Make trafilatura keep list items that say more than their links, and captions of figures.
+
+    It takes the first for menus and the second for parts of pictures.
+    """
+    for item in tree.iter("li", "dd", "td"):
+        links = list(item.iter("a"))
+        linked = sum(len(link.text_content()) for link in links)
+        if links and len(item.text_content()) - linked >= _OWN_WORDS_OF_AN_ITEM:
+            for link in links:
+                link.drop_tag()
+    for figure in tree.iter("figure", "figcaption"):
+        figure.tag = "div" if figure.tag == "figure" else "p"
 
 
 def _title(tree: lxml.html.HtmlElement) -> str | None:

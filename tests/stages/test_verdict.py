@@ -399,7 +399,7 @@ def test_much_is_settled_although_something_is_missing() -> None:
         ]
         if settled_vote(counted, ["unknown"], CONFIG, "embedded")
     }
-    assert settled == {"supports", "refutes", "mixed"}
+    assert settled == {"supports", "refutes", "mixed", "unclear"}
     assert settled_vote(Tally(), ["low"], CONFIG, "llm")
 
 
@@ -417,6 +417,16 @@ sources = st.lists(
     ),
     max_size=14,
 )
+
+
+@pytest.mark.parametrize("basis", ["embedded", "llm"])
+def test_one_unlisted_page_settles_nothing_and_two_or_a_listed_one_may(basis: Basis) -> None:
+    lone = [a_source("a", "supports", "unknown", confidence=1.0)]
+    assert verdict_on(lone, basis=basis).stance == "unclear"
+    two = [*lone, a_source("b", "supports", "unknown", confidence=1.0)]
+    assert verdict_on(two, basis=basis).stance == "supports"
+    listed = [a_source("a", "supports", "medium", confidence=0.8)]
+    assert verdict_on(listed, basis=basis).stance == "supports"
 
 
 @settings(max_examples=100, deadline=None)

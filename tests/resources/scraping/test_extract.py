@@ -160,5 +160,34 @@ def test_utf8_comes_out_as_it_went_in_whatever_was_declared(text: str) -> None:
         assert decode(text.encode("utf-8"), "iso-8859-1") == text
 
 
+@pytest.mark.parametrize(
+    ("markup", "facts"),
+    [
+        (
+            "<table><tr><th>Country<th>Deaths</tr><tr><td>France<td>1,234</tr></table>",
+            ["Country | Deaths", "France | 1,234"],
+        ),
+        ("<table><tr><th>Born</th><td>14 March 1879</td></tr></table>", ["Born | 14 March 1879"]),
+        (
+            "<ul><li>Eggs hold 6 g of protein.</li><li>Milk holds 8 g.</li></ul>",
+            ["Milk holds 8 g."],
+        ),
+        (
+            "<ul><li><a href=/a>Aspirin</a>: 325 mg<li><a href=/b>Ibuprofen</a>: 200 mg</ul>",
+            ["325"],
+        ),
+        ("<dl><dt>Radius</dt><dd>6,371 km</dd></dl>", ["Radius", "6,371 km"]),
+        ("<ul><li>Outer<ul><li>Inner 55</li></ul></li></ul>", ["Inner 55"]),
+        ("<figure><img src=a><figcaption>Rates rose by 12 %.</figcaption></figure>", ["12 %"]),
+        ("<pre>year rate\n2020 5.1</pre>", ["2020 5.1"]),
+    ],
+)
+def test_tables_lists_and_captions_survive(markup: str, facts: list[str]) -> None:
+    article = f"<article><h1>T</h1><p>{PARAGRAPH * 4}</p>{markup}<p>{PARAGRAPH}</p></article>"
+    html = f"<html><head><title>T</title></head><body>{article}</body></html>"
+    text = extract_html(html, URL).text
+    assert [fact for fact in facts if fact not in text] == []
+
+
 def test_plain_text_without_anything_is_empty() -> None:
     assert extract_plain(" \n ").obstacle == "textless"
