@@ -60,7 +60,7 @@ def end_dead_runs(instance: dg.DagsterInstance) -> list[str]:
     """
     folder = _folder(instance)
     dead = []
-    for file in [each for each in folder.iterdir() if each.name[0] != "." and not each.suffix]:
+    for file in [each for each in folder.iterdir() if each.name[0] != "."]:
         with file.open("rb") as held:
             try:
                 fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -119,7 +119,7 @@ def turn(
         Whether another check was waited for.
     """
     name = hashlib.sha256(video_id.encode()).hexdigest()[:_DIGITS]
-    lock = FileLock(_folder(instance) / f"{name}.video", is_singleton=True)
+    lock = FileLock(_folder(instance, "turns") / name, is_singleton=True)
     has_waited = False
     try:
         lock.acquire(timeout=0)
@@ -180,7 +180,7 @@ watched_executor = dg.ExecutorDefinition(
 )
 
 
-def _folder(instance: dg.DagsterInstance) -> Path:
-    folder = Path(instance.root_directory) / "alive"
+def _folder(instance: dg.DagsterInstance, name: str = "alive") -> Path:
+    folder = Path(instance.root_directory) / name
     folder.mkdir(exist_ok=True)
     return folder

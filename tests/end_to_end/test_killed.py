@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 from factible_assets.automation.rechecks import in_flight
 from factible_assets.running.launch import open_instance
@@ -115,6 +116,8 @@ def factible(*arguments: str, environment: Mapping[str, str]) -> str:
     return done.stdout
 
 
+# Two starts of the whole tree and five runs, on a machine that may be busy.
+@pytest.mark.timeout(900)
 def test_killed_runs_free_their_places_at_the_next_start(tmp_path: Path) -> None:
     home, log = tmp_path / "home", tmp_path / "dev.log"
     list_talks(home)
