@@ -27,6 +27,10 @@ _MOST_CANDIDATES = 200
 _KEPT = ("type", "enum", "anyOf", "items", "$ref", "$defs", "description")
 _RANGES = (
     ("minimum", "at least {}"),
+    # So pydantic writes the bounds of a field that has a validator before them.
+    ("ge", "at least {}"),
+    ("le", "at most {}"),
+    ("min_length", "at least {} of them"),
     ("exclusiveMinimum", "more than {}"),
     ("maximum", "at most {}"),
     ("exclusiveMaximum", "less than {}"),

@@ -393,3 +393,26 @@ def test_a_question_cannot_change_the_warehouse(warehouse: Warehouse) -> None:
 def test_a_location_that_is_no_file_is_refused(location: str) -> None:
     with pytest.raises(WarehouseError, match="is no file"):
         Warehouse(location)
+
+
+def test_what_an_answer_once_cost_is_counted_once_whoever_records_it(
+    in_memory: Warehouse,
+) -> None:
+    """The first run was killed before it could say so; the second makes it good."""
+
+    def call(number: int, request: str, *, kept: bool) -> LlmCall:
+        return llm_call("v", "claims", number).model_copy(
+            update={"request_id": request, "cache_hit": kept}
+        )
+
+    def paid() -> float:
+        return float(in_memory.query("SELECT sum(cost_usd) FROM llm_calls").item())
+
+    restored = [call(1, "lost", kept=True), call(2, "new", kept=False), call(3, "lost", kept=True)]
+    in_memory.write_asset("claims", "v", restored, stamp=stamp(1), code_version="1")
+    assert paid() == 0.5, "two requests at a quarter each"
+    again = [call(1, "lost", kept=True), call(2, "new", kept=True)]
+    in_memory.write_asset("claims", "v", again, stamp=stamp(2), code_version="1")
+    assert paid() == 0.5
+    in_memory.write_asset("claims", "v", again, stamp=stamp(2), code_version="1")
+    assert paid() == 0.5, "a run that is repeated replaces its own rows"

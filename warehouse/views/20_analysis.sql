@@ -260,7 +260,7 @@ SELECT video_id, 'verdicts', claim_id, claim_id, status, reason, run_id, checked
 FROM latest_verdicts WHERE status = 'incomplete'
 UNION ALL
 SELECT video_id, stage, claim_id, provider || ' ' || model, outcome, reason, run_id, checked_at
-FROM current_llm_calls WHERE outcome <> 'ok';
+FROM current_llm_calls WHERE outcome <> 'ok' AND NOT cache_hit;
 COMMENT ON VIEW failures IS 'What broke in each video''s newest check: everything that services, not the world, kept from being known. Model calls that failed and were repeated with success are among them.';
 COMMENT ON COLUMN failures.video_id IS 'The video.';
 COMMENT ON COLUMN failures.asset IS 'The asset in which it broke.';

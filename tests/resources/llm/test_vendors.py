@@ -1,0 +1,195 @@
+"""The lines of docs/models.md, against servers that enforce their vendors' rules."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, Field, SecretStr
+
+from factible_assets.evaluation.judging import judge
+from factible_assets.reasoners.llm import answers
+from factible_assets.services.reasoning import DEFAULT_MODEL, model_clients, plan_models
+from factible_assets.settings import Settings
+from resources.llm.answers import read_answer, strict_schema
+from resources.llm.base import ModelAnswer, TruncatedError
+from tests.resources.llm import vendors
+from tests.resources.llm.servers import CHAT, Leaning, ask, bodies, bound, fail, say
+from tests.servers import MisbehavingServer
+
+SHAPES = [
+    shape
+    for module in (answers, judge)
+    for shape in vars(module).values()
+    if isinstance(shape, type) and issubclass(shape, BaseModel) and shape is not BaseModel
+]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.__name__)
+def test_every_shape_that_is_asked_for_has_a_strict_schema(shape: type[BaseModel]) -> None:
+    assert list(vendors.strictness(strict_schema(shape))) == []
+
+
+def test_what_a_strict_schema_cannot_say_is_said_in_words_and_validated_afterwards() -> None:
+    score = strict_schema(judge.JudgeAnswer)["properties"]["score"]
+    assert score == {"type": "integer", "description": "at least 0, at most 2"}
+    with pytest.raises(ValueError, match="less than or equal to 2"):
+        read_answer('{"quote": "q", "reason": "r", "score": 3}', judge.JudgeAnswer)
+
+
+def test_a_shape_without_a_strict_schema_is_refused() -> None:
+    class Counts(BaseModel):
+        by_name: dict[str, int] = Field(default_factory=dict)
+
+    with pytest.raises(TypeError, match="no strict schema"):
+        strict_schema(Counts)
+
+
+async def asked(
+    server: MisbehavingServer, tmp_path: Path, request: Any = None, **lines: Any
+) -> ModelAnswer[Leaning]:
+    """Ask as the settings say."""
+    settings = Settings.model_validate({"home": tmp_path, **lines})
+    plan = plan_models(settings)
+    info = plan.stages["claims"]
+    request = replace(request or ask(), effort=settings.reasoning_effort)
+    async with model_clients(settings, plan) as clients:
+        return await clients.model(info.name, provider=info.provider).complete(request)
+
+
+def at(server: MisbehavingServer, path: str = "/v1", **lines: Any) -> dict[str, Any]:
+    address = f"http://127.0.0.1:{server.port}{path}"
+    return {"openai_base_url": address, "openai_api_key": SecretStr("k"), **lines}
+
+
+@pytest.mark.parametrize("model", [None, "gpt-5-mini", "o4-mini", "gpt-5.4-nano-2026-03-17"])
+async def test_a_reasoning_model_of_openai_is_asked_right_the_first_time(
+    server: MisbehavingServer, tmp_path: Path, model: str | None
+) -> None:
+    server.on(CHAT["openai"], vendors.openai())
+    answer = await asked(server, tmp_path, **at(server, model=model))
+    (call,) = answer.calls
+    assert (call.outcome, call.mode) == ("ok", "json_schema")
+    assert (call.output_tokens, call.thought_tokens) == (vendors.THOUGHTS + 30, vendors.THOUGHTS)
+    assert (call.price_known, call.usage_reported) == (True, True)
+    (body,) = bodies(server)
+    assert body["model"] == (model or DEFAULT_MODEL)
+    assert (body["reasoning_effort"], body["max_completion_tokens"]) == ("low", 4_200)
+    assert not body.keys() & {"temperature", "seed", "max_tokens"}
+
+
+async def test_a_model_that_nobody_listed_is_found_out_and_asked_right_from_then_on(
+    server: MisbehavingServer, tmp_path: Path
+) -> None:
+    server.on(CHAT["openai"], vendors.openai(thoughts=700))
+    answer = await asked(server, tmp_path, **at(server, model="openai/gpt-6.9-nova"))
+    assert [call.outcome for call in answer.calls][-2:] == ["truncated", "ok"]
+    assert not any(call.price_known for call in answer.calls)
+    assert bodies(server)[-1]["max_completion_tokens"] == 800
+    assert len(answer.calls) == 5, "its name, its limit, its temperature, its thoughts"
+
+
+async def test_a_model_that_does_not_reason_is_sent_no_effort(
+    server: MisbehavingServer, tmp_path: Path
+) -> None:
+    server.on(CHAT["openai"], vendors.openai())
+    await asked(server, tmp_path, **at(server, model="gpt-4o-mini", reasoning_effort="high"))
+    (body,) = bodies(server)
+    assert (body["temperature"], body["max_tokens"]) == (0.0, 200)
+
+
+async def test_thoughts_without_end_are_cut_off_and_the_setting_is_named(
+    server: MisbehavingServer, tmp_path: Path
+) -> None:
+    server.on(CHAT["openai"], vendors.openai(thoughts=90_000))
+    with pytest.raises(TruncatedError, match=r"16,800 of them thoughts.*Raise the limit") as cut:
+        await asked(server, tmp_path, **at(server, model="gpt-5-mini"))
+    assert [call.outcome for call in cut.value.calls] == ["truncated", "truncated"]
+    assert [call.output_tokens for call in cut.value.calls] == [4_200, 16_800]
+    assert all(call.cost_usd > 0 for call in cut.value.calls)
+
+
+async def test_openrouter_is_asked_by_whole_names_and_its_bill_is_believed(
+    server: MisbehavingServer, tmp_path: Path
+) -> None:
+    server.on("/api/v1/chat/completions", vendors.openrouter())
+    lines = at(server, "/api/v1", model="openai/gpt-4o-mini")
+    (call,) = (await asked(server, tmp_path, **lines)).calls
+    assert (call.model, call.cost_usd, call.price_known) == ("openai/gpt-4o-mini", 0.0321, True)
+    (sent,) = (each.json for each in server.asked)
+    assert isinstance(sent, dict)
+    assert sent["model"] == "openai/gpt-4o-mini"
+
+
+@pytest.mark.parametrize(
+    ("model", "effort", "think", "always"),
+    [
+        ("qwen3:4b", None, False, False),
+        ("qwen3:4b", None, False, True),
+        ("qwen3:4b", "high", True, False),
+        ("gpt-oss:20b", None, "low", False),
+        ("gpt-oss:20b", "xhigh", "high", False),
+        ("llama4:8b", None, False, False),
+    ],
+)
+async def test_ollama_is_told_in_its_own_words_how_hard_to_think(
+    server: MisbehavingServer,
+    tmp_path: Path,
+    model: str,
+    effort: Any,
+    think: bool | str,
+    always: bool,
+) -> None:
+    behaviour = vendors.ollama(levels=model.startswith("gpt-oss"), always=always)
+    server.on(CHAT["ollama"], behaviour)
+    host = f"127.0.0.1:{server.port}"
+    lines = {"model": f"ollama/{model}", "ollama_host": host, "reasoning_effort": effort}
+    request = ask(max_tokens=900)
+    answer = await asked(server, tmp_path, request, **lines)
+    assert answer.calls[-1].outcome == "ok"
+    assert len(answer.calls) == (2 if always else 1), "thoughts that come unasked get room once"
+    body = bodies(server, "ollama")[0]
+    assert body["think"] == think
+    assert not list(vendors.strictness(body["format"]))
+
+
+async def test_thoughts_in_the_answer_of_an_own_server_are_no_part_of_it(
+    server: MisbehavingServer,
+) -> None:
+    server.on(
+        CHAT["openai"], say("openai", '<think>{"a": 1}</think>{"stance": "refutes", "score": 1}')
+    )
+    async with bound(server, efforts=None) as model:
+        assert (await model.complete(ask())).value.score == 1
+
+
+async def test_what_a_moderation_stops_is_a_refusal_and_no_wrong_key(
+    server: MisbehavingServer,
+) -> None:
+    flagged = {"reasons": ["violence"], "flagged_input": "…"}
+    server.on(CHAT["openai"], fail(403, "Input was flagged", code=403, metadata=flagged))
+    async with bound(server) as model:
+        with pytest.raises(Exception, match="content filter") as refused:
+            await model.complete(ask())
+    assert [call.outcome for call in refused.value.calls] == ["refused"]  # type: ignore[attr-defined]
+
+
+async def test_prompts_and_answers_are_kept_for_audit_only_if_that_is_wanted(
+    server: MisbehavingServer, tmp_path: Path
+) -> None:
+    server.on(CHAT["openai"], vendors.openai())
+    await asked(server, tmp_path, **at(server))
+    assert not (tmp_path / "prompts").exists()
+    answer = await asked(server, tmp_path, **at(server, keep_prompts="on"))
+    (kept,) = (tmp_path / "prompts").rglob("*.json")
+    assert kept.stem == answer.calls[0].call_id
+    assert "What do you say?" in kept.read_text()
+    assert kept.stat().st_mode & 0o077 == 0
+    old = tmp_path / "prompts" / "2020-01-01"
+    old.mkdir()
+    await asked(server, tmp_path, **at(server, keep_prompts=7))
+    assert not old.exists()
+    await asked(server, tmp_path, **at(server))
+    assert not list((tmp_path / "prompts").iterdir()), "whoever keeps none any more has none"
