@@ -18,6 +18,7 @@ Three traps that this package is built around:
 
 from __future__ import annotations
 
+import errno
 import os
 import random
 import re
@@ -33,6 +34,8 @@ from typing import Any, Protocol
 import duckdb
 
 from warehouse.errors import (
+    DamagedWarehouseError,
+    NoRoomError,
     NotAWarehouseError,
     WarehouseBusyError,
     WarehouseError,
@@ -62,6 +65,8 @@ _LOCK_MESSAGES = (
     "same database file with a different configuration",
 )
 _LOCK_HOLDER = re.compile(r"Conflicting lock is held in (?P<holder>.+?\(PID \d+\))")
+_DAMAGE = ("Corrupt database file", "Could not read enough bytes", "Failed to deserialize")
+_NO_ROOM = tuple(os.strerror(each) for each in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
 _URL_SCHEME = re.compile(r"^:memory:|^[A-Za-z][A-Za-z0-9+.-]+:")
 
 
@@ -132,6 +137,8 @@ class FileConnector:
             connection = self._open(read_only=read_only, started=started, deadline=deadline)
             try:
                 yield connection
+            except duckdb.Error as failure:
+                raise trouble_with(self.path, failure) or failure from failure
             finally:
                 connection.close()
 
@@ -190,6 +197,9 @@ class FileConnector:
         return connection
 
     def _explain(self, failure: Exception) -> WarehouseError:
+        trouble = trouble_with(self.path, failure)
+        if trouble is not None:
+            return trouble
         message = str(failure)
         if "not a valid DuckDB database file" in message:
             return NotAWarehouseError(self.path, "DuckDB does not recognise the file as its own")
@@ -202,6 +212,16 @@ class FileConnector:
         if self.path.is_dir():
             return NotAWarehouseError(self.path, "it is a directory")
         return WarehouseNotWritableError(self.path, _first_line(message))
+
+
+def trouble_with(path: Path, failure: Exception) -> WarehouseError | None:
+    """Tell damage and a full disk from DuckDB's or the system's words, None if it is neither."""
+    words = str(failure)
+    if any(each in words for each in _NO_ROOM):
+        return NoRoomError(path)
+    if any(each in words for each in _DAMAGE):
+        return DamagedWarehouseError(path, _first_line(words))
+    return None
 
 
 @dataclass

@@ -43,8 +43,8 @@ class NotAWarehouseError(WarehouseError):
 
     def __init__(self, path: Path, what: str) -> None:
         super().__init__(
-            f"{path} is no warehouse: {what}. Point to another path, or move what is there away; "
-            "a warehouse is created where there is no file."
+            f"{path} is no warehouse, or no longer: {what}. If it was one, put the published copy "
+            "back in its place with: factible restore. Point to another path otherwise."
         )
         self.path = path
 
@@ -58,6 +58,40 @@ class WarehouseNotWritableError(WarehouseError):
             f"{path.parent} and the file writable for this user, or point to another path."
         )
         self.path = path
+
+
+class DamagedWarehouseError(WarehouseError):
+    """The file is a warehouse of which parts cannot be read any more."""
+
+    def __init__(self, path: Path, why: str) -> None:
+        super().__init__(
+            f"{path} is damaged ({why}). Put the published copy back in its place with: factible "
+            "restore. It keeps the damaged file beside it."
+        )
+        self.path = path
+
+
+class NoRoomError(WarehouseError):
+    """The disk, a quota or a limit leaves no room for what is to be written."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            f"There is no room left to write {path}; what was there before is whole. Make room on "
+            f"the disk of {path.parent}, then run the same command again."
+        )
+        self.path = path
+
+
+class WiderCopyError(WarehouseError):
+    """The published copy holds what the warehouse does not, and would be lost."""
+
+    def __init__(self, path: Path, copy: Path, missing: int) -> None:
+        super().__init__(
+            f"The published copy {copy} was not replaced: it holds {missing:,} entries (sets of "
+            f"rows, acts of reviewers) that the warehouse {path} does not. Put it back in the "
+            "warehouse's place with: factible restore. Or move it away, and it is made anew."
+        )
+        self.copy = copy
 
 
 class WarehouseIntegrityError(WarehouseError):

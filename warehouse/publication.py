@@ -14,19 +14,37 @@ DuckDB's lock with it (see connection.py); and this way the space of replaced ro
 
 from __future__ import annotations
 
+import shutil
+from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 
 import duckdb
 
-from warehouse.errors import WarehouseNotWritableError
+from warehouse.connection import FileConnector, trouble_with
+from warehouse.errors import (
+    DamagedWarehouseError,
+    NoRoomError,
+    NotAWarehouseError,
+    WarehouseError,
+    WarehouseNotWritableError,
+    WiderCopyError,
+)
+from warehouse.statements import statements
 
 
-def publish_copy(connection: duckdb.DuckDBPyConnection, destination: Path) -> None:
+def publish_copy(connection: duckdb.DuckDBPyConnection, source: Path, destination: Path) -> None:
     """Copy the database of a connection to a path.
 
     Raises:
+        WiderCopyError: The copy that is there holds what the database does not.
+        DamagedWarehouseError: The database cannot be read to its end.
         WarehouseNotWritableError: The copy cannot be written or moved.
+        NoRoomError: There is no room for it.
     """
+    missing = entries_beyond(connection, destination)
+    if missing:
+        raise WiderCopyError(source, destination, missing)
     unfinished = destination.with_name(f".{destination.name}.publishing")
     try:
         destination.parent.mkdir(parents=True, exist_ok=True)
@@ -38,8 +56,71 @@ def publish_copy(connection: duckdb.DuckDBPyConnection, destination: Path) -> No
         # A write-ahead log beside the old copy would be replayed into the new one.
         wal_of(destination).unlink(missing_ok=True)
         unfinished.replace(destination)
-    except (OSError, duckdb.IOException) as failure:
-        raise WarehouseNotWritableError(destination, str(failure)) from failure
+    except (OSError, duckdb.Error) as failure:
+        for left in (unfinished, wal_of(unfinished)):
+            with suppress(OSError):
+                left.unlink()
+        trouble = trouble_with(source, failure)
+        if isinstance(trouble, NoRoomError):
+            trouble = NoRoomError(destination)
+        raise trouble or WarehouseNotWritableError(destination, str(failure)) from failure
+
+
+def entries_beyond(connection: duckdb.DuckDBPyConnection, copy: Path) -> int:
+    """Count what a copy holds and the database does not; none if the copy cannot be read."""
+    if not copy.exists():
+        return 0
+    ((source,),) = connection.execute("SELECT current_database()").fetchall()
+    ask = statements("warehouse", "publication.sql")
+    try:
+        connection.execute(ask["attach"].format(path=str(copy).replace("'", "''")))
+    except duckdb.Error:
+        return 0
+    try:
+        beyond = ask["beyond"].format(source=source.replace('"', '""'))
+        ((count,),) = connection.execute(beyond).fetchall()
+    except duckdb.Error:
+        return 0
+    finally:
+        connection.execute("DETACH published_before")
+    return int(count)
+
+
+def restore_copy(copy: Path, path: Path, *, moment: datetime) -> Path | None:
+    """Put a published copy in the place of the warehouse; return where what was there lies now.
+
+    Raises:
+        WarehouseError: The copy is damaged itself, or there is no room; nothing was changed.
+    """
+    bytes_of_copy = path.with_name(f".{path.name}.published")
+    unfinished = path.with_name(f".{path.name}.restoring")
+    aside = path.with_name(f"{path.name}.replaced-{moment:%Y%m%dT%H%M%SZ}")
+    try:
+        # Of its own, for the copy is read-only; and read to its end, so that damage is found now.
+        shutil.copyfile(copy, bytes_of_copy)
+        unfinished.unlink(missing_ok=True)
+        with FileConnector(bytes_of_copy).connect() as connection:
+            copy_database(connection, unfinished)
+        if not path.exists():
+            unfinished.replace(path)
+            return None
+        if wal_of(path).exists():
+            wal_of(path).replace(wal_of(aside))
+        path.replace(aside)
+        unfinished.replace(path)
+    except (DamagedWarehouseError, NotAWarehouseError) as failure:
+        raise WarehouseError(
+            f"The published copy {copy} is damaged itself, so nothing was restored. Put a backup "
+            "of the warehouse in its place, and run the command again."
+        ) from failure
+    except (OSError, duckdb.Error) as failure:
+        raise (
+            trouble_with(path, failure) or WarehouseNotWritableError(path, str(failure))
+        ) from failure
+    finally:
+        for left in (bytes_of_copy, wal_of(bytes_of_copy), unfinished, wal_of(unfinished)):
+            left.unlink(missing_ok=True)
+    return aside
 
 
 def copy_database(connection: duckdb.DuckDBPyConnection, destination: Path) -> None:

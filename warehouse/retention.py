@@ -19,6 +19,7 @@ from pathlib import Path
 
 import duckdb
 
+from warehouse.connection import trouble_with
 from warehouse.errors import WarehouseNotWritableError
 from warehouse.publication import copy_database, wal_of
 from warehouse.rows import to_utc
@@ -105,8 +106,10 @@ def compact(warehouse: Warehouse) -> int:
             # Who opened the old file just before may be about to ask for its lock. They are refused
             # while ours is held, and then open the file by its name again, which is the new one.
             time.sleep(_GRACE_SECONDS)
-    except (OSError, duckdb.IOException) as failure:
-        raise WarehouseNotWritableError(path, str(failure)) from failure
+    except (OSError, duckdb.Error) as failure:
+        raise (
+            trouble_with(path, failure) or WarehouseNotWritableError(path, str(failure))
+        ) from failure
     finally:
         _remove(unfinished)
     return before - after

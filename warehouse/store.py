@@ -300,7 +300,7 @@ class Warehouse:
         # The lock is kept until the copy is in its place, so that of two that publish at once the
         # one with the newer content comes last.
         with self.connection() as connection:
-            publish_copy(connection, destination)
+            publish_copy(connection, self.path, destination)
         return destination
 
     @contextmanager

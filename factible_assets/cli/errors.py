@@ -9,6 +9,7 @@ load one in order to catch its errors.
 
 from __future__ import annotations
 
+import errno
 import sys
 import traceback
 from enum import IntEnum
@@ -87,6 +88,9 @@ def sentence(error: BaseException) -> str:
     if isinstance(error, UnicodeEncodeError):
         shown = error.object[max(0, error.start - 20) : error.end]
         return f"{shown!r} has a character that is no text (half of a pair). Correct it."
+    if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
+        place = f" for {error.filename}" if error.filename is not None else ""
+        return f"There is no room left{place}. Make room, then run the same command again."
     if isinstance(error, OSError) and error.filename is not None:
         return (
             f"{error.filename} cannot be used: {error.strerror}. "

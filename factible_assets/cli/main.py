@@ -27,6 +27,7 @@ from factible_assets.cli import (
     models,
     recheck,
     report,
+    restore,
     retention,
     review,
     runs,
@@ -100,6 +101,7 @@ app.command("trust", epilog=EXIT_CODES, rich_help_panel=MACHINE)(trust.trust)
 app.add_typer(cache.app, name="cache", rich_help_panel=MACHINE)
 app.command("completion", epilog=EXIT_CODES, rich_help_panel=MACHINE)(completion.completion)
 app.add_typer(models.app, name="models", rich_help_panel=MACHINE)
+app.command("restore", epilog=EXIT_CODES, rich_help_panel=MACHINE)(restore.restore)
 app.command("retention", epilog=EXIT_CODES, rich_help_panel=MACHINE)(retention.retention)
 
 

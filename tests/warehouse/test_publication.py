@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -11,7 +13,7 @@ import pytest
 
 from factible_assets.records import Claim
 from tests.warehouse.samples import claim, fact_check, stamp
-from warehouse.errors import WarehouseError, WarehouseNotWritableError
+from warehouse.errors import WarehouseError, WarehouseNotWritableError, WiderCopyError
 from warehouse.store import Warehouse
 
 
@@ -116,3 +118,87 @@ def test_a_place_that_cannot_be_written_is_named(warehouse: Warehouse, tmp_path:
     with pytest.raises(WarehouseNotWritableError, match="public"):
         warehouse.publish(tmp_path / "public" / "copy.duckdb")
     assert warehouse.query("SELECT 1").height == 1
+
+
+def test_a_copy_that_holds_more_than_the_warehouse_is_not_overwritten(
+    warehouse: Warehouse, tmp_path: Path
+) -> None:
+    warehouse.write_assets("v", fact_check("v"), stamp=stamp(1))
+    copy = warehouse.publish(tmp_path / "copy.duckdb")
+    before = copy.read_bytes()
+    anew = Warehouse(tmp_path / "anew.duckdb")
+    anew.write_assets("w", fact_check("w"), stamp=stamp(2))
+    with pytest.raises(WiderCopyError, match=r"7 entries .* factible restore"):
+        anew.publish(copy)
+    assert copy.read_bytes() == before
+    copy.rename(tmp_path / "kept.duckdb")
+    anew.publish(copy)
+
+
+def test_a_copy_that_cannot_be_read_is_made_anew(warehouse: Warehouse, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.duckdb"
+    copy.write_text("no database")
+    warehouse.write_assets("v", fact_check("v"), stamp=stamp(1))
+    assert Warehouse(warehouse.publish(copy)).video_ids() == ["v"]
+
+
+@pytest.mark.parametrize("part", ["middle", "end", "all"])
+def test_damage_is_called_damage_and_never_published(
+    warehouse: Warehouse, tmp_path: Path, part: str
+) -> None:
+    warehouse.write_assets("v", fact_check("v"), stamp=stamp(1))
+    copy = warehouse.publish(tmp_path / "copy.duckdb")
+    before = copy.read_bytes()
+    content = bytearray(warehouse.path.read_bytes())
+    match part:
+        case "middle":
+            # Beyond the headers, every block.
+            content[20_000:] = bytes(each ^ 0xFF for each in content[20_000:])
+        case "end":
+            content = content[: len(content) // 2]
+        case _:
+            content = bytearray()
+    warehouse.path.write_bytes(content)
+    for act in (lambda: warehouse.read_video("v"), lambda: warehouse.publish(copy)):
+        with pytest.raises(WarehouseError, match="factible restore"):
+            act()
+    assert copy.read_bytes() == before
+
+
+LITTLE_ROOM = """
+import resource, sys
+from tests.warehouse.samples import fact_check, stamp
+from warehouse.store import Warehouse
+store = Warehouse(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
+try:
+    if sys.argv[2] == "publish":
+        store.publish(sys.argv[3])
+    else:
+        for run in range(40):
+            store.write_assets("v", fact_check("v"), stamp=stamp(run))
+except Exception as error:
+    print(type(error).__name__, error)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits file sizes as Unix does")
+@pytest.mark.parametrize("act", ["publish", "write"])
+def test_a_full_disk_is_a_sentence_and_leaves_what_was_there(
+    warehouse: Warehouse, tmp_path: Path, act: str
+) -> None:
+    warehouse.write_assets("v", fact_check("v"), stamp=stamp(100))
+    copy = warehouse.publish(tmp_path / "copy.duckdb")
+    before = copy.read_bytes()
+    told = subprocess.run(
+        [sys.executable, "-c", LITTLE_ROOM, str(warehouse.path), act, str(copy)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    assert told.stdout.startswith("NoRoomError There is no room left to write"), told
+    assert "Make room on the disk" in told.stdout
+    assert copy.read_bytes() == before
+    assert warehouse.read_video("v").claims
+    assert not list(tmp_path.glob(".*publishing*"))

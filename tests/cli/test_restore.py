@@ -1,0 +1,76 @@
+"""The published copy takes the place of a damaged or lost warehouse, and nothing is lost by it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from factible_assets.records import Verdict
+from tests.cli.conftest import Run
+from tests.cli.stored import VIDEO_ID, store_sample
+from warehouse.store import Warehouse
+
+
+@pytest.fixture
+def published(home: Path) -> Path:
+    return store_sample(home).publish(home / "published.duckdb")
+
+
+def verdicts(home: Path) -> int:
+    return len(Warehouse(home / "warehouse.duckdb").read_current(Verdict, VIDEO_ID))
+
+
+def test_a_damaged_warehouse_is_replaced_and_kept(
+    factible: Run, home: Path, published: Path
+) -> None:
+    damaged = bytes(reversed((home / "warehouse.duckdb").read_bytes()))
+    (home / "warehouse.duckdb").write_bytes(damaged)
+    told = factible("status")
+    assert told.exit_code == 0  # the copy answers
+    result = factible("restore", "--json")
+    assert result.exit_code == 0, result.stderr
+    done = json.loads(result.stdout)
+    assert done["videos"] == 1
+    assert Path(done["replaced"]).read_bytes() == damaged
+    assert verdicts(home) == 5
+    assert published.exists()
+
+
+def test_a_lost_warehouse_comes_back(factible: Run, home: Path, published: Path) -> None:
+    (home / "warehouse.duckdb").unlink()
+    result = factible("restore")
+    assert result.exit_code == 0, result.stderr
+    assert "is the published copy again, with 1 video" in result.stdout
+    assert verdicts(home) == 5
+    Warehouse(home / "warehouse.duckdb").publish(published)
+
+
+def test_a_new_warehouse_in_the_place_of_a_lost_one_gives_way_and_is_kept(
+    factible: Run, home: Path, published: Path
+) -> None:
+    (home / "warehouse.duckdb").unlink()
+    Warehouse(home / "warehouse.duckdb").query("SELECT 1")
+    assert factible("restore").exit_code == 0
+    assert verdicts(home) == 5
+    assert len(list(home.glob("warehouse.duckdb.replaced-*"))) == 1
+
+
+def test_a_whole_warehouse_stays(factible: Run, home: Path, published: Path) -> None:
+    before = (home / "warehouse.duckdb").read_bytes()
+    result = factible("restore")
+    assert result.exit_code == 2
+    assert "nothing to restore" in result.stderr
+    assert (home / "warehouse.duckdb").read_bytes() == before
+
+
+def test_without_a_copy_or_with_a_damaged_one_nothing_is_changed(factible: Run, home: Path) -> None:
+    assert "no published copy" in factible("restore").stderr
+    home.mkdir()
+    (home / "published.duckdb").write_bytes(b"no database")
+    (home / "warehouse.duckdb").write_bytes(b"none either")
+    result = factible("restore")
+    assert result.exit_code == 5
+    assert "damaged itself" in result.stderr
+    assert {path.name for path in home.iterdir()} == {"published.duckdb", "warehouse.duckdb"}
