@@ -1,9 +1,9 @@
 """The embedded engine on real data: the tables of docs/quality.md.
 
-Run: `python -m benchmarks.quality --write`. Three parts, each skipped with a sentence where its
-data is not beside the project:
+Run: `python -m benchmarks.quality --write`. Parts (PARTS), each skipped with a sentence where its
+data is not beside the project; the headline table is gathered from them:
 
-- the whole pipeline on the annotated videos and the recorded web: every metric of the evaluation;
+- the whole pipeline on the annotated videos and the recorded web;
 - stance on Climate-FEVER (Diggelmann et al., 2020): of each sentence in three classes, and of each
   claim by the vote over its five sentences in four;
 - verdicts from given evidence on AVeriTeC (Schlichtkrull et al., 2023): each question with its
@@ -17,24 +17,32 @@ from __future__ import annotations
 
 import argparse
 import json
+import statistics
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from textwrap import fill
+from typing import Any
 
 from benchmarks.pipeline import check, prepare
 from benchmarks.shared import DATA
 from factible_assets.config import VerdictsConfig
 from factible_assets.corpora import load_corpora
+from factible_assets.evaluation.figures import Figure
+from factible_assets.evaluation.intervals import statistic_interval
 from factible_assets.evaluation.loading import load_outcomes
 from factible_assets.evaluation.matchers import default_matcher
-from factible_assets.evaluation.matching import ClaimMatcher
-from factible_assets.evaluation.metrics.stances import Judgement
-from factible_assets.evaluation.metrics.summary import stance_figures
+from factible_assets.evaluation.metrics.stances import (
+    Judgement,
+    accuracy,
+    decided,
+    expected_calibration_error,
+)
+from factible_assets.evaluation.metrics.summary import grouped, stance_figures
 from factible_assets.evaluation.scoring import score
-from factible_assets.evaluation.tables import HEADINGS, figure_row, figures_markdown
+from factible_assets.evaluation.tables import figure_row
 from factible_assets.reasoners.embedded.embedder import Embedder, OnnxEmbedder
 from factible_assets.reasoners.embedded.evidence import read_page
 from factible_assets.reasoners.embedded.reading.stance import StanceModel, StatementsAndTone
@@ -46,6 +54,7 @@ from warehouse.store import Warehouse
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "quality.md"
 RESAMPLES = 1000
+CLAIMS = 5
 
 _CLIMATE: dict[str, Stance] = {
     "SUPPORTS": "supports",
@@ -62,11 +71,11 @@ _AVERITEC: dict[str, Stance] = {
 _TEXT = """\
 # How good is the embedded engine?
 
-This page is written by `python -m benchmarks.quality --write`, on data that is not part of the
-project. It measures what a machine without a key does: the engine as it is installed
-({model}). An interval is a bootstrap over videos, or over claims where there are no videos; the
-baseline beside a figure is what the trivial answer scores on the same items. The engine abstains
-unless a page says a thing plainly: `unclear` is its answer to most pages.
+What a machine without a key does, as it is installed ({model}), on data that is not part of the
+project; written by `python -m benchmarks.quality --write`. Intervals (95 %) are bootstraps over
+videos, or over claims where there are no videos. A baseline is what a trivial answer scores on the
+same items: evenly spaced sentences for claims, "always supports" for what was decided, the most
+frequent label for macro-F1. To abstain is `unclear`: read an accuracy beside the share decided.
 """
 
 
@@ -147,7 +156,7 @@ def engine() -> Engine:
     return Engine(embedder, StatementsAndTone(embedder))
 
 
-def _vote(claim: GivenClaim, drafts: Sequence[EvidenceDraft | None]) -> tuple[Stance, float]:
+def _vote(claim: GivenClaim, drafts: Drafts) -> tuple[Stance, float]:
     """Return the stance of the vote over the drafts, all sources being rated alike."""
     rows = [
         Evidence(
@@ -176,102 +185,174 @@ def _vote(claim: GivenClaim, drafts: Sequence[EvidenceDraft | None]) -> tuple[St
     return vote.stance, vote.score
 
 
-Level = Literal["sources", "claims"]
+Drafts = Sequence[EvidenceDraft | None]
 
 
-def judge(claims: Sequence[GivenClaim], reader: Engine, level: Level) -> list[Judgement]:
-    """Judge given evidence, source by source or claim by claim."""
-    judgements = []
-    for claim in claims:
-        drafts = reader.read(claim)
-        if level == "sources":
-            judgements += [
-                Judgement(claim.name, label, draft.stance if draft else "unclear")
-                for label, draft in zip(claim.source_labels, drafts, strict=True)
-            ]
-        else:
-            stance, confidence = _vote(claim, drafts)
-            judgements.append(Judgement(claim.name, claim.label, stance, confidence))
-    return judgements
+def of_sources(claims: Sequence[GivenClaim], read: Sequence[Drafts]) -> list[Judgement]:
+    """Return what each source was held to say, beside its label."""
+    return [
+        Judgement(claim.name, label, draft.stance if draft else "unclear")
+        for claim, drafts in zip(claims, read, strict=True)
+        for label, draft in zip(claim.source_labels, drafts, strict=True)
+    ]
 
 
-def stance_table(judgements: Sequence[Judgement], unit: str) -> str:
-    """Return the figures of a set as a table in Markdown, with how often a side was taken."""
-    sides = [each for each in judgements if each.predicted in {"supports", "refutes"}]
-    right = sum(each.predicted == each.gold for each in sides)
-    wrong_side = sum(
-        each.gold in {"supports", "refutes"} and each.gold != each.predicted for each in sides
+def of_claims(claims: Sequence[GivenClaim], read: Sequence[Drafts]) -> list[Judgement]:
+    """Return the vote over each claim's sources, beside the claim's label."""
+    return [
+        Judgement(claim.name, claim.label, *_vote(claim, drafts))
+        for claim, drafts in zip(claims, read, strict=True)
+    ]
+
+
+# --- Tables -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One section of the page, and its rows of the headline table."""
+
+    text: str
+    headline: tuple[tuple[str, Figure], ...] = ()
+
+
+COLUMNS = ("figure", "value", "95 % interval", "baseline", "n")
+
+
+def table(rows: Sequence[tuple[str, Figure]]) -> str:
+    """Return figures as a table in Markdown, without those that nothing is known of."""
+    lines = [COLUMNS, ("---",) * len(COLUMNS)]
+    for name, figure in rows:
+        _, _, value, interval, baseline, n, unit = figure_row(figure)
+        if figure.value is not None:
+            lines.append((name, value, interval, baseline, f"{n} {unit}"))
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def stance_rows(judgements: Sequence[Judgement], unit: str) -> list[tuple[str, Figure]]:
+    """Return what to know of a set of stances: how much was decided, and how well."""
+    said = [each for each in judgements if each.predicted not in {None, "unclear"}]
+    refuted = [each for each in said if each.predicted == "refutes"]
+    always = sum(each.gold == "supports" for each in said) / len(said) if said else None
+    macro = next(
+        each for each in stance_figures(judgements, resamples=RESAMPLES) if each.name == "macro-F1"
     )
-    rows = [figure_row(figure) for figure in stance_figures(judgements, resamples=RESAMPLES)[1:]]
-    lines = [HEADINGS, ("---",) * len(HEADINGS), *((*row[:-1], unit) for row in rows)]
-    told = (
-        f"Sides taken: {len(sides)} of {len(judgements)} {unit}; {right} right, "
-        f"{wrong_side} on the opposite side, {len(sides) - right - wrong_side} on "
-        f"{unit} labelled neither way."
-    )
-    return "\n".join([told, "", *(f"| {' | '.join(line)} |" for line in lines)])
+
+    def pooled(
+        items: Sequence[Judgement],
+        statistic: Callable[[Sequence[Judgement]], float | None],
+        baseline: float | None = None,
+    ) -> Figure:
+        interval = statistic_interval(list(grouped(items).values()), statistic, resamples=RESAMPLES)
+        return Figure("", statistic(items), len(items), unit, interval, baseline, "micro")
+
+    def share_decided(items: Sequence[Judgement]) -> float | None:
+        return (
+            sum(each.predicted not in {None, "unclear"} for each in items) / len(items)
+            if items
+            else None
+        )
+
+    return [
+        ("share decided", pooled(judgements, share_decided)),
+        ("accuracy of what was decided", pooled(said, lambda each: accuracy(each).value, always)),
+        ("precision of refutations", pooled(refuted, lambda each: accuracy(each).value)),
+        ("macro-F1, all classes", replace(macro, unit=unit)),
+        (
+            "calibration error (ECE) of what was decided",
+            pooled(decided(said), lambda each: expected_calibration_error(each).value),
+        ),
+    ]
 
 
 # --- The parts ----------------------------------------------------------------------------------
 
+_CLAIMS = {
+    "precision@5": "claims that annotators made too, of five (P@5)",
+    "MAP over hits": "MAP over hits",
+    "recall@important": "important annotated claims found",
+    "recall": "annotated claims found",
+    "nDCG by importance": "order by importance (nDCG)",
+    "importance MAE": "error of importance",
+}
+_PIPELINE = {
+    "retrieval success rate": "claims with a source",
+    "independent origins per claim": "independent origins per claim",
+    "quote grounding rate": "sources whose quote stands in their page",
+    "complete verdicts": "complete verdicts",
+}
 
-def videos_part() -> str:
+
+def videos_part(_: Engine) -> Part:
     """Run the pipeline on the annotated videos and score it."""
     with tempfile.TemporaryDirectory() as scratch:
         settings, videos = prepare(Path(scratch))
+        seconds = []
         for number, video_id in enumerate(videos, start=1):
-            check(settings, video_id)
+            seconds.append(check(settings, video_id).seconds)
             sys.stderr.write(f"\rvideos checked: {number} of {len(videos)}")
         sys.stderr.write("\n")
         reading = load_corpora([settings.home_corpora])
         outcomes = load_outcomes(Warehouse(settings.warehouse), reading)
-    published = ClaimMatcher(default_matcher().similarity, 0.70, "greedy")
-    first, second = score(outcomes, matcher=default_matcher()), score(outcomes, matcher=published)
-    names = ("precision@5", "recall", "F1", "MAP over hits", "MAP over relevant")
-    rows = [figure_row(each) for each in second.figures if each.name in names]
-    lines = [HEADINGS, ("---",) * len(HEADINGS), *rows]
-    return "\n".join(
-        [
-            "## Videos: the whole pipeline on a recorded web",
-            "",
-            figures_markdown(first),
-            "",
-            f"The claim metrics by the published matcher ({second.matcher}):",
-            "",
-            *(f"| {' | '.join(line)} |" for line in lines),
-        ]
+    scored = score(outcomes, matcher=default_matcher())
+
+    def rows(names: dict[str, str]) -> list[tuple[str, Figure]]:
+        found = [(label, scored.figure(name)) for name, label in names.items()]
+        return [(label, figure) for label, figure in found if figure is not None]
+
+    claims, stances = rows(_CLAIMS), stance_rows(scored.judgements, "claims")
+    told = (
+        f"{len(videos)} videos of an earlier fact-checker, {CLAIMS} claims each, matched by "
+        f"{scored.matcher}. Means over videos. Median {statistics.median(seconds):.1f} s a video."
     )
+    text = [
+        "## Videos: the whole pipeline on a recorded web",
+        told,
+        table(claims),
+        "What pages are read for these claims:",
+        table(rows(_PIPELINE)),
+        "Verdicts, where the claim is one that annotators gave a stance to:",
+        table(stances),
+    ]
+    named = [(f"videos: {label}", figure) for label, figure in (*claims[:3], *stances[:3])]
+    return Part("\n\n".join(text), tuple(named))
 
 
-def climate_part(reader: Engine) -> str:
+def climate_part(reader: Engine) -> Part:
     """Measure stance on Climate-FEVER."""
-    claims = list(climate_claims())
-    return "\n".join(
-        [
-            "## Climate-FEVER: what single sentences say",
-            "",
-            "Each sentence of Wikipedia, in three classes (macro-F1 over the classes that occur):",
-            "",
-            stance_table(judge(claims, reader, "sources"), "sentences"),
-            "",
-            "Each claim, by the vote over its five sentences, in four classes:",
-            "",
-            stance_table(judge(claims, reader, "claims"), "claims"),
-        ]
-    )
+    given = list(climate_claims())
+    read = [reader.read(claim) for claim in given]
+    sentences = stance_rows(of_sources(given, read), "sentences")
+    claims = stance_rows(of_claims(given, read), "claims")
+    text = [
+        "## Climate-FEVER: what single sentences say",
+        "Each sentence of Wikipedia, in three classes:",
+        table(sentences),
+        "Each claim, by the vote over its five sentences, in four classes:",
+        table(claims),
+    ]
+    named = [(f"Climate-FEVER claims: {label}", figure) for label, figure in claims[:2]]
+    return Part("\n\n".join(text), tuple(named))
 
 
-def averitec_part(reader: Engine) -> str:
+def averitec_part(reader: Engine) -> Part:
     """Measure verdicts from given evidence on AVeriTeC."""
-    return "\n".join(
-        [
-            "## AVeriTeC: verdicts from given evidence",
-            "",
-            "The annotators' questions and answers are the evidence; four classes:",
-            "",
-            stance_table(judge(list(averitec_claims()), reader, "claims"), "claims"),
-        ]
-    )
+    given = list(averitec_claims())
+    rows = stance_rows(of_claims(given, [reader.read(claim) for claim in given]), "claims")
+    text = [
+        "## AVeriTeC: verdicts from given evidence",
+        "The annotators' questions and answers are the evidence; four classes:",
+        table(rows),
+    ]
+    return Part("\n\n".join(text), tuple((f"AVeriTeC: {label}", each) for label, each in rows[:2]))
+
+
+PARTS: tuple[tuple[str, Callable[[Engine], Part]], ...] = (
+    ("recorded_web", videos_part),
+    ("climate_fever", climate_part),
+    ("averitec", averitec_part),
+)
+"""The folder of data that a part needs, and the part. The page has them in this order."""
 
 
 def main() -> None:
@@ -280,18 +361,17 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help=f"Write {PAGE.name}.")
     write = parser.parse_args().write
     reader = engine()
-    parts = [_TEXT.format(model=reader.model.name)]
-    for folder, part in (
-        ("recorded_web", videos_part),
-        ("climate_fever", lambda: climate_part(reader)),
-        ("averitec", lambda: averitec_part(reader)),
-    ):
+    parts = []
+    for folder, part in PARTS:
         if (DATA / folder).exists():
-            parts.append(part())
+            parts.append(part(reader))
         else:
             sys.stderr.write(f"Skipped a part: {DATA / folder} is not there.\n")
-    page = "\n\n".join(part.strip() for part in parts) + "\n"
-    if write and len(parts) > 1:
+    opening = fill(" ".join(_TEXT.format(model=reader.model.name).splitlines()[2:]), 100)
+    title = _TEXT.splitlines()[0]
+    headline = table([row for part in parts for row in part.headline])
+    page = "\n\n".join([title, opening, headline, *(part.text for part in parts)]) + "\n"
+    if write and parts:
         PAGE.write_text(page, encoding="utf-8")
     sys.stdout.write(page)
 

@@ -234,8 +234,10 @@ def _print_tables(printed: Iterable[Any]) -> None:
     table = _table("The printed tables (over 30 videos)")
     for heading in ("table", "max_claims", "metric", "statistic"):
         table.add_column(heading)
-    for heading in ("printed", "recorded", "recomputed", "agrees"):
+    for heading in ("printed", "recorded", "recomputed"):
         table.add_column(heading, justify="right")
+    table.add_column("videos reproduced/possible/not", justify="right")
+    table.add_column("agrees", overflow="fold")
     for each in printed:
         table.add_row(
             str(each.table),
@@ -245,7 +247,8 @@ def _print_tables(printed: Iterable[Any]) -> None:
             each.printed,
             _number(each.recorded, 4),
             _number(each.recomputed, 4),
-            "yes" if each.agrees else "no",
+            "/".join(map(str, each.videos)),
+            "yes" if each.agrees else f"no: {each.cause}",
         )
     stdout().print(table)
 

@@ -53,6 +53,7 @@ from factible_assets.evaluation.metrics.stances import (
     as_majority,
     brier,
     confusion_matrix,
+    decided,
     expected_calibration_error,
     macro_f1,
     majority_brier,
@@ -87,6 +88,7 @@ class Evaluation:
 
     Attributes:
         figures: Over all videos: macro and micro, with n, interval and baseline.
+        judgements: The verdicts on claims that match an annotated one.
         per_video: Each video's own, by video id.
         matcher: By which rule claims were matched.
         videos: How many videos were scored.
@@ -103,6 +105,7 @@ class Evaluation:
     """
 
     figures: tuple[Figure, ...]
+    judgements: tuple[Judgement, ...]
     per_video: Mapping[str, tuple[Figure, ...]]
     matcher: Matcher
     videos: int
@@ -161,6 +164,7 @@ def score(
             *average.measures(EVIDENCE_MEASURES),
             *average.measures(measures),
         ),
+        judgements=tuple(judgements),
         per_video={each.outcome.video.video_id: _own(each, measures) for each in videos},
         matcher=matcher.matcher,
         videos=len(videos),
@@ -279,7 +283,7 @@ def _stance_statistics(judgements: Sequence[Judgement]) -> tuple[Statistic, ...]
 
 def _own_stances(judgements: Sequence[Judgement]) -> tuple[Figure, ...]:
     n = len(answered(judgements))
-    sure = sum(each.confidence is not None for each in answered(judgements))
+    sure = len(decided(judgements))
     return tuple(
         Figure(name, value, n if name in _WITHOUT_CONFIDENCE else sure, "claims", baseline=baseline)
         for name, value, baseline in _stance_statistics(judgements)

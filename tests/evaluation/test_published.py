@@ -194,6 +194,23 @@ def test_the_printed_tables_are_compared_only_over_all_their_videos(tmp_path: Pa
     precision = next(each for each in printed if each.metric == "precision")
     assert (precision.printed, precision.agrees) == ("0.822", False)
     assert precision.recomputed == pytest.approx(2 / 3)
+    assert precision.cause == "no cause is known"
+    assert precision.videos == (30, 0, 0)
+
+
+def test_a_printed_figure_that_is_not_the_recorded_one_says_why(tmp_path: Path) -> None:
+    folder = write_published(tmp_path)
+    (folder / "eval_results" / "max_claims_3").rename(folder / "eval_results" / "max_claims_5")
+    for index in range(29):
+        other = f"video-{index:04d}"
+        text = (folder / "ground_truth" / f"{VIDEO}.yaml").read_text(encoding="utf-8")
+        (folder / "ground_truth" / f"{other}.yaml").write_text(text, encoding="utf-8")
+        write_json(folder / "eval_results" / "max_claims_5" / f"{other}.json", evaluation())
+    printed = printed_tables(recompute_published(read_published(folder), None))
+    causes = {(each.metric, each.statistic): each.cause for each in printed}
+    assert "0.1296" in str(causes["importance MAE", "mean"])
+    assert "re-scaled" in str(causes["seconds", "mean"])
+    assert "sources per query" in str(causes["evidence per claim", "mean"])
 
 
 @pytest.mark.parametrize("files", [(), ("eval_results/max_claims_3/broken.json",)])

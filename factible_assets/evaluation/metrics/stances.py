@@ -125,8 +125,8 @@ def confusion_matrix(judgements: Sequence[Judgement], labels: Sequence[str] = ST
 def brier(judgements: Sequence[Judgement]) -> Ratio:
     """Return the mean squared error of the confidence that an answer is right (Brier, 1950).
 
-    Σ (confidence − [correct])² / n over answers with a confidence: the binary form, of the event
-    that the answer is right. 0 is best. Undefined without such answers.
+    Σ (confidence − [correct])² / n over what was decided: the binary form, of the event that the
+    answer is right. 0 is best. Undefined if nothing was.
     """
     outcomes = _outcomes(judgements)
     return Ratio(math.fsum((sure - right) ** 2 for sure, right in outcomes), len(outcomes))
@@ -135,10 +135,10 @@ def brier(judgements: Sequence[Judgement]) -> Ratio:
 def majority_brier(judgements: Sequence[Judgement]) -> float | None:
     """Return the Brier score of always answering the majority class with its share as confidence.
 
-    p·(1 − p), with p the share of the majority class among the answers that have a confidence: the
+    p·(1 − p), with p the share of the majority class among what was decided: the
     score of a forecast by climatology (Murphy, 1973).
     """
-    share = majority_accuracy(_with_confidence(judgements)).value
+    share = majority_accuracy(decided(judgements)).value
     return None if share is None else share * (1 - share)
 
 
@@ -181,20 +181,29 @@ def expected_calibration_error(judgements: Sequence[Judgement], bins: int = BINS
 
     ECE = Σ over bins of n_b / N · |accuracy_b − confidence_b|. 0 is best, and is reached by always
     answering the majority class with its own share as confidence: read it beside the accuracy.
-    Undefined without answers that have a confidence.
+    Undefined if nothing was decided.
     """
     diagram = [each for each in reliability_diagram(judgements, bins) if each.n]
     gaps = [each.n * abs((each.accuracy or 0.0) - (each.confidence or 0.0)) for each in diagram]
     return Ratio(math.fsum(gaps), sum(each.n for each in diagram))
 
 
-def _with_confidence(judgements: Sequence[Judgement]) -> list[Judgement]:
-    return [each for each in answered(judgements) if each.confidence is not None]
+def decided(judgements: Sequence[Judgement]) -> list[Judgement]:
+    """Return the judgements that say something, with a confidence: all but "unclear".
+
+    Abstaining has no probability of being right, and with every answer "unclear" the calibration of
+    nothing would look good: so calibration is that of what was decided, beside the share decided.
+    """
+    return [
+        each
+        for each in answered(judgements)
+        if each.confidence is not None and each.predicted != "unclear"
+    ]
 
 
 def _outcomes(judgements: Sequence[Judgement]) -> list[tuple[float, bool]]:
     return [
         (each.confidence, each.predicted == each.gold)
-        for each in answered(judgements)
+        for each in decided(judgements)
         if each.confidence is not None
     ]

@@ -22,6 +22,7 @@ from factible_assets.evaluation.metrics.stances import (
     answered,
     as_majority,
     brier,
+    decided,
     expected_calibration_error,
     macro_f1,
     majority_brier,
@@ -85,7 +86,7 @@ def stance_figures(
     defined = [value for value in trivial if value is not None]
     mean = math.fsum(defined) / len(defined) if defined else None
     n = len(answered(judgements))
-    sure = sum(each.confidence is not None for each in answered(judgements))
+    sure = len(decided(judgements))
 
     def pooled(
         name: str,

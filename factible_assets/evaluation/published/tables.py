@@ -54,6 +54,14 @@ _AT_FIVE: Final[tuple[tuple[int, str, Statistic, str], ...]] = (
     (18, "seconds", "deviation", "101.8"),
 )
 
+_KNOWN_CAUSES: Final[Mapping[tuple[int, str], str]] = {
+    (13, "importance MAE"): "the files record 0.1296 ± 0.0585; the table prints another value",
+    (16, "sources per query"): "the files record what the table prints as evidence per claim",
+    (16, "evidence per claim"): "the printed figure is the recorded sources per query",
+    (18, "seconds"): "the table's seconds were re-scaled, the recorded ones were not",
+}
+"""Why a printed figure is not that of the published files, by table and metric."""
+
 
 @dataclass(frozen=True, slots=True)
 class Printed:
@@ -69,6 +77,9 @@ class Printed:
         recomputed: The same of the recomputed ones; None unless every video has one.
         agrees: Whether the recomputed figure, or for want of one the recorded, rounds to the
             printed one.
+        cause: Why it does not agree; None if it does.
+        videos: Of how many videos the value is reproduced, possible (what was recorded allows it)
+            and neither.
     """
 
     table: int
@@ -79,6 +90,8 @@ class Printed:
     recorded: float | None
     recomputed: float | None
     agrees: bool
+    cause: str | None
+    videos: tuple[int, int, int]
 
 
 def printed_tables(report: PublishedReport) -> tuple[Printed, ...]:
@@ -113,7 +126,11 @@ def _compared(
     agrees = (
         shown is not None and agreeing_digits(round(shown, decimals), float(printed)) > decimals
     )
-    return Printed(table, setting, metric, statistic, printed, recorded, recomputed, agrees)
+    cause = None if agrees else _KNOWN_CAUSES.get((table, metric), "no cause is known")
+    split = (row.reproduced, row.consistent, row.videos - row.reproduced - row.consistent)
+    return Printed(
+        table, setting, metric, statistic, printed, recorded, recomputed, agrees, cause, split
+    )
 
 
 def _statistic(
