@@ -134,14 +134,15 @@ def published_readings() -> list[PublishedReading]:
 
 
 def _reading(video_id: str, claim: str, stance: str, source: Any) -> PublishedReading:
+    snippet = source.get("snippet") or ""  # some rows have none, nor a summary
     return PublishedReading(
         video_id,
         claim,
         source["url"],
-        source["title"],
-        source["snippet"],
+        source.get("title") or "",
+        snippet,
         stance,
-        failed=source["evidence_summary"].strip() == source["snippet"].strip(),
+        failed=(source.get("evidence_summary") or "").strip() == snippet.strip(),
     )
 
 
