@@ -220,11 +220,23 @@ def _is_on_side(bounded: Quantity, value: float) -> bool:
     return bounded.bound == "at_most" and value < bounded.value
 
 
+_COUNTED = 20
+
+
+def _is_counted(quantity: Quantity) -> bool:
+    """Tell whether a quantity is so few things that they were counted: four chambers, not five."""
+    is_whole = quantity.value == int(quantity.value) and quantity.value <= _COUNTED
+    return quantity.dimension.startswith("count:") and is_whole and quantity.bound == "exact"
+
+
 def _far(wanted: Quantity, found: Quantity) -> bool:
     if wanted.dimension == "year":
         return not _close(wanted, found)
     if wanted.dimension == "ordinal":
         return False
+    bare = "count:" in {wanted.dimension, found.dimension}
+    if not bare and _is_counted(wanted) and _is_counted(found):
+        return True
     if wanted.bound != "at_least" and found.bound == "at_least" and found.value < wanted.value:
         return False
     if wanted.bound != "at_most" and found.bound == "at_most" and found.value > wanted.value:

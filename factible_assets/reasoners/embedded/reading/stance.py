@@ -84,7 +84,7 @@ _DENIALS = (
     "Contrary to popular belief, it is not the case that {}.",
 )
 _RELEVANCE_SHARE = 0.25
-_MINILM = OperatingPoint(supports=0.145)
+MINILM = OperatingPoint(supports=0.145)
 
 CONFIDENCE: dict[Ground, float] = {
     "rating": 0.9,
@@ -105,7 +105,7 @@ class StatementsAndTone:
         point: Where its tone speaks.
     """
 
-    def __init__(self, embedder: Embedder, point: OperatingPoint = _MINILM) -> None:
+    def __init__(self, embedder: Embedder, point: OperatingPoint = MINILM) -> None:
         self._embedder = embedder
         self._point = point
 

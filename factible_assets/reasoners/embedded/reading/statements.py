@@ -35,8 +35,6 @@ NEAR = 0.75
 """Cosine from which a statement and a claim, both without denials, are about the same."""
 NEAR_TURNED = 0.68
 """The same where a number or an opposite differs, which itself lowers the cosine."""
-_ROUGHLY = 0.6
-"""Cosine from which a statement that is not on the claim's side keeps tone from speaking for it."""
 _NEARER = 0.86
 """Cosine from which other words need not be shared."""
 _SHARED_ASSERTED, _SHARED_DENIED = 0.7, 0.55
@@ -53,6 +51,15 @@ Ground = Literal[
 ]
 """Why a page says what it says: a fact-checker's rating, the same statement, its denial, another
 figure, the opposite, findings both ways, the leaning of its passages, an inference model."""
+
+_AGAINST: dict[Says, float] = {
+    "asserts": 0.6,
+    "denies": 0.5,
+    "divided": 0.6,
+    "unsettled": 0.6,
+    "open": NEAR,
+}
+"""Cosine from which a statement that is not on the claim's side keeps tone from speaking for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +237,8 @@ def read_claim(claim: str) -> ClaimWords:
         for word in tokenise(found.text)
         if not is_stop_word(word.norm) and word.norm not in counted and not word.norm.isdigit()
     ]
-    is_headline = sum(is_capital for _, is_capital in words[1:]) > len(words[1:]) * 0.6
+    capitals = sum(is_capital for _, is_capital in words[1:])
+    is_headline = capitals >= _HEADLINE and capitals > len(words[1:]) * 0.6
     names = frozenset(
         stem(word.norm)
         for word, is_capital in words
@@ -257,6 +265,8 @@ def read_claim(claim: str) -> ClaimWords:
     )
 
 
+_HEADLINE = 4
+"""Capitalised words from which a claim may be a headline, in which capitals say nothing."""
 _UNIT_NAMES = frozenset({"celsius", "fahrenheit", "kelvin"})
 
 
@@ -305,8 +315,7 @@ def read_statements(
     ]
     own: Says = "denies" if claim.is_denied else "asserts"
     against = any(
-        near >= (NEAR if statement.says == "open" else _ROUGHLY)
-        and (statement.says != own or _turns(claim, statement))
+        near >= _AGAINST[statement.says] and (statement.says != own or _turns(claim, statement))
         for statement, near in zip(found, nearness, strict=True)
     )
     decisions = sorted((each for each in decided if each), key=lambda each: -each.nearness)
@@ -417,6 +426,8 @@ def _turns(claim: ClaimWords, statement: Statement) -> bool:
     Said of the same thing ("lower temperature"), or with the word itself nowhere in the statement.
     """
     lexicon = load_lexicon()
+    if _is_turned_comparison(claim.about, statement.about):
+        return True
     theirs = _content(statement.about)
     ours = _content(claim.about)
     words = {each for each, _ in theirs}
@@ -429,6 +440,17 @@ def _turns(claim: ClaimWords, statement: Statement) -> bool:
         if opposites and not is_said:
             return True
     return False
+
+
+def _is_turned_comparison(ours: str, theirs: str) -> bool:
+    """Tell whether "A is more than B" meets "B is more than A"."""
+    (more, _, less), (their_more, _, their_less) = (
+        text.partition(" than ") for text in (ours, theirs)
+    )
+    only_more = _stems(more) - _stems(less)
+    only_less = _stems(less) - _stems(more)
+    crossed = only_more & _stems(their_less) and only_less & _stems(their_more)
+    return bool(crossed) and not (only_less & _stems(their_less))
 
 
 def _content(text: str) -> list[tuple[str, str]]:

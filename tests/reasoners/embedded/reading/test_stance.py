@@ -128,6 +128,8 @@ def test_a_denial_refutes(claim: str, text: str) -> None:
         ),
         ("Mount Everest is 5,000 metres high", "Mount Everest is 8,848.86 metres high.", "number"),
         ("The Titanic sank in 1915", "The Titanic sank on 15 April 1912.", "number"),
+        ("The heart has five chambers", "The heart has four chambers.", "number"),
+        ("Sound travels faster than light", "Light travels much faster than sound.", "opposite"),
     ],
 )
 def test_an_opposite_or_another_number_refutes(claim: str, text: str, ground: str) -> None:
@@ -273,7 +275,7 @@ def test_plain_pages_are_read_right_and_quoted_for_it() -> None:
             assert draft.quotes
             assert draft.quotes[0] in row["text"]
     assert not turned
-    assert right >= 0.85 * len(rows)
+    assert right >= 0.86 * len(rows)
 
 
 @pytest.mark.parametrize(("half", "least"), [("developed", 0.93), ("held_back", 0.9)])
