@@ -125,7 +125,7 @@ class LoopbackWorld:
         server.on(FACT_CHECKS, respond_json(_reviews()))
         server.on(BOOTSTRAP, respond_json(self._bootstrap()))
         server.on(MODELS, respond_json({"object": "list", "data": [{"id": "gpt-6-luna"}]}))
-        server.on(CHAT, _chat)
+        server.on(CHAT, answer_as_asked)
         server.on("/robots.txt", respond("User-agent: *\nAllow: /\n", content_type="text/plain"))
         server.on("*", _page_or_domain)
 
@@ -198,7 +198,7 @@ def loopback_world(folder: Path) -> Iterator[LoopbackWorld]:
         loop.close()
 
 
-async def _chat(exchange: Exchange) -> None:
+async def answer_as_asked(exchange: Exchange) -> None:
     asked = exchange.asked.json
     assert isinstance(asked, dict)
     await respond_json(answer_like_a_model(asked))(exchange)

@@ -17,10 +17,12 @@ from tests.end_to_end.loopback import (
     PAGES,
     SEARCH,
     VIDEO_URL,
+    answer_as_asked,
     loopback_world,
 )
+from tests.resources.llm import vendors
 from tests.resources.transcripts.fake_youtube import VIDEO, WATCH
-from tests.servers import respond_json
+from tests.servers import Exchange, respond_json
 from warehouse.store import Warehouse
 
 
@@ -141,3 +143,20 @@ def test_the_demo_asks_nobody_although_keys_are_set(tmp_path: Path) -> None:
     verdicts = [claim["verdict"] for claim in json.loads(out)["claims"]]
     assert {verdict["basis"] for verdict in verdicts} == {"embedded"}
     assert not (world.home / "cache").exists()
+
+
+def test_two_keys_are_enough_where_the_vendor_enforces_its_rules(tmp_path: Path) -> None:
+    async def strict(exchange: Exchange) -> None:
+        sent = exchange.asked.json
+        assert isinstance(sent, dict)
+        await (vendors.against_openai(sent) or answer_as_asked)(exchange)
+
+    with loopback_world(tmp_path) as world:
+        world.settings = {"SERPER_API_KEY": "a-key", "OPENAI_API_KEY": "another-key"}
+        world.server.on(CHAT, strict)
+        code, out, err = world.factible("check", VIDEO_URL, "--json")
+        assert code == 0, err
+        requests = world.server.count(CHAT)
+    assert {claim["verdict"]["basis"] for claim in json.loads(out)["claims"]} == {"llm"}
+    calls = Warehouse(world.home / "warehouse.duckdb").query("SELECT outcome FROM llm_calls")
+    assert calls["outcome"].to_list() == ["ok"] * requests, "nothing was asked in vain"

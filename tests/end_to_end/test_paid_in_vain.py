@@ -1,5 +1,6 @@
 """What a model was paid for is in the ledger, also where the stage failed."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -32,8 +33,10 @@ def test_a_stage_that_fails_for_good_is_asked_once_and_its_calls_are_recorded(
     with loopback_world(tmp_path) as world:
         world.settings = KEYS
         world.server.on(CHAT, behaviour)
-        code, _, err = world.factible("check", VIDEO_URL)
-        assert code != 0
+        code, out, err = world.factible("check", VIDEO_URL, "--json")
+        document = json.loads(out)
+        assert (document["success"], document["exit_code"]) == (False, code)
+        assert words in " ".join(document["failures"])
         assert words in " ".join(err.split())
         assert world.server.count(CHAT) == requests
     calls = Warehouse(world.home / "warehouse.duckdb").query(

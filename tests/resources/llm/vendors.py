@@ -71,31 +71,47 @@ def _unsupported(name: str) -> Behaviour:
     )
 
 
-def openai(answer: Any = None, *, thoughts: int = THOUGHTS) -> Behaviour:
-    """Behave as api.openai.com does; models from gpt-5 on, and the o-series, reason."""
+def against_openai(sent: dict[str, Any]) -> Behaviour | None:  # noqa: PLR0911 - a rule each
+    """Return how api.openai.com refuses a request; None if it does not.
 
-    def choose(sent: dict[str, Any]) -> Behaviour:  # noqa: PLR0911 - a rule each
-        model = sent["model"]
-        for name in sent.keys() - _PARAMETERS:
-            return _refused(name, f"Unknown parameter: '{name}'.", "unknown_parameter")
-        if "/" in model:
-            return fail(404, f"The model '{model}' does not exist.", code="model_not_found")
-        reasons = model.startswith(("gpt-5", "gpt-6", "o"))
-        if reasons and "max_tokens" in sent:
-            return _refused(
-                "max_tokens",
-                "Unsupported parameter: 'max_tokens' is not supported with this model. Use "
-                "'max_completion_tokens' instead.",
-                "unsupported_parameter",
-            )
-        if reasons and sent.get("temperature", 1) != 1:
-            return _unsupported("temperature")
-        if not reasons and "reasoning_effort" in sent:
-            return _unsupported("reasoning_effort")
-        shape = sent["response_format"]["json_schema"]
-        for problem in strictness(shape["schema"]):
-            return _refused("response_format", f"Invalid schema: {problem}", "invalid_json_schema")
-        thinks = thoughts if reasons and sent.get("reasoning_effort") != "none" else 0
+    Models from gpt-5 on, and the o-series, reason.
+    """
+    model = sent["model"]
+    for name in sent.keys() - _PARAMETERS:
+        return _refused(name, f"Unknown parameter: '{name}'.", "unknown_parameter")
+    if "/" in model:
+        return fail(404, f"The model '{model}' does not exist.", code="model_not_found")
+    reasons = _reasons(model)
+    if reasons and "max_tokens" in sent:
+        return _refused(
+            "max_tokens",
+            "Unsupported parameter: 'max_tokens' is not supported with this model. Use "
+            "'max_completion_tokens' instead.",
+            "unsupported_parameter",
+        )
+    if reasons and sent.get("temperature", 1) != 1:
+        return _unsupported("temperature")
+    if not reasons and "reasoning_effort" in sent:
+        return _unsupported("reasoning_effort")
+    for problem in strictness(sent["response_format"]["json_schema"]["schema"]):
+        return _refused("response_format", f"Invalid schema: {problem}", "invalid_json_schema")
+    return None
+
+
+def _reasons(model: str) -> bool:
+    return model.startswith(("gpt-5", "gpt-6", "o"))
+
+
+def openai(answer: Any = None, *, thoughts: int = THOUGHTS) -> Behaviour:
+    """Behave as api.openai.com does: rules first, then thoughts, then the answer."""
+
+    def choose(sent: dict[str, Any]) -> Behaviour:
+        refused = against_openai(sent)
+        if refused is not None:
+            return refused
+        thinks = (
+            thoughts if _reasons(sent["model"]) and sent.get("reasoning_effort") != "none" else 0
+        )
         limit = int(sent.get("max_completion_tokens", sent.get("max_tokens", 0)))
         if limit < thinks + 30:
             cut = openai_answer("", finish="length", usage=(120, limit))
