@@ -14,9 +14,12 @@ from pydantic import SecretStr
 from factible_assets.assets.transcripts import Wanted, wanted_or_failure, with_details
 from factible_assets.config import FactCheckConfig, SearchConfig
 from factible_assets.corpora import CorporaReading, load_corpora
+from factible_assets.experiments.plan import Variant
+from factible_assets.experiments.surroundings import Place, intended
 from factible_assets.reasoners.embedded.engine import EmbeddedReasoner
 from factible_assets.records import Video
 from factible_assets.run_config import run_config_for, settled
+from factible_assets.running.standing import inputs_of
 from factible_assets.services import FactCheckServices, Occasion
 from factible_assets.services.embedded import embedded_reasoner, stance_model_in_use
 from factible_assets.services.ratings import RatedPages, rating_directory
@@ -39,7 +42,7 @@ from factible_assets.stages.reliability import rate
 from resources.cache import DiskCache
 from resources.models.installed import Receipt, ReceiptFile
 from resources.transcripts.base import VideoDetails
-from tests.reasoners.llm.material import CLAIM, PAGE, QUERY
+from tests.reasoners.llm.material import CLAIM, PAGE, QUERY, VIDEO, transcript
 from tests.reasoners.llm.scripted import ScriptedModel
 from tests.resources.llm.servers import CHAT
 from tests.resources.reliability.test_ages import WhoisServer, say
@@ -571,3 +574,20 @@ def test_a_default_is_remarked_on_only_if_nobody_wished_otherwise(tmp_path: Path
     assert "OPENAI_API_KEY" in (reasoner_remark(bare, "auto") or "")
     assert reasoner_remark(bare, "embedded") is None
     assert reasoner_remark(bare, "llm") is None  # the run itself fails with this sentence
+
+
+def test_another_effort_makes_another_answer_and_a_larger_limit_the_same(tmp_path: Path) -> None:
+    plain = settings(tmp_path, openai_api_key="k")
+    roomier = settings(tmp_path, openai_api_key="k", max_tokens_claims=3_000)
+    harder = settings(tmp_path, openai_api_key="k", reasoning_effort="high")
+    variant = Variant("v", {"model": "gpt-5-mini", "web": "miniature"})
+
+    def made(by: Settings) -> tuple[object, str]:
+        taken_over = inputs_of("everyday-beliefs-talk", settings=by, config=FactCheckConfig())
+        around = Place(by).around(VIDEO, transcript("Honey keeps."), intended(variant, by, None))
+        return taken_over, around.makers["claims"]
+
+    first, other = made(plain), made(harder)
+    assert made(roomier) == first
+    assert first[0] != other[0]
+    assert first[1] != other[1]

@@ -23,7 +23,7 @@ from factible_assets.experiments.knobs import settings_of
 from factible_assets.experiments.plan import STAGES, Surroundings, Variant
 from factible_assets.records import Transcript, Video
 from factible_assets.services.reasoning import STAGES as JUDGED_STAGES
-from factible_assets.services.reasoning import choose_reasoner, plan_models
+from factible_assets.services.reasoning import choose_reasoner, effort_of, plan_models
 from factible_assets.services.search import search_names
 from factible_assets.services.setup import SetupError
 from factible_assets.services.web import choose_web
@@ -129,7 +129,7 @@ class Place:
     def _judge(self, stage: str, choice: Choice) -> str:
         if choice.reasoner == "llm":
             # Its prompt is a file among the code.
-            return choice.models[stage]
+            return " ".join(filter(None, (choice.models[stage], effort_of(choice.settings, stage))))
         return f"embedded {_embedded_models(choice.settings.home)}"
 
     def _web(self, choice: Choice) -> str:

@@ -26,7 +26,7 @@ from factible_assets.assets import transcripts as transcripts_asset
 from factible_assets.config import FactCheckConfig
 from factible_assets.corpora import load_corpora
 from factible_assets.rows import Materialization
-from factible_assets.services.reasoning import choose_reasoner, plan_models
+from factible_assets.services.reasoning import choose_reasoner, effort_of, plan_models
 from factible_assets.settings import Settings
 from factible_assets.stages.progress import ALL_STAGES
 from warehouse.store import Warehouse
@@ -126,7 +126,8 @@ def _claims_inputs(settings: Settings, config: FactCheckConfig) -> list[Any]:
     version = [factible_assets.__version__, claims_asset.CODE_VERSION, knobs]
     if choose_reasoner(config.reasoner, settings).kind == "llm":
         model = plan_models(settings).stages["claims"]
-        return [*version, "llm", model.provider, model.name]
+        effort = effort_of(settings, "claims")
+        return [*version, "llm", model.provider, model.name, *([effort] if effort else [])]
     return [*version, "embedded"]
 
 

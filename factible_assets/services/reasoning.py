@@ -20,7 +20,7 @@ from factible_assets.services.setup import SetupError
 from factible_assets.settings import Settings
 from factible_assets.stages.ports import Reasoner
 from resources.cache import DiskCache
-from resources.llm.base import LanguageModel
+from resources.llm.base import Effort, LanguageModel
 from resources.llm.budget import Budget, Ceiling
 from resources.llm.clients import ModelClients
 from resources.llm.prompt_folder import PromptFolder
@@ -170,6 +170,12 @@ def model_clients(settings: Settings, plan: ModelPlan) -> ModelClients:
     )
 
 
+def effort_of(settings: Settings, stage: str) -> Effort | None:
+    """Return how hard a stage's model is to think; None leaves it to what is usual for it."""
+    wish: Effort | None = getattr(settings, f"reasoning_effort_{stage}")
+    return wish or settings.reasoning_effort
+
+
 def stage_model(
     settings: Settings, stage: str, model: LanguageModel, max_tokens: int, seed: int
 ) -> StageModel:
@@ -187,7 +193,7 @@ def stage_model(
         model,
         limit,
         seed=seed,
-        effort=getattr(settings, f"reasoning_effort_{stage}") or settings.reasoning_effort,
+        effort=effort_of(settings, stage),
         thought_tokens=settings.thought_tokens,
         remedy=(
             f"Raise FACTIBLE_MAX_TOKENS_{stage.upper()} (now {limit:,}), or for thoughts "
