@@ -7,13 +7,18 @@ Each verdict must equal the fault-free one in stance, and in confidence or say t
 make it surer, or be incomplete and have neither. Prints what became of how many; exits with 1 if
 one differed.
 
+With `--wire` pages alone fail, and on the wire: a real server answers 200 with an empty body, a
+notice, binary data, half a page, a bomb or lost characters, and the real fetcher reads that.
+
     python -m benchmarks.faults --runs 1000
+    python -m benchmarks.faults --runs 40 --wire
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import gzip
 import random
 import sys
 import time
@@ -24,6 +29,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, Literal, TypeVar
+from urllib.parse import urlsplit
 
 from factible_assets.config import ClaimsConfig, FactCheckConfig
 from factible_assets.corpora import load_corpora
@@ -62,11 +68,15 @@ from factible_assets.stages.ports import (
 )
 from factible_assets.stages.transcript import from_cues
 from resources.cache import DiskCache
+from resources.http import HttpClient, HttpLimits, RetryPolicy
+from resources.network_guard import NetworkGuard
 from resources.reliability.ages import DomainAge as Age
 from resources.scraping.pages import FetchedPage as Page
+from resources.scraping.pages import PageFetcher
 from resources.search.base import SearchAnswer as Answer
 from resources.transcripts.base import Found
 from resources.transcripts.file import FileTranscripts
+from tests.servers import Behaviour, Exchange, MisbehavingServer, head, respond, truncate
 
 DEMO_VIDEO = "everyday-beliefs-talk"
 DEMO_CLAIMS = 12
@@ -82,11 +92,12 @@ Value = TypeVar("Value")
 class Faults:
     """Which questions fail in one run. The same seed fails the same questions, in any order."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, doors: Sequence[Door] = DOORS) -> None:
         self._seed = seed
         chance = random.Random(seed)  # noqa: S311 - to be repeated, not to be secret
         # Most runs have a few bad doors, each somewhere between a hiccup and dead.
-        bad = chance.sample(DOORS, chance.choice((1, 1, 1, 2, 2, 3, len(DOORS))))
+        count = min(len(doors), chance.choice((1, 1, 1, 2, 2, 3, len(DOORS))))
+        bad = chance.sample(doors, count)
         self._rates = {door: chance.choice((0.02, 0.1, 0.3, 0.7, 1.0)) for door in bad}
         self.struck: Counter[Door] = Counter()
 
@@ -248,6 +259,72 @@ class FaultyReasoner:
             raise ReasonerOutageError(f"The model gave no answer ({door}): it failed (status 503).")
 
 
+# --- Pages that fail on the wire ----------------------------------------------------------------
+
+_NOTICES = (
+    "<h1>Error establishing a database connection</h1>",
+    "<title>Site maintenance</title><h1>We'll be back soon!</h1><p>We are performing maintenance.",
+    "<title>502 Bad Gateway</title><center><h1>502 Bad Gateway</h1></center><hr>nginx",
+    "<title>Fehler</title><p>Die Seite ist vor\u00fcbergehend nicht erreichbar.",
+    "Service temporarily unavailable, please try again later.",
+    '{"error": "upstream timed out"}',
+)
+
+
+def _unframed(body: bytes) -> Behaviour:
+    async def behave(exchange: Exchange) -> None:
+        exchange.keep_alive = False
+        await exchange.send(head(200, {"Content-Type": "text/html", "Connection": "close"}))
+        await exchange.send(body)
+
+    return behave
+
+
+def spoilt(body: bytes, chance: random.Random) -> Behaviour:
+    """Answer 200 with something else than a page, or with a part of it."""
+    half = body[: len(body) // 2]
+    return chance.choice(
+        (
+            respond(b""),
+            respond("<html><body></body></html>"),
+            respond(chance.choice(_NOTICES)),
+            respond(chance.randbytes(20_000)),
+            respond(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" * 500),
+            _unframed(half),
+            truncate(half),
+            respond(body.decode("utf-8", "replace").encode("utf-16-le")),
+            respond(body.decode("utf-8", "replace").encode("cp037", "replace")),
+            respond(gzip.compress(bytes(40_000_000)), headers={"Content-Encoding": "gzip"}),
+            respond(gzip.compress(body)[:-30], headers={"Content-Encoding": "gzip"}),
+            respond(gzip.compress(body)),
+        )
+    )
+
+
+@dataclass
+class WirePages:
+    """A fetcher whose pages are remembered, and whose struck ones come spoilt from a server."""
+
+    inner: Fetcher
+    memory: Memory
+    faults: Faults | None
+    server: MisbehavingServer
+    wire: Fetcher
+    folder: Path
+
+    async def fetch(self, url: str) -> FetchedPage:
+        """Hand out a page as it is, or as it comes over the wire."""
+        right = await self.memory.recall(("page", url), lambda: self.inner.fetch(url))
+        if self.faults is None or not self.faults.strikes("page", url) or right.outcome != "ok":
+            return right
+        parts = urlsplit(right.final_url or url)
+        path = self.folder / (parts.hostname or "") / parts.path.strip("/")
+        file = path.with_name(f"{path.name}.html") if path.name else path / "index.html"
+        body = file.read_bytes() if file.is_file() else right.text.encode()
+        self.server.on(parts.path or "/", spoilt(body, random.Random(url)))  # noqa: S311 - as above
+        return await self.wire.fetch(right.final_url or url)
+
+
 # --- Runs ---------------------------------------------------------------------------------------
 
 
@@ -265,9 +342,29 @@ class Case:
     async def run(self, seed: int) -> Outcome:
         """Check all claims under the faults of a seed."""
         faults = Faults(seed)
-        found = await check_claims(
-            self.video, self.claims, struck(self.services, self.memory, faults), self.config
-        )
+        services = struck(self.services, self.memory, faults)
+        found = await check_claims(self.video, self.claims, services, self.config)
+        return Outcome(seed, faults.struck, compared(self.expected, found.verdicts))
+
+    async def run_on_the_wire(self, seed: int) -> Outcome:
+        """Check all claims while some pages answer 200 and are none."""
+        faults = Faults(seed, doors=("page",))
+        async with MisbehavingServer() as server:
+            limits = HttpLimits(read_seconds=2.0, attempt_seconds=5.0)
+            retry = RetryPolicy(attempts=1)
+            guard = NetworkGuard(server.names)
+            async with HttpClient(guard=guard, limits=limits, retry=retry) as http:
+                pages = WirePages(
+                    self.services.fetcher,
+                    self.memory,
+                    faults,
+                    server,
+                    PageFetcher(http, respect_robots=False),
+                    Settings(home=Path("nowhere")).project_corpora / "miniature_web",
+                )
+                services = struck(self.services, self.memory, None)
+                services = replace(services, fetcher=pages)
+                found = await check_claims(self.video, self.claims, services, self.config)
         return Outcome(seed, faults.struck, compared(self.expected, found.verdicts))
 
 
@@ -366,12 +463,13 @@ async def _demo_transcript(
 # --- Figures ------------------------------------------------------------------------------------
 
 
-async def measure(runs: int, first_seed: int) -> int:
+async def measure(runs: int, first_seed: int, *, wire: bool) -> int:
     """Print the counts of all runs; return 1 if a verdict differed."""
     async with AsyncExitStack() as stack:
         case = await prepare(stack)
         began = time.perf_counter()
-        outcomes = [await case.run(seed) for seed in range(first_seed, first_seed + runs)]
+        run = case.run_on_the_wire if wire else case.run
+        outcomes = [await run(seed) for seed in range(first_seed, first_seed + runs)]
         seconds = time.perf_counter() - began
     verdicts = [each for outcome in outcomes for each in outcome.claims]
     faults: Counter[Door] = sum((outcome.struck for outcome in outcomes), Counter())
@@ -392,8 +490,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=200, help="How many seeds.")
     parser.add_argument("--seed", type=int, default=0, help="The first of them.")
+    parser.add_argument("--wire", action="store_true", help="Pages fail on the wire, with 200.")
     options = parser.parse_args()
-    return asyncio.run(measure(options.runs, options.seed))
+    return asyncio.run(measure(options.runs, options.seed, wire=options.wire))
 
 
 if __name__ == "__main__":

@@ -59,3 +59,11 @@ def test_faults_are_drawn_by_seed_and_question_alone() -> None:
         forward = [Faults(seed).strikes("page", each) for each in questions]
         backward = [Faults(seed).strikes("page", each) for each in reversed(questions)]
         assert forward == backward[::-1]
+
+
+async def test_no_outage_that_answers_200_gives_another_verdict() -> None:
+    async with AsyncExitStack() as stack:
+        small = await prepare(stack, max_claims=3)
+        outcomes = [await small.run_on_the_wire(seed) for seed in (0, 3)]
+    assert [(each.seed, each.differences) for each in outcomes if each.differences] == []
+    assert any(outcome.struck["page"] for outcome in outcomes)
