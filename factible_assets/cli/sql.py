@@ -78,7 +78,7 @@ def sql(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Ask the warehouse a question in SQL; nothing can be changed.
+    """Ask the warehouse a question in SQL; nothing can be changed, and no other file is reached.
 
     The published copy answers, so that no run is held up; the live warehouse where there is none.
     The views have stable names: factible sql .tables lists them, .schema NAME their columns.

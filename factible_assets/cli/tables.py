@@ -4,7 +4,8 @@ What belongs here: forms of an answer. What does not: asking (sql.py), talking (
 
 Text in an answer may come from any page of the web. In a table, and in anything that a terminal
 shows, control characters never reach the terminal: an escape sequence could move its cursor, set
-its title or say what is not there. Files get the text as it is.
+its title or say what is not there. Files get the text as it is; only in CSV, text that a
+spreadsheet would take for a formula gets an apostrophe in front.
 """
 
 from __future__ import annotations

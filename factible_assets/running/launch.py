@@ -157,6 +157,11 @@ def check_video(
         CheckError: the run could not be started.
         KeyboardInterrupt: the run was to stop, did not at once, and was left.
     """
+    if settings.published.exists() and not settings.warehouse.exists():
+        raise CheckError(
+            f"The warehouse {settings.warehouse} is gone, and its published copy is still there. "
+            f"Put it back with: factible restore. To begin anew, move {settings.published} away."
+        )
     run_id = run_id or new_run_id()
     job = build_defs(settings, resource_overrides={"observer": observer}).resolve_job_def(job_name)
     with open_instance(settings, captures_output=False) as instance, ExitStack() as stack:

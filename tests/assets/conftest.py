@@ -1,5 +1,6 @@
 """A pipeline over a fresh data folder, run as Dagster runs it, on the demo's video and web."""
 
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,6 +49,35 @@ class Pipeline:
             run_config=run_config_for(knobs, assets),
             raise_on_error=False,
         )
+
+
+@dataclass
+class Checked(Pipeline):
+    """A data folder in which the demo's video was checked, with what that check answered."""
+
+    first: dg.ExecuteInProcessResult
+
+
+@pytest.fixture(scope="session")
+def checked_once(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> tuple[Path, dg.ExecuteInProcessResult]:
+    """Check the demo's video once for all tests that begin with that."""
+    folder = tmp_path_factory.mktemp("checked")
+    with dg.DagsterInstance.ephemeral(tempdir=str(folder)) as instance:
+        result = Pipeline(Settings(home=folder / "home"), instance).materialize()
+    assert result.success
+    return folder / "home", result
+
+
+@pytest.fixture
+def checked(
+    checked_once: tuple[Path, dg.ExecuteInProcessResult], tmp_path: Path
+) -> Iterator[Checked]:
+    home, first = checked_once
+    shutil.copytree(home, tmp_path / "home")
+    with dg.DagsterInstance.ephemeral(tempdir=str(tmp_path)) as instance:
+        yield Checked(Settings(home=tmp_path / "home"), instance, first)
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from factible_assets.records import (
 from factible_assets.services import FactCheckServices
 from factible_assets.stages.ports import Services
 from resources.search.base import SearchAnswer
-from tests.assets.conftest import DEMO_VIDEO, FEW_CLAIMS, Pipeline
+from tests.assets.conftest import DEMO_VIDEO, FEW_CLAIMS, Checked, Pipeline
 
 CLAIM_LEVEL = ("queries", "search_hits", "reliability_ratings", "evidence", "verdicts")
 
@@ -70,23 +70,20 @@ class ServicesWithoutSearch(FactCheckServices):
             yield replace(opened, searcher=DeadSearch())
 
 
-def test_all_seven_assets_of_a_video_fill_the_warehouse(pipeline: Pipeline) -> None:
-    result = pipeline.materialize()
-    assert result.success
-    claims = pipeline.store.read_current(Claim, DEMO_VIDEO)
-    verdicts = pipeline.store.read_current(Verdict, DEMO_VIDEO)
+def test_all_seven_assets_of_a_video_fill_the_warehouse(checked: Checked) -> None:
+    claims = checked.store.read_current(Claim, DEMO_VIDEO)
+    verdicts = checked.store.read_current(Verdict, DEMO_VIDEO)
     assert len(claims) == FEW_CLAIMS.claims.max_claims
     assert {verdict.claim_id for verdict in verdicts} == {claim.claim_id for claim in claims}
     assert {verdict.basis for verdict in verdicts} == {"embedded"}
     for asset in ASSET_RECORDS:
-        current = pipeline.store.current_materialization(asset, DEMO_VIDEO)
+        current = checked.store.current_materialization(asset, DEMO_VIDEO)
         assert current is not None
-        assert current.run_id == result.run_id
+        assert current.run_id == checked.first.run_id
 
 
-def test_claims_stand_where_they_say_and_quotes_stand_in_their_pages(pipeline: Pipeline) -> None:
-    assert pipeline.materialize().success
-    store = pipeline.store
+def test_claims_stand_where_they_say_and_quotes_stand_in_their_pages(checked: Checked) -> None:
+    store = checked.store
     (transcript,) = store.read_current(Transcript, DEMO_VIDEO)
     for claim in store.read_current(Claim, DEMO_VIDEO):
         assert claim.char_start is not None
@@ -99,8 +96,8 @@ def test_claims_stand_where_they_say_and_quotes_stand_in_their_pages(pipeline: P
         assert texts[str(row.content_hash)][row.quote_start : row.quote_end] == row.quote
 
 
-def test_the_materialization_shows_a_person_the_outcome(pipeline: Pipeline) -> None:
-    result = pipeline.materialize()
+def test_the_materialization_shows_a_person_the_outcome(checked: Checked) -> None:
+    result = checked.first
     claims = metadata_of(result, "claims")
     assert claims["count"] == FEW_CLAIMS.claims.max_claims
     assert str(claims["claims"]).startswith("| # | at | claim |")
@@ -110,29 +107,27 @@ def test_the_materialization_shows_a_person_the_outcome(pipeline: Pipeline) -> N
     assert metadata_of(result, "evidence")["pages read"] > 0
 
 
-def test_any_one_asset_alone_reads_its_inputs_from_the_warehouse(pipeline: Pipeline) -> None:
-    assert pipeline.materialize().success
+def test_any_one_asset_alone_reads_its_inputs_from_the_warehouse(checked: Checked) -> None:
     whole = {
-        record: pipeline.store.read_current(record, DEMO_VIDEO)
+        record: checked.store.read_current(record, DEMO_VIDEO)
         for asset in ASSET_RECORDS
         for record in ASSET_RECORDS[asset]
     }
     for asset in ASSET_RECORDS:
-        result = pipeline.materialize(assets=[asset])
+        result = checked.materialize(assets=[asset])
         assert result.success, asset
         (event,) = result.get_asset_materialization_events()
         assert event.asset_key == dg.AssetKey(asset)
     for record, before in whole.items():
-        after = pipeline.store.read_current(record, DEMO_VIDEO)
+        after = checked.store.read_current(record, DEMO_VIDEO)
         stable = [name for name in record.model_fields if name not in record.volatile]
         assert [row.model_dump(include=set(stable)) for row in after] == [
             row.model_dump(include=set(stable)) for row in before
         ]
 
 
-def test_the_same_content_has_the_same_data_version(pipeline: Pipeline) -> None:
-    first = pipeline.materialize()
-    second = pipeline.materialize()
+def test_the_same_content_has_the_same_data_version(checked: Checked) -> None:
+    first, second = checked.first, checked.materialize()
     assert first.run_id != second.run_id
     versions = [
         {
@@ -144,12 +139,11 @@ def test_the_same_content_has_the_same_data_version(pipeline: Pipeline) -> None:
     assert versions[0] == versions[1]
 
 
-def test_fewer_claims_in_a_second_run_leave_the_first_as_history(pipeline: Pipeline) -> None:
-    assert pipeline.materialize().success
+def test_fewer_claims_in_a_second_run_leave_the_first_as_history(checked: Checked) -> None:
     one = FEW_CLAIMS.model_copy(update={"claims": ClaimsConfig(max_claims=1)})
-    assert pipeline.materialize(knobs=one).success
-    assert len(pipeline.store.read_current(Claim, DEMO_VIDEO)) == 1
-    counted = pipeline.store.query("SELECT count(DISTINCT run_id) AS runs FROM claims")
+    assert checked.materialize(knobs=one).success
+    assert len(checked.store.read_current(Claim, DEMO_VIDEO)) == 1
+    counted = checked.store.query("SELECT count(DISTINCT run_id) AS runs FROM claims")
     assert counted["runs"].to_list() == [2]
 
 
@@ -179,16 +173,15 @@ def test_a_dead_search_service_gives_incomplete_verdicts_and_no_stance(pipeline:
     assert "503" in str(metadata_of(result, "search_hits")["failures"])
 
 
-def test_a_failed_recheck_leaves_the_last_good_verdicts_in_place(pipeline: Pipeline) -> None:
-    assert pipeline.materialize().success
-    good = pipeline.store.read_current(Verdict, DEMO_VIDEO)
-    dead = ServicesWithoutSearch(home=str(pipeline.settings.home))
-    assert pipeline.materialize(assets=CLAIM_LEVEL, overrides={"services": dead}).success
-    after = pipeline.store.read_current(Verdict, DEMO_VIDEO)
+def test_a_failed_recheck_leaves_the_last_good_verdicts_in_place(checked: Checked) -> None:
+    good = checked.store.read_current(Verdict, DEMO_VIDEO)
+    dead = ServicesWithoutSearch(home=str(checked.settings.home))
+    assert checked.materialize(assets=CLAIM_LEVEL, overrides={"services": dead}).success
+    after = checked.store.read_current(Verdict, DEMO_VIDEO)
     assert [(row.claim_id, row.stance) for row in after] == [
         (row.claim_id, row.stance) for row in good
     ]
-    attempts = pipeline.store.query("SELECT latest_status FROM current_verdicts")
+    attempts = checked.store.query("SELECT latest_status FROM current_verdicts")
     assert set(attempts["latest_status"]) == {"incomplete"}
 
 

@@ -40,6 +40,10 @@ def test_a_damaged_warehouse_is_replaced_and_kept(
 
 def test_a_lost_warehouse_comes_back(factible: Run, home: Path, published: Path) -> None:
     (home / "warehouse.duckdb").unlink()
+    refused = factible("check", "everyday-beliefs-talk")
+    assert refused.exit_code == 1
+    assert "factible restore" in refused.stderr
+    assert not (home / "warehouse.duckdb").exists()
     result = factible("restore")
     assert result.exit_code == 0, result.stderr
     assert "is the published copy again, with 1 video" in result.stdout
