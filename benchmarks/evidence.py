@@ -36,8 +36,8 @@ import yaml
 from benchmarks.shared import DATA, load_annotated_videos
 from factible_assets.config import VerdictsConfig
 from factible_assets.reasoners.embedded.embedder import Embedder, OnnxEmbedder, Vectors
-from factible_assets.reasoners.embedded.evidence import LEAST_RELEVANCE, read_page
-from factible_assets.reasoners.embedded.passages import Selection, select_passages
+from factible_assets.reasoners.embedded.reading.evidence import LEAST_RELEVANCE, read_page
+from factible_assets.reasoners.embedded.reading.passages import Selection, select_passages
 from factible_assets.reasoners.embedded.reading.stance import (
     MINILM,
     OperatingPoint,

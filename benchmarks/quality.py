@@ -44,7 +44,7 @@ from factible_assets.evaluation.metrics.summary import grouped, stance_figures
 from factible_assets.evaluation.scoring import score
 from factible_assets.evaluation.tables import figure_row
 from factible_assets.reasoners.embedded.embedder import Embedder, OnnxEmbedder
-from factible_assets.reasoners.embedded.evidence import read_page
+from factible_assets.reasoners.embedded.reading.evidence import read_page
 from factible_assets.reasoners.embedded.reading.stance import StanceModel, StatementsAndTone
 from factible_assets.records import Evidence, Stance
 from factible_assets.stages.origins import StoryIndex

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from factible_assets.reasoners.embedded.fact_checks import read_rating
+from factible_assets.reasoners.embedded.reading.fact_checks import read_rating
 from factible_assets.records import Stance
 
 AVERITEC: Final[Mapping[str, Stance]] = {

@@ -18,7 +18,7 @@ from resources.models.installed import model_path
 
 if TYPE_CHECKING:
     from factible_assets.reasoners.embedded.embedder import Embedder
-    from factible_assets.reasoners.embedded.nli import OnnxInference
+    from factible_assets.reasoners.embedded.reading.nli import OnnxInference
     from factible_assets.reasoners.embedded.reading.stance import StanceModel
 
 
@@ -37,7 +37,7 @@ def stance_model_in_use(home: Path) -> str | None:
 
 def _stance_model(home: Path) -> StanceModel:
     """Return the best inference model that was pulled, else statements and tone by embeddings."""
-    from factible_assets.reasoners.embedded.inference import InferenceStance  # noqa: PLC0415
+    from factible_assets.reasoners.embedded.reading.inference import InferenceStance  # noqa: PLC0415
     from factible_assets.reasoners.embedded.reading.stance import (  # noqa: PLC0415
         StatementsAndTone,
     )
@@ -64,6 +64,6 @@ def _loaded_embedder(folder: Path | None) -> Embedder:
 
 @lru_cache(maxsize=2)
 def _loaded_inference(folder: Path) -> OnnxInference:
-    from factible_assets.reasoners.embedded.nli import OnnxInference  # noqa: PLC0415
+    from factible_assets.reasoners.embedded.reading.nli import OnnxInference  # noqa: PLC0415
 
     return OnnxInference(folder)

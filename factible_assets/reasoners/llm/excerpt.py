@@ -19,7 +19,11 @@ from factible_assets.reasoners.embedded.page_text import (
     page_sentences,
     readable,
 )
-from factible_assets.reasoners.embedded.passages import bm25_scores, select_passages, windows
+from factible_assets.reasoners.embedded.reading.passages import (
+    bm25_scores,
+    select_passages,
+    windows,
+)
 from factible_assets.reasoners.embedded.text import content_stems
 from factible_assets.reasoners.llm.fences import OMISSION
 

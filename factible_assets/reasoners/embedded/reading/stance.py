@@ -20,9 +20,12 @@ from typing import Protocol
 import numpy as np
 
 from factible_assets.reasoners.embedded.embedder import Embedder, Vectors
-from factible_assets.reasoners.embedded.passages import Passage, Selection
-from factible_assets.reasoners.embedded.quantities import compare_quantities, find_quantities
 from factible_assets.reasoners.embedded.reading.denials import fold_evenly
+from factible_assets.reasoners.embedded.reading.passages import Passage, Selection
+from factible_assets.reasoners.embedded.reading.quantities import (
+    compare_quantities,
+    find_quantities,
+)
 from factible_assets.reasoners.embedded.reading.statements import (
     ClaimWords,
     Decision,

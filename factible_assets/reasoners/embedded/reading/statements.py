@@ -19,16 +19,16 @@ from functools import lru_cache
 from typing import Literal
 
 from factible_assets.reasoners.embedded.embedder import Embedder
-from factible_assets.reasoners.embedded.fact_checks import rating_of_page
 from factible_assets.reasoners.embedded.lexicon import RatingWord, load_lexicon
 from factible_assets.reasoners.embedded.page_text import PageSentence
-from factible_assets.reasoners.embedded.passages import Passage, term_weight
-from factible_assets.reasoners.embedded.quantities import (
+from factible_assets.reasoners.embedded.reading.denials import fold_evenly, without_denials
+from factible_assets.reasoners.embedded.reading.fact_checks import rating_of_page
+from factible_assets.reasoners.embedded.reading.passages import Passage, term_weight
+from factible_assets.reasoners.embedded.reading.quantities import (
     Quantity,
     compare_quantities,
     find_quantities,
 )
-from factible_assets.reasoners.embedded.reading.denials import fold_evenly, without_denials
 from factible_assets.reasoners.embedded.text import is_stop_word, stem, tokenise
 
 NEAR = 0.75

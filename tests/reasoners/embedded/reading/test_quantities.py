@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from factible_assets.reasoners.embedded.quantities import compare_quantities, find_quantities
+from factible_assets.reasoners.embedded.reading.quantities import (
+    compare_quantities,
+    find_quantities,
+)
 
 
 @pytest.mark.parametrize(

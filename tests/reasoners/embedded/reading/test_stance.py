@@ -11,16 +11,16 @@ import pytest
 import yaml
 
 from factible_assets.reasoners.embedded.embedder import Embedder, OnnxEmbedder
-from factible_assets.reasoners.embedded.evidence import read_page
-from factible_assets.reasoners.embedded.inference import (
+from factible_assets.reasoners.embedded.page_text import page_sentences, readable
+from factible_assets.reasoners.embedded.reading.denials import without_denials
+from factible_assets.reasoners.embedded.reading.evidence import read_page
+from factible_assets.reasoners.embedded.reading.inference import (
     Inference,
     InferenceStance,
     denial_of,
     leaning_of,
 )
-from factible_assets.reasoners.embedded.page_text import page_sentences, readable
-from factible_assets.reasoners.embedded.passages import Selection, select_passages, windows
-from factible_assets.reasoners.embedded.reading.denials import without_denials
+from factible_assets.reasoners.embedded.reading.passages import Selection, select_passages, windows
 from factible_assets.reasoners.embedded.reading.stance import (
     OperatingPoint,
     PageStance,

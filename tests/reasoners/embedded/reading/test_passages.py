@@ -15,7 +15,7 @@ from factible_assets.reasoners.embedded.page_text import (
     page_sentences,
     readable,
 )
-from factible_assets.reasoners.embedded.passages import (
+from factible_assets.reasoners.embedded.reading.passages import (
     LONGEST_WINDOW,
     SHORTEST_WINDOW,
     bm25_scores,

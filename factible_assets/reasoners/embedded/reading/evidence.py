@@ -12,7 +12,7 @@ import numpy as np
 
 from factible_assets.reasoners.embedded.embedder import Embedder
 from factible_assets.reasoners.embedded.page_text import blocked_reason, instructs_reader
-from factible_assets.reasoners.embedded.passages import Passage, Selection, select_passages
+from factible_assets.reasoners.embedded.reading.passages import Passage, Selection, select_passages
 from factible_assets.reasoners.embedded.reading.stance import PageStance, StanceModel
 from factible_assets.reasoners.embedded.reading.statements import Ground
 from factible_assets.records import Stance

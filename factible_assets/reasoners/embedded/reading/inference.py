@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from factible_assets.reasoners.embedded.embedder import Embedder
-from factible_assets.reasoners.embedded.passages import Passage, Selection
+from factible_assets.reasoners.embedded.reading.passages import Passage, Selection
 from factible_assets.reasoners.embedded.reading.stance import (
     PageStance,
     from_statements,

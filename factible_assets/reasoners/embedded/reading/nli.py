@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from factible_assets.reasoners.embedded.inference import Inference
+from factible_assets.reasoners.embedded.reading.inference import Inference
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession

@@ -20,9 +20,9 @@ from functools import lru_cache
 import numpy as np
 
 from factible_assets.reasoners.embedded.embedder import Embedder
-from factible_assets.reasoners.embedded.fact_checks import FactCheck, find_fact_checks
 from factible_assets.reasoners.embedded.lexicon import load_lexicon
 from factible_assets.reasoners.embedded.page_text import PageSentence, readable_sentences
+from factible_assets.reasoners.embedded.reading.fact_checks import FactCheck, find_fact_checks
 from factible_assets.reasoners.embedded.text import content_stems, tokenise
 
 SHORTEST_WINDOW = 25

@@ -17,14 +17,14 @@ import pytest
 import tokenizers
 
 from factible_assets.reasoners.embedded.embedder import TfidfEmbedder
-from factible_assets.reasoners.embedded.inference import Inference, InferenceStance
-from factible_assets.reasoners.embedded.nli import (
+from factible_assets.reasoners.embedded.page_text import PageSentence
+from factible_assets.reasoners.embedded.reading.inference import Inference, InferenceStance
+from factible_assets.reasoners.embedded.reading.nli import (
     InferenceUnavailableError,
     OnnxInference,
     read_labels,
 )
-from factible_assets.reasoners.embedded.page_text import PageSentence
-from factible_assets.reasoners.embedded.passages import Passage, Selection
+from factible_assets.reasoners.embedded.reading.passages import Passage, Selection
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "yes", "no", "maybe", "there", "evidence"]
 THREE = {"0": "contradiction", "1": "entailment", "2": "neutral"}

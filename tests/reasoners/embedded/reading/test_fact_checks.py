@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from factible_assets.reasoners.embedded.fact_checks import find_fact_checks, read_rating
 from factible_assets.reasoners.embedded.page_text import page_sentences
-from factible_assets.reasoners.embedded.passages import windows
+from factible_assets.reasoners.embedded.reading.fact_checks import find_fact_checks, read_rating
+from factible_assets.reasoners.embedded.reading.passages import windows
 
 
 def test_a_box_is_a_window_of_its_own_and_its_neighbours_keep_their_words() -> None:
