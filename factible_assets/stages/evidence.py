@@ -222,7 +222,8 @@ def read_row(
     is_due = source.via == "snippet" and page.status == "infra_error"
     what = "could not be fetched" if is_due else "is missing"
     missing = f"The page {what} ({page.reason}); read was its search snippet."
-    remarks = (departure(candidate.hit, page), missing if source.via == "snippet" else None)
+    cited = next((each for each in candidate.rating.reasons if "is cited" in each), None)
+    remarks = (departure(candidate.hit, page), missing if source.via == "snippet" else None, cited)
     if draft is None:
         reason = _sentences("It does not speak of the claim.", *remarks)
         # Of a page in outage a silent snippet tells nothing: it stays what failed.

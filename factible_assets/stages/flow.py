@@ -32,6 +32,7 @@ from factible_assets.rows import VideoRows
 from factible_assets.stages.claims import build_claims
 from factible_assets.stages.evidence import (
     address_of,
+    departure,
     read_row,
     source_of,
     unread_row,
@@ -53,7 +54,7 @@ from factible_assets.stages.progress import (
     Stopwatch,
 )
 from factible_assets.stages.queries import build_queries, failed_queries
-from factible_assets.stages.reliability import RatingBook
+from factible_assets.stages.reliability import RatingBook, as_cited
 from factible_assets.stages.reviews import (
     NO_CORRECTIONS,
     Corrections,
@@ -357,7 +358,10 @@ class _Run:
         stored = await self._library.get(candidate.hit)
         address = address_of(candidate.hit, stored.page.final_url)
         await self._book.rate([address])
-        candidate = replace(candidate, rating=self._book.of(address))
+        rating = self._book.of(address)
+        if departure(candidate.hit, stored.page) is None:
+            rating = as_cited(rating, candidate.hit.citation_count)
+        candidate = replace(candidate, rating=rating)
         left_out = late_exclusion(
             self._video, stored.page, self._config.search, self._corrected(claim)
         )

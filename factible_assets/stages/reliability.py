@@ -11,6 +11,9 @@ The rule (Factible, section 1.3.4, step 2; the first that matches decides):
 3. otherwise the rating is unknown, 0.50 (Enhanced Claim Verification System, equation 9), moved by
    the domain's age: +0.10 from ten years on, -0.15 below one year.
 
+4. a paper that is cited, on a domain that no rule knows: +0.05 from ten citations on, and from a
+   hundred on medium, 0.60. It holds for the paper and not for its domain.
+
 Several sets at once: the nearest listed name decides first, so that a newspaper's section that any
 set lists by its own name is not rated as the newspaper. Of the sets that list this name the first
 in order of precedence decides: the project's own, then the user's in alphabetical order of their
@@ -56,6 +59,8 @@ INSTITUTIONAL_SCORE = 0.90
 UNLISTED_CAP = 0.55
 _OLD_YEARS, _OLD_BONUS = 10.0, 0.10
 _YOUNG_YEARS, _YOUNG_MALUS = 1.0, 0.15
+_CITED, _CITED_BONUS = 10, 0.05
+_OFTEN_CITED = 100
 
 RATING_ORDER: Mapping[Rating, int] = {
     "high": 4,
@@ -185,6 +190,25 @@ def _unlisted_rating(video_id: str, name: str, age: DomainAge | None) -> Reliabi
         reasons=tuple(reasons),
         domain_age_years=years,
         status="infra_error" if failed else "ok",
+    )
+
+
+def as_cited(rating: ReliabilityRating, citations: int | None) -> ReliabilityRating:
+    """Return the rating of a paper: that of its domain or, if no rule knows it, by its citations.
+
+    The step to medium depends on citations alone, never on an age that a registry may not tell.
+    """
+    if rating.rating != "unknown" or citations is None or citations < _CITED:
+        return rating
+    often = citations >= _OFTEN_CITED
+    score = min(rating.score + _CITED_BONUS, UNLISTED_CAP)
+    changes: dict[str, object] = {"rating": "medium", "score": LISTED_SCORES["medium"]}
+    return rating.model_copy(
+        update={
+            **(changes if often else {"score": score}),
+            "source_class": "academic",
+            "reasons": (*rating.reasons, f"The paper is cited {citations:,} times."),
+        }
     )
 
 

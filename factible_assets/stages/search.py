@@ -32,7 +32,7 @@ from factible_assets.records import (
 )
 from factible_assets.stages.ids import hit_id
 from factible_assets.stages.ports import FoundHit, SearchAnswer, Searcher
-from factible_assets.stages.reliability import RATING_ORDER, RatingBook
+from factible_assets.stages.reliability import RATING_ORDER, RatingBook, as_cited
 from factible_assets.stages.reviews import NO_CORRECTIONS, Corrections
 from factible_assets.stages.transcript import storable
 from factible_assets.stages.urls import (
@@ -107,6 +107,7 @@ def _joined(best: SearchHit, again: SearchHit) -> SearchHit:
             "provider": "+".join(providers),
             "snippet": best.snippet or again.snippet,
             "published_on": best.published_on or again.published_on,
+            "citation_count": best.citation_count or again.citation_count,
         }
     )
 
@@ -184,6 +185,7 @@ def _hit_row(query: Query, provider: str, page: int, rank: int, found: FoundHit)
         domain=domain_of(url),  # none: kept, and left out by the choice of pages with its reason
         snippet=storable(found.snippet),
         published_on=found.published_on,
+        citation_count=found.citation_count,
     )
 
 
@@ -254,7 +256,7 @@ def select_hits(
             (hit for hit in found if hit.query_id == query.query_id),
             key=lambda hit: (hit.rank, hit.canonical_url),
         ):
-            candidate = Candidate(query, hit, ratings.of(hit.url))
+            candidate = Candidate(query, hit, as_cited(ratings.of(hit.url), hit.citation_count))
             reason = _exclusion(video, hit, config) or corrections.blocked(hit.url)
             if reason is not None:
                 skipped.setdefault(hit.canonical_url, Skipped(candidate, reason))

@@ -19,7 +19,7 @@ from resources.cache.store import DiskCache
 from resources.cache.values import cache_key, from_json, to_json
 from resources.scraping.pages import FetchedPage, KnownPage
 
-_VERSION = 1
+_VERSION = 2
 """Raise it whenever the same page would now be read otherwise."""
 _READERS = ("trafilatura", "htmldate", "pypdf")
 """Libraries whose versions decide what text a page has."""

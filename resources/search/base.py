@@ -38,6 +38,11 @@ class SearchHit:
     published_on: date | None = None
     paper: Paper | None = None
 
+    @property
+    def citation_count(self) -> int | None:
+        """How often the result is cited, if it is a paper and the provider knows."""
+        return self.paper.citation_count if self.paper else None
+
 
 @dataclass(frozen=True, slots=True)
 class SearchAnswer:

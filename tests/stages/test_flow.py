@@ -387,6 +387,27 @@ async def test_what_a_run_leaves_out_is_left_out_however_it_is_reached(
     assert not world.asked["read", row.canonical_url]
 
 
+@pytest.mark.parametrize(
+    ("citations", "rating", "score"),
+    [(None, "unknown", 0.5), (9, "unknown", 0.5), (10, "unknown", 0.55), (240, "medium", 0.6)],
+)
+async def test_a_paper_on_an_unlisted_domain_is_rated_by_its_citations(
+    citations: int | None, rating: str, score: float
+) -> None:
+    world, claims = leading_world("")
+    world.listed = {}
+    (hit,) = world.results["query"][0]
+    world.results["query"] = [[replace(hit, citation_count=citations)]]
+    result = await check(world, claims)
+    (row,) = result.evidence
+    assert (row.rating, row.rating_score) == (rating, score)
+    assert ("is cited" in (row.reason or "")) == (score > 0.5)
+    assert {(each.rating, each.score) for each in result.ratings} == {("unknown", 0.5)}
+    world.redirects[hit.url] = "https://elsewhere.example/"
+    (led_away,) = (await check(world, claims)).evidence
+    assert led_away.rating_score == 0.5
+
+
 async def test_a_hit_that_leads_to_a_re_upload_is_not_read() -> None:
     world, claims = leading_world("https://vimeo.com/123456789")
     world.titles["https://good0.example/page"] = f"{VIDEO.title} on Vimeo"

@@ -69,6 +69,7 @@ class Hit:
     url: str
     snippet: str = ""
     published_on: date | None = None
+    citation_count: int | None = None
 
 
 @dataclass(frozen=True)
