@@ -16,7 +16,7 @@ import json
 import os
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -61,11 +61,9 @@ def end_dead_runs(instance: dg.DagsterInstance) -> list[str]:
     folder = _folder(instance)
     dead = []
     for file in [each for each in folder.iterdir() if each.name[0] != "."]:
-        with file.open("rb") as held:
-            try:
-                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                continue
+        # Gone if another process looks at the same time; locked if its own is alive.
+        with suppress(FileNotFoundError, BlockingIOError), file.open("rb") as held:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if _end(instance, instance.get_run_by_id(file.name)):
                 dead.append(file.name)
             file.unlink(missing_ok=True)

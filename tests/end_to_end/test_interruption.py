@@ -84,7 +84,7 @@ def test_an_interrupted_check_is_canceled_and_the_same_command_goes_on(tmp_path:
         world.server.on(CHAT, stop)
         code, out, err = world.factible("check", VIDEO_URL, "--json")
         assert stop.stopped.is_set(), err
-        assert (code, out) == (130, "")
+        assert (code, json.loads(out)["exit_code"]) == (130, 130)
         assert "is canceled" in err
         assert statuses(world.home) == ["CANCELED"]
         # What was complete is stored, and nothing of what was not.

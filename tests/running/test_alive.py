@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import dagster as dg
@@ -104,6 +105,16 @@ def test_a_run_that_ended_leaves_no_file(instance: dg.DagsterInstance) -> None:
     mark_alive(instance, RUN).close()
     assert end_dead_runs(instance) == []
     assert list((Path(instance.root_directory) / "alive").iterdir()) == []
+
+
+def test_many_may_look_at_once_and_one_of_them_ends_the_run(instance: dg.DagsterInstance) -> None:
+    for number in range(100, 120):
+        run_id = f"{RUN[:-3]}{number}"
+        create_run_for_test(instance, run_id=run_id, status=STARTED)
+        mark_alive(instance, run_id).close()
+    with ThreadPoolExecutor(4) as pool:
+        ended = [pool.submit(end_dead_runs, instance) for _ in range(4)]
+        assert len([run_id for each in ended for run_id in each.result(60)]) == 20
 
 
 def test_one_process_has_a_video_and_the_next_one_waits(
