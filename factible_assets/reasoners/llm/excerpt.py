@@ -1,82 +1,135 @@
-"""What of a page a model is given: all that reports something, or of a long page what matters.
+"""What of a page a model is given: all of a short one, of a long one what speaks of the claim.
 
 What belongs here: choosing sentences within a limit of characters, and marking what was left out.
 What does not: what a sentence says of a claim, the fence around the excerpt (fences.py).
 
-The choice is that of the embedded engine: its best passages first, then further ones by BM25, each
-with the sentence before it, and the page's first sentences, which say what it is about. Text that
-gives its reader orders is left out of every page, as the embedded engine leaves it out.
+Nothing is withheld for its words: with a fence around it, a model may read what a page says of
+cookies, and what it orders. Only lines that stand on the page already are left out.
+
+Sentences are ranked by their words in common with the claim (character n-grams by BM25, alone and
+with their neighbours, so that inflected forms, cognates and languages without spaces count), by
+embedding, and by nearness to the excerpt that the search showed: the choice of whoever saw more
+pages.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Sequence
 
-from factible_assets.reasoners.embedded.embedder import TfidfEmbedder
+import numpy as np
+import numpy.typing as npt
+from rapidfuzz import fuzz
+
+from factible_assets.reasoners.embedded.embedder import Embedder, TfidfEmbedder
 from factible_assets.reasoners.embedded.page_text import (
     PageSentence,
     blocked_reason,
     page_sentences,
-    readable,
 )
-from factible_assets.reasoners.embedded.reading.passages import (
-    bm25_scores,
-    select_passages,
-    windows,
-)
-from factible_assets.reasoners.embedded.text import content_stems
+from factible_assets.reasoners.embedded.passages import bm25_scores
+from factible_assets.reasoners.embedded.text import STOP_WORDS
 from factible_assets.reasoners.llm.fences import OMISSION
 
-_OPENING_SENTENCES = 2
-_GAP = f"\n{OMISSION}\n"
+Scores = npt.NDArray[np.float64]
+
+_GRAM = 4
+_WORD = re.compile(r"\w+")
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+_GAP = f" {OMISSION} "
+_MOST_EMBEDDED = 96
+"""Sentences of one page that are embedded, the first by their words: enough for 2,000 words."""
+_LEAST_COMPARED = 40
+_SHOWN_BY_SEARCH = 90.0
+"""Partial ratio, of 100, from which the search's excerpt holds a sentence."""
 
 
-def excerpt(claim: str, text: str, *, limit: int) -> str | None:
+def excerpt(
+    claim: str, text: str, *, limit: int, snippet: str = "", embedder: Embedder | None = None
+) -> str | None:
     """Return what a model is given of a page, None if there is nothing to read (a bot wall, …).
 
     Args:
         claim: The claim that the page is read for.
         text: The page's whole text.
         limit: Characters, without the marks of omission.
+        snippet: What the search showed of the page.
+        embedder: Similarities of sentences; TF-IDF if None.
+
+    Raises:
+        EmbedderUnavailableError: The embedder's model cannot be loaded.
     """
     if blocked_reason(text):
         return None
-    sentences = readable(page_sentences(text))
-    if not sentences:
-        return None
+    sentences = _once(page_sentences(text))
     if sum(len(sentence.text) + 1 for sentence in sentences) > limit:
-        sentences = _most_relevant(claim, text, sentences, limit)
+        scores = _relevance(claim, snippet, sentences, embedder or TfidfEmbedder())
+        sentences = _fitting(sentences, scores, limit)
     return _joined(text, sentences)
 
 
-def _most_relevant(
-    claim: str, text: str, sentences: Sequence[PageSentence], limit: int
+def _once(sentences: Sequence[PageSentence]) -> list[PageSentence]:
+    """Leave out lines that repeat an earlier one, such as menus and captions."""
+    lines: dict[int, list[PageSentence]] = {}
+    for sentence in sentences:
+        lines.setdefault(sentence.paragraph, []).append(sentence)
+    distinct: dict[str, list[PageSentence]] = {}
+    for line in lines.values():
+        distinct.setdefault(" ".join(each.text for each in line), line)
+    return [sentence for line in distinct.values() for sentence in line]
+
+
+def _fitting(
+    sentences: Sequence[PageSentence], scores: Scores, limit: int
 ) -> list[PageSentence]:
-    chosen: dict[int, PageSentence] = {}
+    chosen: set[int] = set()
     room = limit
-    for sentence in _by_relevance(claim, text, sentences):
-        if sentence.start not in chosen and len(sentence.text) < room:
-            chosen[sentence.start] = sentence
-            room -= len(sentence.text) + 1
-    return [chosen[start] for start in sorted(chosen)]
+    for at in np.argsort(-scores, kind="stable"):
+        if len(sentences[at].text) < room:
+            chosen.add(int(at))
+            room -= len(sentences[at].text) + 1
+    return [sentences[at] for at in sorted(chosen)]
 
 
-def _by_relevance(
-    claim: str, text: str, sentences: Sequence[PageSentence]
-) -> Iterator[PageSentence]:
-    """Yield the sentences of a page, those that matter most first, some of them repeatedly."""
-    yield from sentences[:_OPENING_SENTENCES]
-    for passage in select_passages(claim, text, "", TfidfEmbedder()).passages:
-        yield from passage.sentences
-        if passage.before is not None:
-            yield passage.before
-    candidates = windows(sentences)
-    scores = bm25_scores(content_stems(claim), [content_stems(each.text) for each in candidates])
-    for index in sorted(range(len(scores)), key=lambda index: (-scores[index], index)):
-        yield from candidates[index].sentences
+def _relevance(
+    claim: str, snippet: str, sentences: Sequence[PageSentence], embedder: Embedder
+) -> Scores:
+    """Return how likely each sentence speaks of a claim; only the order means something."""
+    grams = [_grams(sentence.text) for sentence in sentences]
+    around = [sum(grams[max(0, at - 1) : at + 2], []) for at in range(len(grams))]
+    wanted = _grams(claim)
+    words = 0.5 * _scaled(bm25_scores(wanted, grams)) + 0.5 * _scaled(bm25_scores(wanted, around))
+    shown = 0.2 * _scaled(bm25_scores(_grams(snippet), grams))
+    for at, sentence in enumerate(sentences):
+        beginning = sentence.text[:160]
+        if len(beginning) > _LEAST_COMPARED and (
+            fuzz.partial_ratio(beginning, snippet) > _SHOWN_BY_SEARCH
+        ):
+            shown[at] += 0.5
+    scores = words + shown
+    nearest = np.argsort(-scores, kind="stable")[:_MOST_EMBEDDED]
+    vectors = embedder.embed([claim, snippet, *(sentences[at].text for at in nearest)])
+    scores[nearest] += 2 * (vectors[2:] @ vectors[0]) + 0.3 * (vectors[2:] @ vectors[1])
+    return scores
 
 
-def _joined(text: str, sentences: Sequence[PageSentence]) -> str:
+def _scaled(scores: Sequence[float]) -> Scores:
+    found = np.array(scores, dtype=np.float64)
+    return found / (found.max(initial=0.0) or 1.0)
+
+
+def _grams(text: str) -> list[str]:
+    """Return the pieces of a text's words: four letters each, two where words are not spaced."""
+    pieces = []
+    for word in _WORD.findall(text.casefold()):
+        if word in STOP_WORDS:
+            continue
+        size, marked = (2, word) if _UNSPACED.search(word) else (_GRAM, f" {word} ")
+        pieces += [marked[at : at + size] for at in range(max(1, len(marked) - size + 1))]
+    return pieces
+
+
+def _joined(text: str, sentences: Sequence[PageSentence]) -> str | None:
     """Join sentences in the text's order: as they stand where nothing was left out between."""
     parts: list[str] = []
     start, end = 0, 0
@@ -88,4 +141,4 @@ def _joined(text: str, sentences: Sequence[PageSentence]) -> str:
     parts.append(text[start:end])
     if text[end:].strip():
         parts.append(_GAP)
-    return "".join(parts).strip()
+    return "".join(parts).strip() or None
