@@ -26,7 +26,12 @@ def embedded_reasoner(settings: Settings) -> Reasoner:
     """Return the embedded engine with the best models on this machine; nothing is downloaded."""
     from factible_assets.reasoners.embedded.engine import EmbeddedReasoner  # noqa: PLC0415
 
-    return EmbeddedReasoner(_loaded_embedder(None), _stance_model(settings.home))
+    return EmbeddedReasoner(installed_embedder(), _stance_model(settings.home))
+
+
+def installed_embedder() -> Embedder:
+    """Return the sentence embeddings of the install; they are loaded when first used."""
+    return _loaded_embedder(None)
 
 
 def stance_model_in_use(home: Path) -> str | None:

@@ -16,6 +16,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from factible_assets.reasoners.llm.calls import StageModel
+from factible_assets.services.embedded import installed_embedder
 from factible_assets.services.setup import SetupError
 from factible_assets.settings import Settings
 from factible_assets.stages.ports import Reasoner
@@ -314,5 +315,6 @@ async def open_models(
                 )
                 for stage in STAGES
             }
-        )
+        ),
+        embedder=installed_embedder(),
     )

@@ -31,6 +31,8 @@ from factible_assets.records import (
 from factible_assets.rows import VideoRows
 from factible_assets.stages.claims import build_claims
 from factible_assets.stages.evidence import (
+    Source,
+    StoredPage,
     address_of,
     departure,
     read_row,
@@ -40,6 +42,7 @@ from factible_assets.stages.evidence import (
 from factible_assets.stages.origins import StoryIndex, label_origins
 from factible_assets.stages.pages import PageLibrary
 from factible_assets.stages.ports import (
+    Arrivals,
     ClaimDrafts,
     ReasonerOutageError,
     ReasonerRefusalError,
@@ -217,7 +220,6 @@ class _Run:
             limit=config.evidence.max_page_characters,
             topics=[claim.text for claim in claims],
         )
-        self._reading = asyncio.Semaphore(config.evidence.concurrency)
 
     @property
     def _basis(self) -> Basis:
@@ -330,9 +332,11 @@ class _Run:
         progress = Progress(self._services.observer, "evidence", claim, len(chosen))
         rows: dict[str, Evidence] = {}
         tasks: list[asyncio.Task[None]] = []
+        # Who would stop at enough sources reads each as it comes; else they may be read together.
+        arrivals = Arrivals(len(chosen)) if enough is None else None
 
         async def read(candidate: Candidate) -> None:
-            rows[candidate.hit.canonical_url] = await self._read(claim, candidate)
+            rows[candidate.hit.canonical_url] = await self._read(claim, candidate, arrivals)
             progress.step()
             if enough is not None and agreeing_origins(rows.values(), self._stories) >= enough:
                 for task in tasks:
@@ -353,8 +357,41 @@ class _Run:
             for candidate in chosen
         )
 
-    async def _read(self, claim: Claim, candidate: Candidate) -> Evidence:
-        """Fetch a page, or wait for whoever fetches it already, and read it at once."""
+    async def _read(
+        self, claim: Claim, candidate: Candidate, arrivals: Arrivals | None
+    ) -> Evidence:
+        """Fetch a page, or wait for whoever fetches it already, and hand it over to be read."""
+        try:
+            fetched = await self._fetched(claim, candidate)
+        finally:
+            if arrivals is not None:
+                arrivals.one_in()
+        if isinstance(fetched, Evidence):
+            return fetched
+        candidate, stored, source = fetched
+        try:
+            judged = await self._services.reasoner.read_evidence(
+                claim, candidate.query, replace(source.excerpt, arrivals=arrivals)
+            )
+        except ReasonerOutageError as outage:
+            self._calls.extend(outage.calls)
+            reason = f"The page was fetched and could not be read: {outage.reason}"
+            return unread_row(
+                claim, candidate, stored, status="infra_error", reason=reason, basis=self._basis
+            )
+        except ReasonerRefusalError as refusal:
+            self._calls.extend(refusal.calls)
+            reason = f"The model declined to read it: {refusal.reason}"
+            return unread_row(
+                claim, candidate, stored, status="skipped", reason=reason, basis=self._basis
+            )
+        self._calls.extend(judged.calls)
+        return read_row(claim, candidate, source, judged.value, basis=self._basis)
+
+    async def _fetched(
+        self, claim: Claim, candidate: Candidate
+    ) -> tuple[Candidate, StoredPage, Source] | Evidence:
+        """Return what there is to read of a candidate, or the row that says why not."""
         stored = await self._library.get(candidate.hit)
         address = address_of(candidate.hit, stored.page.final_url)
         await self._book.rate([address])
@@ -376,25 +413,7 @@ class _Run:
             reason = f"{candidate.hit.domain}: {page.reason}"
             return unread_row(claim, candidate, stored, status=status, reason=reason)
         self._texts[source.text.content_hash] = source.text.text
-        try:
-            async with self._reading:
-                judged = await self._services.reasoner.read_evidence(
-                    claim, candidate.query, source.excerpt
-                )
-        except ReasonerOutageError as outage:
-            self._calls.extend(outage.calls)
-            reason = f"The page was fetched and could not be read: {outage.reason}"
-            return unread_row(
-                claim, candidate, stored, status="infra_error", reason=reason, basis=self._basis
-            )
-        except ReasonerRefusalError as refusal:
-            self._calls.extend(refusal.calls)
-            reason = f"The model declined to read it: {refusal.reason}"
-            return unread_row(
-                claim, candidate, stored, status="skipped", reason=reason, basis=self._basis
-            )
-        self._calls.extend(judged.calls)
-        return read_row(claim, candidate, source, judged.value, basis=self._basis)
+        return candidate, stored, source
 
     async def _verdict(self, case: CaseFile) -> Verdict | None:
         if "verdicts" not in self._stages:

@@ -8,7 +8,9 @@ need not know this package.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Generic, Literal, Protocol, TypeVar
@@ -350,6 +352,25 @@ class VerdictDraft:
     summary: str
 
 
+class Arrivals:
+    """How many pages of one claim are still on their way, for who would read several at once."""
+
+    def __init__(self, expected: int) -> None:
+        self._missing = expected
+        self._all_in = asyncio.Event()
+
+    def one_in(self) -> None:
+        """Note that a page is in, or will not come."""
+        self._missing -= 1
+        if self._missing <= 0:
+            self._all_in.set()
+
+    async def all_in(self, patience: float) -> None:
+        """Wait until all pages are in, at most so many seconds."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._all_in.wait(), patience)
+
+
 @dataclass(frozen=True, slots=True)
 class PageExcerpt:
     """What a reasoner is given of one source: the stored text of the page, and its search hit."""
@@ -359,6 +380,8 @@ class PageExcerpt:
     snippet: str
     text: str
     published_on: date | None = None
+    arrivals: Arrivals | None = field(default=None, compare=False)
+    """The other pages of the claim; None if it stands for itself."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from factible_assets.evaluation.judging.criteria import SubjectKind
 from factible_assets.evaluation.outcomes import VideoOutcome
 from factible_assets.reasoners.llm.fences import Data, Piece
-from factible_assets.reasoners.llm.material import claim_pieces, cut, title_data, without_orders
+from factible_assets.reasoners.llm.material import claim_pieces, cut, title_line
 from factible_assets.records import Claim, Evidence, Query, Transcript, Verdict
 
 SHOWN_SOURCES = 12
@@ -75,7 +75,7 @@ def _claim(claim: Claim, outcome: VideoOutcome) -> Subject:
         claim.video_id,
         claim.claim_id,
         {
-            "title": title_data("title", outcome.video.title),
+            "title": Data("title", title_line(outcome.video.title) or "(none)"),
             "passage": _passage(claim, outcome.transcript),
             "claim": claim_pieces(claim),
         },
@@ -162,10 +162,10 @@ def _sources(rows: Sequence[Evidence], texts: Mapping[str, str]) -> Sequence[Pie
 def _source(row: Evidence, number: int, texts: Mapping[str, str]) -> Sequence[Piece]:
     lines = (
         ("Publisher", row.domain),
-        ("Title", without_orders(row.title)),
-        ("Passage that was quoted", without_orders(row.quote or "")),
-        ("Page around the passage", without_orders(_around(row, texts))),
-        ("Summary that was made of it", without_orders(row.summary or "")),
+        ("Title", row.title),
+        ("Passage that was quoted", row.quote or ""),
+        ("Page around the passage", _around(row, texts)),
+        ("Summary that was made of it", row.summary or ""),
     )
     shown = [f"{name}: {' '.join(text.split())}" for name, text in lines if text.strip()]
     return [

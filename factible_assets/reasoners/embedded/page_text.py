@@ -33,7 +33,10 @@ class PageSentence:
 
 
 _LINE = re.compile(r"[^\n\r\u2028\u2029]+")
-_STOP = re.compile(r"[。！？]+[”’」』）]*|[.!?…]+[\"'”’)\]»]*(?:\[\d+\])*(?=\s|$)|;\s(?=[A-Z])")
+_STOP = re.compile(
+    r"[。\uff01\uff1f]+[”’」』\uff09]*|"
+    r"[.!?…]+[\"'”’)\]»]*(?:\[\d+\])*(?=\s|$)|;\s(?=[A-Z])"
+)
 _OPENS_SENTENCE = re.compile(r"\s*[\"'\u201c\u2018(\[«—–-]*\s*[^\sa-z]")
 _LAST_WORD = re.compile(r"([^\W\d_]+(?:\.[^\W\d_]+)*)\.$")
 _LONGEST_SENTENCE = 60

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, Field
+from pydantic import BaseModel, BeforeValidator, Field, GetJsonSchemaHandler
+from pydantic_core import CoreSchema
 
 from factible_assets.records import Confidence, QueryType, Score, Stance
 
@@ -44,7 +45,25 @@ Kind = Literal["fact", "credential", "opinion", "prediction", "question"]
 """What sort of statement it is; only the first two are checked."""
 
 
-class StatedClaim(BaseModel):
+class Shape(BaseModel):
+    """An answer's shape, whose schema is sent with every question.
+
+    It says no more than is needed: neither titles nor these descriptions.
+    """
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        """Return the schema without titles and descriptions."""
+        schema = handler.resolve_ref_schema(handler(core_schema))
+        for each in (schema, *schema["properties"].values()):
+            each.pop("title", None)
+            each.pop("description", None)
+        return schema
+
+
+class StatedClaim(Shape):
     """One claim of a transcript."""
 
     source: str
@@ -58,7 +77,7 @@ class StatedClaim(BaseModel):
     confidence: Score
 
 
-class ClaimsAnswer(BaseModel):
+class ClaimsAnswer(Shape):
     """The thesis of a transcript, or of a stretch of it, and its claims."""
 
     thesis: str
@@ -66,7 +85,7 @@ class ClaimsAnswer(BaseModel):
     claims: list[StatedClaim]
 
 
-class RankedClaim(BaseModel):
+class RankedClaim(Shape):
     """The importance of a numbered claim for the whole video."""
 
     number: int
@@ -75,7 +94,7 @@ class RankedClaim(BaseModel):
     importance: Score
 
 
-class MergeAnswer(BaseModel):
+class MergeAnswer(Shape):
     """One thesis for all stretches, and the claims by their importance for it."""
 
     thesis: str
@@ -83,24 +102,26 @@ class MergeAnswer(BaseModel):
     claims: list[RankedClaim]
 
 
-class WordedQuery(BaseModel):
-    """One web search."""
+class WordedQuery(Shape):
+    """One web search, by the number of its claim."""
 
+    claim: int
     text: str
     query_type: Annotated[QueryType, _fold]
     seeks_opposite: bool
     priority: int = Field(ge=1, le=5)
 
 
-class QueriesAnswer(BaseModel):
-    """The searches for one claim."""
+class QueriesAnswer(Shape):
+    """The searches for the claims."""
 
     queries: list[WordedQuery] = Field(min_length=1)
 
 
-class EvidenceAnswer(BaseModel):
-    """What one source says of one claim."""
+class Reading(Shape):
+    """What one source, by its number, says of a claim."""
 
+    source: int
     addresses_claim: bool
     scope: str
     summary: str
@@ -110,7 +131,13 @@ class EvidenceAnswer(BaseModel):
     relevance: Score
 
 
-class VerdictAnswer(BaseModel):
+class EvidenceAnswer(Shape):
+    """What each of the sources says of one claim."""
+
+    readings: list[Reading]
+
+
+class VerdictAnswer(Shape):
     """The verdict on one claim."""
 
     summary: str

@@ -29,7 +29,7 @@ from factible_assets.reasoners.llm.answers import (
 )
 from factible_assets.reasoners.llm.calls import Desk, Desks, PromptTooLongOutageError
 from factible_assets.reasoners.llm.fences import Data, Piece, ShownText
-from factible_assets.reasoners.llm.material import title_data
+from factible_assets.reasoners.llm.material import this_month, video_data
 from factible_assets.reasoners.llm.wording import clip, plain, whole_sentences
 from factible_assets.records import Transcript, Video
 from factible_assets.stages.localisation import Localiser
@@ -96,7 +96,7 @@ async def find_claims(
     merged = await desk.ask(
         desk.prompt.fill(
             "Merge",
-            video_title=title_data("title of the video", video.title),
+            video=video_data(video),
             stretches=_stretches(answers, distinct),
             max_claims=str(max_claims),
         ),
@@ -173,9 +173,10 @@ async def _read_all(
 async def _read(desk: Desk, video: Video, text: str, scope: str, max_claims: int) -> ClaimsAnswer:
     parts = desk.prompt.fill(
         "User",
-        video_title=("The video's title:\n", title_data("title of the video", video.title)),
+        video=("The video:\n", video_data(video)),
         transcript=("Its transcript:\n", Data("transcript", text)),
         scope=scope,
+        month=this_month(),
         max_claims=str(max_claims),
     )
     return await desk.ask(parts, ClaimsAnswer, max_tokens=_tokens(desk, max_claims))

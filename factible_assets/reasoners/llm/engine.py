@@ -7,13 +7,16 @@ does not: the judgements (claims.py, queries.py, evidence.py, verdict.py), any c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from factible_assets.reasoners.embedded.embedder import Embedder
+from factible_assets.reasoners.embedded.page_text import instructs_reader
+from factible_assets.reasoners.llm.batches import Batches
 from factible_assets.reasoners.llm.calls import Desk, Desks, StageModel, Subject
 from factible_assets.reasoners.llm.claims import Windowing, find_claims
-from factible_assets.reasoners.llm.evidence import read_source
+from factible_assets.reasoners.llm.evidence import Reader, Source
 from factible_assets.reasoners.llm.prompts import load_prompt
-from factible_assets.reasoners.llm.queries import word_queries
+from factible_assets.reasoners.llm.queries import AskedClaim, QueryWriter
 from factible_assets.reasoners.llm.verdict import reach_verdict
 from factible_assets.records import (
     Basis,
@@ -76,8 +79,13 @@ class ReadingLimits:
 
     transcript_window: int = 24_000
     window_overlap: int = 1_500
-    page: int = 8_000
-    """Factible, section 1.5.3, gives a model 6,000 to 8,000 characters of a page."""
+    page: int = 2_500
+    """Characters that keep nine of ten quotes which a model took from whole pages
+    (`benchmarks/tokens.py`); Factible, section 1.5.3, gives a model 6,000 to 8,000."""
+    together: int = 6
+    """Sources of a claim, or claims of a video, that are asked about in one call."""
+    patience: float = 10.0
+    """Seconds for which the pages that came first wait for the others of their claim."""
     sources: int = 24
     """Sources that a verdict is reached from."""
     repair: bool = True
@@ -100,10 +108,34 @@ class LlmReasoner:
     ReasonerRefusalError when the model declined.
     """
 
-    def __init__(self, models: StageModels, limits: ReadingLimits | None = None) -> None:
-        """Take the model of each stage; the clients behind them are closed by who opened them."""
+    def __init__(
+        self,
+        models: StageModels,
+        limits: ReadingLimits | None = None,
+        embedder: Embedder | None = None,
+    ) -> None:
+        """Take the model of each stage, and the embedder that chooses what of a page is shown.
+
+        The clients behind the models are closed by who opened them.
+        """
         self._models = models
         self._limits = limits or ReadingLimits()
+        self._queries = Batches(
+            QueryWriter(self._queries_desk).word,
+            size=self._limits.together,
+            order=lambda asked: f"{asked.claim.rank:06} {asked.claim.claim_id}",
+        )
+        reader = Reader(
+            self._evidence_desk, self._limits.page, repair=self._limits.repair, embedder=embedder
+        )
+        self._readings = Batches(
+            reader.read,
+            size=self._limits.together,
+            order=lambda source: source.page.canonical_url,
+            gather=self._pages_in,
+            # A page that gives its reader orders can spoil no reading but its own.
+            alone=lambda source: instructs_reader(source.page.text),
+        )
 
     @property
     def basis(self) -> Basis:
@@ -136,27 +168,40 @@ class LlmReasoner:
     async def write_queries(
         self, video: Video, claim: Claim, *, max_queries: int
     ) -> Judged[tuple[QueryDraft, ...]]:
-        """Word the searches that would find evidence for and against a claim."""
-        subject = Subject(claim.video_id, "queries", claim.claim_id)
-        desk = Desk(self._models.queries, load_prompt("queries"), subject)
-        drafts = await word_queries(desk, video, claim, max_queries=max_queries)
-        return Judged(tuple(drafts), tuple(desk.calls))
+        """Word the searches that would find evidence for and against a claim.
+
+        Claims of a video that are asked about at the same time are asked about in one call.
+        """
+        asked = AskedClaim(video, claim, max_queries)
+        judged = await self._queries.ask(f"{claim.video_id} {max_queries}", asked)
+        return Judged(tuple(judged.value), judged.calls)
 
     async def read_evidence(
         self, claim: Claim, query: Query, page: PageExcerpt
     ) -> Judged[EvidenceDraft | None]:
         """Read what a page says about a claim; None if it does not speak of it.
 
-        The query is only recorded: whatever led to a page, it is read for the claim.
+        Pages of a claim are read together: a page that says how many others are on their way waits
+        for them. The query is only recorded: whatever led to a page, it is read for the claim.
         """
-        subject = Subject(
-            claim.video_id, "evidence", claim.claim_id, query.query_id, page.canonical_url
-        )
-        desk = Desk(self._models.evidence, load_prompt("evidence"), subject)
-        draft = await read_source(
-            desk, claim, page, limit=self._limits.page, repair=self._limits.repair
-        )
-        return Judged(draft, tuple(desk.calls))
+        return await self._readings.ask(claim.claim_id, Source(claim, query, page))
+
+    async def _pages_in(self, first: Source) -> None:
+        if first.page.arrivals is not None:
+            await first.page.arrivals.all_in(self._limits.patience)
+
+    def _queries_desk(self, asked: Sequence[AskedClaim]) -> Desk:
+        claim = asked[0].claim
+        subject = Subject(claim.video_id, "queries", claim.claim_id if len(asked) == 1 else None)
+        return Desk(self._models.queries, load_prompt("queries"), subject)
+
+    def _evidence_desk(self, sources: Sequence[Source]) -> Desk:
+        claim = sources[0].claim
+        subject = Subject(claim.video_id, "evidence", claim.claim_id)
+        if len(sources) == 1:
+            query, page = sources[0].query, sources[0].page
+            subject = replace(subject, query_id=query.query_id, canonical_url=page.canonical_url)
+        return Desk(self._models.evidence, load_prompt("evidence"), subject)
 
     async def judge(
         self, claim: Claim, evidence: Sequence[Evidence], vote: Vote

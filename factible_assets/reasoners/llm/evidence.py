@@ -1,7 +1,8 @@
-"""What one page says of one claim, as a language model reads it.
+"""What pages say of one claim, as a language model reads them: several in one call.
 
-What belongs here: asking, looking up the quotes, and one round of repair where none of them stands
-in the page. What does not: the words of the prompt (prompts/evidence.md), what becomes of a stance
+What belongs here: asking, holding each reading against its own page, and asking again, alone, for
+those that are missing or quote what their page does not say. What does not: which pages are read
+together (batches.py), the words of the prompt (prompts/evidence.md), what becomes of a stance
 without a quote (stages.evidence, which counts and rejects).
 
 Source of the method: Factible, section 1.3.4, step 4 (stances, qualifiers, time, mere discussion).
@@ -10,99 +11,207 @@ Source of the method: Factible, section 1.3.4, step 4 (stances, qualifiers, time
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-from factible_assets.reasoners.llm.answers import EvidenceAnswer
-from factible_assets.reasoners.llm.calls import Desk
+from factible_assets.reasoners.embedded.embedder import Embedder
+from factible_assets.reasoners.llm.answers import EvidenceAnswer, Reading
+from factible_assets.reasoners.llm.batches import (
+    Outcome,
+    is_ones_own,
+    shared_outage,
+    with_first_calls,
+)
+from factible_assets.reasoners.llm.calls import Desk, PromptTooLongOutageError
 from factible_assets.reasoners.llm.excerpt import excerpt
 from factible_assets.reasoners.llm.fences import Data, Piece, ShownText
-from factible_assets.reasoners.llm.material import claim_pieces, cut, title_data, without_orders
+from factible_assets.reasoners.llm.material import claim_pieces, cut, title_line
 from factible_assets.reasoners.llm.wording import clip, plain
-from factible_assets.records import Claim
+from factible_assets.records import Claim, Query
 from factible_assets.stages.evidence import QuoteFinder
-from factible_assets.stages.ports import EvidenceDraft, PageExcerpt
+from factible_assets.stages.ports import (
+    EvidenceDraft,
+    Judged,
+    PageExcerpt,
+    ReasonerOutageError,
+    ReasonerRefusalError,
+)
 from factible_assets.stages.verdict import DEFINITE
 
 SUMMARY_WORDS = 60
 _MOST_QUOTES = 3
+_FRAME_TOKENS, _READING_TOKENS = 100, 320
+"""A reading has a summary and two quotes, of 60 words each at most."""
+
+Outcomes = list[Outcome[EvidenceDraft | None]]
 
 
-async def read_source(
-    desk: Desk, claim: Claim, page: PageExcerpt, *, limit: int, repair: bool
-) -> EvidenceDraft | None:
-    """Read what a page says of a claim; None if it does not speak of it or cannot be read.
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One page, the claim that it is read for, and the query that found it."""
 
-    Args:
-        desk: Where to ask.
-        claim: The claim.
-        page: The page; at most `limit` characters of it are shown.
-        limit: Characters.
-        repair: Whether to ask once more if a stance comes without a quote that stands in the page.
+    claim: Claim
+    query: Query
+    page: PageExcerpt
 
-    Raises:
-        ReasonerOutageError: The model failed.
-    """
-    shown = await asyncio.to_thread(excerpt, claim.text, page.text, limit=limit)
-    if shown is None:
-        return None
-    material = _material(claim, page, shown)
-    answer = await desk.ask(desk.prompt.fill("User", **material), EvidenceAnswer)
-    quotes = await asyncio.to_thread(_looked_up, answer, page.text)
-    misquotes: tuple[str, ...] = ()
-    if repair and _needs_quote(answer) and not quotes.standing:
-        misquotes = quotes.missing
-        shown_misquotes = "\n".join(cut(plain(quote)) for quote in misquotes) or "(none)"
-        answer = await desk.ask(
-            desk.prompt.fill(
-                "Repair",
-                **material,
-                stance=answer.stance,
-                misquotes=Data("what you quoted", shown_misquotes),
-            ),
-            EvidenceAnswer,
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """How sources are read: `open_desk` for some of them, `limit` characters of each page."""
+
+    open_desk: Callable[[Sequence[Source]], Desk]
+    limit: int
+    repair: bool
+    embedder: Embedder | None = None
+
+    async def read(self, sources: Sequence[Source]) -> Outcomes:
+        """Return what came of each source of one claim: None if it does not speak of it.
+
+        All are asked about in one call. A source whose reading is missing, or takes a side with
+        no quote that stands in its page, is asked about once more and alone; so is each one after
+        a call that was declined, too long or never answered in shape, for the fault may be one's.
+        """
+        shown = await asyncio.to_thread(
+            lambda: [
+                excerpt(
+                    source.claim.text,
+                    source.page.text,
+                    limit=self.limit,
+                    snippet=source.page.snippet,
+                    embedder=self.embedder,
+                )
+                for source in sources
+            ]
         )
-        quotes = await asyncio.to_thread(_looked_up, answer, page.text)
-    if not answer.addresses_claim:
-        return None
-    # What stands nowhere is offered all the same, so that the stage rejects and counts it.
-    offered = dict.fromkeys((*quotes.standing, *quotes.missing, *misquotes))
-    return EvidenceDraft(
-        stance=answer.stance,
-        stance_confidence=answer.stance_confidence,
-        relevance=answer.relevance,
-        summary=clip(plain(answer.summary), SUMMARY_WORDS),
-        quotes=tuple(offered),
+        speaking = [at for at, words in enumerate(shown) if words is not None]
+        asked = [_Shown(sources[at], shown[at] or "") for at in speaking]
+        outcomes: Outcomes = [Judged(None) for _ in sources]
+        for at, outcome in zip(speaking, await self._read_shown(asked), strict=True):
+            outcomes[at] = outcome
+        return outcomes
+
+    async def _read_shown(self, asked: Sequence[_Shown]) -> Outcomes:
+        if len(asked) <= 1:
+            return [await self._read_alone(each, None) for each in asked]
+        desk = self.open_desk([each.source for each in asked])
+        readings: dict[int, Reading] = {}
+        try:
+            readings = await _ask(desk, asked)
+        except (PromptTooLongOutageError, ReasonerRefusalError):
+            pass
+        except ReasonerOutageError as outage:
+            if not is_ones_own(desk):
+                return shared_outage(outage, len(asked))
+        return with_first_calls(
+            desk,
+            await asyncio.gather(
+                *(
+                    self._read_alone(each, readings.get(number))
+                    for number, each in enumerate(asked, start=1)
+                )
+            ),
+        )
+
+    async def _read_alone(
+        self, shown: _Shown, reading: Reading | None
+    ) -> Outcome[EvidenceDraft | None]:
+        """Take a reading if its page bears it out; else, or without one, ask about it alone."""
+        desk = self.open_desk([shown.source])
+        try:
+            if reading is None:
+                reading = (await _ask(desk, [shown])).get(1)
+            if reading is None:
+                raise ReasonerOutageError("The model gave no reading of the page.", desk.calls)
+            draft = await self._borne_out(desk, shown, reading)
+        except (ReasonerOutageError, ReasonerRefusalError) as failure:
+            return failure
+        return Judged(draft, tuple(desk.calls))
+
+    async def _borne_out(self, desk: Desk, shown: _Shown, reading: Reading) -> EvidenceDraft | None:
+        text = shown.source.page.text
+        quotes = await asyncio.to_thread(_looked_up, reading, text)
+        misquotes: tuple[str, ...] = ()
+        if self.repair and _needs_quote(reading) and not quotes.standing:
+            misquotes = quotes.missing
+            again = await _ask(desk, [shown], repaired=(reading, misquotes))
+            reading = again.get(1, reading)
+            quotes = await asyncio.to_thread(_looked_up, reading, text)
+        if not reading.addresses_claim:
+            return None
+        # What stands nowhere is offered all the same, so that the stage rejects and counts it.
+        offered = dict.fromkeys((*quotes.standing, *quotes.missing, *misquotes))
+        return EvidenceDraft(
+            stance=reading.stance,
+            stance_confidence=reading.stance_confidence,
+            relevance=reading.relevance,
+            summary=clip(plain(reading.summary), SUMMARY_WORDS),
+            quotes=tuple(offered),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    source: Source
+    words: str
+
+
+async def _ask(
+    desk: Desk,
+    asked: Sequence[_Shown],
+    *,
+    repaired: tuple[Reading, Sequence[str]] | None = None,
+) -> dict[int, Reading]:
+    """Return the readings by the number of their source; of two with one number the first."""
+    material: dict[str, Piece | Sequence[Piece]] = {
+        "claim": claim_pieces(asked[0].source.claim),
+        "sources": [
+            piece for number, each in enumerate(asked, 1) for piece in _pieces(number, each)
+        ],
+    }
+    if repaired is None:
+        parts = desk.prompt.fill("User", **material)
+    else:
+        reading, misquotes = repaired
+        words = "\n".join(cut(plain(quote)) for quote in misquotes) or "(none)"
+        misquoted = Data("what you quoted", words)
+        parts = desk.prompt.fill("Repair", **material, stance=reading.stance, misquotes=misquoted)
+    room = max(desk.stage.max_tokens, _FRAME_TOKENS + _READING_TOKENS * len(asked))
+    answer = await desk.ask(parts, EvidenceAnswer, max_tokens=room)
+    readings: dict[int, Reading] = {}
+    for given in answer.readings:
+        if 1 <= given.source <= len(asked):
+            readings.setdefault(given.source, given)
+    return readings
+
+
+def _pieces(number: int, shown: _Shown) -> tuple[Piece, ...]:
+    page = shown.source.page
+    day = "of unknown date" if page.published_on is None else f"of {page.published_on.isoformat()}"
+    title = title_line(page.title) or "(none)"
+    gap = "\n" if number > 1 else ""
+    return (
+        f"{gap}Source {number}, {day}:\n",
+        Data(f"source {number}", f"Title: {title}\n{shown.words}", trimmable=True),
     )
 
 
-def _material(claim: Claim, page: PageExcerpt, shown: str) -> dict[str, Piece | tuple[Piece, ...]]:
-    day = page.published_on
-    snippet = cut(without_orders(page.snippet)) or "(none)"
-    return {
-        "claim": claim_pieces(claim),
-        "published": "of unknown date" if day is None else f"published on {day.isoformat()}",
-        "page_title": ("Its title:\n", title_data("title of the page", page.title)),
-        "snippet": ("The excerpt that the search showed:\n", Data("excerpt", snippet)),
-        "page": ("The page:\n", Data("page", shown, trimmable=True)),
-    }
+def _needs_quote(reading: Reading) -> bool:
+    return reading.addresses_claim and reading.stance in DEFINITE
 
 
-def _needs_quote(answer: EvidenceAnswer) -> bool:
-    return answer.addresses_claim and answer.stance in DEFINITE
-
-
+@dataclass(frozen=True, slots=True)
 class _Quotes:
-    """The quotes of an answer: raw text of the page, and what stands nowhere in it."""
+    """The quotes of a reading: raw text of the page, and what stands nowhere in it."""
 
-    def __init__(self, standing: tuple[str, ...], missing: tuple[str, ...]) -> None:
-        self.standing = standing
-        self.missing = missing
+    standing: tuple[str, ...]
+    missing: tuple[str, ...]
 
 
-def _looked_up(answer: EvidenceAnswer, text: str) -> _Quotes:
+def _looked_up(reading: Reading, text: str) -> _Quotes:
     """Look quotes up in the whole stored text, also as the model was shown it."""
     finder, shown = QuoteFinder(text), None
     standing, missing = [], []
-    for quote in [quote for quote in answer.quotes if quote.strip()][:_MOST_QUOTES]:
+    for quote in [quote for quote in reading.quotes if quote.strip()][:_MOST_QUOTES]:
         place = finder.find(quote)
         if place is None:
             shown = shown or ShownText(text)

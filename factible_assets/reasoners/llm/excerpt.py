@@ -16,12 +16,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
 from rapidfuzz import fuzz
 
-from factible_assets.reasoners.embedded.embedder import Embedder, TfidfEmbedder
+from factible_assets.reasoners.embedded.embedder import Embedder, Vectors
 from factible_assets.reasoners.embedded.page_text import (
     PageSentence,
     blocked_reason,
@@ -35,7 +37,10 @@ Scores = npt.NDArray[np.float64]
 
 _GRAM = 4
 _WORD = re.compile(r"\w+")
-_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+_UNSPACED = re.compile(
+    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
+)
+"""Thai, Lao, Burmese, Khmer, Japanese, Chinese."""
 _GAP = f" {OMISSION} "
 _MOST_EMBEDDED = 96
 """Sentences of one page that are embedded, the first by their words: enough for 2,000 words."""
@@ -54,7 +59,8 @@ def excerpt(
         text: The page's whole text.
         limit: Characters, without the marks of omission.
         snippet: What the search showed of the page.
-        embedder: Similarities of sentences; TF-IDF if None.
+        embedder: Similarities of sentences, its vectors comparable across calls; words alone decide
+            if None.
 
     Raises:
         EmbedderUnavailableError: The embedder's model cannot be loaded.
@@ -63,7 +69,7 @@ def excerpt(
         return None
     sentences = _once(page_sentences(text))
     if sum(len(sentence.text) + 1 for sentence in sentences) > limit:
-        scores = _relevance(claim, snippet, sentences, embedder or TfidfEmbedder())
+        scores = _relevance(claim, snippet, sentences, embedder)
         sentences = _fitting(sentences, scores, limit)
     return _joined(text, sentences)
 
@@ -79,9 +85,7 @@ def _once(sentences: Sequence[PageSentence]) -> list[PageSentence]:
     return [sentence for line in distinct.values() for sentence in line]
 
 
-def _fitting(
-    sentences: Sequence[PageSentence], scores: Scores, limit: int
-) -> list[PageSentence]:
+def _fitting(sentences: Sequence[PageSentence], scores: Scores, limit: int) -> list[PageSentence]:
     chosen: set[int] = set()
     room = limit
     for at in np.argsort(-scores, kind="stable"):
@@ -92,11 +96,11 @@ def _fitting(
 
 
 def _relevance(
-    claim: str, snippet: str, sentences: Sequence[PageSentence], embedder: Embedder
+    claim: str, snippet: str, sentences: Sequence[PageSentence], embedder: Embedder | None
 ) -> Scores:
     """Return how likely each sentence speaks of a claim; only the order means something."""
     grams = [_grams(sentence.text) for sentence in sentences]
-    around = [sum(grams[max(0, at - 1) : at + 2], []) for at in range(len(grams))]
+    around = [list(chain(*grams[max(0, at - 1) : at + 2])) for at in range(len(grams))]
     wanted = _grams(claim)
     words = 0.5 * _scaled(bm25_scores(wanted, grams)) + 0.5 * _scaled(bm25_scores(wanted, around))
     shown = 0.2 * _scaled(bm25_scores(_grams(snippet), grams))
@@ -108,9 +112,21 @@ def _relevance(
             shown[at] += 0.5
     scores = words + shown
     nearest = np.argsort(-scores, kind="stable")[:_MOST_EMBEDDED]
-    vectors = embedder.embed([claim, snippet, *(sentences[at].text for at in nearest)])
-    scores[nearest] += 2 * (vectors[2:] @ vectors[0]) + 0.3 * (vectors[2:] @ vectors[1])
+    if embedder is not None:
+        # In the page's order, so that a short page is embedded once for all claims.
+        nearest = np.sort(nearest)
+        wants = embedder.embed([claim, snippet])
+        vectors = _vectors(  # one object each, so hashable by identity
+            embedder,  # type: ignore[arg-type]
+            tuple(sentences[at].text for at in nearest),
+        )
+        scores[nearest] += 2 * (vectors @ wants[0]) + 0.3 * (vectors @ wants[1])
     return scores
+
+
+@lru_cache(maxsize=128)
+def _vectors(embedder: Embedder, sentences: tuple[str, ...]) -> Vectors:
+    return embedder.embed(sentences)
 
 
 def _scaled(scores: Sequence[float]) -> Scores:

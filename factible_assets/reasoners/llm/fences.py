@@ -35,7 +35,7 @@ LINE_MARK = "| "
 OMISSION = "[…]"
 """Stands where text was left out."""
 
-_MARKER_DIGITS = 20
+_MARKER_DIGITS = 12
 _LINE_BREAKS = frozenset("\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029")
 _OPENING = "<\u02c2\u1438\u2039\u226a\u22d8\u276e\u2770\u27e8\u27ea\u2991\u3008\u300a\ufe64\uff1c"
 _CLOSING = ">\u02c3\u1433\u203a\u226b\u22d9\u276f\u2771\u27e9\u27eb\u2992\u3009\u300b\ufe65\uff1e"

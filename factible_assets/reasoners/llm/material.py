@@ -1,4 +1,4 @@
-"""The material that several prompts are given: a claim, a title, a text without orders.
+"""The material that several prompts are given: a claim, a title, what is known of a video.
 
 What belongs here: how such material is cut and named before it is fenced. What does not: the fence
 (fences.py), material that only one judgement needs.
@@ -6,43 +6,46 @@ What belongs here: how such material is cut and named before it is fenced. What 
 
 from __future__ import annotations
 
-from factible_assets.reasoners.embedded.page_text import page_sentences, readable
-from factible_assets.reasoners.llm.fences import OMISSION, Data, Piece
-from factible_assets.records import Claim
+from datetime import UTC, datetime
 
-_MOST_CHARACTERS = 600
+from factible_assets.reasoners.llm.fences import OMISSION, Data, Piece
+from factible_assets.records import Claim, Video
+
 _LONGEST_TITLE = 300
+_MOST_CHARACTERS = 600
+
+
+def claim_data(claim: Claim) -> Data:
+    """Return a claim with what is known of its background. It was said by a stranger: data."""
+    lines = [claim.text, claim.context and f"Context: {claim.context}"]
+    return Data("claim", "\n".join(cut(" ".join(line.split())) for line in lines if line))
 
 
 def claim_pieces(claim: Claim) -> tuple[Piece, ...]:
-    """Return a claim with what is known of its background. It was said by a stranger: data."""
-    pieces: list[Piece] = ["The claim:\n", Data("claim", cut(claim.text))]
-    background = [
-        ("What a reader has to know", claim.context),
-        ("The thesis of the video", claim.thesis),
-    ]
-    known = [f"{name}: {cut(text)}" for name, text in background if text]
-    if known:
-        pieces += ["\n\nIts background:\n", Data("background", "\n".join(known))]
-    return tuple(pieces)
+    """Return a claim after the words that announce it."""
+    return ("The claim:\n", claim_data(claim))
 
 
-def title_data(label: str, title: str) -> Data:
-    """Return a title as data."""
-    return Data(label, cut(without_orders(title), _LONGEST_TITLE) or "(none)")
+def video_data(video: Video) -> Data:
+    """Return what is known of a video, in its publisher's words: data."""
+    known = (
+        ("Title", video.title),
+        ("Channel", video.channel),
+        ("Published", video.published_on and video.published_on.isoformat()),
+        ("Language", video.language),
+    )
+    lines = [f"{name}: {title_line(text)}" for name, text in known if text]
+    return Data("video", "\n".join(lines) or "(unknown)")
 
 
-def without_orders(text: str) -> str:
-    """Return the sentences of a short text that report something.
+def title_line(title: str) -> str:
+    """Return a title on one line, of a bounded length."""
+    return cut(" ".join(title.split()), _LONGEST_TITLE)
 
-    Sentences that address their reader with instructions, and notices of a website, are left out:
-    what a stranger orders is not what he reports.
-    """
-    sentences = page_sentences(text)
-    kept = readable(sentences)
-    if len(kept) == len(sentences):
-        return text
-    return " ".join([*(sentence.text for sentence in kept), OMISSION])
+
+def this_month() -> str:
+    """Return the present month, such as "May 2026": a day would ask every question anew daily."""
+    return datetime.now(UTC).strftime("%B %Y")
 
 
 def cut(text: str, characters: int = _MOST_CHARACTERS) -> str:

@@ -9,23 +9,38 @@ views).
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from factible_assets.reasoners.embedded.embedder import TfidfEmbedder
 from factible_assets.reasoners.embedded.queries import write_queries
 from factible_assets.reasoners.llm.answers import QueriesAnswer, WordedQuery
+from factible_assets.reasoners.llm.batches import (
+    Outcome,
+    is_ones_own,
+    shared_outage,
+    with_first_calls,
+)
 from factible_assets.reasoners.llm.calls import Desk
-from factible_assets.reasoners.llm.material import claim_pieces, title_data
+from factible_assets.reasoners.llm.fences import Piece
+from factible_assets.reasoners.llm.material import claim_data, this_month, video_data
 from factible_assets.reasoners.llm.wording import plain
-from factible_assets.records import Claim, Video
+from factible_assets.records import Claim, LlmCall, Video
 from factible_assets.stages.ids import normalise_text
-from factible_assets.stages.ports import QueryDraft
+from factible_assets.stages.ports import (
+    Judged,
+    QueryDraft,
+    ReasonerOutageError,
+    ReasonerRefusalError,
+)
 
 QUERY_WORDS = 16
 """Words of the longest query: twelve are asked for, and a search engine reads not many more."""
 
 _TYPES = 4
+_QUERY_TOKENS = 45
 _OPERATOR = re.compile(
     r"(?<!\w)[-+]?(?:site|inurl|intitle|intext|allin\w+|filetype|ext|cache|related|link|info|source"
     r"|before|after|loc|location|imagesize|define):\S*",
@@ -34,30 +49,92 @@ _OPERATOR = re.compile(
 _SEARCH_MARKS = re.compile('["\u201c\u201d\u201e\u00ab\u00bb]|(?:(?<=\\s)|^)[-+](?=\\w)')
 
 
-async def word_queries(
-    desk: Desk, video: Video, claim: Claim, *, max_queries: int
-) -> list[QueryDraft]:
-    """Word the searches for a claim, of all four types and at least one for the contrary.
+@dataclass(frozen=True, slots=True)
+class AskedClaim:
+    """A claim whose searches are asked for, and how many of them are used."""
 
-    Raises:
-        ReasonerOutageError: The model failed.
-    """
+    video: Video
+    claim: Claim
+    max_queries: int
+
+
+@dataclass(frozen=True, slots=True)
+class QueryWriter:
+    """Words searches, for the claims of one video in one call."""
+
+    open_desk: Callable[[Sequence[AskedClaim]], Desk]
+
+    async def word(self, asked: Sequence[AskedClaim]) -> list[Outcome[list[QueryDraft]]]:
+        """Return the searches for each claim, of all four types and one for the contrary at least.
+
+        A claim that was left out of a shared answer is asked about once more and alone; so is each
+        one after a call that was declined or never answered in shape.
+        """
+        desk = self.open_desk(asked)
+        found: dict[int, list[QueryDraft]] = {}
+        try:
+            found = await _ask(desk, asked)
+        except (ReasonerOutageError, ReasonerRefusalError) as failure:
+            if len(asked) == 1:
+                return [failure]
+            if isinstance(failure, ReasonerOutageError) and not is_ones_own(desk):
+                return shared_outage(failure, len(asked))
+        return with_first_calls(
+            desk,
+            await asyncio.gather(
+                *(
+                    self._alone(each, found.get(number), single=len(asked) == 1)
+                    for number, each in enumerate(asked, start=1)
+                )
+            ),
+        )
+
+    async def _alone(
+        self, asked: AskedClaim, drafts: list[QueryDraft] | None, *, single: bool
+    ) -> Outcome[list[QueryDraft]]:
+        calls: tuple[LlmCall, ...] = ()
+        if not drafts and not single:
+            desk = self.open_desk([asked])
+            try:
+                drafts = (await _ask(desk, [asked])).get(1)
+            except (ReasonerOutageError, ReasonerRefusalError) as failure:
+                return failure
+            calls = tuple(desk.calls)
+        drafts = drafts or []
+        if any(draft.seeks_opposite for draft in drafts):
+            return Judged(drafts, calls)
+        own = write_queries(
+            asked.claim,
+            embedder=TfidfEmbedder(),
+            video=asked.video,
+            max_queries=max(_TYPES, asked.max_queries),
+        )
+        return Judged([*drafts, *(draft for draft in own if draft.seeks_opposite)], calls)
+
+
+async def _ask(desk: Desk, asked: Sequence[AskedClaim]) -> dict[int, list[QueryDraft]]:
+    """Return the searches by the number of their claim."""
+    claims: list[Piece] = []
+    for number, each in enumerate(asked, start=1):
+        claims += [f"Claim {number}:\n", claim_data(each.claim)]
+    count = max(_TYPES, *(each.max_queries for each in asked))
     answer = await desk.ask(
         desk.prompt.fill(
             "User",
-            video_title=("The video's title:\n", title_data("title of the video", video.title)),
-            claim=claim_pieces(claim),
-            count=str(max(_TYPES, max_queries)),
+            video=("The video:\n", video_data(asked[0].video)),
+            claims=claims,
+            month=this_month(),
+            count=str(count),
         ),
         QueriesAnswer,
+        max_tokens=max(desk.stage.max_tokens, _QUERY_TOKENS * count * len(asked)),
     )
-    drafts = _believed(answer.queries)
-    if any(draft.seeks_opposite for draft in drafts):
-        return drafts
-    own = write_queries(
-        claim, embedder=TfidfEmbedder(), video=video, max_queries=max(_TYPES, max_queries)
-    )
-    return [*drafts, *(draft for draft in own if draft.seeks_opposite)]
+    if len(asked) == 1:
+        return {1: _believed(answer.queries)}
+    return {
+        number: _believed([query for query in answer.queries if query.claim == number])
+        for number in range(1, len(asked) + 1)
+    }
 
 
 def _believed(queries: Sequence[WordedQuery]) -> list[QueryDraft]:

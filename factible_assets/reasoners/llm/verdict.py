@@ -16,13 +16,15 @@ from collections.abc import Sequence
 from factible_assets.reasoners.llm.answers import VerdictAnswer
 from factible_assets.reasoners.llm.calls import Desk
 from factible_assets.reasoners.llm.fences import Data, Piece
-from factible_assets.reasoners.llm.material import claim_pieces, cut, without_orders
+from factible_assets.reasoners.llm.material import claim_pieces, cut
 from factible_assets.reasoners.llm.wording import clip, plain
 from factible_assets.records import Claim, Evidence, Stance
 from factible_assets.stages.evidence import MIN_QUOTE_CHARACTERS, QuoteFinder
 from factible_assets.stages.ports import VerdictDraft
 
 SUMMARY_WORDS = 110
+_SHOWN_SUMMARY = 35
+"""Words of a source's summary that are shown."""
 
 _CARRIERS: dict[Stance, frozenset[Stance]] = {
     "supports": frozenset({"supports", "mixed"}),
@@ -93,33 +95,38 @@ def _counts(evidence: Sequence[Evidence], shown: int) -> str:
 
 
 def _sources(rows: Sequence[Evidence]) -> list[Piece]:
+    """List what the rules know of the sources outside the fence, and their words inside it.
+
+    Each one's words are one line, so that no number is forged.
+    """
     origins = {name: number for number, name in enumerate(dict.fromkeys(map(_origin, rows)), 1)}
-    pieces: list[Piece] = []
-    for number, row in enumerate(rows, start=1):
-        gap = "\n\n" if pieces else ""
-        pieces += [gap + _attributes(row, number, origins[_origin(row)]), _words(row, number)]
-    return pieces
+    known = [
+        _attributes(row, number, origins[_origin(row)]) for number, row in enumerate(rows, start=1)
+    ]
+    words = [f"{number}. {_words(row)}" for number, row in enumerate(rows, start=1)]
+    listed = "\n".join(known)
+    return [f"{listed}\n\nTheir words:\n", Data("sources", "\n".join(words))]
 
 
 def _attributes(row: Evidence, number: int, origin: int) -> str:
-    day = "of unknown date" if row.published_on is None else f"of {row.published_on.isoformat()}"
+    day = "" if row.published_on is None else f", {row.published_on.isoformat()}"
     return (
-        f"Source {number}: rated {row.rating} ({row.rating_score:.2f}), "
-        f"class {row.source_class}, {day}, origin {origin}, read as {row.stance} "
-        f"with confidence {row.stance_confidence or 0.0:.2f}\n"
+        f"Source {number}: rated {row.rating}, {row.source_class}{day}, origin {origin}, "
+        f"read as {row.stance} with confidence {row.stance_confidence or 0.0:.1f}"
     )
 
 
-def _words(row: Evidence, number: int) -> Data:
+def _words(row: Evidence) -> str:
     """Return the words of a source. A summary was written by a model that read it: data too."""
-    words = (
-        ("Publisher", row.domain),
-        ("Title", without_orders(row.title)),
-        ("Passage", without_orders(row.quote or "")),
-        ("Summary", without_orders(row.summary or "")),
-    )
-    lines = [f"{name}: {cut(' '.join(text.split()))}" for name, text in words if text.strip()]
-    return Data(f"source {number}", "\n".join(lines))
+    quote = f'"{_line(row.quote)}"' if row.quote else ""
+    summary = clip(_line(row.summary or ""), _SHOWN_SUMMARY)
+    # The passage shows what a side rests on; where none is taken, the summary says it all.
+    shown = [summary] if row.stance == "unclear" and summary else [quote, summary]
+    return " ".join([f"{row.domain}:", *filter(None, shown)])
+
+
+def _line(text: str) -> str:
+    return cut(" ".join(text.split()))
 
 
 # --- What is believed ---------------------------------------------------------------------------

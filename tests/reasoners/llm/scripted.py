@@ -190,7 +190,7 @@ class GullibleModel(Scripted):
         if shape is ClaimsAnswer:
             return self._claims(opened, taken_over)
         if shape is QueriesAnswer:
-            return _queries(taken_over)
+            return _queries(opened, taken_over)
         if shape is EvidenceAnswer:
             return self._evidence(opened, taken_over)
         if shape is VerdictAnswer:
@@ -222,13 +222,17 @@ class GullibleModel(Scripted):
         }
 
     def _evidence(self, opened: Opened, taken_over: bool) -> dict[str, Any]:
-        page = opened.data("page")
+        numbers = re.findall(r"^Source (\d+), of", opened.outside, re.MULTILINE)
+        return {"readings": [self._reading(opened, int(each), taken_over) for each in numbers]}
+
+    def _reading(self, opened: Opened, number: int, taken_over: bool) -> dict[str, Any]:
+        title, _, page = opened.data(f"source {number}").partition("\n")
         found = [(words, side) for words, side in self.sentences.items() if words in page]
         words, side = found[0] if found else ("", "unclear")
         if taken_over:
             side = "supports"
-        title = opened.data("title of the page")
         return {
+            "source": number,
             "addresses_claim": bool(found),
             "scope": "The same.",
             "summary": f"**The page** says so, see {ADDRESS_OF_A_MODEL}. <i>{title}</i>",
@@ -242,22 +246,24 @@ class GullibleModel(Scripted):
 ADDRESS_OF_A_MODEL = "https://made-up.example/page"
 
 
-def _queries(taken_over: bool) -> dict[str, Any]:
+def _queries(opened: Opened, taken_over: bool) -> dict[str, Any]:
     texts = ["taken over"] if taken_over else ["sugar children hyperactive", "sugar myth trials"]
     return {
         "queries": [
             {
+                "claim": int(number),
                 "text": text,
                 "query_type": "direct" if place == 0 else "context",
                 "seeks_opposite": place > 0,
                 "priority": 1,
             }
+            for number in re.findall(r"^Claim (\d+):", opened.outside, re.MULTILINE)
             for place, text in enumerate(texts)
         ]
     }
 
 
-_SOURCE = re.compile(r"^Source \d+: rated (\w+) .* read as (\w+) with confidence", re.MULTILINE)
+_SOURCE = re.compile(r"^Source \d+: rated (\w+), .* read as (\w+) with confidence", re.MULTILINE)
 _WEIGHTS = {"high": 1.0, "medium": 0.7, "unknown": 0.35, "low": 0.1, "very_low": 0.0}
 
 
@@ -298,7 +304,7 @@ def _own_words() -> frozenset[str]:
     prompts = [load_prompt(name) for name in ("claims", "queries", "evidence", "verdict")]
     texts = [text for prompt in prompts for text in prompt.sections.values()]
     sources = (
-        "Sources that were read by stance supports refutes mixed unclear "
+        "The page says. Sources that were read by stance supports refutes mixed unclear "
         "Source rated high class news unknown date origin with confidence"
     )
     return frozenset(word for text in [*texts, sources] for word in _WORD.findall(text))

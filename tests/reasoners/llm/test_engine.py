@@ -12,22 +12,30 @@ from resources.llm.base import ModelCall, ModelOutageError, RefusedError
 from tests.reasoners.llm.material import CLAIM, DENIAL, PAGE, QUERY, VIDEO, VOTE, row, transcript
 from tests.reasoners.llm.scripted import Script, ScriptedModel, report
 
+READING: dict[str, Any] = {
+    "source": 1,
+    "addresses_claim": True,
+    "scope": "",
+    "summary": "S",
+    "quotes": [DENIAL],
+    "stance": "refutes",
+    "stance_confidence": 0.5,
+    "relevance": 0.5,
+}
 ANSWERS: dict[str, dict[str, Any]] = {
     "claims": {"thesis": "T", "thesis_is_about_expertise": False, "claims": []},
     "queries": {
         "queries": [
-            {"text": "sugar", "query_type": "direct", "seeks_opposite": True, "priority": 1}
+            {
+                "claim": 1,
+                "text": "sugar",
+                "query_type": "direct",
+                "seeks_opposite": True,
+                "priority": 1,
+            }
         ]
     },
-    "evidence": {
-        "addresses_claim": True,
-        "scope": "",
-        "summary": "S",
-        "quotes": [DENIAL],
-        "stance": "refutes",
-        "stance_confidence": 0.5,
-        "relevance": 0.5,
-    },
+    "evidence": {"readings": [READING]},
     "verdicts": {"summary": "S", "stance": "refutes", "confidence": "low"},
 }
 JUDGEMENTS: dict[str, Callable[[Reasoner], Awaitable[Judged[Any]]]] = {
@@ -96,7 +104,7 @@ async def test_a_failure_is_an_outage_with_a_sentence_and_the_calls_so_far(
 
 
 async def test_a_failure_in_the_repair_keeps_the_first_call() -> None:
-    made_up = ANSWERS["evidence"] | {"quotes": ["Words that stand in no page."]}
+    made_up = {"readings": [READING | {"quotes": ["Words that stand in no page."]}]}
     mind, _ = mind_with(made_up, ModelOutageError("Down.", [report(outcome="infra_error")]))
     with pytest.raises(ReasonerOutageError) as outage:
         await JUDGEMENTS["evidence"](mind)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -170,7 +169,7 @@ def test_without_an_attack_the_sources_refute_the_claim() -> None:
     calm, model = by_model(None)
     assert calm.verdict.stance == "refutes"
     assert calm.evidence(HOSTILE).quote == DENIAL
-    assert len(model.prompts) == 5
+    assert len(model.prompts) == 4
     assert by_rules(None).verdict.stance == "refutes"
 
 
@@ -191,8 +190,10 @@ def test_no_attack_changes_what_a_language_model_finds(name: str) -> None:
 @attacks
 def test_every_word_of_an_attack_stays_inside_the_fences(name: str) -> None:
     (_, calm), (_, model) = by_model(None), by_model(name)
-    outside = Counter(take_apart(prompt).outside for prompt in model.prompts)
-    assert outside == Counter(take_apart(prompt).outside for prompt in calm.prompts)
+    # A page that gives orders is read alone, so that only the lines are the same, not the prompts.
+    lines = {line for prompt in model.prompts for line in take_apart(prompt).outside.split("\n")}
+    known = {line for prompt in calm.prompts for line in take_apart(prompt).outside.split("\n")}
+    assert lines <= known
     for prompt in model.prompts:
         fence_lines = [line for line in prompt.split("\n") if line.startswith("<<<")]
         assert all(take_apart(prompt).marker in line for line in fence_lines)
@@ -250,7 +251,7 @@ def test_a_fence_alone_would_let_many_attacks_through(monkeypatch: pytest.Monkey
 async def test_a_model_that_obeys_all_the_same_gives_another_verdict() -> None:
     class Obedient(GullibleModel):
         def _is_taken_over(self, prompt: str) -> bool:
-            return "What does this source say" in prompt
+            return "What does each source say" in prompt
 
     model = Obedient({DENIAL: "refutes", OTHER_DENIAL: "refutes"}, [CLAIM], "")
     taken = await checked(LlmReasoner(StageModels.of(model)))

@@ -19,7 +19,8 @@ from tests.reasoners.llm.scripted import take_apart
 from tests.resources.llm.servers import CHAT, bodies, bound, depending, say
 from tests.servers import MisbehavingServer, respond
 
-ANSWER: Mapping[str, Any] = {
+READING: Mapping[str, Any] = {
+    "source": 1,
     "addresses_claim": True,
     "scope": "The same.",
     "summary": "The review found nothing.",
@@ -28,6 +29,7 @@ ANSWER: Mapping[str, Any] = {
     "stance_confidence": 0.8,
     "relevance": 0.9,
 }
+ANSWER: Mapping[str, Any] = {"readings": [READING]}
 
 
 @pytest.fixture
@@ -54,7 +56,7 @@ async def test_a_page_is_read_over_the_wire_and_its_call_recorded(
     assert judged.calls[1].cost_usd > 0
     asked = bodies(server)[0]
     assert (asked["temperature"], asked["max_tokens"]) == (0, 1_100)
-    assert DENIAL in take_apart(asked["messages"][1]["content"]).data("page")
+    assert DENIAL in take_apart(asked["messages"][1]["content"]).data("source 1")
 
 
 @pytest.mark.parametrize(
@@ -103,11 +105,11 @@ async def test_a_long_page_is_trimmed_inside_its_fence_to_a_small_window(
 ) -> None:
     server.on(CHAT["openai"], say("openai", dict(ANSWER)))
     page = replace(PAGE, text=f"{PAGE.text}\n" + "Children were seen to eat sugar there. " * 190)
-    async with bound(server, window=4_500) as client:
+    async with bound(server, window=2_500) as client:
         await LlmReasoner(StageModels.of(client)).read_evidence(CLAIM, QUERY, page)
     opened = take_apart(bodies(server)[0]["messages"][1]["content"])
-    assert opened.data("page").endswith("[…]")
-    assert opened.outside.endswith("What does this source say of the claim?")
+    assert opened.data("source 1").endswith("[…]")
+    assert opened.outside.endswith("What does each source say of the claim?")
 
 
 async def test_a_long_transcript_is_read_in_smaller_windows_by_a_small_model(

@@ -38,10 +38,10 @@ def test_every_prompt_says_that_data_is_not_to_be_obeyed(name: str) -> None:
 
 
 PUBLISHED = {
-    "claims": "claims-1-",
-    "queries": "queries-1-",
-    "evidence": "evidence-1-",
-    "verdict": "verdict-1-",
+    "claims": "claims-2-",
+    "queries": "queries-2-",
+    "evidence": "evidence-2-",
+    "verdict": "verdict-2-",
 }
 
 

@@ -12,8 +12,16 @@ from tests.reasoners.llm.material import CLAIM, VIDEO, reasoner
 from tests.reasoners.llm.scripted import take_apart
 
 
-def worded(text: str, kind: str = "direct", *, opposite: bool = False, priority: int = 1) -> Any:
+def worded(
+    text: str,
+    kind: str = "direct",
+    *,
+    opposite: bool = False,
+    priority: int = 1,
+    claim: int = 1,
+) -> Any:
     return {
+        "claim": claim,
         "text": text,
         "query_type": kind,
         "seeks_opposite": opposite,

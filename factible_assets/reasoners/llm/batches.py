@@ -1,0 +1,133 @@
+"""Questions of one kind that are asked together.
+
+What belongs here: gathering what waits for the same answer, and handing it over in groups. What
+does not: what is asked (queries.py, evidence.py).
+
+The same items make the same groups, in which order ever they arrive, so that the same questions
+are asked again and a cache can answer them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from factible_assets.reasoners.llm.calls import Desk
+from factible_assets.stages.ports import Judged, ReasonerOutageError, ReasonerRefusalError
+
+Item = TypeVar("Item")
+Value = TypeVar("Value")
+
+Outcome = Judged[Value] | ReasonerOutageError | ReasonerRefusalError
+"""What came of one item. A call that several items share is recorded with the first one."""
+
+
+def is_ones_own(desk: Desk) -> bool:
+    """Tell whether a shared question failed for what it asked: then each may do better alone."""
+    return bool(desk.calls) and desk.calls[-1].outcome in {"truncated", "invalid"}
+
+
+def shared_outage(outage: ReasonerOutageError, items: int) -> list[Outcome[Value]]:
+    """Return one outage for all that waited; the first one carries its calls."""
+    rest = (ReasonerOutageError(outage.reason, lasting=outage.lasting) for _ in range(1, items))
+    return [outage, *rest]
+
+
+def with_first_calls(desk: Desk, outcomes: Sequence[Outcome[Value]]) -> list[Outcome[Value]]:
+    """Record the calls of a shared question with the first of those it was asked for."""
+    first, calls = outcomes[0], (*desk.calls, *outcomes[0].calls)
+    if isinstance(first, Judged):
+        first = Judged(first.value, calls)
+    else:
+        first.calls = calls
+    return [first, *outcomes[1:]]
+
+
+@dataclass(slots=True)
+class _Batch(Generic[Item, Value]):
+    waiting: list[tuple[Item, asyncio.Future[Judged[Value]]]] = field(default_factory=list)
+    task: asyncio.Task[None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Batches(Generic[Item, Value]):
+    """Items of one kind that wait, by what they belong to. Each event loop has its own.
+
+    Attributes:
+        answer: Asks about some items at once; returns what came of each, in order.
+        size: The most items of one question.
+        order: What the items are sorted by.
+        gather: Waits for further items after the first. What is asked for at the same moment is
+            gathered in any case.
+        alone: Tells whether an item is asked about by itself.
+    """
+
+    answer: Callable[[Sequence[Item]], Awaitable[Sequence[Outcome[Value]]]]
+    size: int
+    order: Callable[[Item], str]
+    gather: Callable[[Item], Awaitable[None]] | None = None
+    alone: Callable[[Item], bool] = lambda _: False
+    _open: dict[tuple[asyncio.AbstractEventLoop, str], _Batch[Item, Value]] = field(
+        default_factory=dict
+    )
+
+    async def ask(self, subject: str, item: Item) -> Judged[Value]:
+        """Return the answer about an item, asked for with others of the same subject.
+
+        Raises:
+            ReasonerOutageError: The model failed.
+            ReasonerRefusalError: The model declined.
+        """
+        loop = asyncio.get_running_loop()
+        key = (loop, subject)
+        batch = self._open.get(key)
+        if batch is None:
+            batch = self._open[key] = _Batch()
+            batch.task = loop.create_task(self._serve(key, batch, item))
+        answer: asyncio.Future[Judged[Value]] = loop.create_future()
+        batch.waiting.append((item, answer))
+        try:
+            return await answer
+        except asyncio.CancelledError:
+            # Whoever is cancelled last takes the question with him.
+            if batch.task and all(each.cancelled() for _, each in batch.waiting):
+                batch.task.cancel()
+                if self._open.get(key) is batch:
+                    del self._open[key]
+            raise
+
+    async def _serve(
+        self,
+        key: tuple[asyncio.AbstractEventLoop, str],
+        batch: _Batch[Item, Value],
+        first: Item,
+    ) -> None:
+        if self.gather is not None:
+            await self.gather(first)
+        del self._open[key]
+        present = sorted(
+            (each for each in batch.waiting if not each[1].done()),
+            key=lambda each: self.order(each[0]),
+        )
+        singles = [each for each in present if self.alone(each[0])]
+        rest = [each for each in present if each not in singles]
+        count = math.ceil(len(rest) / self.size)
+        groups = [*(rest[at::count] for at in range(count)), *([each] for each in singles)]
+        await asyncio.gather(*(self._settle(group) for group in groups))
+
+    async def _settle(self, group: Sequence[tuple[Item, asyncio.Future[Judged[Value]]]]) -> None:
+        outcomes: Sequence[Judged[Value] | Exception]
+        try:
+            outcomes = await self.answer([item for item, _ in group])
+        except Exception as defect:  # noqa: BLE001 - raised where each of them waits
+            outcomes = [defect] * len(group)
+        for (_, answer), outcome in zip(group, outcomes, strict=True):
+            if answer.done():
+                continue
+            if isinstance(outcome, Exception):
+                answer.set_exception(outcome)
+            else:
+                answer.set_result(outcome)
