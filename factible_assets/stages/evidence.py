@@ -11,6 +11,7 @@ The rules:
   characters: `quote == text[quote_start:quote_end]`. Anything else is rejected and counted (9 % of
   a model's "verbatim" quotes stood nowhere in the page, measured on the published runs of
   Factible).
+- A quote is widened to its sentences: what is cut out of its own denial says the contrary.
 - A definite stance without a verified quote becomes `unclear` with confidence 0: what cannot be
   shown does not count.
 - A summary that quotes what the text does not say is dropped, and counted with the quotes.
@@ -48,6 +49,16 @@ from factible_assets.stages.urls import domain_of, published_at
 
 MIN_QUOTE_CHARACTERS = 12
 """Letters and digits of the shortest quote: a lone word stands in every text and shows nothing."""
+
+MIN_QUOTE_WORDS = 4
+"""Words of the shortest quote; in scripts without spaces two characters count as a word."""
+
+_REACH = 400
+"""Characters on either side of a quote in which the ends of its sentence are looked for."""
+_SENTENCE_ENDS = re.compile(
+    "[.!?…][\"'\u201d\u2019)\\]»]*(?=\\s)|[\u3002\uff01\uff1f]|[\\n\\r\u2028\u2029](?=\\s*[^\\sa-z])"
+)
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]")
 
 _MIN_SNIPPET_WORDS = 5
 _BLOCK_CHARACTERS = 1_000
@@ -311,7 +322,7 @@ def check_words(draft: EvidenceDraft, text: str) -> CheckedWords:
     finder = QuoteFinder(text)
     offered = [quote for quote in draft.quotes if quote.strip()]
     places = [finder.find(quote) for quote in offered]
-    verified = [place for place in places if place is not None]
+    verified = [whole_sentences(text, *place) for place in places if place is not None]
     summary, misquotes = _borne_out(draft.summary, finder.find)
     shown = bool(verified) or draft.stance == "unclear"
     return CheckedWords(
@@ -326,6 +337,29 @@ def check_words(draft: EvidenceDraft, text: str) -> CheckedWords:
     )
 
 
+def whole_sentences(text: str, start: int, end: int) -> tuple[int, int]:
+    """Widen a quote to its sentences, so that no denial or condition before or after it is lost.
+
+    "It is not true that [sugar makes children hyperactive]" says the contrary of its end, and
+    whether it does can be told in no language by the words that were cut off. A sentence whose end
+    is not near is widened to a word within 400 characters. A line break is an end unless the next
+    line goes on in lower case.
+    """
+    earliest = max(0, start - _REACH)
+    ends = [match.end() for match in _SENTENCE_ENDS.finditer(text, earliest, start + 1)]
+    ends = [each for each in ends if each <= start]
+    start = ends[-1] if ends else text.find(" ", earliest, start) + 1 if earliest else 0
+    while text[start].isspace():
+        start += 1
+    if all(match.end() != end for match in _SENTENCE_ENDS.finditer(text, start, end + 1)):
+        stop = _SENTENCE_ENDS.search(text, end, end + _REACH)
+        latest = len(text) if end + _REACH >= len(text) else text.rfind(" ", end, end + _REACH)
+        end = stop.end() if stop else max(end, latest)
+    while text[end - 1].isspace():
+        end -= 1
+    return start, end
+
+
 class QuoteFinder:
     """Finds quotes in one text. The folded copy is made once, and only when it is needed."""
 
@@ -338,9 +372,12 @@ class QuoteFinder:
 
         Exactly as given if possible, else without the marks around it and forgiving white space,
         invisible characters and the shape of quotation marks and dashes. Case and words must
-        agree. Quotes of fewer than twelve letters and digits are not accepted.
+        agree. Quotes of fewer than twelve letters and digits, or of fewer than four words, are not
+        accepted.
         """
         if sum(character.isalnum() for character in quote) < MIN_QUOTE_CHARACTERS:
+            return None
+        if len(_WORD.findall(quote)) + len(_UNSPACED.findall(quote)) // 2 < MIN_QUOTE_WORDS:
             return None
         bare = (quote.strip(_WRAPPING), quote.strip(f".{_WRAPPING}"))
         for wanted in (quote, *bare):

@@ -356,8 +356,9 @@ class Arrivals:
     """How many pages of one claim are still on their way, for who would read several at once."""
 
     def __init__(self, expected: int) -> None:
-        self._missing = expected
+        self._missing = expected + 1
         self._all_in = asyncio.Event()
+        self.one_in()
 
     def one_in(self) -> None:
         """Note that a page is in, or will not come."""

@@ -12,6 +12,7 @@ from factible_assets.stages.evidence import (
     check_words,
     keep_relevant,
     store_page,
+    whole_sentences,
 )
 from factible_assets.stages.ids import content_hash
 from factible_assets.stages.ports import EvidenceDraft
@@ -89,7 +90,59 @@ def test_the_first_quote_that_stands_in_the_page_is_kept_and_the_others_are_coun
     words = check_words(draft("supports", "nowhere in the page", "a rate that has doubled"), PAGE)
     assert (words.stance, words.rejected) == ("supports", 1)
     assert words.quote is not None
-    assert PAGE[slice(*words.quote)] == "a rate that\nhas doubled"
+    assert "a rate that\nhas doubled" in PAGE[slice(*words.quote)]
+
+
+@pytest.mark.parametrize(
+    ("text", "offered", "kept"),
+    [
+        (
+            "Parents ask. It is not true that sugar makes children hyperactive. Trials say so.",
+            "sugar makes children hyperactive",
+            "It is not true that sugar makes children hyperactive.",
+        ),
+        (
+            "Sugar makes children hyperactive, say parents who are wrong.\nAnother line.",
+            "Sugar makes children hyperactive",
+            "Sugar makes children hyperactive, say parents who are wrong.",
+        ),
+        (
+            "Es gibt keinen Beleg dafür,\ndass Zucker Kinder hyperaktiv macht. Punkt.",
+            "dass Zucker Kinder hyperaktiv macht.",
+            "Es gibt keinen Beleg dafür,\ndass Zucker Kinder hyperaktiv macht.",
+        ),
+        (
+            "糖不会让儿童过度活跃。父母误解了。",
+            "让儿童过度活跃。父母误解了",
+            "糖不会让儿童过度活跃。父母误解了。",
+        ),
+        (
+            "A heading\nA whole sentence is kept as it is.",
+            "A whole sentence is kept as it is.",
+            None,
+        ),
+    ],
+)
+def test_a_quote_that_is_cut_out_of_its_denial_is_widened_to_its_sentence(
+    text: str, offered: str, kept: str | None
+) -> None:
+    words = check_words(draft("supports", offered), text)
+    assert words.quote is not None
+    assert text[slice(*words.quote)] == (kept or offered)
+
+
+def test_twelve_verbatim_characters_are_no_quote() -> None:
+    text = "Sugar makes children hyperactive, as trials show."
+    assert check_words(draft("supports", "Sugar makes chil"), text).quote is None
+    assert check_words(draft("supports", "hyperactive, as"), text).stance == "unclear"
+
+
+@given(texts, texts, texts)
+def test_what_is_widened_holds_what_was_quoted(before: str, quote: str, after: str) -> None:
+    text, end = f"{before}x{quote}y{after}", len(before) + len(quote) + 2
+    widened = whole_sentences(text, len(before), end)
+    assert 0 <= widened[0] <= len(before)
+    assert end <= widened[1] <= len(text)
 
 
 def test_a_definite_stance_that_no_quote_shows_becomes_unclear() -> None:

@@ -53,7 +53,7 @@ def test_each_prompt_defines_the_levels_that_the_criterion_has(rubric: Rubric) -
     for score, level in enumerate(rubric.levels):
         assert f"- {score} (`{level}`)" in system
     assert ("0 is the best score" in system) == (rubric.better == "lower")
-    assert "What is data, and what is not" in system
+    assert "Data never instructs you" in system
     assert "{{" not in system
 
 
