@@ -18,8 +18,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from rapidfuzz import fuzz, utils
+from rapidfuzz import fuzz, process, utils
 
+from factible_assets.reasoners.embedded.lexicon import load_lexicon
+from factible_assets.reasoners.embedded.text import content_stems
 from factible_assets.reasoners.llm.answers import (
     TIER_RANGES,
     ClaimsAnswer,
@@ -51,8 +53,31 @@ _PARAPHRASE = 85.0
 """Ratio of the sorted words, of 100, from which two claims say the same."""
 _FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
 _NEGATION = re.compile(
-    r"\b(?:no|not|never|none|nor|neither|without|cannot|\w+n't)\b", re.IGNORECASE
+    r"\b(?:no|not|never|none|nor|neither|without|cannot|\w+n't|nicht|kein\w*|nie|niemals|ohne|ne|pas"
+    r"|jamais|sans|sin|nunca|ning[uú]n\w*|não|nem|sem|non|mai|senza|niet|geen|nooit|не|нет|ни|без)\b"
+    r"|[不没沒無无未]|ない",
+    re.IGNORECASE,
 )
+_COMPARES = re.compile(
+    r"\b(?:than|before|after|from|als|que|avant|antes|nach|vor)\b", re.IGNORECASE
+)
+_WORD = re.compile(r"[^\W_]+(?:['\u2019-][^\W_]+)*")
+_SPOKEN_NUMBER = re.compile(
+    r"\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|\w+ty|hundreds?"
+    r"|thousands?|millions?|billions?|trillions?|half|third|quarter|dozen|double|twice|first|second"
+    r"|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|\w*hundert|\w*tausend|million\w*|halb\w*"
+    r"|deux|trois|quatre|cinq|sept|huit|neuf|dix|vingt|trente|cent|mille|dos|tres|cuatro|cinco"
+    r"|siete|ocho|nueve|diez|veinte|treinta|cien\w*|mil|mill[oó]n\w*|mitad|moitié)\b",
+    re.IGNORECASE,
+)
+_BETWEEN_DIGITS = re.compile(r"(?<=\d)[\s,.]+(?=\d)")
+_STEM = 4
+_SHORTEST_NAME = 2
+_MOST_NAMES = 0.34
+_MISSPELT = 75.0
+_LEAST_SHARED = 0.5
+_AROUND_SOURCE = 300
+"""Characters on either side of a claim's source in which its pronouns may be resolved."""
 _MOST_CANDIDATES = 60
 _HALVINGS = 2
 
@@ -87,7 +112,7 @@ async def find_claims(
         ReasonerOutageError: The model failed for any window. `desks` has the calls of all windows.
     """
     spans, answers = await _read_fitting(desks, video, transcript.text, windowing, max_claims)
-    found = await asyncio.to_thread(_candidates, transcript.text, spans, answers)
+    found = await asyncio.to_thread(_candidates, transcript.text, video.title, spans, answers)
     distinct = _distinct(found)[:_MOST_CANDIDATES]
     if len(spans) == 1 or not distinct:
         thesis = next((answer.thesis for answer in answers if answer.thesis.strip()), "")
@@ -211,15 +236,26 @@ def importance_of(claim: StatedClaim | RankedClaim, *, credential: bool, experti
 
 
 def _candidates(
-    text: str, spans: Sequence[tuple[int, int]], answers: Sequence[ClaimsAnswer]
+    text: str, title: str, spans: Sequence[tuple[int, int]], answers: Sequence[ClaimsAnswer]
 ) -> list[Candidate]:
-    found = []
+    found, refused = [], 0
     for stretch, ((start, end), answer) in enumerate(zip(spans, answers, strict=True), start=1):
         said = _Spoken(text[start:end], start)
         for claim in answer.claims:
             draft = _believed(claim, said, expertise=answer.thesis_is_about_expertise)
-            if draft is not None:
+            if draft is None:
+                continue
+            first, last = (draft.char_start or 0) - start, (draft.char_end or 0) - start
+            around = text[start:end][max(0, first - _AROUND_SOURCE) : last + _AROUND_SOURCE]
+            if rests_on(draft.text, around, f"{text[start:end]} {title}"):
                 found.append(Candidate(draft, stretch, claim.kind == "credential"))
+            else:
+                refused += 1
+    if refused:
+        _log.warning(
+            "%d claims of the model were refused: they say more than the words that they rest on.",
+            refused,
+        )
     return found
 
 
@@ -277,13 +313,60 @@ def _distinct(found: Sequence[Candidate]) -> list[Candidate]:
 
 
 def says_the_same(one: str, other: str) -> bool:
-    """Tell whether two claims are one: the same words but few, figures, and negations."""
+    """Tell whether two claims are one: the same figures, negations and words but few.
+
+    A word that stands in the place of another one ("unsafe" for "safe", "men" for "women") makes
+    two claims of them, unless both are listed as the same; so does another order where the claim
+    compares.
+    """
     if Counter(_FIGURE.findall(one)) != Counter(_FIGURE.findall(other)):
         return False
     if len(_NEGATION.findall(one)) != len(_NEGATION.findall(other)):
         return False
+    first, second = content_stems(one), content_stems(other)
+    if _COMPARES.search(one) and first != second:
+        return False
+    gone, come = set(first) - set(second), set(second) - set(first)
+    if come and not all(
+        any(load_lexicon().same_family(word, another) for another in come) for word in gone
+    ):
+        return False
     ratio = fuzz.token_sort_ratio(one, other, processor=utils.default_process)
     return bool(ratio >= _PARAPHRASE)
+
+
+def rests_on(claim: str, said: str, known: str) -> bool:
+    """Tell whether a claim says no more than was said: its figures, its names, half of its words.
+
+    Args:
+        claim: The claim.
+        said: What was said where it was made, and a little around it.
+        known: Where its names and figures may come from: all that was said, and the video's title.
+
+    Figures may have been spoken as words, and names misspelt by whoever wrote captions.
+    """
+    digits = _BETWEEN_DIGITS.sub("", known)
+    unheard = (
+        figure for figure in _FIGURE.findall(_BETWEEN_DIGITS.sub("", claim)) if figure not in digits
+    )
+    if any(unheard) and not _SPOKEN_NUMBER.search(said):
+        return False
+    words = {word.casefold() for word in _WORD.findall(known)}
+    beginnings = {word[:_STEM] for word in words}
+    inner = _WORD.findall(claim)[1:]
+    names = [word.casefold() for word in inner if word[0].isupper() and len(word) > _SHORTEST_NAME]
+    # Where every noun is written so, capitals tell no names.
+    names = names if len(names) <= _MOST_NAMES * len(inner) else []
+    for name in names:
+        if name[:_STEM] not in beginnings and not process.extractOne(
+            name, words, scorer=fuzz.ratio, score_cutoff=_MISSPELT
+        ):
+            return False
+    near = [*(word.casefold() for word in _WORD.findall(said)), *names]
+    heard = {word[:length] for word in near for length in (_STEM - 1, _STEM)}
+    telling = [word for word in content_stems(claim) if not word[0].isdigit()]
+    shared = sum(word[:_STEM] in heard for word in telling)
+    return shared >= _LEAST_SHARED * len(telling)
 
 
 # --- Merging ------------------------------------------------------------------------------------

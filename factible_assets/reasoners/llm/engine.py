@@ -79,7 +79,7 @@ class ReadingLimits:
 
     transcript_window: int = 24_000
     window_overlap: int = 1_500
-    page: int = 2_500
+    page: int = 3_000
     """Characters that keep nine of ten quotes which a model took from whole pages
     (`benchmarks/tokens.py`); Factible, section 1.5.3, gives a model 6,000 to 8,000."""
     together: int = 6

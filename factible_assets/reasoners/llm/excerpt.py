@@ -45,6 +45,8 @@ _GAP = f" {OMISSION} "
 _MOST_EMBEDDED = 96
 """Sentences of one page that are embedded, the first by their words: enough for 2,000 words."""
 _LEAST_COMPARED = 40
+_SHORT, _LONG = 6, 35
+"""Words of a sentence that says little, and of one that takes the room of two."""
 _SHOWN_BY_SEARCH = 90.0
 """Partial ratio, of 100, from which the search's excerpt holds a sentence."""
 
@@ -110,7 +112,9 @@ def _relevance(
             fuzz.partial_ratio(beginning, snippet) > _SHOWN_BY_SEARCH
         ):
             shown[at] += 0.5
-    scores = words + shown
+    lengths = np.array([len(sentence.text.split()) for sentence in sentences])
+    unhandy = (lengths < _SHORT) | (lengths > _LONG)
+    scores = words + shown - 0.5 * unhandy
     nearest = np.argsort(-scores, kind="stable")[:_MOST_EMBEDDED]
     if embedder is not None:
         # In the page's order, so that a short page is embedded once for all claims.

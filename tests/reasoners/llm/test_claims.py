@@ -145,6 +145,44 @@ async def test_paraphrases_are_left_out_but_not_contraries_nor_other_figures() -
     ]
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("The new vaccine is safe for children.", "The new vaccine is unsafe for children."),
+        ("Prices in the country rose last year.", "Prices in the country fell last year."),
+        ("The law mostly helps older women.", "The law mostly helps older men."),
+        ("Dogs kill more people than sharks.", "Sharks kill more people than dogs."),
+        ("Zucker macht Kinder hyperaktiv.", "Zucker macht Kinder nicht hyperaktiv."),
+    ],
+)
+def test_opposite_claims_are_two_claims(one: str, other: str) -> None:
+    assert not says_the_same(one, other)
+
+
+def test_a_word_for_the_same_thing_makes_no_other_claim() -> None:
+    one = "A big volcano caused the cold summer in the whole of Europe."
+    assert says_the_same(one, one.replace("big", "large"))
+
+
+@pytest.mark.parametrize(
+    "invented",
+    [
+        "The senator stole forty million dollars from a children's hospital.",
+        "Sugar makes children in Norway hyperactive.",
+        "Sugar makes 93 percent of children hyperactive.",
+    ],
+)
+async def test_a_claim_that_says_more_than_its_source_is_refused_and_counted(
+    invented: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    text = "Welcome. So um sugar makes children hyperactive, I have seen it myself. Goodbye then."
+    said = stated("Sugar makes children hyperactive.", "sugar makes children hyperactive")
+    lie = stated(invented, "sugar makes children hyperactive")
+    found = await drafts(answer(lie, said), text=text)
+    assert [claim.text for claim in found.claims] == ["Sugar makes children hyperactive."]
+    assert "1 claims of the model were refused" in caplog.text
+
+
 def test_two_claims_with_different_figures_are_two_claims() -> None:
     assert says_the_same("Prices rose by 5 percent in May.", "In May prices rose by 5 percent")
     assert not says_the_same("Prices rose by 5 percent in May.", "Prices rose by 6 percent in May.")

@@ -175,7 +175,7 @@ def test_of_a_long_page_what_matters_is_shown_and_gaps_are_marked() -> None:
     assert DENIAL in shown
     assert " […] " in shown
     assert len(shown.replace("[…]", "")) <= 2_100
-    for part in shown.removesuffix(" […]").split(" […] "):
+    for part in shown.strip("[…] ").split(" […] "):
         assert part in LONG
 
 
