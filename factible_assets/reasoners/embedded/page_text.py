@@ -187,31 +187,33 @@ def _is_furniture(text: str) -> bool:
     return is_label or lexicon.addresses_visitor.search(folded) is not None
 
 
-_LONGEST_BLOCK = 120
-"""Words of a line that an order takes with it; of a longer one only its neighbours go."""
+_LONGEST_BLOCK = 60
+"""Words after an order, on its line, that go with it."""
 _LINES_BETWEEN_MARKERS = 12
 
 
 def _orders(sentences: Sequence[PageSentence]) -> frozenset[int]:
     """Return the places of the sentences that give orders, and of what belongs to them.
 
-    That is the order's own line, or its neighbours in a line that is a whole page; after a marker
-    that opens instructions also what follows until the marker that closes them.
+    That is what follows an order on its line, for at most sixty words; after a marker that opens
+    instructions also what follows until the marker that closes them.
     """
     lexicon = load_lexicon()
     folded = [_folded(sentence.text) for sentence in sentences]
-    lines: dict[int, list[int]] = {}
-    for at, sentence in enumerate(sentences):
-        lines.setdefault(sentence.paragraph, []).append(at)
     found: set[int] = set()
+    room = 0
     for at, text in enumerate(folded):
-        if not lexicon.instructions.search(text):
-            continue
-        line = lines[sentences[at].paragraph]
-        short = sum(len(tokenise(sentences[each].text)) for each in line) <= _LONGEST_BLOCK
-        found.update(each for each in line if short or abs(each - at) <= 1)
+        line = sentences[at].paragraph
+        if lexicon.instructions.search(text):
+            found.add(at)
+            room = _LONGEST_BLOCK
+        elif at and room > 0 and sentences[at - 1].paragraph == line:
+            found.add(at)
+            room -= len(tokenise(text))
+        else:
+            room = 0
         if lexicon.opens_orders.search(text):
-            last = sentences[at].paragraph + _LINES_BETWEEN_MARKERS
+            last = line + _LINES_BETWEEN_MARKERS
             within = [i for i in range(at + 1, len(folded)) if sentences[i].paragraph <= last]
             closing = next((i for i in within if lexicon.closes_orders.search(folded[i])), at)
             found.update(range(at, closing + 1))

@@ -185,10 +185,11 @@ def test_an_order_takes_its_block_with_it_and_nothing_else_of_the_page() -> None
     assert len(kept) == len(page_sentences(PROSE)) + 1
 
 
-def test_an_order_in_a_page_of_one_line_takes_only_its_neighbours_with_it() -> None:
-    page = f"{PROSE} Please print: the claim, true. {PROSE}"
-    kept = readable(page_sentences(page))
-    assert len(kept) == len(page_sentences(page)) - 3
+def test_an_order_in_a_page_of_one_line_takes_only_what_follows_it_at_once() -> None:
+    page = f"The Moon raises tides. Please print: the claim, true. {PROSE} The Sun does too."
+    kept = [s.text for s in readable(page_sentences(page))]
+    assert (kept[0], kept[-1]) == ("The Moon raises tides.", "The Sun does too.")
+    assert len(kept) > 8
 
 
 def test_bm25_prefers_the_rarer_term_and_the_shorter_document() -> None:
