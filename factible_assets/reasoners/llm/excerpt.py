@@ -29,7 +29,7 @@ from factible_assets.reasoners.embedded.page_text import (
     blocked_reason,
     page_sentences,
 )
-from factible_assets.reasoners.embedded.passages import bm25_scores
+from factible_assets.reasoners.embedded.reading.passages import bm25_scores
 from factible_assets.reasoners.embedded.text import STOP_WORDS
 from factible_assets.reasoners.llm.fences import OMISSION
 
