@@ -50,7 +50,8 @@ class CachingModel:
 
     A kept answer has all calls that led to it with their tokens and what they once cost, marked as
     cache hits: a run that was killed before it recorded them is made good by the next one. So are
-    calls that led to no answer. Whoever waits for a question that another one is asking already
+    calls that led to no answer, and, with an estimate of what was read, those that were on their
+    way when the run was killed. Whoever waits for a question that another one is asking already
     gets the answer without its calls: each is paid, and reported, once.
     """
 
@@ -103,19 +104,20 @@ class CachingModel:
         restored = tuple(call.as_cache_hit() for call in calls)
         if value is not None:
             return ModelAnswer(value, restored)
-        made: list[ModelCall] = []
+        made: dict[str, ModelCall] = {}
 
         async def spent(call: ModelCall) -> None:
-            if call.input_tokens or call.output_tokens:
-                made.append(call)
-                await self._keep(key, None, (*calls, *made))
+            made[call.call_id] = call
+            if not (call.input_tokens or call.output_tokens):
+                del made[call.call_id]  # it was turned away, and cost nothing
+            await self._keep(key, None, (*calls, *made.values()))
 
         try:
             answer = await self._model.complete(request, budget=self._budget, spent=spent)
         except ModelError as error:
             if restored and not isinstance(error, BudgetExhaustedError):
                 # Whoever is told of this error records them; what is new is told of once more.
-                await self._keep(key, None, tuple(made))
+                await self._keep(key, None, tuple(made.values()))
             error.calls = (*restored, *error.calls)
             raise
         answer = replace(answer, calls=(*restored, *answer.calls))

@@ -131,7 +131,8 @@ class ModelAnswer(Generic[Answer]):
 
 
 Spent = Callable[[ModelCall], Awaitable[None]]
-"""Told of each request as soon as it has ended, before anything follows from it."""
+"""Told of each request before it is sent, as if its answer were lost, and again if it came to
+nothing; both times by the same `call_id`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ import time
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Generic, Self
+from uuid import uuid4
 
 from resources.http import elapsed_since
 from resources.llm.answers import (
@@ -151,7 +152,7 @@ class StructuredModel:
         Args:
             request: The question.
             budget: What it may cost; nothing limits it if None.
-            spent: Told of each call that led to no answer, before the next is made.
+            spent: Told of each request before it is sent, and again once it led to no answer.
         """
         spending = budget or Budget("this request", Ceiling())
         conversation = _Conversation(self, request, spending, spent)
@@ -379,13 +380,18 @@ class _Conversation(Generic[Answer]):
         async with self.owner._limiter.turn(highest) as turn:
             amount = Amount(self._cost(Usage(expected, prompt.limit)), highest)
             with await self.budget.reserve(amount) as reservation:
+                sent = await self._begin(prompt, expected)
                 started = time.perf_counter()
                 try:
                     reply = await self._ask(prompt)
                 except BackendError as error:
                     usage = error.usage or Usage(0, 0)
                     call = self._call(
-                        prompt, usage, elapsed_since(started), reported=error.usage is not None
+                        prompt,
+                        usage,
+                        elapsed_since(started),
+                        reported=error.usage is not None,
+                        call_id=sent,
                     )
                     if not error.lost:
                         reservation.settle(
@@ -405,7 +411,9 @@ class _Conversation(Generic[Answer]):
                         if usage.output_tokens is None
                         else usage.output_tokens,
                     )
-                call = self._call(prompt, usage, elapsed_since(started), reported=reported)
+                call = self._call(
+                    prompt, usage, elapsed_since(started), reported=reported, call_id=sent
+                )
                 turn.used(call.input_tokens + call.output_tokens)
                 reservation.settle(
                     Amount(self._cost(usage), call.input_tokens + call.output_tokens)
@@ -413,6 +421,20 @@ class _Conversation(Generic[Answer]):
         if self.owner._kept is not None:
             await asyncio.to_thread(self.owner._kept.keep, call, prompt.messages, reply.text)
         return reply, call
+
+    async def _begin(self, prompt: _Prompt, expected: int) -> str:
+        """Tell of a request before it is sent, as one whose answer was lost; return its id.
+
+        If this process is killed now, the server may bill it all the same.
+        """
+        call = replace(
+            self._call(prompt, Usage(expected, 0), 0.0, reported=False, call_id=uuid4().hex),
+            outcome="infra_error",
+            reason="the run ended before the answer came",
+        )
+        if self.spent is not None:
+            await self.spent(call)
+        return call.call_id
 
     async def _ask(self, prompt: _Prompt) -> Reply:
         seconds = self.policy.answer_seconds
@@ -451,7 +473,9 @@ class _Conversation(Generic[Answer]):
             usage.input_tokens or 0, usage.output_tokens or 0, usage.cached_tokens or 0
         )
 
-    def _call(self, prompt: _Prompt, usage: Usage, seconds: float, *, reported: bool) -> ModelCall:
+    def _call(
+        self, prompt: _Prompt, usage: Usage, seconds: float, *, reported: bool, call_id: str
+    ) -> ModelCall:
         """Return the record of a request that was sent, as if all had gone well."""
         cost = self._cost(usage)
         return ModelCall(
@@ -469,6 +493,7 @@ class _Conversation(Generic[Answer]):
             mode=prompt.mode,
             trimmed_characters=prompt.fitted.trimmed_characters,
             thought_tokens=usage.thought_tokens,
+            call_id=call_id,
         )
 
     async def _record(self, call: ModelCall, outcome: CallOutcome, reason: str) -> None:

@@ -9,7 +9,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.resources.cache.worker import AT_ONCE, EACH
+from resources.cache import DiskCache
+from resources.cache.models import _VERSION
+from resources.cache.values import cache_key
+from tests.resources.cache.worker import AT_ONCE, EACH, question
 from tests.resources.llm.servers import ollama_answer
 from tests.servers import Asked, Exchange, MisbehavingServer, respond, respond_json
 
@@ -71,6 +74,19 @@ async def run(web: Web, port: int, folder: Path, seed: int) -> int:
     return await ended
 
 
+async def told_requests(folder: Path, port: int) -> int:
+    """Return how many requests to models the kept answers tell of."""
+    told: set[str] = set()
+    async with DiskCache(folder) as cache:
+        for number in range(EACH):
+            fingerprint = question(number).fingerprint
+            identity = f"ollama http://127.0.0.1:{port} tiny"
+            kept = await cache.get("models", cache_key("models", _VERSION, identity, fingerprint))
+            assert kept is not None
+            told |= {call["call_id"] for call in kept.value["calls"]}
+    return len(told)
+
+
 async def test_a_run_that_is_killed_again_and_again_asks_nothing_twice(tmp_path: Path) -> None:
     seed = random.SystemRandom().randrange(10**6)
     web = Web(random.Random(seed))
@@ -93,5 +109,10 @@ async def test_a_run_that_is_killed_again_and_again_asks_nothing_twice(tmp_path:
 
         assert await run(web, server.port, tmp_path, seed) == 0
         assert web.asked[-1] == [], "all of it is kept"
+
+        sent = sum(name.startswith("model ") for name in counts.elements())
+        told = await told_requests(tmp_path / "cache", server.port)
+        # A run may be killed between telling of a request and sending it.
+        assert sent <= told <= sent + KILLS * AT_ONCE, "every request that was sent is told of"
     for file in (tmp_path / "cache").iterdir():
         assert b"canary-key" not in file.read_bytes()

@@ -60,14 +60,14 @@ async def main(port: int, folder: Path, notes: Path, seed: int) -> None:
             jobs += 2 * [
                 (f"search {number}", lambda n=number: search.search(f"query {n}", limit=5)),
                 (f"page {number}", lambda n=number: fetcher.fetch(f"http://web.example/{n}")),
-                (f"model {number}", lambda n=number: asker.complete(_request(n))),
+                (f"model {number}", lambda n=number: asker.complete(question(n))),
             ]
         random.Random(seed).shuffle(jobs)
         await _work_through(jobs, notes)
         await asker.aclose()
 
 
-def _request(number: int) -> ModelRequest[Leaning]:
+def question(number: int) -> ModelRequest[Leaning]:
     return ModelRequest("You judge.", f"Claim number {number}.", Leaning, max_tokens=50)
 
 
