@@ -227,7 +227,7 @@ def read_claim(claim: str) -> ClaimWords:
     parts = [
         _SAID.sub("", part) for part in _REMARKS.split(claim) if len(_stems(part)) >= _SHORTEST
     ]
-    claim = parts[0] if parts else claim
+    claim = _OTHER.sub("", parts[0] if parts else claim)
     found = without_denials(claim)
     folded = fold_evenly(claim)
     quantities = tuple(find_quantities(folded))
@@ -301,7 +301,11 @@ def read_statements(
     ]
     if not found or not claim.stems or 2 * len(claim.names & context) < len(claim.names):
         return Heard()
-    is_named = claim.names <= context and not claim.subject_stems.isdisjoint(context)
+    related = load_lexicon().same_family
+    is_named = claim.names <= context and any(
+        each in context or any(related(each, word) for word in context)
+        for each in claim.subject_stems
+    )
     texts = [statement.about for statement in found]
     resolved = [_with_subject(claim.subject, text) for text in texts]
     vectors = embedder.embed([claim.about, *texts, *resolved])
@@ -372,6 +376,8 @@ _SAID = re.compile(
     re.IGNORECASE,
 )
 """Who says so, behind what is said."""
+_OTHER = re.compile(r", (?:and |but )?not (?!only\b|just\b)(?:[\w-]+ ){0,3}[\w-]+(?=[.!?]?$)")
+"""What a claim says it is not: "…, not Sydney". It denies that of the other, and nothing else."""
 _CONTRASTS = re.compile(r"\b(?:but|while|whereas|although|though|yet)\b", re.IGNORECASE)
 """Where a claim holds two things against each other, of which a statement may tell one."""
 _PRONOUN = re.compile(
