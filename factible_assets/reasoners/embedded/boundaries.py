@@ -3,13 +3,13 @@
 What belongs here: the small boundary model over gaps between words, and the dynamic programme that
 picks boundaries under length limits. What does not: punctuation (sentences.py).
 
-The model adds up what the words around a gap say (log-odds of a sentence's end, from
-boundary_weights.tsv), the caption's own line ends, the speaker's pauses, and a preference for
-spoken lengths. The 8,000 weights are a logistic regression on the addresses of the presidents of
-the United States on the state of the union since 1961, which are in the public domain
-(benchmarks/boundary_weights.py); how they are weighed against lines and pauses was chosen by
-leaving out one transcript at a time on the boundary benchmark (benchmarks/sentences.py), where
-every neighbouring setting is within .02 of the figure.
+The model adds up what the words around a gap say and what MiniLM makes of the two beside it
+(log-odds of a sentence's end, from boundary_weights.tsv), the caption's own line ends, the
+speaker's pauses, and a preference for spoken lengths. The weights are two logistic regressions on
+the addresses of the presidents of the United States on the state of the union, which are in the
+public domain (benchmarks/boundary_weights.py). How the parts are weighed against each other was
+chosen from a plateau of the boundary benchmark (benchmarks/sentences.py): settings beside it are
+within .02 of its figure.
 """
 
 from __future__ import annotations

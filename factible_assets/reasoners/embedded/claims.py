@@ -57,7 +57,7 @@ _OPEN_REFERENCE, _JOINED, _HEADLESS = 0.6, 0.5, 0.8
 """What counts against a candidate, in units of wording: pointing at what it does not name, being
 two sentences, opening in the middle of one."""
 
-_UNSURE_ENDS, _SURE = 0.6, 1.5
+_UNSURE_ENDS, _SURE = 0.6, 2.0
 """What each unit of log-odds counts by which a candidate's ends are less sure than _SURE."""
 
 _LEAST_WORDING = 0.05
