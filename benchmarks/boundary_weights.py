@@ -12,6 +12,7 @@ Presidency Project of the University of California, Santa Barbara.
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 from collections import Counter
@@ -77,7 +78,7 @@ def fit_words(addresses: Sequence[Address]) -> tuple[dict[str, float], float]:
     first = fit(_one_hot(seen, columns), ends, 1.0)
 
     def weight(name: str) -> float:
-        return float(abs(first[columns[name]])) * counts[name] ** 0.5
+        return abs(float(first[columns[name]])) * math.sqrt(counts[name])
 
     kept = {
         name: place for place, name in enumerate(sorted(columns, key=weight, reverse=True)[:KEPT])

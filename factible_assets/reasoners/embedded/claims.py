@@ -36,6 +36,7 @@ from factible_assets.reasoners.embedded.sentences import CERTAIN, Sentence, spli
 from factible_assets.reasoners.embedded.text import content_stems, find_numbers
 from factible_assets.reasoners.embedded.wording import (
     MAX_CLAIM_WORDS,
+    head_clause,
     join,
     leans_back,
     opens_inside,
@@ -53,9 +54,9 @@ _CENTRALITY = 0.15
 _DIVERSITY = 0.15
 """How much likeness to claims already chosen counts against a candidate (MMR's 1 - lambda)."""
 
-_OPEN_REFERENCE, _JOINED, _HEADLESS = 0.6, 0.5, 0.8
+_OPEN_REFERENCE, _JOINED, _COMPOUND, _HEADLESS = 0.6, 0.5, 0.8, 0.8
 """What counts against a candidate, in units of wording: pointing at what it does not name, being
-two sentences, opening in the middle of one."""
+two sentences, being two statements in one, opening in the middle of one."""
 
 _UNSURE_ENDS, _SURE = 0.6, 2.0
 """What each unit of log-odds counts by which a candidate's ends are less sure than _SURE."""
@@ -167,6 +168,9 @@ def _candidates(raw: str, sentences: Sequence[Sentence]) -> list[_Candidate]:
     for position, (sentence, text) in enumerate(zip(tidy, written, strict=True)):
         before = written[position - 1] if position else ""
         spans = [(sentence, position, resolve(text, before))]
+        head = head_clause(raw, sentence)
+        if head is not None:
+            spans.append((head, position, resolve(write_claim(raw, head), before)))
         if position + 1 < len(tidy):
             joined = _join(text, written[position + 1], sentences[position + 1].text)
             if joined is not None:
@@ -175,6 +179,7 @@ def _candidates(raw: str, sentences: Sequence[Sentence]) -> list[_Candidate]:
             signs = read_signs(claim)
             if signs.content_words >= _FEWEST_CONTENT_WORDS and signs.words <= MAX_CLAIM_WORDS:
                 wording = rate_wording(signs) - _rate_form(claim, span, joined=last > position)
+                wording -= _COMPOUND * (head is not None and span is not head)
                 candidates.append(_Candidate(span, claim, position, last, signs, wording))
     return candidates
 

@@ -33,7 +33,8 @@ _NO_SUBJECT = word_set(
     """
     and but or so if when while as because since although though after before once until unless
     what who why how where which that there here in on at for from by with to of not no now then
-    also well yes i we you he she it they it's they're he's she's i'm we're you're that's there's
+    also well yes today i we you he she it they it's they're he's she's i'm we're you're that's
+    there's
     """
 )
 _LONGEST_SUBJECT = 6
@@ -94,7 +95,7 @@ def _is_verb(words: list[Word], position: int) -> bool:
 def _subject(sentence: str, *, plural: bool) -> str | None:
     """Return the noun phrase that a sentence opens with, if an auxiliary follows it."""
     words = tokenise(sentence)
-    if not words or words[0].norm in _NO_SUBJECT | PRONOUNS:
+    if not words or words[0].norm in _NO_SUBJECT | PRONOUNS or words[0].norm.endswith("ing"):
         return None
     for position in range(1, min(len(words), _LONGEST_SUBJECT + 1)):
         norm = words[position].norm

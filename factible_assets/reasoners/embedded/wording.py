@@ -64,10 +64,19 @@ _KEEPS_ITS_OPENING = re.compile(
 _OUTER_MARKS = " \t\r\n\"'\u201c\u201d\u2018\u2019([{<-\u2013\u2014\u2022*,;:.\u2026"
 _TRAILING_MARKS = " \t\r\n\u201c\u2018([{<-\u2013\u2014*,;:.\u2026"
 _CONNECTIVE = re.compile(
-    r"(?:and|but|or|so|because|which|while|whereas|although|instead|rather|meanwhile|however"
-    r"|therefore|thus|hence|otherwise|then|also|in fact|in other words|that is|for example"
-    r"|as a result|in turn|by contrast|on the other hand)\b",
+    r"(?:but|so|because|which|while|whereas|although|instead|rather|however|therefore|thus|hence"
+    r"|otherwise|in other words|that is|for example|as a result|in turn|by contrast"
+    r"|on the other hand)\b",
     re.IGNORECASE,
+)
+_COORDINATION = re.compile(
+    r"(?:,|;| [\u2013\u2014-]{1,2}|\u2014)\s*(?:and|but|so|yet|which means)\s+(?:that\s+)?"
+    r"(?=(?:i|we|you|he|she|it|they|there|this|that|these|those|the|a|an|my|our|his|her|their)\b)",
+    re.IGNORECASE,
+)
+_FEWEST_IN_HEAD = 6
+_SUBORDINATORS = word_set(
+    "if when while as because since although though once unless after before whether not"
 )
 _FEWEST_LEFT = 4
 _LONG = 4
@@ -88,7 +97,8 @@ _FILLER = re.compile(
 )
 _DOUBLED = re.compile(r"\b(\w+(?:'\w+)?),? \1\b(?=\s)", re.IGNORECASE)
 _TAG = re.compile(
-    r",\s+(?:right|ok(?:ay)?|you know|i mean|you see|huh|by the way|of course)[\s.?!,]*\Z",
+    r",\s+(?:right|ok(?:ay)?|you know|i mean|you see|huh|by the way|of course"
+    r"|(?:he|she|they|i) (?:(?:would|used to) )?(?:says?|said|thinks?|thought))[\s.?!,]*\Z",
     re.IGNORECASE,
 )
 _QUOTES = str.maketrans("", "", '"\u201c\u201d')
@@ -117,6 +127,15 @@ def strip_lead_ins(raw: str, sentence: Sentence) -> Sentence:
             break
         start = following
     return _spanning(raw, start, sentence.end, sentence.certainty)
+
+
+def head_clause(raw: str, sentence: Sentence) -> Sentence | None:
+    """Return the first part of a compound sentence that can stand alone, if there is one."""
+    for match in _COORDINATION.finditer(raw, sentence.start, sentence.end):
+        words = raw[sentence.start : match.start()].split()
+        if len(words) >= _FEWEST_IN_HEAD and words[0].casefold() not in _SUBORDINATORS:
+            return _spanning(raw, sentence.start, match.start(), sentence.certainty)
+    return None
 
 
 def write_claim(raw: str, sentence: Sentence) -> str:

@@ -14,6 +14,7 @@ from factible_assets.reasoners.embedded.claims import extract_claims
 from factible_assets.reasoners.embedded.references import is_open, resolve
 from factible_assets.reasoners.embedded.sentences import Sentence, split_sentences
 from factible_assets.reasoners.embedded.wording import (
+    head_clause,
     strip_lead_ins,
     write_claim,
 )
@@ -209,3 +210,12 @@ def test_a_three_hour_transcript_without_punctuation_takes_less_than_a_minute() 
     began = time.process_time()
     assert len(_extract(words, limit=15).claims) == 15
     assert time.process_time() - began < 60
+
+
+def test_a_compound_sentence_can_be_a_claim_by_its_first_statement_alone() -> None:
+    raw = "Taking vitamin C every day prevents colds, so there was always a bowl of oranges."
+    head = head_clause(raw, Sentence(raw, 0, len(raw)))
+    assert head is not None
+    assert write_claim(raw, head) == "Taking vitamin C every day prevents colds."
+    raw = "If the river rises in spring again, the town below is flooded."
+    assert head_clause(raw, Sentence(raw, 0, len(raw))) is None
