@@ -102,6 +102,7 @@ def test_a_page_that_says_as_much_supports(claim: str, text: str) -> None:
             "It is not true that a goldfish has a memory of three seconds.",
         ),
         (BATS, "The belief that bats are blind is a myth."),
+        (BATS, "Are bats blind? No. Bats are not blind."),
         ("Penguins live at the North Pole", "No penguins live at the North Pole."),
         ("All swans are white", "Not all swans are white."),
         (LIGHTNING, "Lightning can strike the same place twice."),
