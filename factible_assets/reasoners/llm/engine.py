@@ -80,7 +80,7 @@ class ReadingLimits:
     transcript_window: int = 24_000
     window_overlap: int = 1_500
     page: int = 3_000
-    """Characters that keep nine of ten quotes which a model took from whole pages
+    """Characters that keep 92 % of the quotes which a model took from whole pages
     (`benchmarks/tokens.py`); Factible, section 1.5.3, gives a model 6,000 to 8,000."""
     together: int = 6
     """Sources of a claim, or claims of a video, that are asked about in one call."""
