@@ -343,3 +343,28 @@ async def test_whoever_is_cancelled_takes_nobody_with_him_and_the_last_one_ends_
     await asyncio.sleep(0.01)
     assert len(asyncio.all_tasks()) == 1
     assert len(model.questions) == 1
+
+
+@pytest.mark.parametrize(
+    ("claim", "key", "filler"),
+    [
+        (
+            "\u559d\u5496\u5561\u4f1a\u963b\u788d\u513f\u7ae5\u957f\u9ad8\u3002",
+            "\u7814\u7a76\u53d1\u73b0\uff0c\u559d\u5496\u5561\u4e0d\u4f1a\u963b\u788d\u513f\u7ae5\u957f\u9ad8\u3002",
+            "\u4eca\u5929\u7684\u5929\u6c14\u5f88\u597d\uff0c\u8857\u4e0a\u6709\u8bb8\u591a\u4eba\u3002",
+        ),
+        (
+            "Aspirin was patented by Bayer in 1899.",
+            "Das Patent auf Aspirin erhielt Bayer 1899, nicht fr\u00fcher.",
+            "Am Morgen gingen viele Leute zum Markt und kauften Brot und Obst f\u00fcr die Woche.",
+        ),
+    ],
+)
+def test_a_long_page_in_another_script_or_language_keeps_its_key_passage(
+    claim: str, key: str, filler: str
+) -> None:
+    page = f"{filler * 400}{key}{filler * 400}"
+    shown = excerpt(claim, page, limit=3_000)
+    assert shown is not None
+    assert key in shown
+    assert len(shown) <= 3_100
