@@ -64,9 +64,9 @@ _KEEPS_ITS_OPENING = re.compile(
 _OUTER_MARKS = " \t\r\n\"'\u201c\u201d\u2018\u2019([{<-\u2013\u2014\u2022*,;:.\u2026"
 _TRAILING_MARKS = " \t\r\n\u201c\u2018([{<-\u2013\u2014*,;:.\u2026"
 _CONNECTIVE = re.compile(
-    r"(?:but|so|because|which|while|whereas|although|instead|rather|however|therefore|thus|hence"
-    r"|otherwise|in other words|that is|for example|as a result|in turn|by contrast"
-    r"|on the other hand)\b",
+    r"(?:and|but|or|so|because|which|while|whereas|although|instead|rather|meanwhile|however"
+    r"|therefore|thus|hence|otherwise|then|also|in fact|in other words|that is|for example"
+    r"|as a result|in turn|by contrast|on the other hand)\b",
     re.IGNORECASE,
 )
 _COORDINATION = re.compile(
