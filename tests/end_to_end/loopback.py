@@ -50,6 +50,7 @@ from tests.servers import (
     respond,
     respond_json,
 )
+from tests.stages.world import own_words
 
 CHAT, MODELS = "/v1/chat/completions", "/v1/models"
 SEARCH = "/search"
@@ -74,12 +75,13 @@ PAGES = {
     f"http://{HOSTS[0]}/sugar": next(iter(_SENTENCES)),
     f"http://{HOSTS[0]}/both": " ".join(_SENTENCES),
     f"http://{HOSTS[1]}/milk": tuple(_SENTENCES)[1],
-    f"http://{HOSTS[2]}/party": "A birthday party is loud, with cake or without, say most parents.",
+    f"http://{HOSTS[2]}/party": " Most parents would not believe it. ".join(_SENTENCES),
 }
 
 
 def page(words: str) -> str:
-    filler = "Parents were asked what they had seen, and a doctor watched the children play. " * 4
+    # Each page tells a story of its own: what shares most of its words counts as one source.
+    filler = f"Parents were asked, and a doctor watched the children play. {own_words(words)} " * 3
     return (
         "<!doctype html><html><head><title>What was found</title></head><body><article><h1>What "
         f"was found</h1><p>{words}</p><p>{filler}</p></article></body></html>"

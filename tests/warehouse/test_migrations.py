@@ -9,7 +9,15 @@ import duckdb
 import pytest
 
 from factible_assets.records import Claim
-from tests.warehouse.samples import claim, stamp
+from tests.warehouse.samples import (
+    claim,
+    evidence,
+    llm_call,
+    page,
+    search_hit,
+    stamp,
+    verdict,
+)
 from warehouse.errors import WarehouseTooNewError
 from warehouse.migrations import Migration, Schema, packaged_schema
 from warehouse.store import Warehouse
@@ -44,6 +52,25 @@ def test_a_file_of_the_first_version_grows_all_tables(tmp_path: Path) -> None:
     now = Warehouse(path)
     now.write_asset("claims", "v", [claim("v")], stamp=stamp(1), code_version="1")
     assert now.read_current(Claim, "v") == [claim("v")]
+
+
+def test_a_file_that_was_in_use_before_a_migration_opens_with_its_rows(tmp_path: Path) -> None:
+    path = tmp_path / "warehouse.duckdb"
+    schema = packaged_schema()
+    Warehouse(path, schema=replace(schema, migrations=schema.migrations[:13], views=())).query(
+        "SELECT 1"
+    )
+    rows = [claim("v"), search_hit("v"), page("v"), evidence("v"), verdict("v")]
+    with duckdb.connect(path) as connection:
+        for row in [*rows, llm_call("v", "claims")]:
+            columns = connection.execute(f"DESCRIBE {row.table}").fetchall()
+            values = {**row.model_dump(), "run_id": "run", "checked_at": "2026-01-01"}
+            held = [values[name] for name, *_ in columns]
+            marks = ", ".join("?" * len(held))
+            connection.execute(f"INSERT INTO {row.table} VALUES ({marks})", held)  # noqa: S608 - a record's own table
+    migrated = Warehouse(path)
+    assert migrated.query("SELECT recheck_due FROM verdicts").rows() == [(False,)]
+    assert migrated.query("SELECT page_due FROM evidence").rows() == [(False,)]
 
 
 def test_a_newer_file_is_refused_with_a_sentence_and_left_alone(warehouse: Warehouse) -> None:

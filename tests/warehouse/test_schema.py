@@ -35,6 +35,7 @@ BOOKKEEPING = {
     "review_actions",
     "review_applications",
     "schema_migrations",
+    "service_uses",
     "trimmed_texts",
 }
 STAMP = [("run_id", "VARCHAR", False), ("checked_at", "TIMESTAMP", False)]

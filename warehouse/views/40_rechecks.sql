@@ -31,7 +31,7 @@ checks AS (
     SELECT
         judged.video_id,
         judged.checked_at,
-        coalesce(bool_or(verdicts.recheck_due), false) AS failed
+        coalesce(bool_or(verdicts.status = 'incomplete' OR verdicts.recheck_due), false) AS failed
     FROM materializations AS judged
     LEFT JOIN verdicts
         ON verdicts.video_id = judged.video_id AND verdicts.run_id = judged.run_id
