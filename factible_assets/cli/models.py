@@ -31,10 +31,10 @@ app = typer.Typer(
     help="Open models on this machine. Nothing is fetched without being asked for.",
 )
 
-Name = Literal["mpnet", "nli", "nli-large"]
+Name = Literal["mpnet", "nli", "nli-base"]
 NAMES: tuple[Name, ...] = get_args(Name)
 
-_Which = Annotated[Name, typer.Argument(help="Which model.", metavar="mpnet|nli|nli-large")]
+_Which = Annotated[Name, typer.Argument(help="Which model.", metavar="mpnet|nli|nli-base")]
 
 
 @app.command("pull", epilog=EXIT_CODES)

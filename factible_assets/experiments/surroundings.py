@@ -154,7 +154,7 @@ def _web_content(web: str, settings: Settings) -> str:
 
 
 def _embedded_models(home: Path) -> str:
-    pulled = {name: read_receipt(home, name) for name in ("mpnet", "nli", "nli-large")}
+    pulled = {name: read_receipt(home, name) for name in ("mpnet", "nli", "nli-base")}
     named = {name: receipt.commit for name, receipt in pulled.items() if receipt is not None}
     return str(named)
 

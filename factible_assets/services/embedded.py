@@ -36,7 +36,7 @@ def installed_embedder() -> Embedder:
 
 def stance_model_in_use(home: Path) -> str | None:
     """Return which pulled model reads what pages say of a claim, None if none was pulled."""
-    names = ("nli-large", "nli", "mpnet")
+    names = ("nli-base", "nli", "mpnet")
     return next((name for name in names if model_path(home, name) is not None), None)
 
 

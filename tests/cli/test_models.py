@@ -51,7 +51,7 @@ def listed(factible: Run, name: str) -> dict[str, object]:
 def test_licence_source_and_size_are_shown_before_anything_is_fetched(
     factible: Run, hub: FakeHub, home: Path
 ) -> None:
-    result = factible("models", "pull", "nli-large")
+    result = factible("models", "pull", "nli-base")
     assert result.exit_code == 2
     size = (len(WEIGHTS) + len(TOKENIZER) + len(CONFIG)) / 1e6
     for words in ("Apache-2.0", "cross-encoder/nli-deberta-v3-base", f"{size:.1f} MB", "--yes"):
@@ -61,17 +61,17 @@ def test_licence_source_and_size_are_shown_before_anything_is_fetched(
 
 
 def test_a_model_is_pulled_listed_and_removed(factible: Run, hub: FakeHub, home: Path) -> None:
-    pulled = factible("models", "pull", "nli-large", "--yes", "--json")
+    pulled = factible("models", "pull", "nli-base", "--yes", "--json")
     assert pulled.exit_code == 0, pulled.stderr
     told = json.loads(pulled.stdout)
-    assert told["path"] == str(home / "models" / "nli-large")
+    assert told["path"] == str(home / "models" / "nli-base")
     assert told["licence"] == "Apache-2.0"
-    assert model_path(home, "nli-large") == home / "models" / "nli-large"
-    assert listed(factible, "nli-large") == told
+    assert model_path(home, "nli-base") == home / "models" / "nli-base"
+    assert listed(factible, "nli-base") == told
     assert "nli-deberta-v3-base" in factible("models", "list").stdout
-    assert factible("models", "remove", "nli-large").stdout.strip() == "nli-large was removed."
-    assert listed(factible, "nli-large")["pulled"] is False
-    assert factible("models", "remove", "nli-large").stdout.strip() == "nli-large is not there."
+    assert factible("models", "remove", "nli-base").stdout.strip() == "nli-base was removed."
+    assert listed(factible, "nli-base")["pulled"] is False
+    assert factible("models", "remove", "nli-base").stdout.strip() == "nli-base is not there."
 
 
 def test_a_file_that_factible_does_not_know_is_not_fetched(
@@ -86,14 +86,14 @@ def test_a_file_that_factible_does_not_know_is_not_fetched(
 
 def test_a_hub_that_has_no_such_model_is_a_sentence(factible: Run, hub: FakeHub) -> None:
     hub.large.clear()
-    result = factible("models", "pull", "nli-large", "--yes")
+    result = factible("models", "pull", "nli-base", "--yes")
     assert result.exit_code == 1
     assert "does not have onnx/model_quantized.onnx (404)" in result.stderr
 
 
 def test_a_hub_without_https_is_not_asked(factible: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FACTIBLE_MODEL_HUB", "http://hub.example")
-    result = factible("models", "pull", "nli-large", "--yes")
+    result = factible("models", "pull", "nli-base", "--yes")
     assert result.exit_code == 1
     assert "not https" in result.stderr
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -93,6 +94,8 @@ def test_debug_may_stand_behind_the_command(factible: Run) -> None:
     assert "Traceback" not in factible("sql", "select 1").stderr
 
 
-def test_a_mistake_with_json_leaves_stdout_empty(factible: Run) -> None:
+def test_a_mistake_with_json_prints_a_document_that_says_so(factible: Run) -> None:
     result = factible("check", "no-such-video", "--json")
-    assert (result.exit_code, result.stdout) == (4, "")
+    told = json.loads(result.stdout)
+    assert (result.exit_code, told["success"], told["exit_code"]) == (4, False, 4)
+    assert "no-such-video" in told["error"]
