@@ -86,6 +86,10 @@ _OTHER_LANGUAGE = (
 )
 
 
+_TALK = -1.0
+"""Wording up to which a sentence is talk, such as a greeting: no claim, however few others are."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Candidate:
     """A sentence in the running, or two neighbours that belong together (first < last)."""
@@ -145,6 +149,7 @@ def extract_claims(
     drafts = [
         _draft(raw, sentences, candidates[index], float(worth[index]))
         for index in _choose(candidates, vectors[1:], worth, max_claims)
+        if candidates[index].wording > _TALK
     ]
     return ClaimDrafts(
         thesis=None,

@@ -50,6 +50,17 @@ def test_statements_of_fact_are_taken_and_talk_is_left() -> None:
         assert talk not in texts
 
 
+def test_talk_is_no_claim_however_many_are_asked_for() -> None:
+    talk = (
+        "Good evening everybody. Canberra is the capital of Australia. Thanks for watching. "
+        "Penicillin was discovered by Alexander Fleming in 1928. See you next week!"
+    )
+    assert sorted(claim.text for claim in _extract(talk, limit=10).claims) == [
+        "Canberra is the capital of Australia.",
+        "Penicillin was discovered by Alexander Fleming in 1928.",
+    ]
+
+
 def test_claims_stand_in_the_raw_text_at_their_offsets() -> None:
     for claim in _extract(TALK).claims:
         assert claim.char_start is not None
