@@ -76,7 +76,8 @@ _OPINION = re.compile(
 )
 _ABOUT_THE_VIDEO = re.compile(
     r"\b(?:subscrib\w*|click\w*|this video|the video|videos|channel|episode|podcast|watch(?:ing)?"
-    r"|welcome|thank(?:s| you)|hello|hi everyone|good (?:morning|evening|afternoon)|stay tuned|comments?|link|website"
+    r"|welcome|thank(?:s| you)|hello|hi everyone|good (?:morning|evening|afternoon)"
+    r"|stay tuned|comments?|link|website"
     r"|sponsor\w*|let me|let's|i'm going to|we're going to|i'll|we'll|today we|join(?:ing)? us"
     r"|sign up|download|check out|talk(?:ing)? about|show you|tell you|come back|my name"
     r"|dot com)\b",
