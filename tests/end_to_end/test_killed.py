@@ -126,7 +126,9 @@ def test_killed_runs_free_their_places_at_the_next_start(tmp_path: Path) -> None
         port = int(probe.getsockname()[1])
     with nobody_answers() as silent:
         kept = {name: each for name, each in os.environ.items() if "FACTIBLE" not in name}
-        environment = {**kept, "FACTIBLE_HOME": str(home), "FACTIBLE_SEARXNG_URL": silent}
+        # A model that says nothing is waited for longer than all runs need to start.
+        model = {"OPENAI_API_KEY": "a-key", "OPENAI_BASE_URL": f"{silent}/v1"}
+        environment = {**kept, **model, "FACTIBLE_HOME": str(home), "FACTIBLE_SEARXNG_URL": silent}
         alive = home / "dagster" / "alive"
         with dev(environment, port, log) as address, open_instance(Settings(home=home)) as instance:
             eventually(
