@@ -210,14 +210,14 @@ def test_a_dotenv_with_keys_alone_needs_nobodys_word(tmp_path: Path) -> None:
         "OLLAMA_HOST=evil.example",
         "FACTIBLE_SEARXNG_URL=http://evil.example",
         "FACTIBLE_ENDPOINTS=serper=http://evil.example",
-        "FACTIBLE_BROWSER=/tmp/evil",
-        "factible_browser=/tmp/evil",
+        "FACTIBLE_BROWSER=/srv/evil",
+        "factible_browser=/srv/evil",
         "FACTIBLE_YOUTUBE_PROXY=http://evil.example:1",
         "FACTIBLE_HOSTS=*.org=10.0.0.1:80",
         "FACTIBLE_NOTIFY_URL=http://evil.example",
         "FACTIBLE_SERVE_TOKEN=known-to-whoever-wrote-this",
         "FACTIBLE_SERVE_ORIGINS=https://evil.example",
-        "FACTIBLE_HOME=/tmp/evil",
+        "FACTIBLE_HOME=/srv/evil",
     ],
 )
 def test_an_endpoint_or_a_program_in_a_dotenv_needs_the_users_word_once(

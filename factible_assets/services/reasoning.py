@@ -30,9 +30,6 @@ from resources.llm.registry import PROJECT_MODELS, ModelInfo, ModelRegistry, Reg
 DEFAULT_MODEL = "gpt-6-luna"
 """The model of all stages where only a key is set: OpenAI's for much work at little cost."""
 
-LOCAL_MODEL = "ollama/qwen3:4b"
-"""What is recommended to who has no key."""
-
 STAGES = ("claims", "queries", "evidence", "verdicts")
 
 JUDGE = "judge"

@@ -199,13 +199,3 @@ def opens_inside(text: str) -> bool:
 def leans_back(text: str) -> bool:
     """Tell whether a sentence opens with a connective that takes up the one before."""
     return _CONNECTIVE.match(_straight(text).lstrip(_OUTER_MARKS)) is not None
-
-
-def ends_with_stop(raw: str, sentence: Sentence) -> bool:
-    """Tell whether a sentence ends by its own punctuation."""
-    return raw[sentence.start : sentence.end].rstrip("\"'\u201d\u2019)]")[-1:] in {
-        ".",
-        "!",
-        "?",
-        "\u2026",
-    }

@@ -51,6 +51,13 @@ class _Batch(Generic[Item, Value]):
     waiting: list[tuple[Item, asyncio.Future[Judged[Value]]]] = field(default_factory=list)
     task: asyncio.Task[None] | None = None
 
+    def release(self, task: asyncio.Task[None]) -> None:
+        """Hand whoever waits still what ended the task: nobody waits for what will not come."""
+        defect = None if task.cancelled() else task.exception()
+        for _, answer in self.waiting:
+            if not answer.done():
+                answer.cancel() if defect is None else answer.set_exception(defect)
+
 
 @dataclass(frozen=True, slots=True)
 class Batches(Generic[Item, Value]):
@@ -87,6 +94,7 @@ class Batches(Generic[Item, Value]):
         if batch is None:
             batch = self._open[key] = _Batch()
             batch.task = loop.create_task(self._serve(key, batch, item))
+            batch.task.add_done_callback(batch.release)
         answer: asyncio.Future[Judged[Value]] = loop.create_future()
         batch.waiting.append((item, answer))
         try:
@@ -105,9 +113,13 @@ class Batches(Generic[Item, Value]):
         batch: _Batch[Item, Value],
         first: Item,
     ) -> None:
-        if self.gather is not None:
-            await self.gather(first)
-        del self._open[key]
+        try:
+            if self.gather is not None:
+                await self.gather(first)
+        finally:
+            # What comes from now on is another batch; a cancelled one has left already.
+            if self._open.get(key) is batch:
+                del self._open[key]
         present = sorted(
             (each for each in batch.waiting if not each[1].done()),
             key=lambda each: self.order(each[0]),

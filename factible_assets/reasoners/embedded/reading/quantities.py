@@ -244,8 +244,3 @@ def _far(wanted: Quantity, found: Quantity) -> bool:
     difference = abs(wanted.value - found.value)
     far = _FAR_ABOUT if "about" in {wanted.bound, found.bound} else _FAR
     return difference > far * max(abs(wanted.value), abs(found.value))
-
-
-def is_measure(word: str) -> bool:
-    """Tell whether a stem is a unit of length, mass or time."""
-    return word in _SCALES
