@@ -16,8 +16,7 @@ from pydantic import SecretStr
 from factible_assets.services.setup import SetupError
 from factible_assets.settings import SEARCH_PROVIDERS, SearchProvider, Settings
 from resources.cache import DiskCache
-from resources.cache.fact_checks import CachingFactChecks
-from resources.cache.search import CachingSearch
+from resources.cache.search import CachingFactChecks, CachingSearch
 from resources.http import HttpClient, HttpLimits, RetryPolicy
 from resources.network_guard import NameTable, NetworkGuard
 from resources.search import fact_checks, perplexity, semantic_scholar, serper, wikipedia

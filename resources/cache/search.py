@@ -1,6 +1,6 @@
-"""A search provider that is asked the same only once a day.
+"""Search providers and lanes of prior fact checks that are asked the same only once a day.
 
-What belongs here: keeping one provider's answers. What does not: asking (resources.search).
+What belongs here: keeping their answers. What does not: asking (resources.search).
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from dataclasses import replace
 from datetime import date
 from typing import Unpack
 
-from resources.cache.flights import Flights
+from resources.cache.answers import Answers
 from resources.cache.store import DiskCache
-from resources.cache.values import cache_key, from_json, to_json
 from resources.search.base import Restrictions, SearchAnswer, SearchProvider
+from resources.search.fact_checks import FactCheckAnswer, FactCheckLane
 
 _VERSION = 1
 """Raise it whenever the same question would now get another answer."""
@@ -40,11 +40,23 @@ class CachingSearch:
                 address, its standing country and language. Never a key.
             renew: Whether what was kept before this wrapper was made is asked for anew.
         """
+
+        def is_whole(answers: _Answers) -> bool:
+            return bool(answers) and all(
+                answer.outcome == "ok" and answer.reason is None for answer in answers
+            )
+
         self._provider = provider
-        self._cache = cache
-        self._identity = identity
-        self._since = cache.now() if renew else None
-        self._flights: Flights[_Answers] = Flights()
+        self._answers = Answers[_Answers](
+            cache,
+            "search",
+            _Answers,
+            version=_VERSION,
+            identity=[identity],
+            counts_for=lambda answers: cache.policy.search if is_whole(answers) else None,
+            recalled=lambda answers, _: _at_once(answers),
+            renew=renew,
+        )
 
     async def search(
         self,
@@ -57,39 +69,57 @@ class CachingSearch:
     ) -> Sequence[SearchAnswer]:
         """Ask for one page of results; see SearchProvider.search. A kept answer took 0 seconds."""
         asked = {"query": query, "limit": limit, "page": page, "before": before, **restrictions}
-        written = {name: _plain(value) for name, value in asked.items()}
-        key = cache_key("search", _VERSION, self._identity, written)
 
-        async def work() -> _Answers:
-            kept = await self._kept(key)
-            if kept is not None:
-                return kept
-            answers = tuple(
+        async def work(_: object) -> _Answers:
+            return tuple(
                 await self._provider.search(
                     query, limit=limit, page=page, before=before, **restrictions
                 )
             )
-            await self._keep(key, answers)
-            return answers
 
-        landed = await self._flights.join(key, work)
+        written = {name: _plain(value) for name, value in asked.items()}
+        landed = await self._answers.ask(written, work)
         # Whoever waits for another's question has sent none: nothing is counted twice.
         return landed.result() if landed.first else _at_once(landed.result())
 
-    async def _kept(self, key: str) -> _Answers | None:
-        kept = await self._cache.get("search", key)
-        if kept is None or not self._cache.is_fresh(kept, self._cache.policy.search):
-            return None
-        if self._since is not None and kept.stored_at < self._since:
-            return None
-        answers = from_json(_Answers, kept.value)
-        return answers and _at_once(answers)
 
-    async def _keep(self, key: str, answers: _Answers) -> None:
-        whole = all(answer.outcome == "ok" and answer.reason is None for answer in answers)
-        written = to_json(_Answers, answers) if answers and whole else None
-        if written is not None:
-            await self._cache.put("search", key, written, keep=self._cache.policy.search)
+class CachingFactChecks:
+    """Keeps whole answers of a lane of prior fact checks; an outage is asked again."""
+
+    def __init__(
+        self, lane: FactCheckLane, cache: DiskCache, *, identity: str, renew: bool = False
+    ) -> None:
+        """Wrap a lane; `identity` is its name and address. For the rest see CachingSearch."""
+        self._lane = lane
+        self._answers = Answers[FactCheckAnswer](
+            cache,
+            "search",
+            FactCheckAnswer,
+            version=_VERSION,
+            identity=["fact checks", identity],
+            counts_for=lambda answer: cache.policy.search if answer.outcome == "ok" else None,
+            recalled=lambda answer, _: replace(answer, latency_seconds=0.0),
+            renew=renew,
+        )
+
+    async def prior_checks(
+        self,
+        claim: str,
+        *,
+        limit: int = 10,
+        page: int = 1,
+        language: str | None = None,
+        after: date | None = None,
+    ) -> FactCheckAnswer:
+        """Look a claim up; see FactCheckLane.prior_checks. A kept answer took 0 seconds."""
+
+        async def work(_: object) -> FactCheckAnswer:
+            return await self._lane.prior_checks(
+                claim, limit=limit, page=page, language=language, after=after
+            )
+
+        asked = [claim, limit, page, language, _plain(after)]
+        return (await self._answers.ask(asked, work)).result()
 
 
 def _at_once(answers: _Answers) -> _Answers:

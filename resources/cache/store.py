@@ -1,7 +1,7 @@
 """The disk cache: which kinds of answers are kept, how long, and how much room they have.
 
 What belongs here: kinds, ages, limits, and the door that the wrappers use. What does not: files
-(shelf.py), and what an answer looks like (search.py, pages.py, models.py, ages.py).
+(table.py), and what an answer looks like (search.py, pages.py, models.py, ages.py).
 
 Each kind has a file of its own, so that pages, which are large, never push out model calls, which
 are dear. An outage is never put here: whoever wraps a client hands over answers only.
@@ -19,7 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self, TypeVar, get_args
 
-from resources.cache.shelf import Kept, Shelf, ShelfInfo
+from resources.cache.table import AnswerTable, Kept
 from resources.cache.values import Json
 
 Kind = Literal["search", "pages", "models", "ages"]
@@ -87,14 +87,14 @@ class DiskCache:
             settle_seconds: How long a value is safe from making room after its last use.
         """
         self.policy = policy or CachePolicy()
-        self._clock = clock
-        self._shelves = {
-            kind: Shelf(
+        self.now = clock
+        self._tables = {
+            kind: AnswerTable(
                 folder / f"{kind}.sqlite",
-                max_bytes=int(self.policy.max_bytes * share),
+                max_bytes=int(self.policy.max_bytes * _SHARES[kind]),
                 settle_seconds=settle_seconds,
             )
-            for kind, share in _SHARES.items()
+            for kind in KINDS
         }
         self._thread: ThreadPoolExecutor | None = None
 
@@ -118,12 +118,12 @@ class DiskCache:
         thread, self._thread = self._thread, None
         if thread is not None:
             thread.shutdown(wait=True)
-        for shelf in self._shelves.values():
-            shelf.close()
+        for table in self._tables.values():
+            table.close()
 
     async def get(self, kind: Kind, key: str) -> Kept | None:
         """Return what is kept under a key, however old, or None."""
-        return await self._run(self._shelves[kind].get, key)
+        return await self._run(self._tables[kind].get, key)
 
     async def put(self, kind: Kind, key: str, value: Json, *, keep: timedelta) -> None:
         """Keep a value, for at most so long. Once begun, it is finished even if cancelled."""
@@ -132,17 +132,13 @@ class DiskCache:
 
         def write() -> None:
             seconds = keep.total_seconds()
-            self._shelves[kind].put(key, value, stored_at=self._clock(), seconds=seconds)
+            self._tables[kind].put(key, value, stored_at=self.now(), seconds=seconds)
 
         await asyncio.shield(self._run(write))
 
     def age(self, kept: Kept) -> timedelta:
         """Return how long ago a value was put away."""
-        return timedelta(seconds=self._clock() - kept.stored_at)
-
-    def now(self) -> float:
-        """Return the present of the cache, in seconds since 1970."""
-        return self._clock()
+        return timedelta(seconds=self.now() - kept.stored_at)
 
     def is_fresh(self, kept: Kept, limit: timedelta) -> bool:
         """Tell whether a value is younger than a limit, and not from the future."""
@@ -150,14 +146,16 @@ class DiskCache:
 
     def info(self) -> list[KindInfo]:
         """Say what is kept, kind by kind."""
-        return [
-            _described(kind, shelf, int(self.policy.max_bytes * _SHARES[kind]))
-            for kind, shelf in ((kind, self._shelves[kind]) for kind in KINDS)
-        ]
+        found = []
+        for kind, table in self._tables.items():
+            entries, oldest = table.count()
+            size = table.bytes_on_disk()
+            found.append(KindInfo(kind, table.path, entries, size, table.max_bytes, oldest))
+        return found
 
     def clear(self, kind: Kind | None = None) -> dict[Kind, int]:
         """Forget one kind, or everything; return how many values that were."""
-        return {each: self._shelves[each].clear() for each in KINDS if kind in {None, each}}
+        return {each: self._tables[each].clear() for each in KINDS if kind in {None, each}}
 
     def trim(self, unused_for: timedelta) -> dict[Kind, int]:
         """Forget what has expired, and what nobody has asked for so long; return how many.
@@ -166,22 +164,10 @@ class DiskCache:
         in it.
         """
         unused_since = time.time() - unused_for.total_seconds()
-        return {kind: self._shelves[kind].trim(unused_since) for kind in KINDS}
+        return {kind: table.trim(unused_since) for kind, table in self._tables.items()}
 
     def _run(self, work: Callable[..., Done], *arguments: Any) -> asyncio.Future[Done]:
         if self._thread is None:
             self._thread = ThreadPoolExecutor(1, thread_name_prefix="cache")
         loop = asyncio.get_running_loop()
         return loop.run_in_executor(self._thread, work, *arguments)
-
-
-def _described(kind: Kind, shelf: Shelf, max_bytes: int) -> KindInfo:
-    found: ShelfInfo = shelf.info()
-    return KindInfo(
-        kind=kind,
-        path=shelf.path,
-        entries=found.entries,
-        bytes_on_disk=found.bytes_on_disk,
-        max_bytes=max_bytes,
-        oldest_use=found.oldest_use,
-    )

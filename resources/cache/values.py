@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import cache
 from typing import Any, TypeAlias, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
@@ -53,10 +54,6 @@ def from_json(kind: type[Value], written: Json) -> Value | None:
     return built
 
 
-_ADAPTERS: dict[Any, TypeAdapter[Any]] = {}
-
-
+@cache
 def _adapter(kind: Any) -> TypeAdapter[Any]:
-    if kind not in _ADAPTERS:
-        _ADAPTERS[kind] = TypeAdapter(kind)
-    return _ADAPTERS[kind]
+    return TypeAdapter(kind)

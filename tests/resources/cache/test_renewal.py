@@ -11,7 +11,7 @@ import pytest
 from resources.cache import DiskCache
 from resources.cache.pages import CachingFetcher
 from resources.cache.search import CachingSearch
-from resources.cache.shelf import Shelf
+from resources.cache.table import AnswerTable
 from resources.scraping.pages import FetchedPage, KnownPage
 from resources.search.base import SearchAnswer
 from tests.resources.cache.doubles import NOON, Clock, CountingFetcher, CountingSearch
@@ -72,26 +72,26 @@ def test_what_nobody_asked_for_so_long_is_forgotten_and_its_room_given_back(
     tmp_path: Path, unused_for: float, left: int
 ) -> None:
     cache = DiskCache(tmp_path)
-    shelf = cache._shelves["pages"]
-    shelf.put("key", "x" * 500_000, stored_at=0, seconds=1_000)
-    before = shelf.info().bytes_on_disk
+    table = cache._tables["pages"]
+    table.put("key", "x" * 500_000, stored_at=0, seconds=1_000)
+    before = table.bytes_on_disk()
     trimmed = cache.trim(timedelta(seconds=unused_for))
-    after = shelf.info()
+    after, (entries, _) = table.bytes_on_disk(), table.count()
     cache.close()
     assert trimmed["pages"] == 1 - left
-    assert after.entries == left
-    assert (after.bytes_on_disk < before / 2) == (left == 0)
+    assert entries == left
+    assert (after < before / 2) == (left == 0)
 
 
 def test_what_has_expired_is_forgotten_however_lately_it_was_used(tmp_path: Path) -> None:
-    shelf = Shelf(tmp_path / "pages.sqlite", max_bytes=10**7, settle_seconds=-10)
-    shelf.put("new", "x", stored_at=0, seconds=1_000)
-    shelf.put("old", "x", stored_at=0, seconds=0.0001)
+    table = AnswerTable(tmp_path / "pages.sqlite", max_bytes=10**7, settle_seconds=-10)
+    table.put("new", "x", stored_at=0, seconds=1_000)
+    table.put("old", "x", stored_at=0, seconds=-1)
     try:
-        assert shelf.trim(0) == 1
-        assert shelf.get("new") is not None
+        assert table.trim(0) == 1
+        assert table.get("new") is not None
     finally:
-        shelf.close()
+        table.close()
 
 
 def test_trimming_nothing_makes_no_files(tmp_path: Path) -> None:

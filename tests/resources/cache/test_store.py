@@ -9,6 +9,7 @@ import resource
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -17,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from resources.cache import CachePolicy, DiskCache
-from resources.cache.shelf import Shelf
+from resources.cache.table import AnswerTable
 from resources.cache.values import cache_key
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -26,8 +27,8 @@ KIB = 1024
 
 
 @pytest.fixture
-def shelf(tmp_path: Path) -> Iterator[Shelf]:
-    opened = Shelf(tmp_path / "pages.sqlite", max_bytes=64 * KIB * KIB, settle_seconds=0.0)
+def table(tmp_path: Path) -> Iterator[AnswerTable]:
+    opened = AnswerTable(tmp_path / "pages.sqlite", max_bytes=64 * KIB * KIB, settle_seconds=0.0)
     yield opened
     opened.close()
 
@@ -47,30 +48,32 @@ def test_a_key_is_a_hash_that_any_difference_changes() -> None:
     assert cache_key("a", 1, {"q": 1, "n": 2}) == cache_key("a", 1, {"n": 2, "q": 1})
 
 
-def test_a_value_replaces_the_one_before(shelf: Shelf) -> None:
+def test_a_value_replaces_the_one_before(table: AnswerTable) -> None:
     for number in range(3):
-        shelf.put("k", {"n": number}, stored_at=float(number), seconds=60)
-    kept = shelf.get("k")
+        table.put("k", {"n": number}, stored_at=float(number), seconds=60)
+    kept = table.get("k")
     assert kept is not None
     assert (kept.value, kept.stored_at) == ({"n": 2}, 2.0)
-    assert shelf.info().entries == 1
+    assert table.count()[0] == 1
 
 
-def test_a_value_with_lone_surrogates_is_not_kept_rather_than_changed(shelf: Shelf) -> None:
-    shelf.put("k", "\ud83d\ude00", stored_at=0.0, seconds=60)
-    assert shelf.get("k") is None
+def test_a_value_with_lone_surrogates_is_not_kept_rather_than_changed(table: AnswerTable) -> None:
+    table.put("k", "\ud83d\ude00", stored_at=0.0, seconds=60)
+    assert table.get("k") is None
 
 
-def test_a_large_value_comes_back_whole(shelf: Shelf) -> None:
+def test_a_large_value_comes_back_whole(table: AnswerTable) -> None:
     text = "Честное слово. " * 100_000
-    shelf.put("k", text, stored_at=0.0, seconds=60)
-    kept = shelf.get("k")
+    table.put("k", text, stored_at=0.0, seconds=60)
+    kept = table.get("k")
     assert kept is not None
     assert kept.value == text
 
 
-def test_the_file_is_in_wal_mode_and_its_folder_is_private(shelf: Shelf, tmp_path: Path) -> None:
-    inner = Shelf(tmp_path / "deep" / "pages.sqlite", max_bytes=KIB * KIB, settle_seconds=0)
+def test_the_file_is_in_wal_mode_and_its_folder_is_private(
+    table: AnswerTable, tmp_path: Path
+) -> None:
+    inner = AnswerTable(tmp_path / "deep" / "pages.sqlite", max_bytes=KIB * KIB, settle_seconds=0)
     inner.put("k", 1, stored_at=0.0, seconds=60)
     inner.close()
     connection = sqlite3.connect(inner.path)
@@ -80,33 +83,32 @@ def test_the_file_is_in_wal_mode_and_its_folder_is_private(shelf: Shelf, tmp_pat
 
 
 def test_a_full_file_makes_room_by_what_was_unused_longest(tmp_path: Path) -> None:
-    shelf = Shelf(tmp_path / "pages.sqlite", max_bytes=400 * KIB, settle_seconds=0.0)
+    table = AnswerTable(tmp_path / "pages.sqlite", max_bytes=400 * KIB, settle_seconds=0.0)
     for number in range(200):
-        shelf.put(f"k{number}", "x" * 7 * KIB, stored_at=0.0, seconds=600)
-        assert shelf.get("k0") is not None, "what is used again and again stays"
-    info = shelf.info()
-    assert 20 <= info.entries <= 60
-    assert shelf.get("k199") is not None
-    assert shelf.get("k1") is None
-    shelf.close()
-    assert shelf.path.stat().st_size < 800 * KIB
+        table.put(f"k{number}", "x" * 7 * KIB, stored_at=0.0, seconds=600)
+        assert table.get("k0") is not None, "what is used again and again stays"
+    assert 20 <= table.count()[0] <= 60
+    assert table.get("k199") is not None
+    assert table.get("k1") is None
+    table.close()
+    assert table.path.stat().st_size < 800 * KIB
 
 
 def test_many_threads_and_connections_share_a_file(tmp_path: Path) -> None:
-    shelves = [
-        Shelf(tmp_path / "s.sqlite", max_bytes=KIB * KIB, settle_seconds=10) for _ in range(4)
+    tables = [
+        AnswerTable(tmp_path / "s.sqlite", max_bytes=KIB * KIB, settle_seconds=10) for _ in range(4)
     ]
 
     def work(number: int) -> None:
-        shelf = shelves[number % 4]
-        shelf.put(f"k{number}", number, stored_at=0.0, seconds=60)
+        table = tables[number % 4]
+        table.put(f"k{number}", number, stored_at=0.0, seconds=60)
 
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(work, range(80)))
-    found = [shelves[0].get(f"k{number}") for number in range(80)]
+    found = [tables[0].get(f"k{number}") for number in range(80)]
     assert [kept.value for kept in found if kept] == list(range(80))
-    for shelf in shelves:
-        shelf.close()
+    for table in tables:
+        table.close()
 
 
 @pytest.mark.parametrize("damage", ["garbage", "emptied header", "torn middle", "foreign tables"])
@@ -114,18 +116,18 @@ def test_a_damaged_file_is_set_aside_with_a_sentence_and_never_fatal(
     tmp_path: Path, damage: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "search.sqlite"
-    before = Shelf(path, max_bytes=KIB * KIB, settle_seconds=10)
+    before = AnswerTable(path, max_bytes=KIB * KIB, settle_seconds=10)
     for number in range(200):
         before.put(f"k{number}", "x" * 500, stored_at=0.0, seconds=60)
     before.close()
     break_file(path, damage)
-    shelf = Shelf(path, max_bytes=KIB * KIB, settle_seconds=10)
+    table = AnswerTable(path, max_bytes=KIB * KIB, settle_seconds=10)
     with caplog.at_level(logging.WARNING):
         for number in range(200):
-            shelf.get(f"k{number}")
-        shelf.put("new", 1, stored_at=0.0, seconds=60)
-    kept = shelf.get("new")
-    shelf.close()
+            table.get(f"k{number}")
+        table.put("new", 1, stored_at=0.0, seconds=60)
+    kept = table.get("new")
+    table.close()
     assert kept is not None
     assert kept.value == 1
     assert "was set aside" in caplog.text
@@ -152,9 +154,48 @@ def break_file(path: Path, damage: str) -> None:
         connection.close()
 
 
+def test_what_an_earlier_version_kept_is_taken_over(tmp_path: Path) -> None:
+    """As hishel 2 laid it out: an envelope in chunks, cut wherever 128 KiB were full."""
+    path = tmp_path / "models.sqlite"
+    later, text = time.time() + 600, "Честное слово. " * 20_000
+    envelope = json.dumps({"stored_at": 12.5, "value": {"said": text}}, ensure_ascii=False).encode()
+    chunks = [envelope[start : start + 131_072] for start in range(0, len(envelope), 131_072)]
+    connection = sqlite3.connect(path)
+    connection.executescript(OLD_TABLES)
+    for mark, expires_at, count in ((b"1", later, 3), (b"2", 5.0, 3), (b"3", 0.0, None)):
+        values = (mark, b"key " + mark, b"", expires_at, 9.0, count, later, None)
+        connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
+        rows = [(mark, number, chunk) for number, chunk in enumerate(chunks)]
+        connection.executemany("INSERT INTO streams VALUES (?, ?, ?)", reversed(rows))
+    connection.commit()
+    connection.close()
+    table = AnswerTable(path, max_bytes=64 * KIB * KIB, settle_seconds=10)
+    kept = table.get("key 1")
+    assert kept is not None
+    assert (kept.value, kept.stored_at) == ({"said": text}, 12.5)
+    assert table.get("key 2") is None, "it had expired"
+    assert table.get("key 3") is None, "it was never whole"
+    assert table.count()[0] == 1
+    table.close()
+    assert [file.name for file in tmp_path.iterdir()] == ["models.sqlite"]
+
+
+OLD_TABLES = """
+CREATE TABLE entries (
+    id BLOB PRIMARY KEY, cache_key BLOB NOT NULL, data BLOB NOT NULL, expires_at REAL,
+    last_accessed_at REAL NOT NULL, chunk_count INTEGER, ttl_deadline REAL, tti REAL
+);
+CREATE TABLE streams (
+    entry_id BLOB NOT NULL, chunk_number INTEGER NOT NULL, chunk_data BLOB NOT NULL,
+    PRIMARY KEY (entry_id, chunk_number),
+    FOREIGN KEY (entry_id) REFERENCES entries (id) ON DELETE CASCADE
+);
+"""
+
+
 def test_a_file_that_another_process_set_aside_is_left_for_the_new_one(tmp_path: Path) -> None:
     path = tmp_path / "s.sqlite"
-    one, two = (Shelf(path, max_bytes=KIB * KIB, settle_seconds=10) for _ in range(2))
+    one, two = (AnswerTable(path, max_bytes=KIB * KIB, settle_seconds=10) for _ in range(2))
     one.put("k", 1, stored_at=0.0, seconds=60)
     assert two.get("k") is not None
     path.rename(tmp_path / "elsewhere")
@@ -250,9 +291,9 @@ async def test_a_write_that_began_is_finished_though_its_asker_gave_up(tmp_path:
 
 def test_no_question_stands_in_the_files(tmp_path: Path) -> None:
     canary = "canary-sk-4711"
-    shelf = Shelf(tmp_path / "search.sqlite", max_bytes=KIB * KIB, settle_seconds=10)
+    table = AnswerTable(tmp_path / "search.sqlite", max_bytes=KIB * KIB, settle_seconds=10)
     key = cache_key("search", 1, f"serper?key={canary}", canary)
-    shelf.put(key, ["an answer"], stored_at=0.0, seconds=60)
-    shelf.close()
+    table.put(key, ["an answer"], stored_at=0.0, seconds=60)
+    table.close()
     for file in tmp_path.iterdir():
         assert canary.encode() not in file.read_bytes()

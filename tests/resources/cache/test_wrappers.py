@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 
 from resources.cache import CachePolicy, DiskCache
 from resources.cache.ages import CachingAges
-from resources.cache.fact_checks import CachingFactChecks
 from resources.cache.models import CachingModel
 from resources.cache.pages import CachingFetcher
-from resources.cache.search import CachingSearch
+from resources.cache.search import CachingFactChecks, CachingSearch
 from resources.cache.values import from_json, to_json
 from resources.llm.base import (
     BudgetExhaustedError,

@@ -1,0 +1,73 @@
+-- One file of answers (table.py). Times are in seconds since 1970.
+
+-- name: schema
+CREATE TABLE IF NOT EXISTS answers (
+    key TEXT PRIMARY KEY,
+    value TEXT NOT NULL,  -- JSON
+    stored_at REAL NOT NULL,
+    expires_at REAL NOT NULL,
+    used_at REAL NOT NULL
+);
+CREATE INDEX IF NOT EXISTS answers_by_expiry ON answers (expires_at);
+CREATE INDEX IF NOT EXISTS answers_by_use ON answers (used_at);
+PRAGMA user_version = 1
+
+-- name: find_old
+SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'entries'
+
+-- name: adopt
+-- Before this table a library (hishel 2) kept the answers, in chunks of a JSON envelope each.
+INSERT OR IGNORE INTO answers (key, value, stored_at, expires_at, used_at)
+SELECT key, envelope -> '$.value', envelope ->> '$.stored_at', expires_at, last_accessed_at
+FROM (
+    SELECT
+        CAST(entries.cache_key AS TEXT) AS key,
+        (
+            SELECT group_concat(CAST(chunk_data AS TEXT), '')
+            FROM (
+                SELECT chunk_data FROM streams
+                WHERE streams.entry_id = entries.id ORDER BY streams.chunk_number
+            )
+        ) AS envelope,
+        expires_at,
+        last_accessed_at
+    FROM entries
+    WHERE chunk_count IS NOT NULL AND expires_at > unixepoch()
+)
+WHERE json_valid(envelope);
+DROP TABLE streams;
+DROP TABLE entries
+
+-- name: find
+SELECT value, stored_at, used_at FROM answers WHERE key = :key AND expires_at > :now
+
+-- name: touch
+UPDATE answers SET used_at = :now WHERE key = :key
+
+-- name: keep
+INSERT OR REPLACE INTO answers (key, value, stored_at, expires_at, used_at)
+VALUES (:key, :value, :stored_at, :expires_at, :now)
+
+-- name: forget
+DELETE FROM answers WHERE key = :key
+
+-- name: forget_expired
+DELETE FROM answers WHERE expires_at < :now AND used_at < :settled_since
+
+-- name: forget_unused
+DELETE FROM answers WHERE used_at < :unused_since
+
+-- name: forget_longest_unused
+DELETE FROM answers WHERE key IN (
+    SELECT key FROM answers WHERE used_at < :settled_since ORDER BY used_at LIMIT 10
+)
+
+-- name: forget_all
+DELETE FROM answers
+
+-- name: size
+SELECT (page_count - freelist_count) * page_size
+FROM pragma_page_count, pragma_freelist_count, pragma_page_size
+
+-- name: count
+SELECT count(*), min(used_at) FROM answers WHERE expires_at > :now
