@@ -235,21 +235,21 @@ class FaultyReasoner:
         )
 
     async def read_evidence(
-        self, claim: Claim, query: Query, page: PageExcerpt
+        self, video: Video, claim: Claim, query: Query, page: PageExcerpt
     ) -> Judged[EvidenceDraft | None]:
         """Read a page, or fail."""
         await self._strike("reading", (claim.claim_id, page.canonical_url))
         return await self.memory.recall(
             ("reading", claim.claim_id, page),
-            lambda: self.inner.read_evidence(claim, query, page),
+            lambda: self.inner.read_evidence(video, claim, query, page),
         )
 
     async def judge(
-        self, claim: Claim, evidence: Sequence[Evidence], vote: Vote
+        self, video: Video, claim: Claim, evidence: Sequence[Evidence], vote: Vote
     ) -> Judged[VerdictDraft]:
         """Reach a verdict, or fail."""
         await self._strike("judging", claim.claim_id)
-        return await self.inner.judge(claim, evidence, vote)
+        return await self.inner.judge(video, claim, evidence, vote)
 
     async def _strike(self, door: Door, question: Hashable) -> None:
         if self.faults is None:

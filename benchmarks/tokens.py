@@ -180,10 +180,13 @@ async def tokens_of(video: AnnotatedVideo, readings: Sequence[Reading]) -> dict[
             query_type="direct", priority=1, basis="llm",
         )  # fmt: skip
         pages = [_with(arrivals, reading.page) for reading in found]
-        await asyncio.gather(*(mind.read_evidence(claims[text], query, page) for page in pages))
+        await asyncio.gather(
+            *(mind.read_evidence(video.video, claims[text], query, page) for page in pages)
+        )
     spent["evidence"] = _taken(model)
     for text, found in by_claim.items():
-        await mind.judge(claims[text], [_evidence(claims[text], each) for each in found], _VOTE)
+        read = [_evidence(claims[text], each) for each in found]
+        await mind.judge(video.video, claims[text], read, _VOTE)
     spent["verdicts"] = _taken(model)
     return spent
 

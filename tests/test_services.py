@@ -342,7 +342,7 @@ async def test_a_ceiling_stops_the_models_before_they_are_asked(tmp_path: Path) 
         budget = RunBudgets().of("run", "v1", made)
         mind = await open_models(made, stack, cache, budget)
         with pytest.raises(ReasonerOutageError, match="FACTIBLE_BUDGET_PER_VIDEO_USD"):
-            await mind.read_evidence(CLAIM, QUERY, PAGE)
+            await mind.read_evidence(VIDEO, CLAIM, QUERY, PAGE)
         assert server.count(CHAT["openai"]) == 0
 
 

@@ -371,7 +371,7 @@ class _Run:
         candidate, stored, source = fetched
         try:
             judged = await self._services.reasoner.read_evidence(
-                claim, candidate.query, replace(source.excerpt, arrivals=arrivals)
+                self._video, claim, candidate.query, replace(source.excerpt, arrivals=arrivals)
             )
         except ReasonerOutageError as outage:
             self._calls.extend(outage.calls)
@@ -424,7 +424,7 @@ class _Run:
             if opinion.rows and opinion.doubt is None:
                 try:
                     judged = await self._services.reasoner.judge(
-                        case.claim, opinion.rows, opinion.vote
+                        self._video, case.claim, opinion.rows, opinion.vote
                     )
                 except ReasonerOutageError as failure:
                     self._calls.extend(failure.calls)

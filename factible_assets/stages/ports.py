@@ -424,13 +424,13 @@ class Reasoner(Protocol):
         ...
 
     async def read_evidence(
-        self, claim: Claim, query: Query, page: PageExcerpt
+        self, video: Video, claim: Claim, query: Query, page: PageExcerpt
     ) -> Judged[EvidenceDraft | None]:
         """Read what a page says about a claim; None if it does not speak of it."""
         ...
 
     async def judge(
-        self, claim: Claim, evidence: Sequence[Evidence], vote: Vote
+        self, video: Video, claim: Claim, evidence: Sequence[Evidence], vote: Vote
     ) -> Judged[VerdictDraft]:
         """Reach a verdict from the evidence alone, of which every row has status ok."""
         ...

@@ -163,8 +163,10 @@ class PricedMind(Mind):
         await self._may_fail("queries", claim.text, "queries", claim)
         return Judged((QueryDraft(f"evidence on {claim.text}", "direct", 1),))
 
-    async def read_evidence(self, claim: Claim, query: Query, page: Any) -> Judged[Any]:
-        read = await super().read_evidence(claim, query, page)
+    async def read_evidence(
+        self, video: Video, claim: Claim, query: Query, page: Any
+    ) -> Judged[Any]:
+        read = await super().read_evidence(video, claim, query, page)
         return Judged(read.value, tuple(_priced(call) for call in read.calls))
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from factible_assets.experiments import runner, surroundings
-from factible_assets.records import Claim, Evidence
+from factible_assets.records import Claim, Evidence, Video
 from factible_assets.stages.ports import Judged, VerdictDraft, Vote
 from tests.experiments import material
 
@@ -34,9 +34,9 @@ class DyingMind(material.CountingMind):
     """Kills its process when it is asked for the fourth verdict."""
 
     async def judge(
-        self, claim: Claim, evidence: Sequence[Evidence], vote: Vote
+        self, video: Video, claim: Claim, evidence: Sequence[Evidence], vote: Vote
     ) -> Judged[VerdictDraft]:
-        judged = await super().judge(claim, evidence, vote)
+        judged = await super().judge(video, claim, evidence, vote)
         if sum(n for (kind, _), n in self.world.asked.items() if kind == "judge") == 4:
             os.kill(os.getpid(), signal.SIGKILL)
         return judged

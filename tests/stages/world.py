@@ -316,7 +316,7 @@ class Mind:
         return Judged(tuple(self.world.queries.get(claim.text, ())), (_call("queries", claim),))
 
     async def read_evidence(
-        self, claim: Claim, query: Query, page: PageExcerpt
+        self, video: Video, claim: Claim, query: Query, page: PageExcerpt
     ) -> Judged[EvidenceDraft | None]:
         await self._may_fail("read", page.canonical_url, "evidence", claim)
         for match in _MARKER.finditer(page.text):
@@ -330,7 +330,7 @@ class Mind:
         return Judged(None, (_call("evidence", claim, page.canonical_url),))
 
     async def judge(
-        self, claim: Claim, evidence: Sequence[Evidence], vote: Vote
+        self, video: Video, claim: Claim, evidence: Sequence[Evidence], vote: Vote
     ) -> Judged[VerdictDraft]:
         await self._may_fail("judge", claim.text, "verdicts", claim)
         votes = Counter(row.stance for row in evidence if row.stance is not None)

@@ -89,18 +89,18 @@ class EmbeddedReasoner:
         )
 
     async def read_evidence(
-        self, claim: Claim, query: Query, page: PageExcerpt
+        self, video: Video, claim: Claim, query: Query, page: PageExcerpt
     ) -> Judged[EvidenceDraft | None]:
         """Read what a page says about a claim; None if it does not speak of it.
 
-        The query is not used: whatever led to a page, it is read for the claim.
+        Neither video nor query is used: whatever led to a page, it is read for the claim.
         """
         return await self._in_thread(
             lambda: read_page(claim.text, page, self._embedder, self._stance_model)
         )
 
     async def judge(
-        self, claim: Claim, evidence: Sequence[Evidence], vote: Vote
+        self, video: Video, claim: Claim, evidence: Sequence[Evidence], vote: Vote
     ) -> Judged[VerdictDraft]:
         """Word the verdict that the vote leans to. The claim's text is not looked at again."""
         return Judged(draft_verdict(evidence, vote))

@@ -54,12 +54,15 @@ _PARAPHRASE = 85.0
 _FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
 _NEGATION = re.compile(
     r"\b(?:no|not|never|none|nor|neither|without|cannot|\w+n't|nicht|kein\w*|nie|niemals|ohne|ne|pas"
-    r"|jamais|sans|sin|nunca|ning[uú]n\w*|não|nem|sem|non|mai|senza|niet|geen|nooit|не|нет|ни|без)\b"
-    r"|[不没沒無无未]|ない",
+    r"|jamais|sans|sin|nunca|ning[uú]n\w*|não|nem|sem|non|mai|senza|niet|geen|nooit|inte|ej|utan|ikke"
+    r"|bez|değil|yok|не|нет|ни|без|لا|ليس\w*|لم|لن)\b|[不没沒無无未]|ない|ません"
+    r"|않|없|아니|못|नहीं|बिना",
     re.IGNORECASE,
 )
 _COMPARES = re.compile(
-    r"\b(?:than|before|after|from|als|que|avant|antes|nach|vor)\b", re.IGNORECASE
+    r"\b(?:than|before|after|from|als|nach|vor|que|avant|après|antes|después|depois|dopo|prima"
+    r"|dan|voor|än|efter|före|niż|przed|чем|до|после)\b|比|より|보다",
+    re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\W_]+(?:['\u2019-][^\W_]+)*")
 _SPOKEN_NUMBER = re.compile(
@@ -111,6 +114,8 @@ async def find_claims(
     Raises:
         ReasonerOutageError: The model failed for any window. `desks` has the calls of all windows.
     """
+    if transcript.language:
+        video = video.model_copy(update={"language": transcript.language})
     spans, answers = await _read_fitting(desks, video, transcript.text, windowing, max_claims)
     found = await asyncio.to_thread(_candidates, transcript.text, video.title, spans, answers)
     distinct = _distinct(found)[:_MOST_CANDIDATES]

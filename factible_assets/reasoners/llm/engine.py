@@ -177,14 +177,14 @@ class LlmReasoner:
         return Judged(tuple(judged.value), judged.calls)
 
     async def read_evidence(
-        self, claim: Claim, query: Query, page: PageExcerpt
+        self, video: Video, claim: Claim, query: Query, page: PageExcerpt
     ) -> Judged[EvidenceDraft | None]:
         """Read what a page says about a claim; None if it does not speak of it.
 
         Pages of a claim are read together: a page that says how many others are on their way waits
         for them. The query is only recorded: whatever led to a page, it is read for the claim.
         """
-        return await self._readings.ask(claim.claim_id, Source(claim, query, page))
+        return await self._readings.ask(claim.claim_id, Source(video, claim, query, page))
 
     async def _pages_in(self, first: Source) -> None:
         if first.page.arrivals is not None:
@@ -204,13 +204,14 @@ class LlmReasoner:
         return Desk(self._models.evidence, load_prompt("evidence"), subject)
 
     async def judge(
-        self, claim: Claim, evidence: Sequence[Evidence], vote: Vote
+        self, video: Video, claim: Claim, evidence: Sequence[Evidence], vote: Vote
     ) -> Judged[VerdictDraft]:
         """Reach a verdict from the evidence alone. The model is not shown the vote."""
         subject = Subject(claim.video_id, "verdicts", claim.claim_id)
         desk = Desk(self._models.verdicts, load_prompt("verdict"), subject)
         draft = await reach_verdict(
             desk,
+            video,
             claim,
             evidence,
             max_sources=self._limits.sources,

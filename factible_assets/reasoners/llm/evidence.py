@@ -25,9 +25,15 @@ from factible_assets.reasoners.llm.batches import (
 from factible_assets.reasoners.llm.calls import Desk, PromptTooLongOutageError
 from factible_assets.reasoners.llm.excerpt import excerpt
 from factible_assets.reasoners.llm.fences import Data, Piece, ShownText
-from factible_assets.reasoners.llm.material import claim_pieces, cut, title_line
+from factible_assets.reasoners.llm.material import (
+    claim_pieces,
+    cut,
+    in_language,
+    this_year,
+    title_line,
+)
 from factible_assets.reasoners.llm.wording import clip, plain
-from factible_assets.records import Claim, Query
+from factible_assets.records import Claim, Query, Video
 from factible_assets.stages.evidence import QuoteFinder
 from factible_assets.stages.ports import (
     EvidenceDraft,
@@ -48,8 +54,9 @@ Outcomes = list[Outcome[EvidenceDraft | None]]
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One page, the claim that it is read for, and the query that found it."""
+    """One page, the claim that it is read for and its video, and the query that found it."""
 
+    video: Video
     claim: Claim
     query: Query
     page: PageExcerpt
@@ -162,11 +169,14 @@ async def _ask(
     repaired: tuple[Reading, Sequence[str]] | None = None,
 ) -> dict[int, Reading]:
     """Return the readings by the number of their source; of two with one number the first."""
+    source = asked[0].source
     material: dict[str, Piece | Sequence[Piece]] = {
-        "claim": claim_pieces(asked[0].source.claim),
+        "claim": claim_pieces(source.claim, source.video),
         "sources": [
             piece for number, each in enumerate(asked, 1) for piece in _pieces(number, each)
         ],
+        "year": this_year(),
+        "language": in_language(source.video),
     }
     if repaired is None:
         parts = desk.prompt.fill("User", **material)

@@ -6,6 +6,7 @@ What belongs here: how such material is cut and named before it is fenced. What 
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 
 from factible_assets.reasoners.llm.fences import OMISSION, Data, Piece
@@ -13,17 +14,31 @@ from factible_assets.records import Claim, Video
 
 _LONGEST_TITLE = 300
 _MOST_CHARACTERS = 600
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8}){0,3}")
 
 
-def claim_data(claim: Claim) -> Data:
+def claim_data(claim: Claim, channel: str | None = None) -> Data:
     """Return a claim with what is known of its background. It was said by a stranger: data."""
-    lines = [claim.text, claim.context and f"Context: {claim.context}"]
+    lines = [
+        claim.text,
+        claim.context and f"Context: {claim.context}",
+        channel and f"Channel: {channel}",
+    ]
     return Data("claim", "\n".join(cut(" ".join(line.split())) for line in lines if line))
 
 
-def claim_pieces(claim: Claim) -> tuple[Piece, ...]:
-    """Return a claim after the words that announce it."""
-    return ("The claim:\n", claim_data(claim))
+def claim_pieces(claim: Claim, video: Video | None = None) -> tuple[Piece, ...]:
+    """Return a claim after the words that announce it, and when and by whom it was said."""
+    if video is None:
+        return ("The claim:\n", claim_data(claim))
+    when = f", from a video of {video.published_on}" if video.published_on else ""
+    return (f"The claim{when}:\n", claim_data(claim, video.channel))
+
+
+def in_language(video: Video) -> str:
+    """Return what to write in: the claim's language, and which that is where it is known."""
+    tag = video.language or ""
+    return f"the claim's language ({tag})" if _LANGUAGE.fullmatch(tag) else "the claim's language"
 
 
 def video_data(video: Video) -> Data:
@@ -46,6 +61,11 @@ def title_line(title: str) -> str:
 def this_month() -> str:
     """Return the present month, such as "May 2026": a day would ask every question anew daily."""
     return datetime.now(UTC).strftime("%B %Y")
+
+
+def this_year() -> str:
+    """Return the present year, for what is asked most often and kept longest: pages."""
+    return datetime.now(UTC).strftime("%Y")
 
 
 def cut(text: str, characters: int = _MOST_CHARACTERS) -> str:

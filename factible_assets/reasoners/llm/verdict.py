@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from factible_assets.reasoners.llm.answers import VerdictAnswer
 from factible_assets.reasoners.llm.calls import Desk
 from factible_assets.reasoners.llm.fences import Data, Piece
-from factible_assets.reasoners.llm.material import claim_pieces, cut
+from factible_assets.reasoners.llm.material import claim_pieces, cut, in_language, this_month
 from factible_assets.reasoners.llm.wording import clip, plain
-from factible_assets.records import Claim, Evidence, Stance
+from factible_assets.records import Claim, Evidence, Stance, Video
 from factible_assets.stages.evidence import MIN_QUOTE_CHARACTERS, QuoteFinder
 from factible_assets.stages.ports import VerdictDraft
 
@@ -38,7 +38,13 @@ _QUOTED = re.compile('["\u201c\u201e\u00ab]([^"\u201c\u201d\u201e\u00ab\u00bb]+)
 
 
 async def reach_verdict(
-    desk: Desk, claim: Claim, evidence: Sequence[Evidence], *, max_sources: int, repair: bool
+    desk: Desk,
+    video: Video,
+    claim: Claim,
+    evidence: Sequence[Evidence],
+    *,
+    max_sources: int,
+    repair: bool,
 ) -> VerdictDraft:
     """Reach a verdict from the evidence alone.
 
@@ -50,9 +56,11 @@ async def reach_verdict(
         ReasonerOutageError: The model failed.
     """
     material: dict[str, Piece | Sequence[Piece]] = {
-        "claim": claim_pieces(claim),
+        "claim": claim_pieces(claim, video),
         "counts": _counts(evidence, max_sources),
         "sources": _sources(_best(evidence, max_sources)),
+        "month": this_month(),
+        "language": in_language(video),
     }
     answer = await desk.ask(desk.prompt.fill("User", **material), VerdictAnswer)
     if repair and not _follows(answer.stance, evidence):

@@ -47,7 +47,7 @@ def excerpt(text: str, snippet: str = "", title: str = "A page") -> PageExcerpt:
 
 
 async def read(text: str, snippet: str = "") -> EvidenceDraft | None:
-    judged = await EmbeddedReasoner().read_evidence(CLAIM, QUERY, excerpt(text, snippet))
+    judged = await EmbeddedReasoner().read_evidence(VIDEO, CLAIM, QUERY, excerpt(text, snippet))
     assert judged.calls == ()
     return judged.value
 
@@ -63,7 +63,7 @@ async def test_it_satisfies_the_reasoner_protocol_from_transcript_to_verdict() -
     )
     drafts = await reasoner.extract_claims(VIDEO, transcript, (), max_claims=2)
     queries = await reasoner.write_queries(VIDEO, CLAIM, max_queries=3)
-    verdict = await reasoner.judge(CLAIM, [], Vote("unclear", 0.0, 0.0, "low", 0.0))
+    verdict = await reasoner.judge(VIDEO, CLAIM, [], Vote("unclear", 0.0, 0.0, "low", 0.0))
     assert reasoner.basis == "embedded"
     assert 1 <= len(drafts.value.claims) <= 2
     assert 1 <= len(queries.value) <= 3
@@ -147,7 +147,7 @@ def test_one_reasoner_serves_one_event_loop_after_another() -> None:
     reasoner = EmbeddedReasoner()
 
     async def many() -> int:
-        reads = [reasoner.read_evidence(CLAIM, QUERY, excerpt(REVIEW)) for _ in range(8)]
+        reads = [reasoner.read_evidence(VIDEO, CLAIM, QUERY, excerpt(REVIEW)) for _ in range(8)]
         return len(await asyncio.gather(*reads))
 
     assert [asyncio.run(many()) for _ in range(2)] == [8, 8]
@@ -158,7 +158,7 @@ async def test_every_quote_from_recorded_pages_stands_in_its_page() -> None:
     texts = [json.loads(line)["text"] for line in lines[::12]]
     reasoner = EmbeddedReasoner()
     claim = CLAIM.model_copy(update={"text": "Greenhouse gases warm the climate of the Earth."})
-    drafts = [(await reasoner.read_evidence(claim, QUERY, excerpt(t))).value for t in texts]
+    drafts = [(await reasoner.read_evidence(VIDEO, claim, QUERY, excerpt(t))).value for t in texts]
     read_pages = [(d, t) for d, t in zip(drafts, texts, strict=True) if d is not None]
     assert read_pages
     assert all(quote in text for draft, text in read_pages for quote in draft.quotes)

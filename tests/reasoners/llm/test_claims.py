@@ -189,6 +189,22 @@ def test_two_claims_with_different_figures_are_two_claims() -> None:
     assert not says_the_same("Prices did rise in May of it.", "Prices did not rise in May of it.")
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Kolesterol er farlig for hjertet.", "Kolesterol er ikke farlig for hjertet."),
+        ("Şeker çocuklar için zararlı değil.", "Şeker çocuklar için zararlı."),  # noqa: RUF001
+        ("Сахар вреден для детей.", "Сахар не вреден для детей."),  # noqa: RUF001
+        ("السكر مضر للأطفال.", "السكر ليس مضر للأطفال."),
+        ("चीनी बच्चों के लिए बुरी है।", "चीनी बच्चों के लिए बुरी नहीं है।"),
+        ("설탕은 아이들에게 해롭다.", "설탕은 아이들에게 해롭지 않다."),
+        ("糖对儿童有害。", "糖对儿童没有害。"),
+    ],
+)
+def test_a_negation_makes_another_claim_in_any_language(one: str, other: str) -> None:
+    assert not says_the_same(one, other)
+
+
 async def test_the_drafts_become_located_claims_of_the_stage() -> None:
     found = await drafts(answer(stated("Sugar makes children hyperactive.")))
     claims = build_claims(found, transcript(SAID), (), ClaimsConfig(), basis="llm")

@@ -43,8 +43,8 @@ JUDGEMENTS: dict[str, Callable[[Reasoner], Awaitable[Judged[Any]]]] = {
         VIDEO, transcript("Some words were said."), (), max_claims=3
     ),
     "queries": lambda mind: mind.write_queries(VIDEO, CLAIM, max_queries=3),
-    "evidence": lambda mind: mind.read_evidence(CLAIM, QUERY, PAGE),
-    "verdicts": lambda mind: mind.judge(CLAIM, (row("first", "refutes"),), VOTE),
+    "evidence": lambda mind: mind.read_evidence(VIDEO, CLAIM, QUERY, PAGE),
+    "verdicts": lambda mind: mind.judge(VIDEO, CLAIM, (row("first", "refutes"),), VOTE),
 }
 PROMPTS = {"claims": "claims", "queries": "queries", "evidence": "evidence", "verdicts": "verdict"}
 LIMITS = {"claims": 1_200, "queries": 600, "evidence": 1_100, "verdicts": 900}

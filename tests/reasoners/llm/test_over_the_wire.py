@@ -48,7 +48,7 @@ async def test_a_page_is_read_over_the_wire_and_its_call_recorded(
     server.on(CHAT["openai"], say("openai", "not JSON"), say("openai", dict(ANSWER)))
     async with bound(server) as client:
         mind = LlmReasoner(StageModels.of(client))
-        judged = await mind.read_evidence(CLAIM, QUERY, PAGE)
+        judged = await mind.read_evidence(VIDEO, CLAIM, QUERY, PAGE)
     assert judged.value is not None
     assert (judged.value.stance, judged.value.quotes) == ("refutes", (DENIAL,))
     assert [(call.attempt, call.outcome) for call in judged.calls] == [(1, "invalid"), (2, "ok")]
@@ -75,7 +75,7 @@ async def test_what_goes_wrong_at_the_server_is_an_outage_of_the_judgement(
     async with bound(server) as client:
         mind = LlmReasoner(StageModels.of(client))
         with pytest.raises(ReasonerOutageError) as outage:
-            await mind.read_evidence(CLAIM, QUERY, PAGE)
+            await mind.read_evidence(VIDEO, CLAIM, QUERY, PAGE)
     assert outage.value.reason.endswith((".", "not."))
     assert (outage.value.calls[-1].outcome, outage.value.lasting) == (outcome, lasting)
 
@@ -84,7 +84,7 @@ async def test_a_model_that_declines_is_no_outage(server: MisbehavingServer) -> 
     server.on(CHAT["openai"], say("openai", None, refusal="I will not."))
     async with bound(server) as client:
         with pytest.raises(ReasonerRefusalError, match="I will not") as refusal:
-            await LlmReasoner(StageModels.of(client)).read_evidence(CLAIM, QUERY, PAGE)
+            await LlmReasoner(StageModels.of(client)).read_evidence(VIDEO, CLAIM, QUERY, PAGE)
     assert [call.outcome for call in refusal.value.calls] == ["refused"]
 
 
@@ -95,7 +95,7 @@ async def test_a_budget_that_is_spent_is_an_outage(
     async with bound(server) as client, DiskCache(tmp_path) as cache:
         asked = CachingModel(client, cache, Budget("this run", Ceiling(tokens=10)))
         with pytest.raises(ReasonerOutageError) as outage:
-            await LlmReasoner(StageModels.of(asked)).read_evidence(CLAIM, QUERY, PAGE)
+            await LlmReasoner(StageModels.of(asked)).read_evidence(VIDEO, CLAIM, QUERY, PAGE)
     assert outage.value.lasting
     assert bodies(server) == []
 
@@ -105,11 +105,11 @@ async def test_a_long_page_is_trimmed_inside_its_fence_to_a_small_window(
 ) -> None:
     server.on(CHAT["openai"], say("openai", dict(ANSWER)))
     page = replace(PAGE, text=f"{PAGE.text}\n" + "Children were seen to eat sugar there. " * 190)
-    async with bound(server, window=2_500) as client:
-        await LlmReasoner(StageModels.of(client)).read_evidence(CLAIM, QUERY, page)
+    async with bound(server, window=2_700) as client:
+        await LlmReasoner(StageModels.of(client)).read_evidence(VIDEO, CLAIM, QUERY, page)
     opened = take_apart(bodies(server)[0]["messages"][1]["content"])
     assert opened.data("source 1").endswith("[…]")
-    assert opened.outside.endswith("What does each source say of the claim?")
+    assert opened.outside.endswith("in the claim's language.")
 
 
 async def test_a_long_transcript_is_read_in_smaller_windows_by_a_small_model(

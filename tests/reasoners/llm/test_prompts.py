@@ -38,10 +38,10 @@ def test_every_prompt_says_that_data_is_not_to_be_obeyed(name: str) -> None:
 
 
 PUBLISHED = {
-    "claims": "claims-2-",
-    "queries": "queries-2-",
-    "evidence": "evidence-2-",
-    "verdict": "verdict-2-",
+    "claims": "claims-3-",
+    "queries": "queries-3-",
+    "evidence": "evidence-3-",
+    "verdict": "verdict-3-",
 }
 
 

@@ -52,8 +52,8 @@ Ask = Callable[[LlmReasoner], Awaitable[Judged[Any]]]
 JUDGEMENTS: dict[str, Ask] = {
     "claims": lambda mind: mind.extract_claims(VIDEO, transcript(_TALK), [], max_claims=1),
     "queries": lambda mind: mind.write_queries(VIDEO, CLAIM, max_queries=2),
-    "evidence": lambda mind: mind.read_evidence(CLAIM, QUERY, PAGE),
-    "verdicts": lambda mind: mind.judge(CLAIM, [row("a", "refutes")], VOTE),
+    "evidence": lambda mind: mind.read_evidence(VIDEO, CLAIM, QUERY, PAGE),
+    "verdicts": lambda mind: mind.judge(VIDEO, CLAIM, [row("a", "refutes")], VOTE),
 }
 
 

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 from factible_assets.reasoners.llm.engine import ReadingLimits
+from factible_assets.reasoners.llm.material import this_month
 from factible_assets.records import Evidence
 from factible_assets.stages.ports import VerdictDraft
-from tests.reasoners.llm.material import CLAIM, DENIAL, VOTE, reasoner, row
+from tests.reasoners.llm.material import CLAIM, DENIAL, VIDEO, VOTE, reasoner, row
 from tests.reasoners.llm.scripted import Script, ScriptedModel, take_apart
 
 ROWS = (row("first", "refutes", quote=DENIAL), row("second", "refutes"), row("third", "unclear"))
@@ -19,7 +21,7 @@ async def judged(
     *answers: Script, rows: tuple[Evidence, ...] = ROWS, limits: ReadingLimits | None = None
 ) -> tuple[VerdictDraft, ScriptedModel]:
     mind, model = reasoner(*answers, limits=limits)
-    return (await mind.judge(CLAIM, rows, VOTE)).value, model
+    return (await mind.judge(VIDEO, CLAIM, rows, VOTE)).value, model
 
 
 async def test_a_verdict_that_the_evidence_carries_is_taken() -> None:
@@ -40,6 +42,18 @@ async def test_the_model_sees_stances_and_ratings_as_ours_and_all_words_as_data(
     ]
     for words in ("first", DENIAL, "Sugar"):
         assert words not in opened.outside
+
+
+async def test_a_verdict_is_of_the_day_of_its_video_and_worded_in_its_language() -> None:
+    mind, model = reasoner(verdict("supports"), verdict())
+    told = {"published_on": date(2012, 3, 1), "channel": "Dr. Sweet", "language": "fr"}
+    await mind.judge(VIDEO.model_copy(update=told), CLAIM, ROWS, VOTE)
+    for prompt in model.prompts:
+        opened = take_apart(prompt)
+        assert "from a video of 2012-03-01" in opened.outside
+        assert f"It is {this_month()}." in opened.outside
+        assert "Write in the claim's language (fr)." in opened.outside
+        assert "Channel: Dr. Sweet" in opened.data("claim")
 
 
 async def test_the_model_is_not_shown_the_vote() -> None:
