@@ -2,7 +2,7 @@
 
 What belongs here: numbers and choices that a user may set per run. What does not: keys and paths
 (settings.py), constants that a published method fixes (beside the code that uses them), Dagster's
-run config (derived from these models in run_config.py).
+run config (derived from these models in launchpad.py).
 """
 
 from __future__ import annotations

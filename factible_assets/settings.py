@@ -7,12 +7,14 @@ Later sources win: defaults, `.env` beside workspace.yaml, `.env` in the working
 environment variables, arguments. Every variable is described in `.env.example`.
 
 A folder that one works in may be somebody else's. So what a `.env` there says of endpoints and
-programs counts only with the user's word (trust.py), and no key of the environment goes to an
-endpoint that such a file alone names.
+programs counts only with the user's word, given once as direnv's `allow` is and remembered by
+digest in the user's own configuration folder; and no key of the environment goes to an endpoint
+that such a file alone names.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -45,7 +47,7 @@ from pydantic_settings import (
 
 import factible_assets
 from factible_assets.config import SearchConfig
-from factible_assets.trust import is_trusted
+from factible_assets.errors import ExitCode, FactibleError
 from resources.llm.base import Effort
 
 if TYPE_CHECKING:
@@ -172,13 +174,45 @@ Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 AnswerTokens = Annotated[int, Field(ge=50, le=60_000)]
 
 
-class SettingsError(Exception):
+class SettingsError(FactibleError):
     """A setting that cannot be used. The message names it and the remedy."""
+
+    code = ExitCode.ENVIRONMENT
 
 
 def read_words(path: Path) -> str:
     """Return the text of a file, whatever bytes are in it."""
     return path.read_text(encoding="utf-8", errors="replace")
+
+
+# --- The user's word for what a working folder says ----------------------------------------------
+
+
+def is_trusted(file: Path, content: str) -> bool:
+    """Tell whether the user has allowed this content of this file."""
+    try:
+        return _digest(file, content) in _store().read_text(encoding="utf-8").split()
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def allow(file: Path, content: str) -> None:
+    """Remember that the user has allowed this content of this file."""
+    if is_trusted(file, content):
+        return
+    store = _store()
+    store.parent.mkdir(parents=True, exist_ok=True)
+    with store.open("a", encoding="utf-8") as allowed:
+        allowed.write(f"{_digest(file, content)}\n")
+
+
+def _store() -> Path:
+    folder = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    return Path(folder) / "factible" / "trusted"
+
+
+def _digest(file: Path, content: str) -> str:
+    return hashlib.sha256(f"{file.resolve()}\0{content}".encode("utf-8", "replace")).hexdigest()
 
 
 def project_root(start: Path | None = None) -> Path | None:

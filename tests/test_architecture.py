@@ -25,6 +25,22 @@ FORBIDDEN = {
 }
 VALUES = re.compile(r"resources\.\w+\.base")
 """The value modules of resources: frozen shapes, nothing that sends. Anybody may speak of them."""
+ROOT_MODULES = {
+    "__init__",
+    "__main__",
+    "config",
+    "definitions",
+    "errors",
+    "files",
+    "launchpad",
+    "partitions",
+    "records",
+    "rows",
+    "settings",
+    "wording",
+}
+TWINS = {"checking", "judging", "rechecking", "reviewing"}
+"""Those that are left; none comes to them."""
 DAGSTER_IN_THE_WAREHOUSE = {"warehouse/io_manager.py", "warehouse/resource.py"}
 
 
@@ -54,6 +70,23 @@ def test_no_room_imports_what_it_must_not_know(room: str) -> None:
         if (name == banned or name.startswith(f"{banned}.")) and not VALUES.fullmatch(name)
     ]
     assert broken == []
+
+
+def test_the_root_of_the_package_holds_what_every_room_may_need_and_nothing_else() -> None:
+    found = {path.stem for path in (ROOT / "factible_assets").glob("*.py")}
+    assert found - {"judging"} == ROOT_MODULES
+
+
+def test_no_two_files_differ_only_by_ing() -> None:
+    """`check` and `checking` beside each other tell nobody which is which."""
+    stems: dict[str, Path] = {path.stem: path for path in modules(*ROOMS)}
+    twins = [
+        f"{path.relative_to(ROOT)} and {stems[base].relative_to(ROOT)}"
+        for path in modules(*ROOMS)
+        for base in {path.stem.removesuffix("ing"), path.stem.removesuffix("ing") + "e"}
+        if path.stem.endswith("ing") and base in stems and path.stem not in TWINS
+    ]
+    assert twins == []
 
 
 def test_nothing_imports_the_command_line() -> None:

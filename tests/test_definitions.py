@@ -10,8 +10,8 @@ from dagster._core.test_utils import environ
 
 from factible_assets import config
 from factible_assets.definitions import build_defs
+from factible_assets.launchpad import CLAIM_CHECKS_SCHEMA, CLAIMS_SCHEMA, settled
 from factible_assets.records import ASSET_RECORDS
-from factible_assets.run_config import CLAIM_CHECKS_SCHEMA, CLAIMS_SCHEMA, settled
 from factible_assets.settings import Settings
 from factible_assets.stages.integrity import ALL_RULES
 

@@ -16,9 +16,9 @@ from factible_assets.config import FactCheckConfig, SearchConfig
 from factible_assets.corpora import CorporaReading, load_corpora
 from factible_assets.experiments.plan import Variant
 from factible_assets.experiments.surroundings import Place, intended
+from factible_assets.launchpad import run_config_for, settled
 from factible_assets.reasoners.embedded.engine import EmbeddedReasoner
 from factible_assets.records import Video
-from factible_assets.run_config import run_config_for, settled
 from factible_assets.running.standing import inputs_of
 from factible_assets.services import FactCheckServices, Occasion
 from factible_assets.services.embedded import embedded_reasoner, stance_model_in_use

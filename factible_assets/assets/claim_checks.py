@@ -30,18 +30,18 @@ from factible_assets.assets.common import (
 from factible_assets.assets.some_claims import scope_of
 from factible_assets.checks.structural import judged, stored_results, structural_specs
 from factible_assets.config import FactCheckConfig
-from factible_assets.listing import CorporaResource
+from factible_assets.launchpad import CLAIM_CHECKS_SCHEMA, settled
 from factible_assets.partitions import videos
-from factible_assets.reporting import ReportsResource
 from factible_assets.rows import VideoRows
-from factible_assets.run_config import CLAIM_CHECKS_SCHEMA, settled
 from factible_assets.services import FactCheckServices, Occasion
+from factible_assets.services.corpora import CorporaResource
+from factible_assets.services.reports import ReportsResource
 from factible_assets.stages.flow import FlowResult, check_claims
 from factible_assets.stages.integrity import JudgedRows, Limits
+from factible_assets.stages.observers import LogObserver, Watchers
 from factible_assets.stages.ports import Observer
 from factible_assets.stages.progress import ALL_STAGES, Stage
 from factible_assets.stages.reviews import applied_by, corrections_by_claim
-from factible_assets.watching import LogObserver, Watchers
 from warehouse.calls import enter_uses, record_calls, service_uses
 from warehouse.errors import NotMaterializedError
 from warehouse.resource import WarehouseResource

@@ -9,8 +9,11 @@ from typing import Any, get_args
 import dagster as dg
 
 from factible_assets.assets.common import counts_by, usage_metadata
-from factible_assets.charts import bars, counted
-from factible_assets.presentation import (
+from factible_assets.evaluation.charts import bars, counted
+from factible_assets.records import Claim, PriorFactCheck, Rating, Stance, Video
+from factible_assets.stages.flow import FlowResult
+from factible_assets.stages.progress import Stage
+from factible_assets.wording import (
     STANCE_WORDS,
     evidence_table,
     prior_fact_checks_table,
@@ -19,9 +22,6 @@ from factible_assets.presentation import (
     verdict_words,
     verdicts_table,
 )
-from factible_assets.records import Claim, PriorFactCheck, Rating, Stance, Video
-from factible_assets.stages.flow import FlowResult
-from factible_assets.stages.progress import Stage
 
 Described = dict[str, Any]
 

@@ -21,17 +21,17 @@ from factible_assets.assets.common import (
 )
 from factible_assets.checks.structural import judged, structural_specs
 from factible_assets.config import ClaimsConfig, ExtractionConfig, FactCheckConfig
-from factible_assets.listing import CorporaResource
+from factible_assets.launchpad import CLAIMS_SCHEMA, settled
 from factible_assets.partitions import videos
-from factible_assets.presentation import cell, claims_table
 from factible_assets.records import LlmCall, Video
 from factible_assets.rows import VideoRows
-from factible_assets.run_config import CLAIMS_SCHEMA, settled
 from factible_assets.services import FactCheckServices, Occasion
+from factible_assets.services.corpora import CorporaResource
 from factible_assets.stages.flow import ClaimsResult, extract_claims
 from factible_assets.stages.integrity import JudgedRows
+from factible_assets.stages.observers import LogObserver, Watchers
 from factible_assets.stages.ports import Observer, ReasonerOutageError, ReasonerRefusalError
-from factible_assets.watching import LogObserver, Watchers
+from factible_assets.wording import cell, claims_table
 from warehouse.calls import record_calls
 from warehouse.resource import WarehouseResource
 from warehouse.rows import Stamp, data_version

@@ -10,8 +10,8 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 import dagster as dg
 
-from factible_assets.presentation import cell, table
 from factible_assets.records import ASSET_RECORDS, LlmCall, Record, Video
+from factible_assets.wording import cell, table
 from warehouse.comments import packaged_comments
 
 OWNERS = ["team:fact-checking"]

@@ -27,9 +27,9 @@ from factible_assets.evaluation.plots import all_plots
 from factible_assets.evaluation.scoring import Evaluation
 from factible_assets.evaluation.tables import figures_markdown, videos_markdown
 from factible_assets.evaluation.targets import assess, load_targets
-from factible_assets.listing import CorporaResource
-from factible_assets.run_config import launchpad_schema, settled
+from factible_assets.launchpad import launchpad_schema, settled
 from factible_assets.services import FactCheckServices
+from factible_assets.services.corpora import CorporaResource
 from warehouse.metrics import MetricRow, write_metrics
 from warehouse.resource import WarehouseResource
 from warehouse.rows import Stamp

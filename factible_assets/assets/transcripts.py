@@ -23,11 +23,10 @@ from factible_assets.assets.common import (
 from factible_assets.checks.structural import judged, structural_specs
 from factible_assets.corpora import CorporaReading, CorpusVideo
 from factible_assets.corpora.adding import bare_id
-from factible_assets.listing import CorporaResource
 from factible_assets.partitions import videos
-from factible_assets.presentation import cell, clock
 from factible_assets.records import Transcript, TranscriptSegment, Video
 from factible_assets.services import FactCheckServices
+from factible_assets.services.corpora import CorporaResource
 from factible_assets.services.stopping import STOPS
 from factible_assets.stages.integrity import JudgedRows
 from factible_assets.stages.transcript import (
@@ -36,6 +35,7 @@ from factible_assets.stages.transcript import (
     from_cues,
     from_text,
 )
+from factible_assets.wording import cell, clock
 from resources.transcripts.base import (
     Found,
     Outage,

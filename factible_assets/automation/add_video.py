@@ -22,11 +22,11 @@ from factible_assets.automation.rechecks import run_tags
 from factible_assets.config import ClaimsConfig, FactCheckConfig, SearchConfig, StageConfig
 from factible_assets.corpora import CorpusError
 from factible_assets.corpora.adding import LOCAL_CORPUS, bare_id, list_new_video
-from factible_assets.listing import CorporaResource
+from factible_assets.launchpad import launchpad_schema, run_config_for, settled
 from factible_assets.partitions import videos
 from factible_assets.records import ASSET_RECORDS
-from factible_assets.run_config import launchpad_schema, run_config_for, settled
 from factible_assets.services import FactCheckServices
+from factible_assets.services.corpora import CorporaResource
 from factible_assets.settings import Settings
 from resources.transcripts.errors import TranscriptError
 

@@ -18,11 +18,11 @@ from factible_assets.automation.new_videos import PARTITIONS_PER_TICK
 from factible_assets.config import SearchConfig, StageConfig
 from factible_assets.corpora import CorpusError, CorpusImport
 from factible_assets.exchange.importing import import_corpus as import_from
-from factible_assets.listing import CorporaResource
+from factible_assets.launchpad import launchpad_schema, settled
 from factible_assets.partitions import videos
-from factible_assets.presentation import cell
-from factible_assets.run_config import launchpad_schema, settled
 from factible_assets.services import FactCheckServices
+from factible_assets.services.corpora import CorporaResource
+from factible_assets.wording import cell
 
 IMPORT_JOB = "import_corpus"
 

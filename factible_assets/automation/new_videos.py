@@ -11,10 +11,10 @@ from collections.abc import Collection, Iterable
 import dagster as dg
 
 from factible_assets.corpora import CorporaReading
-from factible_assets.listing import CorporaResource
 from factible_assets.partitions import videos
 from factible_assets.running.alive import end_dead_runs
 from factible_assets.services import FactCheckServices
+from factible_assets.services.corpora import CorporaResource
 from warehouse.store import Warehouse
 
 PARTITIONS_PER_TICK = 1_000

@@ -27,8 +27,8 @@ from factible_assets.automation.rechecks import (
 )
 from factible_assets.automation.retention import apply_retention, retention_policy
 from factible_assets.checks.verdict_changes import read_changes
+from factible_assets.launchpad import run_config_for
 from factible_assets.records import Video
-from factible_assets.run_config import run_config_for
 from factible_assets.running.alive import end_dead_runs
 from factible_assets.services import FactCheckServices
 from factible_assets.settings import Settings, SettingsError

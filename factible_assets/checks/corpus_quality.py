@@ -11,7 +11,7 @@ import dagster as dg
 
 from factible_assets.evaluation.measures import CATALOGUE
 from factible_assets.evaluation.targets import FILE_NAME, Assessment, Targets
-from factible_assets.presentation import cell
+from factible_assets.wording import cell
 
 READABLE = "targets_are_readable"
 

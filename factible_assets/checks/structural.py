@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import dagster as dg
 
 from factible_assets.partitions import videos
-from factible_assets.presentation import cell
 from factible_assets.stages.integrity import Finding, JudgedRows, judge, rules_of
+from factible_assets.wording import cell
 
 _MAX_SHOWN = 50
 

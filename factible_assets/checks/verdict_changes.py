@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import dagster as dg
 
 from factible_assets.partitions import videos
-from factible_assets.presentation import cell
+from factible_assets.wording import cell
 from warehouse.resource import WarehouseResource
 from warehouse.store import Warehouse
 

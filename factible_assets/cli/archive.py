@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from factible_assets.cli.errors import EXIT_CODES, CliError
-from factible_assets.cli.output import AsJson, note, plain, print_json, stderr, stdout
+from factible_assets.cli.output import AsJson, note, print_json, stderr, stdout
+from factible_assets.wording import plain
 
 if TYPE_CHECKING:
     from factible_assets.settings import Settings

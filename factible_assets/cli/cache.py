@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from factible_assets.cli.errors import EXIT_CODES
-from factible_assets.cli.output import AsJson, plain, print_json, stdout
+from factible_assets.cli.output import AsJson, print_json, stdout
+from factible_assets.wording import plain
 
 if TYPE_CHECKING:
     from resources.cache import CachePolicy, DiskCache, KindInfo

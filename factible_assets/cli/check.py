@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 import typer
 
 from factible_assets.cli.completion import video_ids
-from factible_assets.cli.errors import CliError, ExitCode
+from factible_assets.cli.errors import CliError
 from factible_assets.cli.knobs import (
     Country,
     EnoughOrigins,
@@ -30,6 +30,7 @@ from factible_assets.cli.knobs import (
     config_of,
 )
 from factible_assets.cli.output import AsJson, note
+from factible_assets.errors import ExitCode
 
 
 def check(

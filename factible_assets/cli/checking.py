@@ -11,16 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from factible_assets.cli.errors import CliError, ExitCode
-from factible_assets.cli.output import (
-    complain,
-    counted,
-    dollars,
-    note,
-    plain,
-    print_json,
-    print_verdicts,
-)
+from factible_assets.cli.errors import CliError
+from factible_assets.cli.output import complain, note, print_json, print_verdicts
+from factible_assets.errors import ExitCode
+from factible_assets.wording import counted, dollars, plain
 
 if TYPE_CHECKING:
     from factible_assets.config import FactCheckConfig

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import typer
 
-from factible_assets.cli.errors import CliError, ExitCode
+from factible_assets.cli.errors import CliError
 from factible_assets.cli.output import AsJson, note
+from factible_assets.errors import ExitCode
 
 _VIDEO_ID = "everyday-beliefs-talk"
 _CLAIMS = 12

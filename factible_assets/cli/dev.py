@@ -9,8 +9,9 @@ from typing import Annotated
 
 import typer
 
-from factible_assets.cli.errors import CliError, ExitCode
+from factible_assets.cli.errors import CliError
 from factible_assets.cli.output import note
+from factible_assets.errors import ExitCode
 
 _HIGHEST_PORT = 65_535
 

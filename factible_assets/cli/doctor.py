@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from factible_assets.cli.errors import ExitCode
-from factible_assets.cli.output import AsJson, note, plain, print_json, stdout
+from factible_assets.cli.output import AsJson, note, print_json, stdout
+from factible_assets.errors import ExitCode
+from factible_assets.wording import plain
 
 if TYPE_CHECKING:
     from factible_assets.services.checkup import Finding

@@ -1,10 +1,10 @@
 """The one place where an error becomes a sentence and an exit code.
 
-What belongs here: exit codes, the error of the command line itself, the boundary around every
-command. What does not: wording; the errors bring their own sentence.
+What belongs here: which error exits with which code, and the boundary around every command. What
+does not: wording; the errors bring their own sentence.
 
-Errors of other rooms are known by name, not by import: a command that needs no warehouse must not
-load one in order to catch its errors.
+Errors of `resources` and `warehouse` are known by name, not by import: a command that needs no
+warehouse must not load one in order to catch its errors.
 """
 
 from __future__ import annotations
@@ -12,24 +12,12 @@ from __future__ import annotations
 import errno
 import sys
 import traceback
-from enum import IntEnum
 from types import TracebackType
 from typing import Self
 
 import typer
 
-
-class ExitCode(IntEnum):
-    """What the exit code of every command means."""
-
-    DONE = 0
-    FAILED = 1
-    USAGE = 2
-    INCOMPLETE = 3
-    BAD_INPUT = 4
-    ENVIRONMENT = 5
-    INTERRUPTED = 130
-
+from factible_assets.errors import ExitCode, FactibleError
 
 EXIT_CODES = (
     "Exit codes: 0 done; 1 failed; 2 wrong usage; 3 done, but some verdicts are incomplete because "
@@ -39,21 +27,11 @@ EXIT_CODES = (
 """The exit codes as every help text explains them."""
 
 
-class CliError(Exception):
-    """A command that cannot go on: a sentence that names the input, and the remedy."""
-
-    def __init__(
-        self, sentence: str, remedy: str = "", code: ExitCode = ExitCode.BAD_INPUT
-    ) -> None:
-        super().__init__(f"{sentence} {remedy}".strip())
-        self.code = code
+class CliError(FactibleError):
+    """A command that cannot go on."""
 
 
 KNOWN: dict[str, ExitCode] = {
-    "factible_assets.settings.SettingsError": ExitCode.ENVIRONMENT,
-    "factible_assets.corpora.CorpusError": ExitCode.BAD_INPUT,
-    "factible_assets.experiments.format.ExperimentError": ExitCode.BAD_INPUT,
-    "factible_assets.running.launch.CheckError": ExitCode.FAILED,
     "warehouse.errors.WarehouseError": ExitCode.ENVIRONMENT,
     "warehouse.errors.NotMaterializedError": ExitCode.BAD_INPUT,
     "resources.archive.errors.ArchiveError": ExitCode.ENVIRONMENT,
@@ -72,7 +50,7 @@ KNOWN: dict[str, ExitCode] = {
 
 def exit_code(error: BaseException) -> ExitCode | None:
     """Return the exit code of an error that has a sentence for a person, else None."""
-    if isinstance(error, CliError):
+    if isinstance(error, FactibleError):
         return error.code
     for kind in type(error).__mro__:
         code = KNOWN.get(f"{kind.__module__}.{kind.__qualname__}")
@@ -83,7 +61,7 @@ def exit_code(error: BaseException) -> ExitCode | None:
 
 def sentence(error: BaseException) -> str:
     """Say an error in one line."""
-    if exit_code(error) is ExitCode.INTERRUPTED and not isinstance(error, CliError):
+    if exit_code(error) is ExitCode.INTERRUPTED and not isinstance(error, FactibleError):
         return "Interrupted. What was complete is stored; run the same command to go on."
     if isinstance(error, UnicodeEncodeError):
         shown = error.object[max(0, error.start - 20) : error.end]

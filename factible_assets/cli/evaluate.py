@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from factible_assets.cli.errors import CliError, ExitCode
+from factible_assets.cli.errors import CliError
 from factible_assets.cli.evaluate_published import MatcherName
-from factible_assets.cli.output import AsJson, note, plain, print_json, stdout
+from factible_assets.cli.output import AsJson, note, print_json, stdout
+from factible_assets.errors import ExitCode
+from factible_assets.wording import plain
 
 if TYPE_CHECKING:
     from factible_assets.evaluation.matching import ClaimMatcher

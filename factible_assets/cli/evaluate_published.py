@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
-from factible_assets.cli.errors import CliError, ExitCode
-from factible_assets.cli.output import note, plain, print_json, stdout
+from factible_assets.cli.errors import CliError
+from factible_assets.cli.output import note, print_json, stdout
+from factible_assets.errors import ExitCode
+from factible_assets.wording import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from factible_assets.cli.errors import CliError, ExitCode
-from factible_assets.cli.output import AsJson, counted, dollars, note, plain, print_json, stdout
+from factible_assets.cli.errors import CliError
+from factible_assets.cli.output import AsJson, note, print_json, stdout
+from factible_assets.errors import ExitCode
+from factible_assets.wording import counted, dollars, plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

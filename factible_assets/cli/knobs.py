@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from factible_assets.cli.errors import CliError, ExitCode
+from factible_assets.cli.errors import CliError
+from factible_assets.errors import ExitCode
 
 if TYPE_CHECKING:
     from factible_assets.config import FactCheckConfig

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 import typer
 
-from factible_assets.cli.errors import EXIT_CODES, CliError, ExitCode
-from factible_assets.cli.output import AsJson, note, plain, print_json, stderr, stdout
+from factible_assets.cli.errors import EXIT_CODES, CliError
+from factible_assets.cli.output import AsJson, note, print_json, stderr, stdout
+from factible_assets.errors import ExitCode
+from factible_assets.wording import plain
 
 if TYPE_CHECKING:
     from pathlib import Path

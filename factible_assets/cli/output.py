@@ -23,6 +23,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from factible_assets.wording import clock, plain, verdict_words
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
@@ -35,9 +37,6 @@ AsJson = Annotated[
 
 _WIDTH = 160
 """How wide results are where nobody watches: no line is cut for a screen that is not there."""
-
-_WHOLE_CENTS = 10
-"""Dollars from which fractions of a cent are of no interest."""
 
 _FULL_TABLE = 110
 """How wide a screen must be for the columns of verdicts beside the claims."""
@@ -134,30 +133,9 @@ def _written_out(character: str) -> str:
     return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
 
 
-def plain(text: str, limit: int | None = None) -> str:
-    """Return hostile text fit for one line of a terminal: control characters become spaces.
-
-    A title could otherwise carry escape sequences that move the cursor or set the window title.
-    """
-    flat = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return flat if limit is None or len(flat) <= limit else f"{flat[: limit - 1].rstrip()}…"
-
-
-def counted(number: int, noun: str) -> str:
-    """Say how many there are of what."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
-def dollars(usd: float) -> str:
-    """Say a sum in US dollars, small ones with the digits that they need."""
-    return f"${usd:,.2f}" if usd >= _WHOLE_CENTS or usd == 0 else f"${usd:.4f}"
-
-
 def outcome_text(verdict: Verdict) -> Text:
     """Return a verdict in its words and its colour."""
     from rich.text import Text
-
-    from factible_assets.presentation import verdict_words
 
     return Text(verdict_words(verdict), style=STYLES[verdict.stance or "incomplete"])
 
@@ -165,8 +143,6 @@ def outcome_text(verdict: Verdict) -> Text:
 def print_verdicts(title: str, claims: list[Claim], verdicts: dict[str, Verdict]) -> None:
     """Print the claims in order of time, with their verdicts."""
     from rich.table import Table
-
-    from factible_assets.presentation import clock
 
     console = stdout()
     is_narrow = console.width < _FULL_TABLE

@@ -14,16 +14,8 @@ from queue import SimpleQueue
 from time import monotonic
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from factible_assets.cli.output import (
-    counted,
-    dollars,
-    is_quiet,
-    note,
-    outcome_text,
-    plain,
-    stderr,
-)
-from factible_assets.presentation import clock, verdict_words
+from factible_assets.cli.output import is_quiet, note, outcome_text, stderr
+from factible_assets.wording import clock, counted, dollars, plain, verdict_words
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult

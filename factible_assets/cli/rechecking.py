@@ -12,8 +12,10 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from factible_assets.cli.errors import CliError, ExitCode
-from factible_assets.cli.output import complain, note, plain
+from factible_assets.cli.errors import CliError
+from factible_assets.cli.output import complain, note
+from factible_assets.errors import ExitCode
+from factible_assets.wording import plain
 
 if TYPE_CHECKING:
     from factible_assets.checks.verdict_changes import VerdictChange

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from factible_assets.cli.errors import CliError, ExitCode
+from factible_assets.cli.errors import CliError
 from factible_assets.cli.output import AsJson, note, print_json
+from factible_assets.errors import ExitCode
 
 if TYPE_CHECKING:
     from factible_assets.settings import Settings

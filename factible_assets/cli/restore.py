@@ -11,8 +11,10 @@ from pathlib import Path
 
 import typer
 
-from factible_assets.cli.errors import CliError, ExitCode
-from factible_assets.cli.output import AsJson, counted, print_json
+from factible_assets.cli.errors import CliError
+from factible_assets.cli.output import AsJson, print_json
+from factible_assets.errors import ExitCode
+from factible_assets.wording import counted
 
 
 def restore(as_json: AsJson = False) -> None:

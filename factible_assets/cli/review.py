@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from factible_assets.cli.completion import video_ids
-from factible_assets.cli.errors import CliError, ExitCode
-from factible_assets.cli.output import AsJson, counted, note, plain, print_json, stdout
+from factible_assets.cli.errors import CliError
+from factible_assets.cli.output import AsJson, note, print_json, stdout
+from factible_assets.errors import ExitCode
+from factible_assets.wording import counted, plain
 
 if TYPE_CHECKING:
     from factible_assets.cli.reviewing import ClaimFile, Reviewed, Wish
@@ -219,7 +221,7 @@ def _print_claims(files: list[ClaimFile], *, as_json: bool) -> None:
 
 
 def _verdict_words(file: ClaimFile) -> str:
-    from factible_assets.presentation import verdict_words
+    from factible_assets.wording import verdict_words
 
     if file.verdict is None:
         return "not judged"

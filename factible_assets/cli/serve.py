@@ -27,7 +27,8 @@ def serve(
 
     Example: factible serve --port 8080
     """
-    from factible_assets.cli.errors import CliError, ExitCode
+    from factible_assets.cli.errors import CliError
+    from factible_assets.errors import ExitCode
     from factible_assets.http_service.app import create_app
     from factible_assets.http_service.server import ListenError, open_door, serve_app
     from factible_assets.settings import load_settings

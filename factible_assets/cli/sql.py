@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from factible_assets.cli.errors import CliError, ExitCode
+from factible_assets.cli.errors import CliError
 from factible_assets.cli.output import AsJson, note, stdout, without_controls
 from factible_assets.cli.tables import Format
+from factible_assets.errors import ExitCode
 
 if TYPE_CHECKING:
     import polars as pl

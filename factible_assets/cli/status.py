@@ -9,7 +9,8 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from factible_assets.cli.output import AsJson, note, plain, print_json, stdout
+from factible_assets.cli.output import AsJson, note, print_json, stdout
+from factible_assets.wording import plain
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -138,7 +139,7 @@ def _print(found: dict[str, Any]) -> None:
 
 def _rows(found: dict[str, Any]) -> list[tuple[str, str]]:
     from factible_assets.cli.cache import in_bytes
-    from factible_assets.cli.output import counted, dollars
+    from factible_assets.wording import counted, dollars
 
     sizes = ", ".join(
         f"{name} {in_bytes(size)}" for name, size in found["sizes_bytes"].items() if size

@@ -15,7 +15,8 @@ import json
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from factible_assets.cli.output import as_text, plain, without_controls
+from factible_assets.cli.output import as_text, without_controls
+from factible_assets.wording import plain
 
 if TYPE_CHECKING:
     import polars as pl

@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from factible_assets.cli.errors import CliError, ExitCode
-from factible_assets.cli.output import note, plain
+from factible_assets.cli.errors import CliError
+from factible_assets.cli.output import note
+from factible_assets.errors import ExitCode
+from factible_assets.wording import plain
 
 if TYPE_CHECKING:
     from factible_assets.corpora import CorporaReading, CorpusVideo, VideoEntry

@@ -1,12 +1,13 @@
 """`factible trust`: the user's word for endpoints and programs that files of this folder name.
 
-What belongs here: which files ask for it, and showing what they say. What does not: remembering it
-(trust.py), which settings need it (settings.py).
+What belongs here: which files ask for it, and showing what they say. What does not: remembering it,
+and which settings need it (settings.py).
 """
 
 from __future__ import annotations
 
-from factible_assets.cli.output import AsJson, note, plain, print_json
+from factible_assets.cli.output import AsJson, note, print_json
+from factible_assets.wording import plain
 
 
 def trust(as_json: AsJson = False) -> None:
@@ -17,18 +18,17 @@ def trust(as_json: AsJson = False) -> None:
 
     Example: factible trust
     """
-    from factible_assets.settings import default_home, folder_files, read_words
-    from factible_assets.trust import trust as remember
+    from factible_assets.settings import allow, default_home, folder_files, read_words
 
     allowed = []
     for file in folder_files():
         if file.speaking:
-            remember(file.path, file.content)
+            allow(file.path, file.content)
             allowed.append((file.path, ", ".join(file.variables)))
     home = default_home()
     for path in (home / "models.yaml", home / "dagster" / "dagster.yaml"):
         if path.is_file():
-            remember(path, read_words(path))
+            allow(path, read_words(path))
             allowed.append((path, "the whole file"))
     if as_json:
         print_json([{"file": str(path), "allowed": what} for path, what in allowed])

@@ -23,6 +23,7 @@ from pydantic import (
 )
 
 from factible_assets.config import SearchConfig, checked_day
+from factible_assets.errors import FactibleError
 from factible_assets.records import Count, Rating, Score, Seconds, Stance
 from resources.transcripts.youtube_ids import NotAVideoLinkError, video_id_of
 
@@ -30,7 +31,7 @@ _VIDEO_ID = re.compile(r"[A-Za-z0-9_.\-]{1,128}")
 _ID_RULE = "letters, digits, hyphens, underscores and single dots, at most 128"
 
 
-class CorpusError(Exception):
+class CorpusError(FactibleError):
     """A corpus cannot be read or written. The message names the file, the line and the remedy."""
 
     # Where it is imported from, which is what tracebacks and lists of errors should name.

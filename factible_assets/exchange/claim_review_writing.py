@@ -24,10 +24,10 @@ from urllib.parse import quote
 import factible_assets
 from factible_assets.corpora.format import ClaimEntry
 from factible_assets.corpora.reading import CorpusVideo
-from factible_assets.presentation import STANCE_WORDS, moment_url, verdict_words
 from factible_assets.records import Basis, Claim, Stance, Verdict, Video
 from factible_assets.report.data import ReportData
 from factible_assets.report.links import source_links
+from factible_assets.wording import STANCE_WORDS, moment_url, verdict_words
 
 SOFTWARE: Final = f"factible-assets {factible_assets.__version__}"
 

@@ -14,10 +14,10 @@ from typing import Any, Final
 from factible_assets.exchange.averitec import UNANSWERED, day_words, dumped
 from factible_assets.exchange.claim_review_writing import DISCLAIMER, SOFTWARE, in_time
 from factible_assets.exchange.labels import AVERITEC, label_of
-from factible_assets.presentation import moment_url
 from factible_assets.records import Claim, Evidence, Verdict
 from factible_assets.report.data import ReportData
 from factible_assets.report.links import source_links
+from factible_assets.wording import moment_url
 
 _MEDIA: Final = {"pdf": "PDF"}
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from factible_assets.errors import FactibleError
 from factible_assets.experiments.knobs import knobs
 
 STRATEGIES: Final[Mapping[str, Mapping[str, int]]] = {
@@ -28,7 +29,7 @@ _NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _VARIANT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
-class ExperimentError(Exception):
+class ExperimentError(FactibleError):
     """An experiment cannot be read, planned or run. A sentence with the remedy."""
 
 

@@ -26,6 +26,7 @@ from filelock import FileLock, Timeout
 
 from factible_assets.assets.claim_checks import asset_rows
 from factible_assets.corpora.reading import CorporaReading, CorpusVideo
+from factible_assets.errors import first_of
 from factible_assets.experiments.format import ExperimentError
 from factible_assets.experiments.plan import STAGES, Variant, stage_keys
 from factible_assets.experiments.reading import Experiment
@@ -39,7 +40,6 @@ from factible_assets.experiments.store import (
 )
 from factible_assets.experiments.surroundings import Choice, Place, choose
 from factible_assets.experiments.words import NoWordsError, words_of
-from factible_assets.raised import first_of
 from factible_assets.records import Claim, Verdict
 from factible_assets.rows import VideoRows
 from factible_assets.services import Occasion

@@ -30,9 +30,9 @@ from factible_assets.http_service.events import (
     verdict_update,
 )
 from factible_assets.http_service.orders import Order
-from factible_assets.presentation import verdict_words
 from factible_assets.records import Claim, Transcript, Verdict
 from factible_assets.settings import Settings, SettingsError, load_settings
+from factible_assets.wording import verdict_words
 
 if TYPE_CHECKING:
     from factible_assets.running.launch import CheckOutcome

@@ -13,7 +13,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from factible_assets.presentation import STANCE_WORDS, moment_url
 from factible_assets.records import (
     Claim,
     Evidence,
@@ -42,6 +41,7 @@ from factible_assets.report.words import (
 )
 from factible_assets.stages.reviews import assessment
 from factible_assets.stages.reviews import in_order as in_order_of_time
+from factible_assets.wording import STANCE_WORDS, moment_url
 
 _RATING_ORDER = {"high": 0, "medium": 1, "low": 2, "very_low": 3, "unknown": 4}
 _ID = re.compile(r"[A-Za-z0-9_-]+")

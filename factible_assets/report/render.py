@@ -23,7 +23,6 @@ import jinja2
 from markupsafe import Markup
 
 import factible_assets
-from factible_assets.presentation import clock
 from factible_assets.report.data import IndexData, ReportData
 from factible_assets.report.index_view import arrange_index
 from factible_assets.report.links import PLAYER_ORIGIN
@@ -37,6 +36,7 @@ from factible_assets.report.words import (
     outcome_words,
     plural,
 )
+from factible_assets.wording import clock
 
 # Not characters of a document (HTML standard, section 13.1.4): a parser replaces or drops them.
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")

@@ -14,7 +14,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from factible_assets.presentation import moment_url
 from factible_assets.records import Basis, LlmCall, Page, Video
 from factible_assets.report.claims import ClaimView, Shelves
 from factible_assets.report.data import ReportData, VerdictChange
@@ -27,6 +26,7 @@ from factible_assets.report.words import (
     outcome_words,
     plural,
 )
+from factible_assets.wording import moment_url
 
 _CLEAREST = 4
 

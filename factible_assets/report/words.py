@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import date, datetime
 
-from factible_assets.presentation import STANCE_WORDS
 from factible_assets.records import (
     Basis,
     Rating,
@@ -18,6 +17,7 @@ from factible_assets.records import (
     ReviewKind,
     Stance,
 )
+from factible_assets.wording import STANCE_WORDS
 
 UNJUDGED = "unjudged"
 INCOMPLETE = "incomplete"

@@ -24,9 +24,10 @@ from filelock import FileLock
 
 from factible_assets.config import FactCheckConfig
 from factible_assets.definitions import build_defs
+from factible_assets.errors import ExitCode, FactibleError
+from factible_assets.launchpad import run_config_for
 from factible_assets.partitions import videos
 from factible_assets.records import ASSET_RECORDS
-from factible_assets.run_config import run_config_for
 from factible_assets.running.alive import end_dead_runs, mark_alive, turn
 from factible_assets.running.standing import Inputs, Standing, inputs_of, standing
 from factible_assets.running.supervision import Listener, supervised
@@ -66,8 +67,10 @@ _OWN_TEMPLATES = {
 """Such a file may name code of any kind; these are no reason to ask the user about it."""
 
 
-class CheckError(Exception):
+class CheckError(FactibleError):
     """A fact-check could not be run; the message is a sentence with the remedy."""
+
+    code = ExitCode.FAILED
 
 
 @dataclass(frozen=True, slots=True)

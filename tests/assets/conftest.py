@@ -11,8 +11,8 @@ import pytest
 
 from factible_assets.config import ClaimsConfig, FactCheckConfig, QueriesConfig
 from factible_assets.definitions import build_defs
+from factible_assets.launchpad import run_config_for
 from factible_assets.records import ASSET_RECORDS
-from factible_assets.run_config import run_config_for
 from factible_assets.settings import Settings
 from warehouse.store import Warehouse
 

@@ -10,8 +10,8 @@ import pytest
 from factible_assets.assets import claim_checks as module
 from factible_assets.config import ClaimsConfig, FactCheckConfig, QueriesConfig
 from factible_assets.definitions import build_defs
+from factible_assets.launchpad import run_config_for
 from factible_assets.records import ASSET_RECORDS, Evidence, Verdict
-from factible_assets.run_config import run_config_for
 from factible_assets.stages.flow import FlowResult, check_claims
 from factible_assets.stages.integrity import ALL_RULES
 from tests.assets.conftest import DEMO_VIDEO, Pipeline

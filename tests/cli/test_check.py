@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from factible_assets.cli.checking import as_document, note_defaults, stored_result
-from factible_assets.cli.errors import CliError, ExitCode
+from factible_assets.cli.errors import CliError
 from factible_assets.cli.files import file_stem, slug, write_whole
 from factible_assets.cli.output import as_text
 from factible_assets.cli.targets import (
@@ -18,6 +18,7 @@ from factible_assets.cli.targets import (
     resolve,
 )
 from factible_assets.config import FactCheckConfig
+from factible_assets.errors import ExitCode
 from factible_assets.settings import Settings
 from tests.cli.conftest import Run
 from tests.cli.stored import VIDEO_ID, store_failed_recheck, store_sample

@@ -9,15 +9,8 @@ from pathlib import Path
 import pytest
 
 import factible_assets
-from factible_assets.cli.errors import (
-    KNOWN,
-    Boundary,
-    CliError,
-    ExitCode,
-    exit_code,
-    sentence,
-    told,
-)
+from factible_assets.cli.errors import KNOWN, Boundary, CliError, exit_code, sentence, told
+from factible_assets.errors import ExitCode
 from tests.cli.conftest import Run
 
 HEAVY = (

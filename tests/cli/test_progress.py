@@ -5,9 +5,10 @@ import io
 import pytest
 from rich.console import Console
 
-from factible_assets.cli.output import be_quiet, plain, without_controls
+from factible_assets.cli.output import be_quiet, without_controls
 from factible_assets.cli.progress import STOPPING, LiveObserver, PlainObserver, watching
 from factible_assets.services.reasoning import Spent
+from factible_assets.wording import plain
 from tests.report import samples
 
 

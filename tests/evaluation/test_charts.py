@@ -7,7 +7,7 @@ import re
 
 from lxml import etree
 
-from factible_assets.charts import INLINE_CHARACTERS, bars, counted
+from factible_assets.evaluation.charts import INLINE_CHARACTERS, bars, counted
 
 STAGES = ("queries", "search_hits", "reliability_ratings", "evidence", "verdicts")
 

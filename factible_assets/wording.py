@@ -1,10 +1,11 @@
-"""Words and tables for people: what materializations show in the Dagster UI.
+"""Words for people: how times, sums and verdicts are said, and tables that the Dagster UI shows.
 
-What belongs here: Markdown made from records, and links to the second of a video. What does not:
-the HTML report (report/), terminal output (cli/), Dagster's own types.
+What belongs here: words that more than one room says, Markdown made from records, and links to the
+second of a video. What does not: the HTML report (report/), terminal output (cli/), Dagster's own
+types.
 
-Claims, titles and summaries are hostile text: every cell is escaped, so that a title can neither
-break a table nor smuggle in a link or markup.
+Claims, titles and summaries are hostile text. In Markdown every cell is escaped, so that a title
+can neither break a table nor smuggle in a link or markup; `plain` keeps controls from terminals.
 """
 
 from __future__ import annotations
@@ -12,16 +13,18 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from factible_assets.records import (
-    Claim,
-    Evidence,
-    PriorFactCheck,
-    Query,
-    ReliabilityRating,
-    Verdict,
-    Video,
-)
+if TYPE_CHECKING:
+    from factible_assets.records import (
+        Claim,
+        Evidence,
+        PriorFactCheck,
+        Query,
+        ReliabilityRating,
+        Verdict,
+        Video,
+    )
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~<>])")
 _YOUTUBE_ID = re.compile(r"[A-Za-z0-9_-]{11}")
@@ -39,6 +42,29 @@ STANCE_WORDS = {
     "unclear": "unclear",
 }
 """How a verdict's stance is said of its claim."""
+
+
+_WHOLE_CENTS = 10
+"""Dollars from which fractions of a cent are of no interest."""
+
+
+def plain(text: str, limit: int | None = None) -> str:
+    """Return hostile text fit for one line of a terminal: control characters become spaces.
+
+    A title could otherwise carry escape sequences that move the cursor or set the window title.
+    """
+    flat = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return flat if limit is None or len(flat) <= limit else f"{flat[: limit - 1].rstrip()}…"
+
+
+def counted(number: int, noun: str) -> str:
+    """Say how many there are of what."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def dollars(usd: float) -> str:
+    """Say a sum in US dollars, small ones with the digits that they need."""
+    return f"${usd:,.2f}" if usd >= _WHOLE_CENTS or usd == 0 else f"${usd:.4f}"
 
 
 def clock(seconds: float | None) -> str:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from factible_assets.presentation import clock, verdict_words
 from factible_assets.records import Claim, Verdict
 from factible_assets.stages.ports import Observer
+from factible_assets.wording import clock, verdict_words
 
 
 class LogObserver:
