@@ -32,15 +32,16 @@ from factible_assets.config import VerdictsConfig
 from factible_assets.corpora import load_corpora
 from factible_assets.evaluation.figures import Figure
 from factible_assets.evaluation.intervals import statistic_interval
-from factible_assets.evaluation.loading import load_outcomes
-from factible_assets.evaluation.matchers import default_matcher
+from factible_assets.evaluation.matching import default_matcher
+from factible_assets.evaluation.measures import STANCE_MEASURES
 from factible_assets.evaluation.metrics.stances import (
     Judgement,
     accuracy,
     decided,
     expected_calibration_error,
+    grouped,
 )
-from factible_assets.evaluation.metrics.summary import grouped, stance_figures
+from factible_assets.evaluation.outcomes import load_outcomes
 from factible_assets.evaluation.scoring import score
 from factible_assets.evaluation.tables import figure_row
 from factible_assets.reasoners.embedded.embedder import Embedder, OnnxEmbedder
@@ -234,16 +235,15 @@ def stance_rows(judgements: Sequence[Judgement], unit: str) -> list[tuple[str, F
     said = [each for each in judgements if each.predicted not in {None, "unclear"}]
     refuted = [each for each in said if each.predicted == "refutes"]
     always = sum(each.gold == "supports" for each in said) / len(said) if said else None
-    macro = next(
-        each for each in stance_figures(judgements, resamples=RESAMPLES) if each.name == "macro-F1"
-    )
+    (measure,) = (each for each in STANCE_MEASURES if each.name == "macro-F1")
+    (macro,) = measure.of_groups(grouped(judgements), resamples=RESAMPLES)
 
     def pooled(
         items: Sequence[Judgement],
         statistic: Callable[[Sequence[Judgement]], float | None],
         baseline: float | None = None,
     ) -> Figure:
-        interval = statistic_interval(list(grouped(items).values()), statistic, resamples=RESAMPLES)
+        interval = statistic_interval(grouped(items), statistic, resamples=RESAMPLES)
         return Figure("", statistic(items), len(items), unit, interval, baseline, "micro")
 
     def share_decided(items: Sequence[Judgement]) -> float | None:

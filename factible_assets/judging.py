@@ -23,12 +23,10 @@ from uuid import uuid4
 
 from factible_assets.corpora.reading import CorporaReading
 from factible_assets.errors import first_of
-from factible_assets.evaluation.by_corpus import UnknownCorpusError, group_by_corpus
 from factible_assets.evaluation.judging.criteria import Rubric
 from factible_assets.evaluation.judging.judge import ANSWER_TOKENS, Inquiry, Judged, inquiry, judge
 from factible_assets.evaluation.judging.subjects import subjects_of
-from factible_assets.evaluation.loading import load_outcomes
-from factible_assets.evaluation.outcomes import VideoOutcome
+from factible_assets.evaluation.outcomes import VideoOutcome, group_by_corpus, load_outcomes
 from factible_assets.reasoners.llm.calls import StageModel
 from factible_assets.services.reasoning import JUDGE, ModelPlan, model_clients, stage_model
 from factible_assets.services.setup import SetupError
@@ -220,13 +218,7 @@ def _name(info: ModelInfo) -> str:
 def _chosen(store: Warehouse, reading: CorporaReading, wish: Wish) -> Sequence[VideoOutcome]:
     if not wish.corpora:
         return load_outcomes(store, reading, videos=wish.videos or None)
-    groups = group_by_corpus(load_outcomes(store, reading), reading)
-    unknown = sorted(set(wish.corpora) - groups.keys())
-    if unknown:
-        raise UnknownCorpusError(
-            f"No video of the corpus {unknown[0]} has been checked. With checked videos: "
-            f"{', '.join(groups) or 'none'}."
-        )
+    groups = group_by_corpus(load_outcomes(store, reading), reading, expected=wish.corpora)
     return [
         outcome
         for corpus, outcomes in groups.items()

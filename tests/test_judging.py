@@ -10,8 +10,8 @@ import pytest
 from pydantic import SecretStr
 
 from factible_assets.corpora import CorporaReading
-from factible_assets.evaluation.by_corpus import UnknownCorpusError
 from factible_assets.evaluation.judging.criteria import rubrics
+from factible_assets.evaluation.outcomes import UnknownCorpusError
 from factible_assets.judging import (
     JudgingPlan,
     JudgingResult,

@@ -1,18 +1,17 @@
 """`factible evaluate`: how good results are, in figures.
 
 What belongs here: arguments, the figures of what the warehouse holds. What does not: metrics
-(evaluation/), recomputed publications (evaluate_published.py).
+(evaluation/), recomputed publications (benchmarks/reproduction).
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from factible_assets.cli.errors import CliError
-from factible_assets.cli.evaluate_published import MatcherName
 from factible_assets.cli.output import AsJson, note, print_json, stdout
 from factible_assets.errors import ExitCode
 from factible_assets.wording import plain
@@ -20,6 +19,8 @@ from factible_assets.wording import plain
 if TYPE_CHECKING:
     from factible_assets.evaluation.matching import ClaimMatcher
     from factible_assets.evaluation.scoring import Evaluation
+
+MatcherName = Literal["embeddings", "tf-idf", "token-set", "recorded"]
 
 _RESAMPLES = 2000
 
@@ -86,13 +87,11 @@ def evaluate(
             ExitCode.USAGE,
         )
     if published is not None:
-        from factible_assets.cli.evaluate_published import evaluate_published
-
         if corpus:
             raise CliError(
                 "A published evaluation has no corpora.", "Leave out --corpus.", ExitCode.USAGE
             )
-        evaluate_published(published, matcher, model, details=details, as_json=as_json)
+        _reproduce(published, matcher, model, details=details, as_json=as_json)
         return
     evaluations = _evaluations(corpus or [], matcher, model, resamples)
     if as_json:
@@ -104,11 +103,36 @@ def evaluate(
         _print(name, evaluation, details=details)
 
 
+def _reproduce(
+    published: Path, matcher: MatcherName, model: Path | None, *, details: bool, as_json: bool
+) -> None:
+    from factible_assets.evaluation.similarity import chosen_similarity
+    from factible_assets.reasoners.embedded.embedder import EmbedderUnavailableError
+
+    try:
+        from benchmarks.reproduction.printing import reproduce
+    except ModuleNotFoundError as missing:
+        if not (missing.name or "").startswith("benchmarks"):
+            raise
+        raise CliError(
+            "Recomputing a published evaluation is part of the project's source, in "
+            "benchmarks/reproduction, and not of the installed package.",
+            "Get the source, run make demo in its folder, and use its .venv/bin/factible.",
+            ExitCode.ENVIRONMENT,
+        ) from missing
+    try:
+        similarity = None if matcher == "recorded" else chosen_similarity(matcher, model)
+        reproduce(published, similarity, details=details, as_json=as_json)
+    except EmbedderUnavailableError as error:
+        raise CliError(str(error), code=ExitCode.ENVIRONMENT) from error
+
+
 def _evaluations(
     corpora: list[str], matcher: MatcherName, model: Path | None, resamples: int
 ) -> dict[str, Evaluation]:
     from factible_assets.corpora import load_corpora
-    from factible_assets.evaluation.by_corpus import UnknownCorpusError, evaluate_corpora
+    from factible_assets.evaluation.outcomes import UnknownCorpusError
+    from factible_assets.evaluation.scoring import evaluate_corpora
     from factible_assets.reasoners.embedded.embedder import EmbedderUnavailableError
     from factible_assets.settings import load_settings
     from warehouse.store import Warehouse
@@ -137,8 +161,8 @@ def _evaluations(
 
 
 def _matcher(name: MatcherName, model: Path | None) -> ClaimMatcher:
-    from factible_assets.evaluation.matchers import chosen_similarity
     from factible_assets.evaluation.matching import ClaimMatcher
+    from factible_assets.evaluation.similarity import chosen_similarity
 
     if name == "recorded":
         raise CliError(

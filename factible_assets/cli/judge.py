@@ -127,7 +127,7 @@ def _planned(
     sample: int | None,
 ) -> JudgingPlan:
     from factible_assets.cli.targets import bare_id, read_corpora, unchecked
-    from factible_assets.evaluation.by_corpus import UnknownCorpusError
+    from factible_assets.evaluation.outcomes import UnknownCorpusError
     from factible_assets.judging import NothingToJudgeError, Wish, plan_judging
 
     ids = tuple(dict.fromkeys(bare_id(each) for each in videos))
@@ -216,7 +216,7 @@ def _listener(planned: JudgingPlan) -> Listener:
 
 def _figures(store: Warehouse, planned: JudgingPlan) -> tuple[CriterionFigures, ...]:
     from factible_assets.evaluation.judging.summary import figures, human_scores
-    from factible_assets.evaluation.matchers import default_matcher
+    from factible_assets.evaluation.matching import default_matcher
     from warehouse.judgements import read_judgements
 
     known = read_judgements(store, [task.judgement_id for task in planned.tasks])

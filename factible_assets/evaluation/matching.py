@@ -12,8 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from factible_assets.evaluation.figures import Ratio
-from factible_assets.evaluation.similarity import Matrix, Similarity
+from factible_assets.evaluation.similarity import Matrix, Similarity, chosen_similarity
 
 Assignment = Literal["optimal", "greedy"]
 """`optimal`: the greatest total similarity. `greedy`: in the system's order, as published."""
@@ -177,11 +176,6 @@ class ClaimMatcher:
         )
 
 
-def decision_agreement(first: Matching, second: Matching, system_claims: int) -> Ratio:
-    """Return the share of system claims that two matchers both match, or both leave unmatched.
-
-    Which gold claim it was does not count: precision depends on the decision alone. Undefined
-    without system claims.
-    """
-    one, other = set(first.gold_of), set(second.gold_of)
-    return Ratio(system_claims - len(one ^ other), system_claims)
+def default_matcher() -> ClaimMatcher:
+    """Return optimal matching by MiniLM's cosine above .70, the same on every machine."""
+    return ClaimMatcher(chosen_similarity("embeddings"))

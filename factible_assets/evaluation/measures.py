@@ -1,7 +1,9 @@
-"""The catalogue of what is measured of one video: every metric's name, unit, sense and baseline.
+"""The list of all metrics: each with name, unit, sense and baseline, and how it becomes a figure.
 
-What belongs here: which metrics there are, and how each is asked of one video's rows. What does
-not: their formulas (metrics), averages and intervals (metrics/summary.py, scoring.py).
+What belongs here: which metrics there are, how each is asked of one video's rows, and its figures:
+of a video, averaged over videos (macro) and over the items of all videos (micro). What does not:
+their formulas (metrics), what is scored (scoring.py). Reports, targets, checks and the overviews of
+tables take the metrics from `MEASURES`.
 
 A metric that says nothing of a video, since an asset did not run there or nobody annotated it, is
 undefined for it: a ratio with the denominator 0, or None.
@@ -10,12 +12,19 @@ undefined for it: a ratio with the denominator 0, or None.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from typing import Final, Literal, get_args
+from typing import Any, Final, Generic, Literal, TypeVar, get_args
 
-from factible_assets.evaluation.figures import Ratio
+from factible_assets.evaluation.figures import Figure, Ratio
+from factible_assets.evaluation.intervals import (
+    RESAMPLES,
+    SEED,
+    mean_interval,
+    pooled_interval,
+    statistic_interval,
+)
 from factible_assets.evaluation.metrics import claims as claim_metrics
 from factible_assets.evaluation.metrics.claims import MatchedVideo
 from factible_assets.evaluation.metrics.evidence import (
@@ -27,18 +36,32 @@ from factible_assets.evaluation.metrics.evidence import (
     sources_per_query,
 )
 from factible_assets.evaluation.metrics.operations import infrastructure_failure_rate
-from factible_assets.evaluation.metrics.stances import Judgement
+from factible_assets.evaluation.metrics.stances import (
+    Judgement,
+    accuracy,
+    answered,
+    as_majority,
+    brier,
+    decided,
+    expected_calibration_error,
+    macro_f1,
+    majority_brier,
+)
 from factible_assets.evaluation.outcomes import VideoOutcome
 from factible_assets.records import ASSET_RECORDS, LlmCall, Rating, SourceClass
 
 Family = Literal["claims", "stances", "evidence", "operations"]
 Better = Literal["higher", "lower"]
+Overview = Literal["videos", "variants"]
+"""A table of a few main metrics: of an evaluation's videos, of an experiment's variants."""
+
+Item = TypeVar("Item")
 
 UNDEFINED: Final = Ratio(0, 0)
 DEPTHS: Final = (1, 3, 5, 10)
 """The k of precision@k and recall@k; beside them stands the figure over all extracted claims."""
 
-CLAIM_LEVEL: Final = ("claims", "queries", "evidence")
+BOTH: Final[tuple[Overview, ...]] = get_args(Overview)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,25 +82,61 @@ class ScoredVideo:
     judgements: tuple[Judgement, ...]
 
 
+# --- How a metric becomes figures ---------------------------------------------------------------
+
+
+def macro(
+    name: str,
+    per_video: Iterable[float | None],
+    *,
+    baseline: float | None = None,
+    seed: int = SEED,
+    resamples: int = RESAMPLES,
+) -> Figure:
+    """Average a metric over the videos where it is defined; n counts those videos."""
+    values = [value for value in per_video if value is not None]
+    interval = mean_interval(values, seed=seed, resamples=resamples)
+    return Figure(name, mean(values), len(values), "videos", interval, baseline, "macro")
+
+
+def mean(values: Iterable[float | None]) -> float | None:
+    """Return the mean of the values that are known; None if none is."""
+    known = [value for value in values if value is not None]
+    return math.fsum(known) / len(known) if known else None
+
+
 @dataclass(frozen=True, slots=True)
-class RatioMeasure:
-    """A metric that is a fraction in each video, so that videos can be pooled.
+class Described:
+    """What is known of a metric of any kind.
 
     Attributes:
         name: As results, targets and the warehouse call it.
         family: What it is about.
         unit: What its n counts.
-        of: The fraction in one video.
         better: Which way is better; None if neither is.
-        count: The n of one video, where the denominator is no count.
-        baseline: What the trivial answer scores there.
+        overviews: The overviews that it is one of the few metrics of.
     """
 
     name: str
     family: Family
     unit: str
-    of: Callable[[ScoredVideo], Ratio]
+    _: KW_ONLY
     better: Better | None = "higher"
+    overviews: Sequence[Overview] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RatioMeasure(Described):
+    """A metric that is a fraction in each video, so that videos can be pooled.
+
+    Attributes:
+        of: The fraction in one video.
+        count: The n of one video, where the denominator is no count.
+        baseline: What the trivial answer scores there.
+    """
+
+    of: Callable[[ScoredVideo], Ratio]
+    _: KW_ONLY
     count: Callable[[ScoredVideo], int] | None = None
     baseline: Callable[[ScoredVideo], Ratio] | None = None
 
@@ -85,30 +144,119 @@ class RatioMeasure:
         """Return how many items of `unit` the video's value rests on."""
         return round(self.of(video).denominator) if self.count is None else self.count(video)
 
+    def own(self, video: ScoredVideo) -> Figure:
+        """Return the figure of one video."""
+        baseline = self.baseline(video).value if self.baseline else None
+        return Figure(self.name, self.of(video).value, self.n(video), self.unit, baseline=baseline)
+
+    def pooled(
+        self, videos: Sequence[ScoredVideo], *, seed: int, resamples: int
+    ) -> tuple[Figure, ...]:
+        """Return the mean over videos, and the fraction over the items of all of them."""
+        ratios = [self.of(video) for video in videos]
+        whole = Ratio.pooled(ratios)
+        trivial = [
+            self.baseline(video)
+            for video, ratio in zip(videos, ratios, strict=True)
+            if self.baseline is not None and ratio.denominator
+        ]
+        return (
+            macro(
+                self.name,
+                [ratio.value for ratio in ratios],
+                baseline=mean(ratio.value for ratio in trivial),
+                seed=seed,
+                resamples=resamples,
+            ),
+            Figure(
+                self.name,
+                whole.value,
+                sum(self.n(video) for video in videos),
+                self.unit,
+                pooled_interval(ratios, seed=seed, resamples=resamples),
+                Ratio.pooled(trivial).value,
+                "micro",
+            ),
+        )
+
 
 @dataclass(frozen=True, slots=True)
-class ValueMeasure:
+class ValueMeasure(Described):
     """A metric that is a plain number in each video, and is averaged over videos only."""
 
-    name: str
-    family: Family
-    unit: str
     of: Callable[[ScoredVideo], float | None]
-    better: Better | None = "lower"
+
+    def own(self, video: ScoredVideo) -> Figure:
+        """Return the figure of one video."""
+        value = self.of(video)
+        return Figure(self.name, value, int(value is not None), self.unit)
+
+    def pooled(
+        self, videos: Sequence[ScoredVideo], *, seed: int, resamples: int
+    ) -> tuple[Figure, ...]:
+        """Return the mean over videos."""
+        return (macro(self.name, map(self.of, videos), seed=seed, resamples=resamples),)
 
 
-Measure = RatioMeasure | ValueMeasure
+@dataclass(frozen=True, slots=True)
+class PooledMeasure(Described, Generic[Item]):
+    """A metric of many items at once, of one video's or of all videos', such as a correlation.
+
+    Attributes:
+        items: What it looks at in one video.
+        of: The metric of some items; None where it is undefined.
+        trivial: What the trivial answer scores on some items; it knows all items.
+        count: The n of some items.
+        averaged: Whether its mean over videos says something, too.
+    """
+
+    items: Callable[[ScoredVideo], Sequence[Item]]
+    of: Callable[[Sequence[Item]], float | None]
+    _: KW_ONLY
+    trivial: Callable[[Sequence[Item], Sequence[Item]], float | None]
+    count: Callable[[Sequence[Item]], int] = len
+    averaged: bool = False
+
+    def own(self, video: ScoredVideo) -> Figure:
+        """Return the figure of one video."""
+        items = self.items(video)
+        baseline = self.trivial(items, items)
+        return Figure(self.name, self.of(items), self.count(items), self.unit, baseline=baseline)
+
+    def pooled(
+        self, videos: Sequence[ScoredVideo], *, seed: int, resamples: int
+    ) -> tuple[Figure, ...]:
+        """Return the metric of the items of all videos, after its mean over videos if it has one.
+
+        Intervals resample videos whole.
+        """
+        groups = [items for items in map(self.items, videos) if items]
+        return self.of_groups(groups, seed=seed, resamples=resamples)
+
+    def of_groups(
+        self, groups: Sequence[Sequence[Item]], *, seed: int = SEED, resamples: int = RESAMPLES
+    ) -> tuple[Figure, ...]:
+        """Return the same figures of items that stand in groups, each a video's."""
+        whole = [item for group in groups for item in group]
+        interval = statistic_interval(groups, self.of, seed=seed, resamples=resamples)
+        value, trivial = self.of(whole), self.trivial(whole, whole)
+        pooled = Figure(self.name, value, self.count(whole), self.unit, interval, trivial, "micro")
+        if not self.averaged:
+            return (pooled,)
+        averaged = macro(
+            self.name,
+            map(self.of, groups),
+            baseline=mean(self.trivial(group, whole) for group in groups),
+            seed=seed,
+            resamples=resamples,
+        )
+        return averaged, pooled
+
+
+Measure = RatioMeasure | ValueMeasure | PooledMeasure[Any]
 
 
 # --- Claims -------------------------------------------------------------------------------------
-
-
-def _matched(metric: Callable[[MatchedVideo], Ratio]) -> Callable[[ScoredVideo], Ratio]:
-    return lambda video: UNDEFINED if video.matched is None else metric(video.matched)
-
-
-def _trivial(metric: Callable[[MatchedVideo], Ratio]) -> Callable[[ScoredVideo], Ratio]:
-    return lambda video: UNDEFINED if video.trivial is None else metric(video.trivial)
 
 
 def _gold(video: ScoredVideo) -> int:
@@ -120,29 +268,38 @@ def _weighed_gold(video: ScoredVideo) -> int:
     return sum(bool(claim.importance) for claim in gold)
 
 
-def _claim_measure(
+def _of_claims(
     name: str,
     unit: str,
     metric: Callable[[MatchedVideo], Ratio],
     count: Callable[[ScoredVideo], int] | None = None,
+    overviews: Sequence[Overview] = (),
 ) -> RatioMeasure:
+    """Return a metric of the matched claims; evenly spaced sentences are its trivial answer."""
     return RatioMeasure(
-        name, "claims", unit, _matched(metric), count=count, baseline=_trivial(metric)
+        name,
+        "claims",
+        unit,
+        lambda video: UNDEFINED if video.matched is None else metric(video.matched),
+        count=count,
+        baseline=lambda video: UNDEFINED if video.trivial is None else metric(video.trivial),
+        overviews=overviews,
     )
 
 
-def _at_depths() -> Iterable[RatioMeasure]:
-    kinds: tuple[
-        tuple[str, str, Callable[..., Ratio], Callable[[ScoredVideo], int] | None], ...
-    ] = (
-        ("precision", "extracted claims", claim_metrics.precision_at_k, None),
-        ("recall", "annotated claims", claim_metrics.recall_at_k, None),
-        ("F1", "annotated claims", claim_metrics.f1_at_k, _gold),
-    )
-    for name, unit, metric, count in kinds:
-        yield _claim_measure(name, unit, metric, count)
-        for k in DEPTHS:
-            yield _claim_measure(f"{name}@{k}", unit, partial(metric, k=k), count)
+def _at_depths(
+    name: str,
+    unit: str,
+    metric: Callable[..., Ratio],
+    count: Callable[[ScoredVideo], int] | None = None,
+) -> Iterable[RatioMeasure]:
+    yield _of_claims(name, unit, metric, count, BOTH)
+    for k in DEPTHS:
+        yield _of_claims(f"{name}@{k}", unit, partial(metric, k=k), count)
+
+
+def _importances(video: ScoredVideo) -> list[tuple[float, float]]:
+    return [] if video.matched is None else claim_metrics.importance_pairs(video.matched)
 
 
 def _mean_importance_error(video: ScoredVideo) -> Ratio:
@@ -152,23 +309,42 @@ def _mean_importance_error(video: ScoredVideo) -> Ratio:
     return Ratio(math.fsum(abs(each - mean) for each in gold), len(gold))
 
 
-def _importances(video: ScoredVideo) -> list[tuple[float, float]]:
-    return [] if video.matched is None else claim_metrics.importance_pairs(video.matched)
+def _correlation(
+    name: str, of: Callable[[Sequence[tuple[float, float]]], float | None]
+) -> PooledMeasure[tuple[float, float]]:
+    return PooledMeasure(
+        name,
+        "claims",
+        "matched claims",
+        _importances,
+        of,
+        trivial=lambda pairs, _: None if of(pairs) is None else 0.0,
+        averaged=True,
+    )
 
 
-_CLAIMS: Final[tuple[RatioMeasure, ...]] = (
-    *_at_depths(),
-    _claim_measure("MAP over hits", "matched claims", claim_metrics.average_precision_over_hits),
-    _claim_measure(
+_CLAIMS: Final[tuple[Measure, ...]] = (
+    *_at_depths("precision", "extracted claims", claim_metrics.precision_at_k),
+    *_at_depths("recall", "annotated claims", claim_metrics.recall_at_k),
+    *_at_depths("F1", "annotated claims", claim_metrics.f1_at_k, _gold),
+    _of_claims("MAP over hits", "matched claims", claim_metrics.average_precision_over_hits),
+    _of_claims(
         "MAP over relevant", "annotated claims", claim_metrics.average_precision_over_relevant
     ),
-    _claim_measure(
-        "nDCG by importance", "annotated claims", claim_metrics.ndcg_by_importance, _weighed_gold
+    _of_claims(
+        "nDCG by importance",
+        "annotated claims",
+        claim_metrics.ndcg_by_importance,
+        _weighed_gold,
+        ("videos",),
     ),
-    _claim_measure(
-        "recall@important", "important annotated claims", claim_metrics.recall_at_important
+    _of_claims(
+        "recall@important",
+        "important annotated claims",
+        claim_metrics.recall_at_important,
+        overviews=("variants",),
     ),
-    _claim_measure(
+    _of_claims(
         "importance-weighted coverage",
         "annotated claims",
         claim_metrics.importance_weighted_coverage,
@@ -178,109 +354,137 @@ _CLAIMS: Final[tuple[RatioMeasure, ...]] = (
         "importance MAE",
         "claims",
         "matched claims",
-        _matched(claim_metrics.importance_mae),
-        "lower",
+        lambda video: (
+            UNDEFINED if video.matched is None else claim_metrics.importance_mae(video.matched)
+        ),
+        better="lower",
         baseline=_mean_importance_error,
     ),
+    _correlation("importance Spearman", claim_metrics.spearman),
+    _correlation("importance Kendall", claim_metrics.kendall),
 )
 
-CORRELATIONS: Final[tuple[tuple[str, Callable[[list[tuple[float, float]]], float | None]], ...]] = (
-    ("importance Spearman", claim_metrics.spearman),
-    ("importance Kendall", claim_metrics.kendall),
+
+# --- Stances ------------------------------------------------------------------------------------
+
+
+def _answers(judgements: Sequence[Judgement]) -> int:
+    return len(answered(judgements))
+
+
+def _decisions(judgements: Sequence[Judgement]) -> int:
+    return len(decided(judgements))
+
+
+def _of_verdicts(video: ScoredVideo) -> Sequence[Judgement]:
+    return video.judgements
+
+
+STANCE_MEASURES: Final[tuple[PooledMeasure[Judgement], ...]] = (
+    PooledMeasure(
+        "stance accuracy",
+        "stances",
+        "claims",
+        _of_verdicts,
+        lambda judged: accuracy(judged).value,
+        trivial=lambda judged, among: accuracy(as_majority(judged, among)).value,
+        count=_answers,
+        averaged=True,
+        overviews=BOTH,
+    ),
+    PooledMeasure(
+        "macro-F1",
+        "stances",
+        "claims",
+        _of_verdicts,
+        macro_f1,
+        trivial=lambda judged, among: macro_f1(as_majority(judged, among)),
+        count=_answers,
+    ),
+    PooledMeasure(
+        "Brier score",
+        "stances",
+        "claims",
+        _of_verdicts,
+        lambda judged: brier(judged).value,
+        trivial=lambda judged, _: majority_brier(judged),
+        count=_decisions,
+        better="lower",
+    ),
+    PooledMeasure(
+        "expected calibration error",
+        "stances",
+        "claims",
+        _of_verdicts,
+        lambda judged: expected_calibration_error(judged).value,
+        trivial=lambda judged, _: None if majority_brier(judged) is None else 0.0,
+        count=_decisions,
+        better="lower",
+    ),
 )
-"""Rank correlations of importance: of a video's matched claims, and pooled over all videos."""
-
-
-def importances(video: ScoredVideo) -> list[tuple[float, float]]:
-    """Return (system's, gold's) importance of each matched claim that has both."""
-    return _importances(video)
+"""How good the verdicts on annotated claims are. The baseline answers their majority class."""
 
 
 # --- Evidence -----------------------------------------------------------------------------------
 
 
-def _ran(
-    assets: Sequence[str], metric: Callable[[VideoOutcome], Ratio]
-) -> Callable[[ScoredVideo], Ratio]:
-    return lambda video: metric(video.outcome) if video.outcome.ran(*assets) else UNDEFINED
+def _ratio(
+    family: Family,
+    name: str,
+    unit: str,
+    metric: Callable[[VideoOutcome], Ratio],
+    assets: Sequence[str] = (),
+    *,
+    better: Better | None = "higher",
+    overviews: Sequence[Overview] = (),
+) -> RatioMeasure:
+    """Return a metric of a video's rows, undefined unless all of some assets ran."""
+    return RatioMeasure(
+        name,
+        family,
+        unit,
+        lambda video: metric(video.outcome) if video.outcome.ran(*assets) else UNDEFINED,
+        better=better,
+        overviews=overviews,
+    )
 
 
-def _share(
-    name: str, values: Callable[[VideoOutcome], Iterable[str]]
-) -> Callable[[VideoOutcome], Ratio]:
-    def share(outcome: VideoOutcome) -> Ratio:
-        listed = list(values(outcome))
-        return Ratio(listed.count(name), len(listed))
-
-    return share
+def _share(column: str, value: str, outcome: VideoOutcome) -> Ratio:
+    """Return the share of the read sources with a value in a column."""
+    listed = [getattr(row, column) for row in outcome.evidence if row.status == "ok"]
+    return Ratio(listed.count(value), len(listed))
 
 
-def _ratings(outcome: VideoOutcome) -> Iterable[str]:
-    return (row.rating for row in outcome.evidence if row.status == "ok")
-
-
-def _classes(outcome: VideoOutcome) -> Iterable[str]:
-    return (row.source_class for row in outcome.evidence if row.status == "ok")
-
+_evidence = partial(_ratio, "evidence", assets=("claims", "queries", "evidence"))
 
 _EVIDENCE: Final[tuple[RatioMeasure, ...]] = (
-    RatioMeasure(
-        "retrieval success rate",
+    _evidence("retrieval success rate", "claims", retrieval_success_rate, overviews=("videos",)),
+    _evidence("query success rate", "queries", query_success_rate),
+    _evidence("sources per query", "queries", sources_per_query, better=None),
+    _evidence("evidence per claim", "claims", evidence_per_claim, better=None, overviews=BOTH),
+    _evidence("independent origins per claim", "claims", independent_origins_per_claim),
+    _ratio(
         "evidence",
-        "claims",
-        _ran(CLAIM_LEVEL, lambda it: retrieval_success_rate(it.claims, it.evidence)),
-    ),
-    RatioMeasure(
-        "query success rate",
-        "evidence",
-        "queries",
-        _ran(CLAIM_LEVEL, lambda it: query_success_rate(it.queries, it.evidence)),
-    ),
-    RatioMeasure(
-        "sources per query",
-        "evidence",
-        "queries",
-        _ran(CLAIM_LEVEL, lambda it: sources_per_query(it.queries, it.evidence)),
-        None,
-    ),
-    RatioMeasure(
-        "evidence per claim",
-        "evidence",
-        "claims",
-        _ran(CLAIM_LEVEL, lambda it: evidence_per_claim(it.claims, it.evidence)),
-        None,
-    ),
-    RatioMeasure(
-        "independent origins per claim",
-        "evidence",
-        "claims",
-        _ran(CLAIM_LEVEL, lambda it: independent_origins_per_claim(it.claims, it.evidence)),
-    ),
-    RatioMeasure(
         "quote grounding rate",
-        "evidence",
         "quotes",
-        _ran(("evidence",), lambda it: quote_grounding_rate(it.evidence, it.page_texts)),
+        quote_grounding_rate,
+        ("evidence",),
+        overviews=BOTH,
     ),
     *(
-        RatioMeasure(
-            f"sources rated {rating.replace('_', ' ')}",
+        _ratio(
             "evidence",
+            f"{what} {value.replace('_', ' ')}",
             "sources",
-            _ran(("evidence",), _share(rating, _ratings)),
-            None,
+            partial(_share, column, value),
+            ("evidence",),
+            better=None,
         )
-        for rating in get_args(Rating)
-    ),
-    *(
-        RatioMeasure(
-            f"sources of class {name.replace('_', ' ')}",
-            "evidence",
-            "sources",
-            _ran(("evidence",), _share(name, _classes)),
-            None,
+        for what, column, values in (
+            ("sources rated", "rating", get_args(Rating)),
+            ("sources of class", "source_class", get_args(SourceClass)),
         )
-        for name in get_args(SourceClass)
+        for value in values
     ),
 )
 
@@ -289,9 +493,8 @@ _EVIDENCE: Final[tuple[RatioMeasure, ...]] = (
 
 
 def _complete(outcome: VideoOutcome) -> Ratio:
-    return Ratio(
-        sum(verdict.status == "complete" for verdict in outcome.verdicts), len(outcome.claims)
-    )
+    complete = sum(verdict.status == "complete" for verdict in outcome.verdicts)
+    return Ratio(complete, len(outcome.claims))
 
 
 def _decided(outcome: VideoOutcome) -> Ratio:
@@ -299,10 +502,8 @@ def _decided(outcome: VideoOutcome) -> Ratio:
     return Ratio(sum(stance != "unclear" for stance in stances), len(stances))
 
 
-def _failures(outcome: VideoOutcome) -> Ratio:
-    rows = (outcome.queries, outcome.searches, outcome.ratings, outcome.pages, outcome.evidence)
-    rates = [infrastructure_failure_rate(each) for each in rows]
-    return Ratio.pooled([*rates, _failed_calls(outcome)])
+def _failed(rows: str, outcome: VideoOutcome) -> Ratio:
+    return infrastructure_failure_rate(getattr(outcome, rows))
 
 
 def _failed_calls(outcome: VideoOutcome) -> Ratio:
@@ -310,180 +511,127 @@ def _failed_calls(outcome: VideoOutcome) -> Ratio:
     return Ratio(sum(call.outcome == "infra_error" for call in made), len(made))
 
 
+def _failures(outcome: VideoOutcome) -> Ratio:
+    kinds = ("queries", "searches", "ratings", "pages", "evidence")
+    return Ratio.pooled([*(_failed(rows, outcome) for rows in kinds), _failed_calls(outcome)])
+
+
+_operation = partial(_ratio, "operations")
+
 _SERVICES: Final[tuple[RatioMeasure, ...]] = (
-    RatioMeasure(
-        "complete verdicts", "operations", "claims", _ran(("claims", "verdicts"), _complete)
+    _operation("complete verdicts", "claims", _complete, ("claims", "verdicts")),
+    _operation(
+        "decided verdicts",
+        "verdicts",
+        _decided,
+        ("verdicts",),
+        better=None,
+        overviews=("variants",),
     ),
-    RatioMeasure("decided verdicts", "operations", "verdicts", _ran(("verdicts",), _decided), None),
-    RatioMeasure(
-        "infrastructure failure rate", "operations", "attempts", _ran((), _failures), "lower"
+    _operation(
+        "infrastructure failure rate", "attempts", _failures, better="lower", overviews=BOTH
     ),
-    RatioMeasure(
-        "failure rate of searches",
-        "operations",
-        "searches",
-        _ran(("search_hits",), lambda it: infrastructure_failure_rate(it.searches)),
-        "lower",
+    *(
+        _operation(
+            f"failure rate of {rows}", unit, partial(_failed, rows), (asset,), better="lower"
+        )
+        for rows, unit, asset in (
+            ("searches", "searches", "search_hits"),
+            ("pages", "pages", "evidence"),
+            ("evidence", "sources", "evidence"),
+            ("ratings", "domains", "reliability_ratings"),
+        )
     ),
-    RatioMeasure(
-        "failure rate of pages",
-        "operations",
-        "pages",
-        _ran(("evidence",), lambda it: infrastructure_failure_rate(it.pages)),
-        "lower",
-    ),
-    RatioMeasure(
-        "failure rate of evidence",
-        "operations",
-        "sources",
-        _ran(("evidence",), lambda it: infrastructure_failure_rate(it.evidence)),
-        "lower",
-    ),
-    RatioMeasure(
-        "failure rate of ratings",
-        "operations",
-        "domains",
-        _ran(("reliability_ratings",), lambda it: infrastructure_failure_rate(it.ratings)),
-        "lower",
-    ),
-    RatioMeasure(
-        "failure rate of model calls", "operations", "model calls", _ran((), _failed_calls), "lower"
-    ),
+    _operation("failure rate of model calls", "model calls", _failed_calls, better="lower"),
 )
 
 
 # --- Time and money -----------------------------------------------------------------------------
 
+_ASSETS: Final = tuple(ASSET_RECORDS)
 
-def _seconds(asset: str) -> Callable[[ScoredVideo], float | None]:
-    def seconds(video: ScoredVideo) -> float | None:
-        ran = video.outcome.sets.get(asset)
+
+def _value(name: str, of: Callable[[VideoOutcome], float | None]) -> ValueMeasure:
+    overviews = BOTH if name in {"seconds to first verdict", "cost in USD"} else ()
+    return ValueMeasure(
+        name,
+        "operations",
+        "videos",
+        lambda video: of(video.outcome),
+        better="lower",
+        overviews=overviews,
+    )
+
+
+def _seconds(asset: str) -> ValueMeasure:
+    def seconds(outcome: VideoOutcome) -> float | None:
+        ran = outcome.sets.get(asset)
         return None if ran is None else ran.duration_seconds
 
-    return seconds
+    return _value(f"seconds of {asset}", seconds)
 
 
-Selected = Callable[[LlmCall], bool]
+def _usage(
+    suffix: str, assets: Sequence[str], selected: Callable[[LlmCall], bool]
+) -> Iterable[ValueMeasure]:
+    """Return cost and tokens of some calls, undefined unless one of their assets ran."""
 
+    def calls_of(outcome: VideoOutcome) -> list[LlmCall] | None:
+        if not any(outcome.ran(asset) for asset in assets):
+            return None
+        return [call for call in outcome.llm_calls if selected(call)]
 
-def _is_any(call: LlmCall) -> bool:
-    return True
-
-
-def _cost(selected: Selected, assets: Sequence[str]) -> Callable[[ScoredVideo], float | None]:
-    """Ask for the US dollars of some calls; undefined where a call has no listed price."""
-
-    def cost(video: ScoredVideo) -> float | None:
-        calls = [call for call in video.outcome.llm_calls if selected(call)]
-        if not _some_ran(video, assets) or not all(call.price_known for call in calls):
+    def cost(outcome: VideoOutcome) -> float | None:
+        calls = calls_of(outcome)
+        if calls is None or not all(call.price_known for call in calls):
             return None
         return math.fsum(call.cost_usd for call in calls)
 
-    return cost
+    def tokens(outcome: VideoOutcome, column: str) -> float | None:
+        calls = calls_of(outcome)
+        return None if calls is None else float(sum(getattr(call, column) for call in calls))
 
-
-def _tokens(
-    selected: Selected, assets: Sequence[str], side: Literal["input", "output"]
-) -> Callable[[ScoredVideo], float | None]:
-    def tokens(video: ScoredVideo) -> float | None:
-        if not _some_ran(video, assets):
-            return None
-        calls = (call for call in video.outcome.llm_calls if selected(call))
-        return float(
-            sum(call.input_tokens if side == "input" else call.output_tokens for call in calls)
-        )
-
-    return tokens
-
-
-def _some_ran(video: ScoredVideo, assets: Sequence[str]) -> bool:
-    return any(video.outcome.ran(asset) for asset in assets)
-
-
-_ASSETS: Final = tuple(ASSET_RECORDS)
-
-_TIME_AND_MONEY: Final[tuple[ValueMeasure, ...]] = (
-    *(
-        ValueMeasure(f"seconds of {asset}", "operations", "videos", _seconds(asset))
-        for asset in _ASSETS
-    ),
-    ValueMeasure(
-        "seconds to first verdict",
-        "operations",
-        "videos",
-        lambda video: video.outcome.first_verdict_seconds,
-    ),
-    ValueMeasure("cost in USD", "operations", "videos", _cost(_is_any, _ASSETS)),
-    ValueMeasure("input tokens", "operations", "videos", _tokens(_is_any, _ASSETS, "input")),
-    ValueMeasure("output tokens", "operations", "videos", _tokens(_is_any, _ASSETS, "output")),
-)
+    yield _value(f"cost in USD{suffix}", cost)
+    for side in ("input", "output"):
+        yield _value(f"{side} tokens{suffix}", partial(tokens, column=f"{side}_tokens"))
 
 
 def usage_measures(calls: Iterable[LlmCall]) -> tuple[ValueMeasure, ...]:
     """Return tokens and cost per video of each stage and model that some calls name."""
-    measures: list[ValueMeasure] = []
-    for stage, model in sorted({(call.stage, call.model) for call in calls}):
-        chosen = partial(_is_of, stage=stage, model=model)
-        where = f"{stage}, {model}"
-        measures += [
-            ValueMeasure(f"cost in USD: {where}", "operations", "videos", _cost(chosen, (stage,))),
-            ValueMeasure(
-                f"input tokens: {where}",
-                "operations",
-                "videos",
-                _tokens(chosen, (stage,), "input"),
-            ),
-            ValueMeasure(
-                f"output tokens: {where}",
-                "operations",
-                "videos",
-                _tokens(chosen, (stage,), "output"),
-            ),
-        ]
-    return tuple(measures)
+
+    def is_of(stage: str, model: str, call: LlmCall) -> bool:
+        return (call.stage, call.model) == (stage, model)
+
+    return tuple(
+        measure
+        for stage, model in sorted({(call.stage, call.model) for call in calls})
+        for measure in _usage(f": {stage}, {model}", (stage,), partial(is_of, stage, model))
+    )
 
 
-def _is_of(call: LlmCall, *, stage: str, model: str) -> bool:
-    return call.stage == stage and call.model == model
+# --- The whole list -----------------------------------------------------------------------------
 
-
-# --- The whole catalogue ------------------------------------------------------------------------
-
-CLAIM_MEASURES: Final = _CLAIMS
-EVIDENCE_MEASURES: Final = _EVIDENCE
-OPERATION_MEASURES: Final[tuple[Measure, ...]] = (*_SERVICES, *_TIME_AND_MONEY)
-
-STANCE_MEASURES: Final[tuple[tuple[str, Better], ...]] = (
-    ("stance accuracy", "higher"),
-    ("macro-F1", "higher"),
-    ("Brier score", "lower"),
-    ("expected calibration error", "lower"),
+MEASURES: Final[tuple[Measure, ...]] = (
+    *_CLAIMS,
+    *STANCE_MEASURES,
+    *_EVIDENCE,
+    *_SERVICES,
+    *map(_seconds, _ASSETS),
+    _value("seconds to first verdict", lambda outcome: outcome.first_verdict_seconds),
+    *_usage("", _ASSETS, lambda _: True),
 )
-"""Their figures are made by metrics.summary.stance_figures."""
+"""Every metric, in the order of reports. Costs by stage and model are named at run time."""
+
+CATALOGUE: Final[Mapping[str, Measure]] = {each.name: each for each in MEASURES}
+
+_OF_ONE_MODEL: Final = _value("tokens or cost of one stage and model", lambda _: None)
 
 
-@dataclass(frozen=True, slots=True)
-class MeasureInfo:
-    """What a reader of a metric's name wants to know. `better` is None if neither way is."""
-
-    family: Family
-    better: Better | None
+def measure_of(name: str) -> Measure:
+    """Return a metric by name; costs and tokens by stage and model are operations, better low."""
+    return CATALOGUE.get(name, _OF_ONE_MODEL)
 
 
-def _catalogue() -> dict[str, MeasureInfo]:
-    listed: dict[str, MeasureInfo] = {
-        each.name: MeasureInfo("claims", each.better) for each in CLAIM_MEASURES
-    }
-    listed |= {name: MeasureInfo("claims", "higher") for name, _ in CORRELATIONS}
-    listed |= {name: MeasureInfo("stances", better) for name, better in STANCE_MEASURES}
-    rest = (*EVIDENCE_MEASURES, *OPERATION_MEASURES)
-    return listed | {each.name: MeasureInfo(each.family, each.better) for each in rest}
-
-
-CATALOGUE: Final = _catalogue()
-"""Every metric by name, in the order of reports. Costs by stage and model are named at run time."""
-
-
-def measure_info(name: str) -> MeasureInfo:
-    """Return what is known of a metric; costs and tokens by stage and model are operations."""
-    return CATALOGUE.get(name, MeasureInfo("operations", "lower"))
+def overview(of: Overview) -> tuple[str, ...]:
+    """Return the names of the metrics that an overview shows, in the order of reports."""
+    return tuple(each.name for each in MEASURES if of in each.overviews)

@@ -7,12 +7,16 @@ matched (matching.py), the embedding models themselves (reasoners/embedded/embed
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from pathlib import Path
+from typing import Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from factible_assets.reasoners.embedded.embedder import Embedder, TfidfEmbedder
+from factible_assets.evaluation.models import sentence_model
+from factible_assets.reasoners.embedded.embedder import Embedder, OnnxEmbedder, TfidfEmbedder
+
+SimilarityName = Literal["embeddings", "tf-idf", "token-set"]
 
 Matrix = npt.NDArray[np.float64]
 """Similarities, shape [system claims, gold claims]; 1 is the same."""
@@ -108,3 +112,16 @@ class TokenSetSimilarity:
             system, gold, scorer=fuzz.token_set_ratio, processor=utils.default_process
         )
         return np.asarray(scores, dtype=np.float64) / 100
+
+
+def chosen_similarity(name: SimilarityName, model: Path | None = None) -> Similarity:
+    """Return a measure by name; `model` is the path of other sentence embeddings than MiniLM.
+
+    Raises:
+        EmbedderUnavailableError: if there is no model at the path.
+    """
+    if name == "tf-idf":
+        return TfidfSimilarity()
+    if name == "token-set":
+        return TokenSetSimilarity()
+    return EmbeddingSimilarity(OnnxEmbedder() if model is None else sentence_model(model))

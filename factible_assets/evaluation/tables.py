@@ -11,25 +11,11 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from factible_assets.evaluation.figures import Figure
-from factible_assets.evaluation.measures import measure_info
+from factible_assets.evaluation.measures import measure_of, overview
 from factible_assets.evaluation.scoring import Evaluation
 
 UNDEFINED: Final = "undefined"
 HEADINGS: Final = ("metric", "averaging", "value", "95 % interval", "baseline", "n", "unit")
-
-_IN_VIDEO_TABLE: Final = (
-    "precision",
-    "recall",
-    "F1",
-    "nDCG by importance",
-    "stance accuracy",
-    "retrieval success rate",
-    "evidence per claim",
-    "quote grounding rate",
-    "infrastructure failure rate",
-    "seconds to first verdict",
-    "cost in USD",
-)
 
 
 def number(value: float | None) -> str:
@@ -71,12 +57,13 @@ def figures_markdown(evaluation: Evaluation) -> str:
 
 def videos_markdown(evaluation: Evaluation) -> str:
     """Return the main figures of each video as a table in Markdown."""
+    columns = overview("videos")
     lines = []
     for video_id, figures in evaluation.per_video.items():
         values = {figure.name: number(figure.value) for figure in figures}
-        lines.append(_line([video_id, *(values[name] for name in _IN_VIDEO_TABLE)]))
-    width = len(_IN_VIDEO_TABLE) + 1
-    return "\n".join([_line(["video", *_IN_VIDEO_TABLE]), _line(["---"] * width), *lines])
+        lines.append(_line([video_id, *(values[name] for name in columns)]))
+    rule = ["---"] * (len(columns) + 1)
+    return "\n".join([_line(["video", *columns]), _line(rule), *lines])
 
 
 def document(evaluation: Evaluation) -> dict[str, Any]:
@@ -97,14 +84,14 @@ def document(evaluation: Evaluation) -> dict[str, Any]:
         "reliability": [asdict(each) for each in evaluation.reliability],
         "latency": [asdict(each) for each in evaluation.latency],
         "usage": [asdict(each) for each in evaluation.usage],
-        "ratings": dict(evaluation.ratings.counts),
-        "source_classes": dict(evaluation.source_classes.counts),
+        "ratings": evaluation.ratings,
+        "source_classes": evaluation.source_classes,
     }
 
 
 def _figure(figure: Figure) -> dict[str, Any]:
-    info = measure_info(figure.name)
-    return {**asdict(figure), "family": info.family, "better": info.better}
+    measure = measure_of(figure.name)
+    return {**asdict(figure), "family": measure.family, "better": measure.better}
 
 
 def _line(cells: Sequence[str]) -> str:

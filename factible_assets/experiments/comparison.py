@@ -22,24 +22,9 @@ from factible_assets.evaluation.intervals import (
     paired_bootstrap,
     wilcoxon_signed_rank,
 )
-from factible_assets.evaluation.measures import CATALOGUE, measure_info
+from factible_assets.evaluation.measures import CATALOGUE, measure_of, overview
 from factible_assets.experiments.format import ExperimentError
 from warehouse.store import Warehouse
-
-HEADLINES: tuple[str, ...] = (
-    "precision",
-    "recall",
-    "F1",
-    "recall@important",
-    "stance accuracy",
-    "decided verdicts",
-    "evidence per claim",
-    "quote grounding rate",
-    "infrastructure failure rate",
-    "seconds to first verdict",
-    "cost in USD",
-)
-"""What an overview shows; everything else is a click away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +99,8 @@ class Comparison:
 
     @property
     def headlines(self) -> tuple[MetricComparison, ...]:
-        """The metrics of an overview that are known of any variant."""
-        found = (self.metric(name) for name in HEADLINES)
+        """The metrics of the overview that are known of any variant; the rest is a click away."""
+        found = (self.metric(name) for name in overview("variants"))
         return tuple(each for each in found if each is not None and each.is_known)
 
     @property
@@ -216,8 +201,8 @@ def _metrics(
     return [
         MetricComparison(
             name,
-            measure_info(name).family,
-            measure_info(name).better,
+            measure_of(name).family,
+            measure_of(name).better,
             next(figures[name, each]["averaging"] for each in variants if (name, each) in figures),
             tuple(
                 _cell(

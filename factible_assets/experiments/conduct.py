@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from factible_assets.corpora.reading import CorporaReading
-from factible_assets.evaluation.matchers import default_matcher
+from factible_assets.evaluation.matching import default_matcher
 from factible_assets.experiments.reading import Experiment
 from factible_assets.experiments.results import findings, score_variants
 from factible_assets.experiments.runner import DEFAULT_JOBS, RunOutcome, Watcher, run_experiment

@@ -6,7 +6,7 @@ What belongs here: which pictures a comparison carries. What does not: drawing t
 
 from __future__ import annotations
 
-from factible_assets.evaluation.matchers import default_matcher
+from factible_assets.evaluation.matching import default_matcher
 from factible_assets.evaluation.plots import (
     confusion_plot,
     precision_recall_plot,

@@ -15,7 +15,8 @@ from factible_assets.corpora.format import ClaimEntry
 from factible_assets.evaluation.figures import Figure
 from factible_assets.evaluation.intervals import RESAMPLES
 from factible_assets.evaluation.matching import ClaimMatcher
-from factible_assets.evaluation.scoring import Evaluation, VideoOutcome, score
+from factible_assets.evaluation.outcomes import VideoOutcome
+from factible_assets.evaluation.scoring import Evaluation, score
 from factible_assets.experiments.plan import STAGES
 from factible_assets.experiments.reading import Experiment
 from factible_assets.experiments.runner import RunOutcome

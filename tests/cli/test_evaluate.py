@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Run
 from tests.cli.stored import VIDEO_ID, store_sample
-from tests.evaluation.published_folder import VIDEO, evaluation, write_json, write_published
+from tests.reproduction.published_folder import VIDEO, evaluation, write_json, write_published
 
 
 @pytest.fixture
@@ -65,6 +66,15 @@ def test_a_folder_of_another_layout_is_refused_with_a_sentence(
     assert str(tmp_path) in result.stderr
     assert "eval_results" in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_an_installation_without_the_source_says_where_the_recomputation_is(
+    factible: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "benchmarks.reproduction.printing", None)
+    result = factible("evaluate", "--published", folder)
+    assert result.exit_code == 5
+    assert "benchmarks/reproduction" in result.stderr
 
 
 def test_a_path_without_a_model_is_refused_with_a_sentence(

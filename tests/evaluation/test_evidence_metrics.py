@@ -9,9 +9,7 @@ from factible_assets.evaluation.metrics.evidence import (
     independent_origins_per_claim,
     query_success_rate,
     quote_grounding_rate,
-    reliability_distribution,
     retrieval_success_rate,
-    source_class_distribution,
     sources_per_query,
 )
 from factible_assets.evaluation.metrics.operations import (
@@ -21,6 +19,7 @@ from factible_assets.evaluation.metrics.operations import (
     usage_by_stage,
 )
 from factible_assets.records import Claim, Evidence, LlmCall, Page, PageText, Query, Search
+from factible_assets.rows import VideoRows
 
 TEXT = "The Earth goes around the Sun in a year."
 
@@ -84,20 +83,20 @@ CLAIMS = [claim("c1"), claim("c2"), claim("c3")]
 
 def test_a_claim_counts_as_found_with_one_read_source() -> None:
     rows = [evidence("c1"), evidence("c1"), evidence("c2", status="no_evidence")]
-    assert retrieval_success_rate(CLAIMS, rows).value == 1 / 3
-    assert evidence_per_claim(CLAIMS, rows).value == 2 / 3
+    assert retrieval_success_rate(VideoRows(claims=CLAIMS, evidence=rows)).value == 1 / 3
+    assert evidence_per_claim(VideoRows(claims=CLAIMS, evidence=rows)).value == 2 / 3
 
 
 def test_a_claim_whose_sources_all_failed_is_no_failed_search() -> None:
     rows = [evidence("c1"), evidence("c2", status="infra_error")]
-    assert retrieval_success_rate(CLAIMS, rows).value == 1 / 2
+    assert retrieval_success_rate(VideoRows(claims=CLAIMS, evidence=rows)).value == 1 / 2
 
 
 def test_queries_that_were_not_asked_do_not_count() -> None:
     queries = [query("q1"), query("q2"), query("q3", status="infra_error", reason="no answer")]
     rows = [evidence(query_id="q1"), evidence(query_id="q1")]
-    assert query_success_rate(queries, rows).value == 1 / 2
-    assert sources_per_query(queries, rows).value == 1.0
+    assert query_success_rate(VideoRows(queries=queries, evidence=rows)).value == 1 / 2
+    assert sources_per_query(VideoRows(queries=queries, evidence=rows)).value == 1.0
 
 
 def test_copies_of_one_story_are_one_origin() -> None:
@@ -107,19 +106,12 @@ def test_copies_of_one_story_are_one_origin() -> None:
         evidence(),
         evidence("c2", origin="wire story"),
     ]
-    assert independent_origins_per_claim(CLAIMS, rows).value == 3 / 3
+    assert independent_origins_per_claim(VideoRows(claims=CLAIMS, evidence=rows)).value == 3 / 3
 
 
-def test_distributions_count_read_sources() -> None:
-    rows = [
-        evidence(),
-        evidence(rating="low", source_class="blog"),
-        evidence(),
-        evidence(status="no_evidence"),
-    ]
-    assert reliability_distribution(rows).counts == (("high", 2), ("low", 1))
-    assert source_class_distribution(rows).share("blog") == 1 / 3
-    assert distribution([]).share("high") is None
+def test_distributions_count_the_most_frequent_first() -> None:
+    assert list(distribution(["low", "high", "high"]).items()) == [("high", 2), ("low", 1)]
+    assert distribution([]) == {}
 
 
 def test_a_quote_is_grounded_only_if_it_stands_in_the_stored_page() -> None:
@@ -132,9 +124,11 @@ def test_a_quote_is_grounded_only_if_it_stands_in_the_stored_page() -> None:
         evidence(**elsewhere),
         evidence(rejected_quotes=1),
     ]
-    rate = quote_grounding_rate(rows, [PageText(content_hash="hash", text=TEXT)])
+    rate = quote_grounding_rate(
+        VideoRows(evidence=rows, page_texts=[PageText(content_hash="hash", text=TEXT)])
+    )
     assert (rate.numerator, rate.denominator) == (1, 4)
-    assert quote_grounding_rate([], []).value is None
+    assert quote_grounding_rate(VideoRows()).value is None
 
 
 def test_what_was_skipped_was_not_attempted() -> None:

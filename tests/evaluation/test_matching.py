@@ -13,7 +13,6 @@ from factible_assets.evaluation.matching import (
     Matcher,
     Matching,
     Pair,
-    decision_agreement,
     match_claims,
     match_matrix,
 )
@@ -147,11 +146,3 @@ def test_each_text_is_embedded_once() -> None:
     similarity.matrix(["a"], ["b", "a"])
     assert similarity.matrix(["a"], ["b", "a"]).tolist() == [[0.0, 1.0]]
     assert sorted(seen) == ["a", "b"]
-
-
-def test_two_matchers_agree_where_both_match_or_neither_does() -> None:
-    rule = Matcher("optimal", "m", 0.5)
-    one = Matching(rule, (Pair(0, 0, 0.9), Pair(1, 1, 0.9)))
-    other = Matching(rule, (Pair(0, 1, 0.9), Pair(2, 0, 0.9)))
-    assert decision_agreement(one, other, 4).value == 0.5
-    assert decision_agreement(Matching(rule, ()), Matching(rule, ()), 0).value is None

@@ -12,8 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from factible_assets.evaluation.full_precision import FullPrecisionEmbedder, read_safetensors
-from factible_assets.evaluation.models import sentence_model
+from factible_assets.evaluation.models import (
+    FullPrecisionEmbedder,
+    read_safetensors,
+    sentence_model,
+)
 from factible_assets.reasoners.embedded.embedder import EmbedderUnavailableError, OnnxEmbedder
 
 Tensors = dict[str, npt.NDArray[np.float32]]

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from factible_assets.evaluation.measures import STANCE_MEASURES
 from factible_assets.evaluation.metrics.stances import (
     STANCES,
     Judgement,
@@ -13,13 +14,12 @@ from factible_assets.evaluation.metrics.stances import (
     confusion_matrix,
     expected_calibration_error,
     f1_by_class,
+    grouped,
     macro_f1,
-    majority_accuracy,
     majority_brier,
     majority_class,
     reliability_diagram,
 )
-from factible_assets.evaluation.metrics.summary import stance_figures
 
 
 def judged(
@@ -57,7 +57,7 @@ def test_an_answer_that_failed_for_want_of_a_service_is_not_wrong() -> None:
 
 def test_the_majority_baseline_is_of_the_same_judgements() -> None:
     assert majority_class(SAMPLE) == "supports"
-    assert majority_accuracy(SAMPLE).value == 3 / 5
+    assert accuracy(as_majority(SAMPLE)).value == 3 / 5
 
 
 def test_macro_f1_is_the_mean_over_classes_that_occur() -> None:
@@ -133,7 +133,7 @@ def test_the_confusion_matrix_counts_every_judgement(judgements: list[Judgement]
 def test_the_majority_class_is_at_least_as_accurate_as_any_constant(
     judgements: list[Judgement],
 ) -> None:
-    best = majority_accuracy(judgements).value
+    best = accuracy(as_majority(judgements)).value
     for stance in STANCES:
         constant = [judged(each.gold, stance) for each in judgements if each.predicted]
         value = accuracy(constant).value
@@ -141,7 +141,11 @@ def test_the_majority_class_is_at_least_as_accurate_as_any_constant(
 
 
 def test_corpus_figures_carry_their_baseline_and_interval() -> None:
-    figures = {(figure.name, figure.averaging): figure for figure in stance_figures(SAMPLE)}
+    figures = {
+        (figure.name, figure.averaging): figure
+        for measure in STANCE_MEASURES
+        for figure in measure.of_groups(grouped(SAMPLE))
+    }
     pooled = figures["stance accuracy", "micro"]
     assert (pooled.value, pooled.n, pooled.baseline) == (0.6, 5, 0.6)
     assert pooled.interval is not None

@@ -10,6 +10,7 @@ the matching of the whole list. A metric without anything to divide by is undefi
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -140,7 +141,7 @@ def _importance(claim: GoldClaim) -> float:
     return claim.importance or 0.0
 
 
-def _discounted(gains: list[float]) -> float:
+def _discounted(gains: Sequence[float]) -> float:
     return math.fsum(gain / math.log2(rank + 1) for rank, gain in enumerate(gains, start=1))
 
 
@@ -187,7 +188,7 @@ def importance_pairs(video: MatchedVideo, k: int | None = None) -> list[tuple[fl
     return pairs
 
 
-def spearman(pairs: list[tuple[float, float]]) -> float | None:
+def spearman(pairs: Sequence[tuple[float, float]]) -> float | None:
     """Return Spearman's correlation of pairs of numbers; None where it is undefined."""
     from scipy.stats import spearmanr  # noqa: PLC0415 - slow to import
 
@@ -196,7 +197,7 @@ def spearman(pairs: list[tuple[float, float]]) -> float | None:
     return float(spearmanr(*zip(*pairs, strict=True)).statistic)
 
 
-def kendall(pairs: list[tuple[float, float]]) -> float | None:
+def kendall(pairs: Sequence[tuple[float, float]]) -> float | None:
     """Return Kendall's τ-b of pairs of numbers; None where it is undefined."""
     from scipy.stats import kendalltau  # noqa: PLC0415 - slow to import
 
@@ -205,5 +206,5 @@ def kendall(pairs: list[tuple[float, float]]) -> float | None:
     return float(kendalltau(*zip(*pairs, strict=True)).statistic)
 
 
-def _can_be_ranked(pairs: list[tuple[float, float]]) -> bool:
+def _can_be_ranked(pairs: Sequence[tuple[float, float]]) -> bool:
     return all(len({pair[side] for pair in pairs}) > 1 for side in (0, 1))

@@ -57,11 +57,6 @@ def majority_class(judgements: Sequence[Judgement]) -> str | None:
     return min(counts, key=lambda name: (-counts[name], name)) if counts else None
 
 
-def majority_accuracy(judgements: Sequence[Judgement]) -> Ratio:
-    """Return the accuracy of always answering the majority class of these very judgements."""
-    return accuracy(as_majority(judgements))
-
-
 def macro_f1(judgements: Sequence[Judgement]) -> float | None:
     """Return the unweighted mean of the classes' F1 (Sokolova and Lapalme, 2009).
 
@@ -85,11 +80,25 @@ def f1_by_class(judgements: Sequence[Judgement]) -> dict[str, float]:
     }
 
 
-def as_majority(judgements: Sequence[Judgement]) -> list[Judgement]:
-    """Return what always answering the majority class would have said, without confidence."""
-    judged = answered(judgements)
-    most = majority_class(judged)
-    return [Judgement(each.video_id, each.gold, most) for each in judged]
+def as_majority(
+    judgements: Sequence[Judgement], among: Sequence[Judgement] | None = None
+) -> list[Judgement]:
+    """Return what always answering the majority class would have said, without confidence.
+
+    Args:
+        judgements: What is answered.
+        among: The judgements whose majority class it is; the same if none are given.
+    """
+    most = majority_class(judgements if among is None else among)
+    return [Judgement(each.video_id, each.gold, most) for each in answered(judgements)]
+
+
+def grouped(judgements: Sequence[Judgement]) -> list[list[Judgement]]:
+    """Return the judgements of each video."""
+    groups: dict[str, list[Judgement]] = {}
+    for each in judgements:
+        groups.setdefault(each.video_id, []).append(each)
+    return list(groups.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +147,7 @@ def majority_brier(judgements: Sequence[Judgement]) -> float | None:
     p·(1 − p), with p the share of the majority class among what was decided: the
     score of a forecast by climatology (Murphy, 1973).
     """
-    share = majority_accuracy(decided(judgements)).value
+    share = accuracy(as_majority(decided(judgements))).value
     return None if share is None else share * (1 - share)
 
 
@@ -160,9 +169,8 @@ def reliability_diagram(
     judgements: Sequence[Judgement], bins: int = BINS
 ) -> tuple[ReliabilityBin, ...]:
     """Return confidence against accuracy in bins of equal width (Guo et al., 2017, section 2)."""
-    outcomes = _outcomes(judgements)
     members: list[list[tuple[float, bool]]] = [[] for _ in range(bins)]
-    for sure, right in outcomes:
+    for sure, right in _outcomes(judgements):
         members[min(int(sure * bins), bins - 1)].append((sure, right))
     return tuple(
         ReliabilityBin(

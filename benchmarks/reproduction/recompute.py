@@ -17,6 +17,17 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Final
 
+from benchmarks.reproduction.cells import Computed
+from benchmarks.reproduction.layout import (
+    RATINGS,
+    Evaluation,
+    JsonObject,
+    Run,
+    mapping,
+    mappings,
+    number,
+    strings,
+)
 from factible_assets.evaluation.figures import Ratio
 from factible_assets.evaluation.matching import Matcher, Matching, Pair
 from factible_assets.evaluation.metrics.claims import (
@@ -32,17 +43,6 @@ from factible_assets.evaluation.metrics.claims import (
     recall_at_k,
 )
 from factible_assets.evaluation.metrics.stances import Judgement, accuracy
-from factible_assets.evaluation.published.cells import Computed
-from factible_assets.evaluation.published.layout import (
-    RATINGS,
-    Evaluation,
-    JsonObject,
-    Run,
-    mapping,
-    mappings,
-    number,
-    strings,
-)
 
 Values = dict[str, Computed]
 """What each `section.name` should be."""

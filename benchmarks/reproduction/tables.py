@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from factible_assets.evaluation.published.cells import agreeing_digits
-from factible_assets.evaluation.published.report import PublishedReport, Row
+from benchmarks.reproduction.cells import agreeing_digits
+from benchmarks.reproduction.report import PublishedReport, Row
 
 VIDEOS: Final = 30
 _MAIN: Final = 5

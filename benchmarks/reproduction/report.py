@@ -12,19 +12,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from factible_assets.evaluation.figures import Figure
-from factible_assets.evaluation.matching import Matcher, Matching, match_claims
-from factible_assets.evaluation.metrics.claims import GoldClaim
-from factible_assets.evaluation.metrics.stances import Judgement, accuracy, as_majority
-from factible_assets.evaluation.metrics.summary import grouped, macro
-from factible_assets.evaluation.published.cells import Cell, Computed, agreeing_digits, compare
-from factible_assets.evaluation.published.layout import (
+from benchmarks.reproduction.cells import Cell, Computed, agreeing_digits, compare
+from benchmarks.reproduction.layout import (
     RATINGS,
     Evaluation,
     PublishedFolder,
     Run,
 )
-from factible_assets.evaluation.published.recompute import (
+from benchmarks.reproduction.recompute import (
     RECORDED,
     Recomputation,
     Values,
@@ -35,6 +30,11 @@ from factible_assets.evaluation.published.recompute import (
     system_claims,
     with_other_runs,
 )
+from factible_assets.evaluation.figures import Figure
+from factible_assets.evaluation.matching import Matcher, Matching, match_claims
+from factible_assets.evaluation.measures import macro, mean
+from factible_assets.evaluation.metrics.claims import GoldClaim
+from factible_assets.evaluation.metrics.stances import Judgement, accuracy, as_majority, grouped
 from factible_assets.evaluation.similarity import EmbeddingSimilarity, Similarity
 
 HEADLINES: Final[Mapping[str, str]] = {
@@ -317,14 +317,14 @@ def _rows(videos: Sequence[VideoResult]) -> Iterator[Row]:
         # The mean of only some of the videos is another figure than the published one.
         values = both if len(both) == len(filled) else {}
         baseline = _majority_baseline(videos) if name == "stance accuracy" else None
-        figure = macro(name, values, baseline=baseline)
-        mean = _mean(recorded)
+        figure = macro(name, values.values(), baseline=baseline)
+        centre = mean(recorded)
         agree = None
-        if mean is not None and figure.value is not None:
-            agree = agreeing_digits(mean, figure.value)
+        if centre is not None and figure.value is not None:
+            agree = agreeing_digits(centre, figure.value)
         yield Row(
             metric=name,
-            published=mean,
+            published=centre,
             published_deviation=_deviation(recorded),
             recomputed=figure,
             deviation=_deviation(list(values.values())),
@@ -338,16 +338,12 @@ def _rows(videos: Sequence[VideoResult]) -> Iterator[Row]:
 def _majority_baseline(videos: Sequence[VideoResult]) -> float | None:
     """Return the mean accuracy over videos of always giving the most frequent annotated stance."""
     judgements = [each for video in videos for each in video.judgements]
-    scores = [accuracy(group).value or 0.0 for group in grouped(as_majority(judgements)).values()]
-    return _mean(scores)
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    return math.fsum(values) / len(values) if values else None
+    scores = [accuracy(group).value or 0.0 for group in grouped(as_majority(judgements))]
+    return mean(scores)
 
 
 def _deviation(values: Sequence[float]) -> float | None:
-    mean = _mean(values)
-    if mean is None:
+    centre = mean(values)
+    if centre is None:
         return None
-    return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values))
+    return math.sqrt(math.fsum((value - centre) ** 2 for value in values) / len(values))

@@ -8,22 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from factible_assets.evaluation.published import (
-    Cell,
-    PublishedLayoutError,
-    PublishedReport,
-    read_published,
-    recompute_published,
-)
-from factible_assets.evaluation.published.cells import agreeing_digits
-from factible_assets.evaluation.published.tables import printed_tables
+from benchmarks.reproduction.cells import Cell, agreeing_digits
+from benchmarks.reproduction.layout import PublishedLayoutError, read_published
+from benchmarks.reproduction.report import PublishedReport, recompute_published
+from benchmarks.reproduction.tables import printed_tables
 from factible_assets.evaluation.similarity import (
     EmbeddingSimilarity,
     Similarity,
     TokenSetSimilarity,
 )
 from factible_assets.reasoners.embedded.embedder import OnnxEmbedder
-from tests.evaluation.published_folder import RUN, VIDEO, evaluation, write_json, write_published
+from tests.reproduction.published_folder import RUN, VIDEO, evaluation, write_json, write_published
 from tests.shared_data import shared_data
 
 JUDGED = {

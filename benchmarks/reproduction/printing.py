@@ -1,55 +1,52 @@
 """How `factible evaluate --published` prints a recomputed evaluation.
 
-What belongs here: the choice of a matcher, tables, JSON. What does not: arguments (evaluate.py),
-the recomputation itself (evaluation/published).
+What belongs here: tables, JSON. What does not: arguments (factible_assets/cli/evaluate.py), the
+recomputation itself (report.py).
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 import typer
+from rich.table import Table
 
+from benchmarks.reproduction.cells import Cell
+from benchmarks.reproduction.layout import PublishedLayoutError, read_published
+from benchmarks.reproduction.report import (
+    PublishedReport,
+    Row,
+    SettingReport,
+    recompute_published,
+)
+from benchmarks.reproduction.tables import Printed, printed_tables
 from factible_assets.cli.errors import CliError
 from factible_assets.cli.output import note, print_json, stdout
-from factible_assets.errors import ExitCode
+from factible_assets.evaluation.similarity import Similarity
 from factible_assets.wording import plain
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from rich.table import Table
-
-    from factible_assets.evaluation.published import Cell, PublishedReport, Row, SettingReport
-    from factible_assets.evaluation.similarity import Similarity
-
-MatcherName = Literal["embeddings", "tf-idf", "token-set", "recorded"]
 
 _NONE = "–"
 
 
-def evaluate_published(
-    published: Path, matcher: MatcherName, model: Path | None, *, details: bool, as_json: bool
+def reproduce(
+    published: Path, similarity: Similarity | None, *, details: bool, as_json: bool
 ) -> None:
-    """Recompute a published evaluation and print how well each value is reproduced."""
-    from factible_assets.evaluation.published import (
-        PublishedLayoutError,
-        read_published,
-        recompute_published,
-    )
-    from factible_assets.evaluation.published.tables import printed_tables
-    from factible_assets.reasoners.embedded.embedder import EmbedderUnavailableError
+    """Recompute a published evaluation and print how well each value is reproduced.
 
+    Args:
+        published: The folder with eval_results/, runs/ and ground_truth/.
+        similarity: The measure of the matcher; None takes the recorded matches.
+        details: Print every value, not only those that differ.
+        as_json: Print JSON.
+    """
     try:
-        folder = read_published(published)
-        report = recompute_published(folder, _similarity(matcher, model))
+        report = recompute_published(read_published(published), similarity)
     except PublishedLayoutError as error:
         raise CliError(str(error)) from error
-    except EmbedderUnavailableError as error:
-        raise CliError(str(error), code=ExitCode.ENVIRONMENT) from error
     tables = printed_tables(report)
     if as_json:
         print_json(_document(report) | {"printed_tables": [asdict(each) for each in tables]})
@@ -57,13 +54,6 @@ def evaluate_published(
     _print_report(report, details=details)
     if tables:
         _print_tables(tables)
-
-
-def _similarity(matcher: MatcherName, model: Path | None) -> Similarity | None:
-    """Return the measure of the matcher; None where recorded matches are to be taken."""
-    from factible_assets.evaluation.matchers import chosen_similarity
-
-    return None if matcher == "recorded" else chosen_similarity(matcher, model)
 
 
 # --- JSON ---------------------------------------------------------------------------------------
@@ -232,7 +222,7 @@ def _by_reason(cells: Iterable[Cell]) -> dict[tuple[str, str, str], Counter[int]
     return groups
 
 
-def _print_tables(printed: Iterable[Any]) -> None:
+def _print_tables(printed: Iterable[Printed]) -> None:
     table = _table("The printed tables (over 30 videos)")
     for heading in ("table", "max_claims", "metric", "statistic"):
         table.add_column(heading)
@@ -256,8 +246,6 @@ def _print_tables(printed: Iterable[Any]) -> None:
 
 
 def _table(title: str) -> Table:
-    from rich.table import Table
-
     return Table(title=title, title_justify="left", show_lines=False)
 
 
