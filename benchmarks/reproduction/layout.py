@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from factible_assets.corpora.reading import load_ground_truth
+from factible_assets.errors import FactibleError
 from factible_assets.evaluation.metrics.claims import GoldClaim
 
 JsonObject = Mapping[str, Any]
@@ -36,7 +37,7 @@ RATINGS: Final = ("high", "medium", "low", "unknown")
 """How reliable a source was said to be."""
 
 
-class PublishedLayoutError(Exception):
+class PublishedLayoutError(FactibleError):
     """A folder is not in the published layout. The message names it and the remedy."""
 
 

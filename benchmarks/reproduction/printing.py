@@ -16,7 +16,7 @@ import typer
 from rich.table import Table
 
 from benchmarks.reproduction.cells import Cell
-from benchmarks.reproduction.layout import PublishedLayoutError, read_published
+from benchmarks.reproduction.layout import read_published
 from benchmarks.reproduction.report import (
     PublishedReport,
     Row,
@@ -24,7 +24,6 @@ from benchmarks.reproduction.report import (
     recompute_published,
 )
 from benchmarks.reproduction.tables import Printed, printed_tables
-from factible_assets.cli.errors import CliError
 from factible_assets.cli.output import note, print_json, stdout
 from factible_assets.evaluation.similarity import Similarity
 from factible_assets.wording import plain
@@ -43,10 +42,7 @@ def reproduce(
         details: Print every value, not only those that differ.
         as_json: Print JSON.
     """
-    try:
-        report = recompute_published(read_published(published), similarity)
-    except PublishedLayoutError as error:
-        raise CliError(str(error)) from error
+    report = recompute_published(read_published(published), similarity)
     tables = printed_tables(report)
     if as_json:
         print_json(_document(report) | {"printed_tables": [asdict(each) for each in tables]})

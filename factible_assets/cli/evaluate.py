@@ -131,7 +131,6 @@ def _evaluations(
     corpora: list[str], matcher: MatcherName, model: Path | None, resamples: int
 ) -> dict[str, Evaluation]:
     from factible_assets.corpora import load_corpora
-    from factible_assets.evaluation.outcomes import UnknownCorpusError
     from factible_assets.evaluation.scoring import evaluate_corpora
     from factible_assets.reasoners.embedded.embedder import EmbedderUnavailableError
     from factible_assets.settings import load_settings
@@ -154,8 +153,6 @@ def _evaluations(
             corpora=corpora,
             bootstrap=resamples,
         )
-    except UnknownCorpusError as error:
-        raise CliError(str(error)) from error
     except EmbedderUnavailableError as error:
         raise CliError(str(error), code=ExitCode.ENVIRONMENT) from error
 

@@ -13,6 +13,7 @@ from typing import Final, Protocol
 
 from factible_assets.corpora.format import ClaimEntry
 from factible_assets.corpora.reading import CorporaReading
+from factible_assets.errors import FactibleError
 from factible_assets.evaluation.metrics.claims import GoldClaim
 from factible_assets.records import Claim
 from factible_assets.rows import Materialization, VideoRows
@@ -21,7 +22,7 @@ UNLISTED: Final = "unlisted"
 """The corpus of videos that no corpus file lists, and that name none themselves."""
 
 
-class UnknownCorpusError(Exception):
+class UnknownCorpusError(FactibleError):
     """A corpus was asked for of which the warehouse holds no video."""
 
 
