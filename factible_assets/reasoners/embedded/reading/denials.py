@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from factible_assets.reasoners.embedded.lexicon import load_lexicon
 
@@ -37,6 +38,7 @@ _AUXILIARY = re.compile(
 _STANDS_FOR = {"ca": "can", "wo": "will", "do": "", "does": "", "did": ""}
 
 
+@lru_cache(maxsize=8192)
 def without_denials(clause: str) -> Proposition:
     """Take the denials out of a clause.
 
@@ -65,6 +67,7 @@ def without_denials(clause: str) -> Proposition:
     return Proposition(_cut(clause, cuts), count)
 
 
+@lru_cache(maxsize=8192)
 def fold_evenly(text: str) -> str:
     """Fold case, apostrophes and white space without moving an offset."""
     lowered = "".join(low if len(low := each.lower()) == 1 else each for each in text)

@@ -40,6 +40,7 @@ _GROUNDS: dict[Ground, str] = {
     "denial": "it speaks of the same by way of a denial",
     "number": "it gives a different figure",
     "opposite": "it says the opposite of the same thing",
+    "another": "it says so of another",
     "tone": "what it says of the matter leans so",
     "inference": "an inference model reads it so",
 }

@@ -179,7 +179,9 @@ def compare_quantities(claim: Sequence[Quantity], page: Sequence[Quantity]) -> A
 
 
 def _compare_one(wanted: Quantity, page: Sequence[Quantity]) -> Agreement:
-    candidates = [q for q in page if _comparable(wanted, q)]
+    candidates = [q for q in page if q.dimension == wanted.dimension != "count:"] or [
+        q for q in page if _comparable(wanted, q)
+    ]
     close = [q for q in candidates if _close(wanted, q)]
     if close:
         # Among several figures of a kind, only the very same one is surely the one meant.

@@ -20,16 +20,16 @@ from typing import Protocol
 import numpy as np
 
 from factible_assets.reasoners.embedded.embedder import Embedder, Vectors
-from factible_assets.reasoners.embedded.reading.denials import fold_evenly
 from factible_assets.reasoners.embedded.reading.passages import Passage, Selection
 from factible_assets.reasoners.embedded.reading.quantities import (
     compare_quantities,
-    find_quantities,
 )
 from factible_assets.reasoners.embedded.reading.statements import (
     ClaimWords,
     Decision,
     Ground,
+    content_words,
+    quantities_in,
     read_claim,
     read_statements,
 )
@@ -95,6 +95,7 @@ CONFIDENCE: dict[Ground, float] = {
     "denial": 0.85,
     "number": 0.75,
     "opposite": 0.75,
+    "another": 0.75,
     "divided": 0.6,
     "tone": 0.75,
 }
@@ -132,7 +133,11 @@ class StatementsAndTone:
         rated = any(each.ground == "rating" for each in heard.decisions)
         if heard.decisions and (rated or not heard.is_unsettled):
             return from_statements(heard.decisions)
-        room = heard.leaves_room and not wanted.is_denied
+        room = (
+            heard.leaves_room
+            and not wanted.is_denied
+            and _is_named_at_once(wanted, selection.passages)
+        )
         if not room or not _has_numbers(wanted, selection.passages):
             return PageStance()
         return self._from_tone(claim, selection)
@@ -170,10 +175,19 @@ def uncapitalised(claim: str) -> str:
     return claim if keeps else claim[:1].lower() + claim[1:]
 
 
+def _is_named_at_once(claim: ClaimWords, passages: Sequence[Passage]) -> bool:
+    """Tell whether one sentence has all that singles out a claim's role, which tone does not."""
+    return claim.role is None or any(
+        claim.role.words | claim.role.holder <= content_words(sentence.text)
+        for passage in passages
+        for sentence in passage.sentences
+    )
+
+
 def _has_numbers(claim: ClaimWords, passages: Sequence[Passage]) -> bool:
     """Tell whether a page has a claim's numbers, which its tone does not tell."""
     return not claim.quantities or any(
-        compare_quantities(claim.quantities, find_quantities(fold_evenly(each.text))) == "agrees"
+        compare_quantities(claim.quantities, quantities_in(each.text)) == "agrees"
         for each in passages
     )
 
@@ -198,8 +212,7 @@ def _stance(
     stance: Stance, first: Decision, shown: Sequence[Decision], places: Sequence[int] | None
 ) -> PageStance:
     quotes = dict.fromkeys(
-        (places[each.statement.passage] if places else each.statement.passage, each.statement.span)
-        for each in shown
+        (places[each.passage] if places else each.passage, each.statement.span) for each in shown
     )
     confidence = CONFIDENCE["divided" if stance == "mixed" else first.ground]
     return PageStance(stance, confidence, first.ground, tuple(quotes))

@@ -14,9 +14,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
+
+import numpy as np
 
 from factible_assets.reasoners.embedded.embedder import Embedder
 from factible_assets.reasoners.embedded.lexicon import RatingWord, load_lexicon
@@ -29,7 +31,7 @@ from factible_assets.reasoners.embedded.reading.quantities import (
     compare_quantities,
     find_quantities,
 )
-from factible_assets.reasoners.embedded.text import is_stop_word, stem, tokenise
+from factible_assets.reasoners.embedded.text import is_stop_word, stem, tokenise, word_set
 
 NEAR = 0.75
 """Cosine from which a statement and a claim, both without denials, are about the same."""
@@ -47,10 +49,19 @@ _IN_CONTEXT = 0.03
 
 Says = Literal["asserts", "denies", "divided", "unsettled", "open"]
 Ground = Literal[
-    "rating", "assertion", "denial", "number", "opposite", "divided", "tone", "inference"
+    "rating",
+    "assertion",
+    "denial",
+    "number",
+    "opposite",
+    "another",
+    "divided",
+    "tone",
+    "inference",
 ]
 """Why a page says what it says: a fact-checker's rating, the same statement, its denial, another
-figure, the opposite, findings both ways, the leaning of its passages, an inference model."""
+figure, the opposite, the same of another, findings both ways, the leaning of its passages, an
+inference model."""
 
 _AGAINST: dict[Says, float] = {
     "asserts": 0.6,
@@ -66,25 +77,28 @@ _AGAINST: dict[Says, float] = {
 class Statement:
     """A clause of a page: what it speaks of, without denials, and what it says of that.
 
-    `span` is the raw span of the words that say so, `passage` the index of their passage.
+    `span` is the raw span of the words that say so.
     """
 
     about: str
     says: Says
     raw: str
     span: tuple[int, int]
-    passage: int
     rated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A statement that takes a side: supports, refutes or, if findings differ, mixed."""
+    """A statement that takes a side: supports, refutes or, if findings differ, mixed.
+
+    `passage` is the index of its passage.
+    """
 
     side: Literal["supports", "refutes", "mixed"]
     ground: Ground
     nearness: float
     statement: Statement
+    passage: int = 0
 
 
 # --- Statements ---------------------------------------------------------------------------------
@@ -109,6 +123,7 @@ _STATED = re.compile(r"[.!:;][\"'\u201d\u2019)\]]*(\[\d+\])*\s*$")
 _LABEL = re.compile(
     r"^\W*(?:(?:the|our|a)\s+)?(?P<label>claim|myth|statement|rumou?r|fact)s?\b\s*:"
 )
+_KEPT = 4096
 _RATED: dict[RatingWord, Says] = {
     "true": "asserts",
     "false": "denies",
@@ -117,38 +132,37 @@ _RATED: dict[RatingWord, Says] = {
 }
 
 
-def statements(
-    passage: Passage, number: int, title: str, *, whole: bool = False
-) -> Iterator[Statement]:
-    """Yield what a passage states, clause by clause; `whole` adds sentences of several."""
+@lru_cache(maxsize=_KEPT)
+def statements(passage: Passage, title: str, *, whole: bool = False) -> tuple[Statement, ...]:
+    """List what a passage states, clause by clause; `whole` adds sentences of several.
+
+    Kept, as one page is read for many claims.
+    """
     if passage.check is not None:
         says = _RATED[passage.check.rating] if passage.check.rating else "open"
-        yield _rated(passage.check.claimed, says, (passage.start, passage.end), number)
-        return
-    for index, sentence in enumerate(passage.sentences):
-        following = passage.sentences[index + 1] if index + 1 < len(passage.sentences) else None
-        yield from _of_sentence(sentence, following, number, title, whole=whole)
+        return (_rated(passage.check.claimed, says, (passage.start, passage.end)),)
+    following = [*passage.sentences[1:], None]
+    return tuple(
+        statement
+        for sentence, after in zip(passage.sentences, following, strict=True)
+        for statement in _of_sentence(sentence, after, title, whole=whole)
+    )
 
 
-def _rated(about: str, says: Says, span: tuple[int, int], number: int) -> Statement:
+def _rated(about: str, says: Says, span: tuple[int, int]) -> Statement:
     found = without_denials(about)
     if found.is_denied and says in {"asserts", "denies"}:
         says = "denies" if says == "asserts" else "asserts"
-    return Statement(found.text, says, about, span, number, rated=True)
+    return Statement(found.text, says, about, span, rated=True)
 
 
 def _of_sentence(
-    sentence: PageSentence,
-    following: PageSentence | None,
-    number: int,
-    title: str,
-    *,
-    whole: bool,
+    sentence: PageSentence, following: PageSentence | None, title: str, *, whole: bool
 ) -> Iterator[Statement]:
     lexicon = load_lexicon()
     folded = fold_evenly(sentence.text)
     if rating := rating_of_page(folded):
-        yield _rated(title, _RATED[rating], (sentence.start, sentence.end), number)
+        yield _rated(title, _RATED[rating], (sentence.start, sentence.end))
         return
     comment = None if following is None else _comment(fold_evenly(following.text))
     end = sentence.end if following is None or comment is None else following.end
@@ -169,7 +183,7 @@ def _of_sentence(
             says = "asserts" if found.is_denied else "denies"
         if label is not None and says == "asserts" and label["label"] != "fact":
             says = "denies" if label["label"] == "myth" else "open"
-        yield Statement(found.text, says, clause, (sentence.start, end), number)
+        yield Statement(found.text, says, clause, (sentence.start, end))
 
 
 def _comment(following: str) -> Says | None:
@@ -198,6 +212,72 @@ def _clauses(sentence: str, *, whole: bool) -> list[str]:
     return list(dict.fromkeys([sentence, *parts]))
 
 
+# --- Roles that one alone has ---------------------------------------------------------------------
+
+_ROLE = re.compile(
+    r"(?:\bthe |['\u2019]s )(?:\w+ )?(?:(?!(?:for|inter|r|w|gu|requ|harv|cont|prot|ch|n|hon|mod|t"
+    r"|p|qu|gr|tw|f|y|manif|conqu|temp|midw|northw|southw|b|great|lat)est\b)[a-z]+est|most [a-z]+"
+    r"|least [a-z]+|first|last|only|sole|capital|inventor|author|founder|discoverer|winner)\b",
+    re.IGNORECASE,
+)
+_IS = re.compile(r"\b(?:is|are|was|were|became|has been|remains)\s+")
+_BY = re.compile(r"\b(?:is|are|was|were|been)\s+(?:\w+ly\s+)?[a-z]{3,}\s+by\s+(?=(?:the\s+)?[A-Z])")
+_ROLE_ENDS = re.compile(r"[,;:(\u2013\u2014]|\s(?:and|but|with|that|which|who|after|before|as)\s")
+
+
+_ONE_OF_MANY = re.compile(r"\b(?:among|(?:one|some|two|three|many|several) of)\b", re.IGNORECASE)
+_PARTICLES = frozenset({"the", "da", "de", "van", "von", "of", "du", "la", "le", "di"})
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """What one alone is or did ("the highest mountain in Africa", "… painted by"), and who."""
+
+    words: frozenset[str]
+    holder: frozenset[str]
+    is_past: bool
+
+    def is_of_another(self, claimed: Role) -> bool:
+        """Tell whether this is the claimed role, of somebody else."""
+        same = self.words == claimed.words and self.is_past == claimed.is_past
+        return same and self.holder.isdisjoint(claimed.holder)
+
+
+def role_in(text: str) -> Role | None:
+    """Find in a statement without denials who has a role that one alone has, None if none."""
+    link = _BY.search(text)
+    if link is not None:
+        role, holder = text[: link.end()], _opening_name(text[link.end() :])
+    else:
+        link = _IS.search(text)
+        if link is None:
+            return None
+        before, after = text[: link.start()].strip(" ,"), text[link.end() :]
+        role, holder = (before, after) if _ROLE.search(before) else (after, before)
+        role = _ROLE_ENDS.split(role)[0]
+        if _ROLE.search(role) is None:
+            return None
+    if _PRONOUN.search(holder) or _ONE_OF_MANY.search(text):
+        return None
+    words = frozenset(stem(word.norm) for word in tokenise(role) if word.norm not in _ROLE_LESS)
+    if len(words) < _SHORTEST - 1:
+        return None
+    held = content_words(holder) - words
+    return Role(words, held, link.group().split()[0] not in _PRESENT) if held else None
+
+
+def _opening_name(text: str) -> str:
+    words = text.split()
+    is_name = [word[:1].isupper() or word in _PARTICLES for word in words]
+    return " ".join(words[: is_name.index(False) if False in is_name else len(words)])
+
+
+_PRESENT = frozenset({"is", "are", "remains"})
+_ROLE_LESS = word_set(
+    "the a an of in on by is are was were to city person man woman known world ever"
+)
+
+
 # --- Against a claim ----------------------------------------------------------------------------
 
 
@@ -218,6 +298,7 @@ class ClaimWords:
     subject_stems: frozenset[str]
     names: frozenset[str]
     quantities: tuple[Quantity, ...]
+    role: Role | None
 
 
 @lru_cache(maxsize=256)
@@ -225,7 +306,9 @@ def read_claim(claim: str) -> ClaimWords:
     """Take a claim apart: what it says first, without the reasons and remarks that follow."""
     claim = _ANNOUNCED.sub("", claim)
     parts = [
-        _SAID.sub("", part) for part in _REMARKS.split(claim) if len(_stems(part)) >= _SHORTEST
+        _SAID.sub("", part)
+        for part in _REMARKS.split(claim)
+        if len(content_words(part)) >= _SHORTEST
     ]
     claim = _OTHER.sub("", parts[0] if parts else claim)
     found = without_denials(claim)
@@ -259,9 +342,10 @@ def read_claim(claim: str) -> ClaimWords:
         _CONTRASTS.search(claim) is not None,
         subject,
         tuple(stems),
-        _stems(subject) & frozenset(stems),
+        content_words(subject) & frozenset(stems),
         names,
         quantities,
+        role_in(found.text),
     )
 
 
@@ -292,11 +376,13 @@ def read_statements(
     Raises:
         EmbedderUnavailableError: The embedder's model cannot be loaded.
     """
-    context = _stems(" ".join([title, *(each.text for each in passages)]))
+    context = frozenset().union(
+        content_words(title), *(content_words(each.text) for each in passages)
+    )
     found = [
-        statement
+        (number, statement)
         for number, passage in enumerate(passages)
-        for statement in statements(passage, number, title, whole=claim.is_compound)
+        for statement in statements(passage, title, whole=claim.is_compound)
         if _met(claim, statement) or _refers(statement)
     ]
     if not found or not claim.stems or 2 * len(claim.names & context) < len(claim.names):
@@ -306,33 +392,32 @@ def read_statements(
         each in context or any(related(each, word) for word in context)
         for each in claim.subject_stems
     )
-    texts = [statement.about for statement in found]
+    texts = [statement.about for _, statement in found]
     resolved = [_with_subject(claim.subject, text) for text in texts]
     vectors = embedder.embed([claim.about, *texts, *resolved])
     alone = vectors[1 : 1 + len(texts)] @ vectors[0]
     referring = vectors[1 + len(texts) :] @ vectors[0] - _IN_CONTEXT
-    nearness = [float(near) for near in map(max, alone, referring)]
-    decided = [
-        _decide(claim, statement, _shared(claim, statement, context), near)
-        for statement, near in zip(found, nearness, strict=True)
-        if is_named and near >= NEAR_TURNED
-    ]
     own: Says = "denies" if claim.is_denied else "asserts"
-    against = any(
-        near >= _AGAINST[statement.says] and (statement.says != own or _turns(claim, statement))
-        for statement, near in zip(found, nearness, strict=True)
-    )
-    decisions = sorted((each for each in decided if each), key=lambda each: -each.nearness)
-    unsettled = any(
-        statement.says == "unsettled" and near >= NEAR
-        for statement, near in zip(found, nearness, strict=True)
-    )
+    decisions, against, unsettled = [], False, False
+    for (number, statement), near in zip(found, np.maximum(alone, referring).tolist(), strict=True):
+        if (is_named and near >= NEAR_TURNED) or _is_of_another(claim, statement):
+            shared = _shared(claim, statement, context)
+            decided = _decide(claim, statement, shared, near)
+            if decided is not None:
+                decisions.append(replace(decided, passage=number))
+        against = against or (
+            near >= _AGAINST[statement.says] and (statement.says != own or _turns(claim, statement))
+        )
+        unsettled = unsettled or (statement.says == "unsettled" and near >= NEAR)
+    decisions.sort(key=lambda each: -each.nearness)
     return Heard(tuple(decisions), leaves_room=not against, is_unsettled=unsettled)
 
 
 def _decide(
     claim: ClaimWords, statement: Statement, shared: float, nearness: float
 ) -> Decision | None:
+    if _is_of_another(claim, statement):
+        return Decision("refutes", "another", nearness, statement)
     if shared == 0 or statement.says in {"open", "unsettled"}:
         return None
     denies = (statement.says == "denies") != claim.is_denied
@@ -342,7 +427,7 @@ def _decide(
     )
     if statement.says == "divided":
         return Decision("mixed", "divided", nearness, statement) if is_about else None
-    agreement = compare_quantities(claim.quantities, find_quantities(fold_evenly(statement.raw)))
+    agreement = compare_quantities(claim.quantities, quantities_in(statement.raw))
     ground: Ground = "denial" if statement.says == "denies" else "assertion"
     if _turns(claim, statement) or (agreement == "conflicts" and not denies):
         if shared < _SHARED_TURNED or statement.says == "denies" or claim.is_contrast:
@@ -356,7 +441,22 @@ def _decide(
     return Decision("refutes" if denies else "supports", ground, nearness, statement)
 
 
-def _stems(text: str) -> frozenset[str]:
+def _is_of_another(claim: ClaimWords, statement: Statement) -> bool:
+    if claim.role is None or claim.is_denied or statement.says != "asserts":
+        return False
+    role = role_in(statement.about)
+    return role is not None and role.is_of_another(claim.role)
+
+
+@lru_cache(maxsize=_KEPT)
+def quantities_in(text: str) -> tuple[Quantity, ...]:
+    """List the quantities of a raw text."""
+    return tuple(find_quantities(fold_evenly(text)))
+
+
+@lru_cache(maxsize=2 * _KEPT)
+def content_words(text: str) -> frozenset[str]:
+    """Return the stems of a text's content words."""
     return frozenset(stem(word.norm) for word in tokenise(text) if not is_stop_word(word.norm))
 
 
@@ -415,7 +515,7 @@ def _refers(statement: Statement) -> bool:
 def _met(claim: ClaimWords, statement: Statement) -> set[str]:
     """Return those of a claim's stems that a statement has, or a related word or opposite of."""
     lexicon = load_lexicon()
-    words = _stems(statement.about)
+    words = content_words(statement.about)
     return {
         term
         for term in claim.stems
@@ -453,14 +553,20 @@ def _is_turned_comparison(ours: str, theirs: str) -> bool:
     (more, _, less), (their_more, _, their_less) = (
         text.partition(" than ") for text in (ours, theirs)
     )
-    only_more = _stems(more) - _stems(less)
-    only_less = _stems(less) - _stems(more)
-    crossed = only_more & _stems(their_less) and only_less & _stems(their_more)
-    return bool(crossed) and not (only_less & _stems(their_less))
+    only_more = content_words(more) - content_words(less)
+    only_less = content_words(less) - content_words(more)
+    crossed = only_more & content_words(their_less) and only_less & content_words(their_more)
+    return bool(crossed) and not (only_less & content_words(their_less))
 
 
+@lru_cache(maxsize=_KEPT)
 def _content(text: str) -> list[tuple[str, str]]:
     """List the stems of a text's content words, each with the one right after it, if any."""
+    turning = load_lexicon().opposites
     words = tokenise(text)
-    stems = ["" if is_stop_word(word.norm) else stem(word.norm) for word in words]
+    stems = [stem(word.norm) for word in words]
+    stems = [
+        each if each in turning or not is_stop_word(word.norm) else ""
+        for word, each in zip(words, stems, strict=True)
+    ]
     return [(each, after) for each, after in zip(stems, [*stems[1:], ""], strict=True) if each]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TypedDict
+from typing import Any, TypedDict
 
 import pytest
 import yaml
@@ -26,7 +26,7 @@ from factible_assets.reasoners.embedded.reading.stance import (
     PageStance,
     StatementsAndTone,
 )
-from factible_assets.stages.ports import PageExcerpt
+from factible_assets.stages.ports import EvidenceDraft, PageExcerpt
 
 SUGAR = "Sugar makes children hyperactive"
 BATS = "Bats are blind"
@@ -277,6 +277,25 @@ def test_plain_pages_are_read_right_and_quoted_for_it() -> None:
             assert draft.quotes[0] in row["text"]
     assert not turned
     assert right >= 0.86 * len(rows)
+
+
+FACTS = yaml.safe_load(Path(__file__).with_name("plain_facts.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("fact", FACTS, ids=[each["claim"] for each in FACTS])
+def test_a_plain_page_takes_its_side_with_the_words_that_say_so(fact: dict[str, Any]) -> None:
+    def read_whole(text: str) -> EvidenceDraft | None:
+        page = PageExcerpt("https://a.example/", "", "", text)
+        return read_page(fact["claim"], page, minilm(), StatementsAndTone(minilm()))
+
+    for text in fact["pages"]:
+        draft = read_whole(text)
+        assert draft is not None, text
+        assert draft.stance == fact["says"], text
+        assert draft.quotes[0] in text
+    for text in fact.get("silent", []):
+        draft = read_whole(text)
+        assert draft is None or draft.stance == "unclear", text
 
 
 @pytest.mark.parametrize(("half", "least"), [("developed", 0.93), ("held_back", 0.9)])
