@@ -20,13 +20,11 @@ import ssl
 import time
 import zlib
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
 from http import HTTPStatus
-from types import TracebackType
 from typing import ClassVar, Literal, Self
 from weakref import WeakValueDictionary
 
@@ -135,7 +133,26 @@ class Response:
     @property
     def media_type(self) -> str:
         """The declared content type without parameters, lower case; empty if none is declared."""
-        return media_type(self.headers)
+        declared: str = self.headers.get("content-type", "")
+        return declared.partition(";")[0].strip().lower()[:100]
+
+    def redirect(self) -> httpx.URL | None:
+        """Return where a redirect points, without fragment; None for any other answer.
+
+        Raises:
+            UnavailableError: It points to what is no URL.
+        """
+        location = self.headers.get("location")
+        if self.status not in _REDIRECTS or not location:
+            return None
+        try:
+            return httpx.URL(self.url).join(location).copy_with(fragment=None)
+        except (httpx.InvalidURL, ValueError) as error:
+            raise UnavailableError(f"{shown(self.url)} redirects to what is not a URL") from error
+
+
+Sink = Callable[[Response, bytes], None]
+"""Takes a block of a body on its way; the answer that it belongs to has no body yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,30 +162,17 @@ class _Ask:
     method: str
     url: httpx.URL
     headers: Mapping[str, str]
-    content: bytes | None
-    max_bytes: int
-    accepts: Callable[[str], bool]
-
-
-class _Budget:
-    """The seconds that an attempt may still spend; waiting for a slot costs nothing."""
-
-    def __init__(self, seconds: float) -> None:
-        self._left = seconds
-
-    @asynccontextmanager
-    async def spending(self) -> AsyncIterator[None]:
-        started = time.perf_counter()
-        async with asyncio.timeout(self._left):
-            yield
-        self._left -= elapsed_since(started)
+    max_bytes: int | None
+    content: bytes | None = None
+    accepts: Callable[[str], bool] = lambda _: True
+    sink: Sink | None = None
 
 
 class HttpClient:
     """A pooled client (HTTP/1.1 and HTTP/2) that reaches public addresses only.
 
-    It works on httpx's transport and not on its client, which would keep cookies between requests,
-    log whole URLs, and build the request to a redirect's target before that is checked.
+    It works on httpcore's pool and not on httpx's client, which would keep cookies between
+    requests, log whole URLs, and build the request to a redirect's target before that is checked.
 
     It belongs to the event loop that uses it first; open it with `async with`, or call `aclose`.
     Cookies live for one request and its redirects, so that no two pages share a session. Proxies
@@ -194,13 +198,12 @@ class HttpClient:
             "Accept": "*/*",
             "Accept-Encoding": "gzip, deflate",
         }
-        self._timeout = httpx.Timeout(
-            connect=self._limits.connect_seconds,
-            read=self._limits.read_seconds,
-            write=self._limits.write_seconds,
-            pool=None,
-        ).as_dict()
-        self._transport: httpx.AsyncHTTPTransport | None = None
+        self._timeout = {
+            "connect": self._limits.connect_seconds,
+            "read": self._limits.read_seconds,
+            "write": self._limits.write_seconds,
+        }
+        self._pool: httpcore.AsyncConnectionPool | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._slots = asyncio.Semaphore(self._limits.max_requests)
         self._host_slots: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
@@ -209,19 +212,14 @@ class HttpClient:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
     async def aclose(self) -> None:
         """Close all connections. The client may be used again; it then opens new ones."""
-        transport, self._transport, self._loop = self._transport, None, None
-        if transport is not None:
-            await transport.aclose()
+        pool, self._pool, self._loop = self._pool, None, None
+        if pool is not None:
+            await pool.aclose()
 
     async def get(
         self,
@@ -230,6 +228,7 @@ class HttpClient:
         headers: Mapping[str, str] | None = None,
         max_bytes: int | None = None,
         accepts: Callable[[str], bool] = lambda _: True,
+        sink: Sink | None = None,
     ) -> Response:
         """Get a URL, following redirects that pass the guard.
 
@@ -239,12 +238,20 @@ class HttpClient:
             max_bytes: Bound on the decompressed body; the client's own if None.
             accepts: Says by its media type (lower case, may be empty) whether a successful
                 answer's body is wanted; others are left unread.
+            sink: Is handed the body of a successful answer block by block, in the place of keeping
+                it; what it raises ends the request.
 
         Raises:
             OutageError: It failed and may succeed another time.
             UnavailableError: Asking again will not help.
         """
-        return await self._repeat(self._ask("GET", url, headers, max_bytes, accepts=accepts))
+        return await self._repeat(
+            _Ask("GET", _parse(url), headers or {}, max_bytes, accepts=accepts, sink=sink)
+        )
+
+    async def head(self, url: str, *, headers: Mapping[str, str] | None = None) -> Response:
+        """Ask for a URL's headers alone. Redirects are not followed but returned; see `get`."""
+        return await self._repeat(_Ask("HEAD", _parse(url), headers or {}, None))
 
     async def post(
         self,
@@ -262,25 +269,8 @@ class HttpClient:
             OutageError: It failed and may succeed another time.
             UnavailableError: Asking again will not help.
         """
-        return await self._repeat(self._ask("POST", url, headers, max_bytes, content=content))
-
-    def _ask(
-        self,
-        method: str,
-        url: str,
-        headers: Mapping[str, str] | None,
-        max_bytes: int | None,
-        *,
-        content: bytes | None = None,
-        accepts: Callable[[str], bool] = lambda _: True,
-    ) -> _Ask:
-        return _Ask(
-            method=method,
-            url=_parse(url),
-            headers=dict(headers or {}),
-            content=content,
-            max_bytes=self._limits.max_bytes if max_bytes is None else max_bytes,
-            accepts=accepts,
+        return await self._repeat(
+            _Ask("POST", _parse(url), headers or {}, max_bytes, content=content)
         )
 
     async def _repeat(self, ask: _Ask) -> Response:
@@ -338,18 +328,26 @@ class HttpClient:
             raise OutageError(f"{host} was not done after {seconds:g} seconds") from error
         except ForbiddenTargetError as error:
             raise UnavailableError(f"{shown(ask.url)} is not fetched: {error.reason}") from error
-        except (httpx.HTTPError, httpx.StreamError, ssl.SSLError, OSError) as error:
+        except (
+            httpcore.NetworkError,
+            httpcore.ProtocolError,
+            httpcore.TimeoutException,
+            ssl.SSLError,
+        ) as error:
             raise _transport_failure(host, error, self._limits, self._retry) from error
 
     async def _follow(self, ask: _Ask) -> Response:
         url, headers = ask.url, ask.headers
-        cookies, budget = httpx.Cookies(), _Budget(self._limits.attempt_seconds)
+        cookies, left = httpx.Cookies(), self._limits.attempt_seconds
         seen: set[str] = set()
         for _ in range(self._limits.max_redirects + 1):
             seen.add(str(url))
             hop = replace(ask, url=url, headers=headers)
-            async with self._host_slot(host_of(url)), budget.spending():
-                answer = await self._exchange(hop, cookies)
+            async with self._host_slot(host_of(url)):  # waiting for it costs no time of the attempt
+                started = time.perf_counter()
+                async with asyncio.timeout(left):
+                    answer = await self._exchange(hop, cookies)
+                left -= elapsed_since(started)
             if isinstance(answer, Response):
                 return answer
             if str(answer) in seen and not cookies:
@@ -369,19 +367,27 @@ class HttpClient:
             ask.url,
             headers={**self._headers, **ask.headers},
             content=ask.content,
-            extensions={"timeout": self._timeout},
         )
         cookies.set_cookie_header(request)
-        raw = await self._open_transport().handle_async_request(request)
-        raw.request = request
-        try:
-            cookies.extract_cookies(raw)
-            location = raw.headers.get("location")
-            if ask.method == "GET" and raw.status_code in _REDIRECTS and location:
-                return _join(ask.url, location)
-            return await _read(raw, ask)
-        finally:
-            await raw.aclose()
+        place = httpcore.URL(
+            scheme=request.url.raw_scheme,
+            host=request.url.raw_host,
+            port=request.url.port,
+            target=request.url.raw_path,
+        )
+        async with self._open_pool().stream(
+            ask.method,
+            place,
+            headers=request.headers.raw,
+            content=ask.content,
+            extensions={"timeout": self._timeout},
+        ) as raw:
+            answer = httpx.Response(raw.status, headers=raw.headers, request=request)
+            cookies.extract_cookies(answer)
+            framed = _is_framed(raw, answer.headers)
+            head = Response(str(ask.url), raw.status, answer.headers, b"", framed=framed)
+            target = head.redirect() if ask.method == "GET" else None
+            return target or await _read(raw, head, ask, self._limits.max_bytes)
 
     def _host_slot(self, host: str) -> asyncio.Semaphore:
         slot = self._host_slots.get(host)
@@ -390,33 +396,24 @@ class HttpClient:
             self._host_slots[host] = slot
         return slot
 
-    def _open_transport(self) -> httpx.AsyncHTTPTransport:
+    def _open_pool(self) -> httpcore.AsyncConnectionPool:
         loop = asyncio.get_running_loop()
-        if self._transport is None:
+        if self._pool is None:
             self._loop = loop
-            self._transport = _GuardedTransport(self._guard, self._limits.max_requests)
+            self._pool = httpcore.AsyncConnectionPool(
+                ssl_context=_tls_context(),
+                max_connections=self._limits.max_requests,
+                max_keepalive_connections=self._limits.max_requests // 2,
+                keepalive_expiry=15.0,
+                http1=True,
+                http2=True,
+                network_backend=GuardedBackend(self._guard),
+            )
         elif self._loop is not loop:
             raise RuntimeError(
                 "An HttpClient was used from a second event loop; open one client per loop."
             )
-        return self._transport
-
-
-class _GuardedTransport(httpx.AsyncHTTPTransport):
-    """httpx's own transport over a pool that connects through the guard."""
-
-    def __init__(self, guard: NetworkGuard, max_connections: int) -> None:
-        context = _tls_context()
-        super().__init__(verify=context, trust_env=False)
-        self._pool = httpcore.AsyncConnectionPool(
-            ssl_context=context,
-            max_connections=max_connections,
-            max_keepalive_connections=max_connections // 2,
-            keepalive_expiry=15.0,
-            http1=True,
-            http2=True,
-            network_backend=GuardedBackend(guard),
-        )
+        return self._pool
 
 
 @cache
@@ -459,12 +456,6 @@ def retry_after_seconds(headers: httpx.Headers, now: datetime | None = None) -> 
     return max(0.0, (moment - (now or datetime.now(UTC))).total_seconds())
 
 
-def media_type(headers: httpx.Headers) -> str:
-    """Return the declared content type without parameters, lower case; empty if undeclared."""
-    declared: str = headers.get("content-type", "")
-    return declared.partition(";")[0].strip().lower()[:100]
-
-
 def shown(url: httpx.URL | str) -> str:
     """Return a URL as reasons show it: no user information, no query, no fragment, not endless."""
     parsed = httpx.URL(url) if isinstance(url, str) else url
@@ -485,13 +476,6 @@ def _parse(url: str) -> httpx.URL:
         raise UnavailableError("this is not a URL that can be fetched") from error
 
 
-def _join(base: httpx.URL, location: str) -> httpx.URL:
-    try:
-        return base.join(location).copy_with(fragment=None)
-    except (httpx.InvalidURL, ValueError) as error:
-        raise UnavailableError(f"{shown(base)} redirects to what is not a URL") from error
-
-
 def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
     return url.scheme, host_of(url), url.port
 
@@ -500,54 +484,56 @@ def _phrase(status: int) -> str:
     return next((known.phrase for known in HTTPStatus if known.value == status), "")
 
 
-async def _read(raw: httpx.Response, ask: _Ask) -> Response:
-    final_url = str(ask.url)
-    if raw.is_success and not ask.accepts(media_type(raw.headers)):
+async def _read(raw: httpcore.Response, head: Response, ask: _Ask, most_bytes: int) -> Response:
+    is_success = HTTPStatus.OK <= raw.status < HTTPStatus.MULTIPLE_CHOICES
+    if is_success and not ask.accepts(head.media_type):
         raise UnavailableError(
-            f"unsupported content type: {media_type(raw.headers) or 'none declared'}",
-            http_status=raw.status_code,
-            final_url=final_url,
+            f"unsupported content type: {head.media_type or 'none declared'}",
+            http_status=raw.status,
+            final_url=head.url,
         )
-    body = await _read_body(raw, ask)
-    return Response(
-        url=final_url,
-        status=raw.status_code,
-        headers=raw.headers,
-        body=body,
-        framed=_is_framed(raw),
-    )
+    if ask.method == "HEAD" or (ask.sink is not None and not is_success):
+        return head
+    parts: list[bytes] = []
+    async for part in _blocks(raw, head, most_bytes if ask.max_bytes is None else ask.max_bytes):
+        if ask.sink is not None and is_success:
+            ask.sink(head, part)
+        else:
+            parts.append(part)
+    return replace(head, body=b"".join(parts))
 
 
-def _is_framed(raw: httpx.Response) -> bool:
+def _is_framed(raw: httpcore.Response, headers: httpx.Headers) -> bool:
     """Tell whether an answer's end can be told from a lost connection (RFC 9112, section 8).
 
     By its length, its last chunk, the end of its compressed stream, or HTTP/2.
     """
     return (
-        "content-length" in raw.headers
-        or "transfer-encoding" in raw.headers
-        or raw.headers.get("content-encoding", "identity") not in {"", "identity"}
+        "content-length" in headers
+        or "transfer-encoding" in headers
+        or headers.get("content-encoding", "identity") not in {"", "identity"}
         or raw.extensions.get("http_version") == b"HTTP/2"
     )
 
 
-async def _read_body(raw: httpx.Response, ask: _Ask) -> bytes:
-    host, encoding = host_of(ask.url), raw.headers.get("content-encoding", "").strip().lower()
+async def _blocks(raw: httpcore.Response, head: Response, most: int) -> AsyncIterator[bytes]:
+    """Yield a body decompressed, no further than its bound."""
+    host = host_of(httpx.URL(head.url))
     too_large = TooLargeError(
-        f"{host} sent more than {ask.max_bytes / 1e6:g} MB; reading stopped there",
-        http_status=raw.status_code,
-        final_url=str(ask.url),
+        f"{host} sent more than {most / 1e6:g} MB; reading stopped there",
+        http_status=head.status,
+        final_url=head.url,
     )
-    too_large.media_type = media_type(raw.headers)
+    too_large.media_type = head.media_type
+    encoding = head.headers.get("content-encoding", "").strip().lower()
     if encoding not in _ENCODINGS:
         raise OutageError(f"{host} sent an encoding that was not asked for: {encoding[:30]}")
-    declared = raw.headers.get("content-length", "")
-    if declared.isascii() and declared.isdigit() and int(declared[:18]) > ask.max_bytes:
+    declared = head.headers.get("content-length", "")
+    if declared.isascii() and declared.isdigit() and int(declared[:18]) > most:
         raise too_large
     inflater = None if encoding in {"", "identity"} else _Inflater()
-    parts: list[bytes] = []
-    room = ask.max_bytes
-    async for chunk in raw.aiter_raw():
+    room = most
+    async for chunk in raw.aiter_stream():
         try:
             part = chunk if inflater is None else inflater.feed(chunk, room + 1)
         except zlib.error as error:
@@ -555,10 +541,9 @@ async def _read_body(raw: httpx.Response, ask: _Ask) -> bytes:
         room -= len(part)
         if room < 0:
             raise too_large
-        parts.append(part)
+        yield part
     if inflater is not None and not inflater.complete:
         raise OutageError(f"{host} broke off in the middle of its answer", retry=True)
-    return b"".join(parts)
 
 
 class _Inflater:
@@ -609,18 +594,18 @@ def _transport_failure(
         return OutageError(f"the secure connection to {host} failed: {detail}")
     if any(isinstance(cause, socket.gaierror) for cause in causes):
         return OutageError(f"the name {host} could not be resolved", retry=True)
-    may_ask_again = retry.after_silence or not isinstance(error, httpx.ReadTimeout)
+    may_ask_again = retry.after_silence or not isinstance(error, httpcore.ReadTimeout)
     return OutageError(_transport_sentence(host, error, limits), retry=may_ask_again)
 
 
 def _transport_sentence(host: str, error: Exception, limits: HttpLimits) -> str:
-    if isinstance(error, httpx.ConnectTimeout):
+    if isinstance(error, httpcore.ConnectTimeout):
         return f"{host} could not be reached within {limits.connect_seconds:g} seconds"
-    if isinstance(error, httpx.TimeoutException):
+    if isinstance(error, httpcore.TimeoutException):
         return f"{host} fell silent for {limits.read_seconds:g} seconds"
-    if isinstance(error, httpx.ConnectError):
+    if isinstance(error, httpcore.ConnectError):
         return f"no connection to {host} could be made"
-    if isinstance(error, httpx.ProtocolError):
+    if isinstance(error, httpcore.ProtocolError):
         return f"{host} broke off or broke the rules of HTTP in its answer"
     return f"the connection to {host} was lost"
 

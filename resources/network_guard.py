@@ -155,10 +155,13 @@ class NetworkGuard:
         *,
         resolver: Resolver = resolve_with_system,
         allowed_ports: frozenset[int] = ALLOWED_PORTS,
+        https_only: bool = False,
     ) -> None:
+        """Set the policy; with `https_only`, plain http leads only to names of the table."""
         self._names = names or NameTable()
         self._resolver = resolver
         self._allowed_ports = allowed_ports
+        self._https_only = https_only
 
     def check_url(self, url: httpx.URL) -> None:
         """Refuse a URL by its form alone; nothing is resolved.
@@ -176,6 +179,8 @@ class NetworkGuard:
         port = url.port or _DEFAULT_PORTS[url.scheme]
         if self._names.find(host, port) is not None:
             return
+        if self._https_only and url.scheme != "https":
+            raise ForbiddenTargetError("only https is fetched here")
         _check_host(host)
         if port not in self._allowed_ports:
             allowed = ", ".join(str(number) for number in sorted(self._allowed_ports))

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from factible_assets.settings import Settings
-    from resources.models.download import Progress
     from resources.models.hub import Offer
     from resources.models.installed import Receipt
     from resources.models.manifest import ManifestModel
+    from resources.models.store import Progress
 
 app = typer.Typer(
     name="models",
@@ -117,18 +117,17 @@ def remove(name: _Which, as_json: AsJson = False) -> None:
 
 
 async def _pull(settings: Settings, model: ManifestModel, *, yes: bool) -> Receipt | None:
-    from resources.models.hub import ask_offer
+    from resources.models.hub import Hub
     from resources.models.store import ModelStore
-    from resources.models.transfer import HubLine
 
-    async with HubLine(settings.model_hub) as line:
-        offer = await ask_offer(line, model)
+    async with Hub(settings.model_hub) as hub:
+        offer = await hub.ask_offer(model)
         _show(offer, settings)
         if not yes and not _agreed():
             return None
         settings.ensure_home()
         with _progress(offer) as progress:
-            return await ModelStore(settings.home).pull(line, offer, progress)
+            return await ModelStore(settings.home).pull(hub, offer, progress)
 
 
 def _show(offer: Offer, settings: Settings) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from functools import cache
 from typing import Any, TypeAlias, TypeVar
 
@@ -21,6 +22,8 @@ Json: TypeAlias = Any
 """What json.dumps takes: None, bool, int, float, str, and lists and dictionaries of those."""
 
 Value = TypeVar("Value")
+
+_adapter: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
 
 
 def cache_key(kind: str, version: int, *parts: Json) -> str:
@@ -52,8 +55,3 @@ def from_json(kind: type[Value], written: Json) -> Value | None:
     except ValidationError:
         return None
     return built
-
-
-@cache
-def _adapter(kind: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)

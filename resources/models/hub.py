@@ -1,31 +1,63 @@
-r"""What a hub offers of a model: its files, their sizes and digests, without fetching them.
+r"""What a hub offers of a model, and its files on their way here.
 
-What belongs here: the resolve URLs of Hugging Face and of its mirrors, and what their headers mean.
-What does not: requests (transfer.py), fetching (download.py).
+What belongs here: the resolve URLs of Hugging Face and of its mirrors, what their headers mean, and
+the sentence for each way in which a hub fails. What does not: HTTP and its guard (resources.http),
+files (store.py).
 
-The protocol, as the hub's own client (huggingface_hub) speaks it: `{hub}/{repo}/resolve/{revision}/
-{path}` answers with the file, or redirects to where it is stored. The hub's answers carry
-`X-Repo-Commit`; for a large file also `X-Linked-Etag`, its SHA-256, and `X-Linked-Size`; for a
-small one `ETag`, its git object id (the SHA-1 of `blob {size}\0` and the content).
+The protocol, as the hub's own client speaks it: `{hub}/{repo}/resolve/{revision}/{path}` answers
+with the file, or redirects to where it is stored. The hub's answers carry `X-Repo-Commit`; for a
+large file also `X-Linked-Etag`, its SHA-256, and `X-Linked-Size`; for a small one `ETag`, its git
+object id (the SHA-1 of `blob {size}\0` and the content).
+
+Why not that client (huggingface_hub 2): it brings an HTTP library and a transfer engine of its own
+(httpx2, hf-xet), of which neither connects through our guard.
 """
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Self, TypeVar
 from urllib.parse import quote
 
 import httpx
 
-from resources.models.errors import UnverifiedFileError
+from resources.http import (
+    HttpClient,
+    HttpLimits,
+    OutageError,
+    Response,
+    RetryPolicy,
+    Sink,
+    TooLargeError,
+    UnavailableError,
+    retry_after_seconds,
+    shown,
+    status_failure,
+)
+from resources.models.errors import (
+    HubUnreachableError,
+    ModelPullError,
+    NotOnHubError,
+    UnverifiedFileError,
+)
 from resources.models.manifest import ManifestFile, ManifestModel
-from resources.models.transfer import HubLine
+from resources.network_guard import NameTable, NetworkGuard
 
 DEFAULT_HUB = "https://huggingface.co"
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _GIT_ID = re.compile(r"[0-9a-f]{40}")
+_LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+_ANNOUNCED = ("x-repo-commit", "x-linked-etag", "x-linked-size")
+_MOST_REDIRECTS = 6
+_LONGEST_SECONDS = 86_400.0
+_RETRY = RetryPolicy(attempts=5, max_delay_seconds=20.0, max_retry_after_seconds=60.0)
+
+Done = TypeVar("Done")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +68,6 @@ class OfferedFile:
     size: int
     sha256: str | None = None
     git_id: str | None = None
-
-    @property
-    def fingerprint(self) -> str:
-        """What tells this content from any other."""
-        return self.sha256 or self.git_id or ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,55 +84,192 @@ class Offer:
         return sum(file.size for file in self.files)
 
 
-def file_url(line: HubLine, model: ManifestModel, commit: str, spec: ManifestFile) -> httpx.URL:
-    """Return where a file of a model is asked for."""
-    return line.url(f"{model.repo}/resolve/{quote(commit)}/{quote(spec.path)}")
+class PassingError(Exception):
+    """A request failed and may be repeated. The text ends without a full stop."""
+
+    def __init__(self, reason: str, pause: float | None = None) -> None:
+        super().__init__(reason)
+        self.pause = pause
 
 
-async def ask_offer(line: HubLine, model: ManifestModel) -> Offer:
-    """Ask what the files of a model are.
+class Hub:
+    """A hub, and where it keeps its files. Open it with `async with`.
 
-    Raises:
-        HubUnreachableError: The hub does not answer.
-        NotOnHubError: It has no such file, or not for everybody.
-        UnverifiedFileError: It offers another file than the manifest names, or does not say what
-            it offers.
+    No private address is reached but that of the hub that the user named, and nothing without TLS
+    but a hub on this machine.
     """
-    commit, files = model.revision, []
-    for spec in model.files:
-        announced = await _announcement(line, model, commit, spec)
-        # All files are of the commit that the first one is of, though a branch may move on.
-        commit = _commit(commit, announced.get("x-repo-commit", ""), line.host)
-        files.append(_offered(spec, announced, line.host))
-    return Offer(model, commit, tuple(files))
 
+    def __init__(
+        self, base_url: str, *, retry: RetryPolicy = _RETRY, read_seconds: float = 30.0
+    ) -> None:
+        """Name the hub; nothing is opened yet.
 
-def _commit(asked: str, named: str, host: str) -> str:
-    """Return the commit that an answer is of: the one that was asked for, if it was a commit."""
-    if not _GIT_ID.fullmatch(named):
-        return asked
-    if _GIT_ID.fullmatch(asked) and named != asked:
-        raise UnverifiedFileError(
-            f"{host} answers with the revision {named} instead of {asked}. Nothing is fetched; "
-            "name another hub in FACTIBLE_MODEL_HUB."
+        Raises:
+            ModelPullError: The address is none, or neither https nor on this machine.
+        """
+        try:
+            base = httpx.URL(base_url.rstrip("/"))
+            names = NameTable.for_service(base_url)
+        except (httpx.InvalidURL, ValueError) as error:
+            raise ModelPullError(
+                "The hub's address is not one that can be fetched from. Correct FACTIBLE_MODEL_HUB."
+            ) from error
+        if base.scheme != "https" and base.host not in _LOOPBACK:
+            raise ModelPullError(
+                f"The hub {shown(base)} is not fetched from, because it is not https. "
+                "Correct FACTIBLE_MODEL_HUB."
+            )
+        self.host = base.host
+        self._base = str(base)
+        self._retry = retry
+        self._http = HttpClient(
+            guard=NetworkGuard(names, https_only=True),
+            limits=HttpLimits(
+                connect_seconds=15.0,
+                read_seconds=read_seconds,
+                attempt_seconds=_LONGEST_SECONDS,
+                max_redirects=_MOST_REDIRECTS,
+            ),
+            retry=RetryPolicy(attempts=1),
         )
-    return named
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._http.aclose()
+
+    async def ask_offer(self, model: ManifestModel) -> Offer:
+        """Ask what the files of a model are.
+
+        Raises:
+            HubUnreachableError: The hub does not answer.
+            NotOnHubError: It has no such file, or not for everybody.
+            UnverifiedFileError: It offers another file than the manifest names, or does not say
+                what it offers.
+        """
+        commit, files = model.revision, []
+        for spec in model.files:
+            url = self._url(model, commit, spec)
+            said = await self.repeat(lambda url=url, spec=spec: self._said(url, spec), spec.path)  # type: ignore[misc]
+            # All files are of the commit that the first one is of, though a branch may move on.
+            named = said.get("x-repo-commit", "")
+            if _GIT_ID.fullmatch(commit) and _GIT_ID.fullmatch(named) and named != commit:
+                raise UnverifiedFileError(
+                    f"{self.host} answers with the revision {named} instead of {commit}. Nothing "
+                    "is fetched; name another hub in FACTIBLE_MODEL_HUB."
+                )
+            commit = named if _GIT_ID.fullmatch(named) else commit
+            files.append(_offered(spec, said, self.host))
+        return Offer(model, commit, tuple(files))
+
+    async def fetch(self, offer: Offer, file: OfferedFile, *, have: int, sink: Sink) -> Response:
+        """Ask once for a file from the byte after those that are there, as far as it goes.
+
+        Returns:
+            The answer's head: a success, or 416 if the file does not go on there.
+
+        Raises:
+            PassingError: It failed and may be repeated.
+            NotOnHubError: The hub does not give it out.
+            TooLargeError: It is longer than announced.
+        """
+        headers = {"Accept-Encoding": "identity"}
+        if have:
+            headers["Range"] = f"bytes={have}-"
+        url = self._url(offer.model, offer.commit, file.spec)
+        try:
+            response = await self._http.get(url, headers=headers, max_bytes=file.size, sink=sink)
+        except OutageError as error:
+            raise PassingError(error.reason) from error
+        self._check_status(response, file.spec.path)
+        return response
+
+    async def repeat(
+        self,
+        ask: Callable[[], Awaitable[Done]],
+        what: str,
+        reached: Callable[[], int] = lambda: 0,
+    ) -> Done:
+        """Ask until there is an answer.
+
+        Args:
+            ask: Asks once.
+            what: What is asked for, for the sentence.
+            reached: How far it came; whatever comes further may fail as often as in the beginning.
+
+        Raises:
+            HubUnreachableError: It failed too often without coming further.
+            NotOnHubError: The hub, or a redirect, leads to where nothing is fetched from.
+            TooLargeError: A file is longer than announced.
+        """
+        failures, best = 0, reached()
+        while True:
+            try:
+                return await ask()
+            except TooLargeError:
+                raise
+            except UnavailableError as error:
+                raise NotOnHubError(f"{what}: {error.reason}.") from error
+            except PassingError as error:
+                now = reached()
+                failures, best = (1, now) if now > best else (failures + 1, best)
+                pause = self._retry.delay(failures) if error.pause is None else error.pause
+                if failures >= self._retry.attempts or pause > self._retry.max_retry_after_seconds:
+                    raise HubUnreachableError(
+                        f"{self.host} did not give {what}: {error}. Check the network and pull "
+                        "again; it goes on where it stopped."
+                    ) from error
+            await asyncio.sleep(pause)
+
+    def _url(self, model: ManifestModel, commit: str, spec: ManifestFile) -> str:
+        return f"{self._base}/{model.repo}/resolve/{quote(commit)}/{quote(spec.path)}"
+
+    async def _said(self, url: str, spec: ManifestFile) -> Mapping[str, str]:
+        """Return what the answers to a file's address say of it, until a large file is announced.
+
+        Where large files are stored, only a whole file may be asked for.
+        """
+        announced: dict[str, str] = {}
+        for _ in range(_MOST_REDIRECTS + 1):
+            try:
+                response = await self._http.head(url)
+            except OutageError as error:
+                raise PassingError(error.reason) from error
+            said = {name: response.headers[name] for name in _ANNOUNCED if name in response.headers}
+            announced = said | announced
+            target = response.redirect()
+            if "x-linked-etag" in announced or target is None:
+                self._check_status(response, spec.path)
+                return {**response.headers, **announced}
+            url = str(target)
+        raise NotOnHubError(
+            f"{self.host} redirects more than {_MOST_REDIRECTS} times for {spec.path}."
+        )
+
+    def _check_status(self, response: Response, what: str) -> None:
+        status = response.status
+        if status < HTTPStatus.BAD_REQUEST or status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
+            return
+        if isinstance(status_failure(response), OutageError):
+            raise PassingError(f"it answered {status}", retry_after_seconds(response.headers))
+        if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
+            raise NotOnHubError(
+                f"{self.host} gives {what} only to those who have an account, or does not have it "
+                f"({status}). Fetch the model by hand, or name another hub in FACTIBLE_MODEL_HUB."
+            )
+        if status == HTTPStatus.NOT_FOUND:
+            raise NotOnHubError(
+                f"{self.host} does not have {what} (404). It may have been moved or removed there; "
+                "a newer factible may know where to."
+            )
+        raise NotOnHubError(f"{self.host} refused to give {what} ({status}).")
 
 
-async def _announcement(
-    line: HubLine, model: ManifestModel, commit: str, spec: ManifestFile
-) -> Mapping[str, str]:
-    async def ask() -> Mapping[str, str]:
-        async with line.follow("HEAD", file_url(line, model, commit, spec), spec.path) as answer:
-            return {**answer.headers, **answer.announced}
-
-    return await line.repeat(ask, spec.path)
-
-
-def _offered(spec: ManifestFile, announced: Mapping[str, str], host: str) -> OfferedFile:
-    large = "x-linked-etag" in announced
-    tag = announced.get("x-linked-etag" if large else "etag", "").removeprefix("W/").strip('"')
-    length = announced.get("x-linked-size" if large else "content-length", "")
+def _offered(spec: ManifestFile, said: Mapping[str, str], host: str) -> OfferedFile:
+    large = "x-linked-etag" in said
+    tag = said.get("x-linked-etag" if large else "etag", "").removeprefix("W/").strip('"')
+    length = said.get("x-linked-size" if large else "content-length", "")
     size = int(length[:15]) if length.isascii() and length.isdigit() else spec.bytes
     sha256 = tag if _SHA256.fullmatch(tag) else None
     git_id = tag if _GIT_ID.fullmatch(tag) else None

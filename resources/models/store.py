@@ -1,27 +1,38 @@
-"""Putting a model into a data folder, and taking it away.
+"""The models of a data folder: fetched, going on where an earlier pull stopped, checked, put away.
 
-What belongs here: the moves in a data folder's models. What does not: finding one (installed.py),
-fetching (download.py), loading (factible_assets/reasoners).
+What belongs here: files: parts, digests, room on the disk, and the moves into place. What does not:
+the hub (hub.py), finding a model (installed.py), loading one (factible_assets/reasoners).
 
 A model lies in a folder of its name, beside a receipt that says what it is. It gets there whole, by
-a rename; what is not complete lies in `.partial`.
+a rename; what is not complete lies in `.partial`, where a file has its name only once it was
+checked.
 """
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
+import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from http import HTTPStatus
 from pathlib import Path
 
-from resources.models.download import Progress, fetch_files
-from resources.models.errors import ModelStoreError
-from resources.models.hub import Offer
-from resources.models.installed import FOLDER, RECEIPT, Receipt, ReceiptFile
-from resources.models.transfer import HubLine
+from resources.http import Response, TooLargeError
+from resources.models.errors import ModelStoreError, UnverifiedFileError
+from resources.models.hub import Hub, Offer, OfferedFile, PassingError
+from resources.models.installed import FOLDER, RECEIPT, Receipt, ReceiptFile, size_of
+
+Progress = Callable[[str, int, int], None]
+"""Told a file's name, the bytes of it that are there, and the bytes that there will be."""
 
 _PARTIAL = ".partial"
+_RANGE = re.compile(r"bytes (\d{1,15})-")
+_BLOCK = 1024 * 1024
+_SPARE_BYTES = 50 * 1024 * 1024
+"""Room that a download must leave on the disk."""
 
 
 class ModelStore:
@@ -31,17 +42,32 @@ class ModelStore:
         """Name the data folder; nothing is created yet."""
         self._folder = home / FOLDER
 
-    async def pull(self, line: HubLine, offer: Offer, progress: Progress | None = None) -> Receipt:
+    async def pull(self, hub: Hub, offer: Offer, progress: Progress | None = None) -> Receipt:
         """Fetch a model and put it in place of the one of its name.
 
         Raises:
-            ModelPullError: It was not fetched; the model that was there before still is.
+            HubUnreachableError: The hub fails; what was fetched stays for the next time.
+            NotOnHubError: The hub does not give out a file.
+            UnverifiedFileError: A file is not the announced one; it is set aside as NAME.rejected.
+            ModelStoreError: The folder cannot be written, is in use, or has too little room.
         """
         name = offer.model.name
         partial = self._folder / _PARTIAL / name
-        with self._alone(name):
-            await fetch_files(line, offer, partial, progress)
-            return self._put(partial, _receipt(offer))
+        with self._alone(name), self._writable():
+            _make_room(offer, partial)
+            for file in offer.files:
+                await _fetch(
+                    hub, offer, file, partial, progress or (lambda name, done, total: None)
+                )
+            receipt = _receipt(offer)
+            wanted = {file.name for file in receipt.files}
+            for old in partial.iterdir():
+                if old.name not in wanted:
+                    old.unlink()
+            (partial / RECEIPT).write_text(receipt.model_dump_json(indent=2), encoding="utf-8")
+            self._discard(name)
+            partial.replace(self._folder / name)
+        return receipt
 
     def remove(self, name: str) -> bool:
         """Take a model away, with what was left of pulls; return whether there was anything.
@@ -64,23 +90,6 @@ class ModelStore:
                 ) from error
         return True
 
-    def _put(self, partial: Path, receipt: Receipt) -> Receipt:
-        """Rename a complete folder into place, with its receipt."""
-        wanted = {file.name for file in receipt.files}
-        try:
-            for file in partial.iterdir():
-                if file.name not in wanted:
-                    file.unlink()
-            (partial / RECEIPT).write_text(receipt.model_dump_json(indent=2), encoding="utf-8")
-            self._discard(receipt.name)
-            partial.replace(self._folder / receipt.name)
-        except OSError as error:
-            raise ModelStoreError(
-                f"The folder {self._folder} cannot be written ({error.strerror or error}). "
-                "Correct its permissions and pull again; nothing is fetched twice."
-            ) from error
-        return receipt
-
     def _discard(self, name: str) -> None:
         """Remove a model that a newer one replaces: first from its place, then from the disk."""
         old = self._folder / name
@@ -95,14 +104,9 @@ class ModelStore:
         """Hold a lock that the system releases when the process ends, however it ends."""
         import fcntl  # noqa: PLC0415 - absent on Windows, where finding models still works
 
-        try:
+        with self._writable():
             (self._folder / _PARTIAL).mkdir(parents=True, exist_ok=True)
             lock = (self._folder / _PARTIAL / f"{name}.lock").open("wb")
-        except OSError as error:
-            raise ModelStoreError(
-                f"The folder {self._folder} cannot be written ({error.strerror or error}). Correct "
-                "its permissions, or set FACTIBLE_HOME to a folder that you may write to."
-            ) from error
         with lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -111,6 +115,129 @@ class ModelStore:
                     f"The model {name} is being fetched or removed by another process. Wait for it."
                 ) from error
             yield
+
+    @contextmanager
+    def _writable(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise ModelStoreError(
+                f"The folder {self._folder} cannot be written ({error.strerror or error}). Free "
+                "some room, correct its permissions, or set FACTIBLE_HOME to a folder that you may "
+                "write to; nothing is fetched twice."
+            ) from error
+
+
+async def _fetch(
+    hub: Hub, offer: Offer, file: OfferedFile, folder: Path, progress: Progress
+) -> None:
+    done = folder / file.spec.save_as
+    part = _part(file, folder)
+
+    async def ask() -> None:
+        await _continue(hub, offer, file, part, progress)
+
+    try:
+        if size_of(part) != file.size:
+            await hub.repeat(ask, file.spec.path, reached=lambda: size_of(part))
+        problem = await asyncio.to_thread(_problem, part, file)
+    except TooLargeError:
+        problem = f"it has more than its {file.size:,} bytes"
+    if problem is not None:
+        rejected = folder / f"{done.name}.rejected"
+        part.touch()
+        part.replace(rejected)
+        raise UnverifiedFileError(
+            f"{file.spec.path} is not the file that {hub.host} announced: {problem}. It was set "
+            f"aside as {rejected} and is not used. Pull again; if that does not help, do not trust "
+            "this hub."
+        )
+    part.replace(done)
+    progress(done.name, file.size, file.size)
+
+
+async def _continue(
+    hub: Hub, offer: Offer, file: OfferedFile, part: Path, progress: Progress
+) -> None:
+    """Fetch what is missing of a file, as far as one request goes.
+
+    Raises:
+        PassingError: It is not complete yet.
+        TooLargeError: It is longer than announced.
+    """
+    if size_of(part) > file.size:
+        part.unlink()  # noqa: ASYNC240 - a moment, between two requests
+    have = size_of(part)
+    start: int | None = None
+    with part.open("ab") as target:
+
+        def write(answer: Response, block: bytes) -> None:
+            nonlocal start
+            if start is None:
+                start = _start(answer)
+                if start not in {0, have}:
+                    raise PassingError("it went on in another place than asked for")
+                if start != have:
+                    target.truncate(start)
+            target.write(block)
+            progress(file.spec.save_as, target.tell(), file.size)
+
+        response = await hub.fetch(offer, file, have=have, sink=write)
+    if response.status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
+        part.unlink()  # noqa: ASYNC240
+        raise PassingError("it does not go on where the download stopped")
+    if size_of(part) < file.size:
+        raise PassingError("it broke off in the middle of the file")
+
+
+def _start(answer: Response) -> int:
+    """Return the place in the file at which an answer begins."""
+    if answer.status != HTTPStatus.PARTIAL_CONTENT:
+        return 0
+    found = _RANGE.match(answer.headers.get("content-range", ""))
+    return int(found.group(1)) if found else 0
+
+
+def _part(file: OfferedFile, folder: Path) -> Path:
+    """Return where a file is while it is not complete, with what there is of it already."""
+    done = folder / file.spec.save_as
+    part = folder / f"{done.name}.{(file.sha256 or file.git_id or '')[:16]}.part"
+    if done.exists():  # of an earlier pull that did not come to its end
+        done.replace(part)
+    for other in folder.glob(f"{done.name}.*.part"):
+        if other != part:  # of another revision
+            other.unlink()
+    return part
+
+
+def _make_room(offer: Offer, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    there = sum(file.stat().st_size for file in folder.iterdir() if file.is_file())
+    needed = max(0, offer.size - there) + _SPARE_BYTES
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        raise ModelStoreError(
+            f"The disk of {folder} has {free / 1e6:,.0f} MB left, and {offer.model.title} needs "
+            f"{needed / 1e6:,.0f} MB. Free some room, or set FACTIBLE_HOME to another disk."
+        )
+
+
+def _problem(part: Path, file: OfferedFile) -> str | None:
+    """Say what is wrong with a file; None if it is the announced one."""
+    size = size_of(part)
+    if size != file.size:
+        return f"it has {size:,} bytes instead of {file.size:,}"
+    sha256 = hashlib.sha256()
+    git = hashlib.sha1(f"blob {size}\0".encode(), usedforsecurity=False)
+    with part.open("rb") as content:
+        while block := content.read(_BLOCK):
+            sha256.update(block)
+            git.update(block)
+    if file.sha256 is not None and sha256.hexdigest() != file.sha256:
+        return f"its SHA-256 is {sha256.hexdigest()} instead of {file.sha256}"
+    if file.git_id is not None and git.hexdigest() != file.git_id:
+        return f"its git object id is {git.hexdigest()} instead of {file.git_id}"
+    return None
 
 
 def _receipt(offer: Offer) -> Receipt:

@@ -18,11 +18,10 @@ from resources.models.errors import (
     NotOnHubError,
     UnverifiedFileError,
 )
-from resources.models.hub import DEFAULT_HUB, ask_offer
+from resources.models.hub import DEFAULT_HUB, Hub
 from resources.models.installed import Receipt, model_path, read_receipt
 from resources.models.manifest import ManifestModel, known_models, read_manifest
 from resources.models.store import ModelStore
-from resources.models.transfer import HubLine
 from tests.resources.models.hub_server import (
     COMMIT,
     CONFIG,
@@ -44,8 +43,8 @@ async def hub() -> AsyncIterator[FakeHub]:
 
 
 async def pull(hub: FakeHub, home: Path, model: ManifestModel = MODEL) -> Receipt:
-    async with HubLine(hub.url, retry=QUICK, read_seconds=1.0) as line:
-        return await ModelStore(home).pull(line, await ask_offer(line, model))
+    async with Hub(hub.url, retry=QUICK, read_seconds=1.0) as line:
+        return await ModelStore(home).pull(line, await line.ask_offer(model))
 
 
 def with_weights(**known: object) -> ManifestModel:
@@ -76,8 +75,8 @@ async def test_a_model_is_fetched_whole_with_a_receipt(hub: FakeHub, tmp_path: P
 
 
 async def test_an_offer_names_size_and_digests_and_fetches_no_file(hub: FakeHub) -> None:
-    async with HubLine(hub.url) as line:
-        offer = await ask_offer(line, MODEL)
+    async with Hub(hub.url) as line:
+        offer = await line.ask_offer(MODEL)
     assert offer.size == len(WEIGHTS) + len(TOKENIZER) + len(CONFIG)
     assert {asked.method for asked in hub.server.asked} == {"HEAD"}
     assert hub.asked("cdn") == 0
@@ -183,7 +182,7 @@ async def test_a_file_that_is_longer_than_announced_is_not_read_to_its_end(
     hub: FakeHub, tmp_path: Path
 ) -> None:
     hub.spoil = lambda path, body: body + bytes(5_000_000) if "onnx" in path else body
-    with pytest.raises(UnverifiedFileError, match="bytes or more instead of"):
+    with pytest.raises(UnverifiedFileError, match="more than its 700,000 bytes"):
         await pull(hub, tmp_path)
     rejected = tmp_path / "models" / ".partial" / "nli" / "model.onnx.rejected"
     assert rejected.stat().st_size < len(WEIGHTS) + 1_000_000
@@ -244,16 +243,16 @@ async def test_every_refusal_has_its_own_sentence(
 async def test_a_hub_that_fails_is_named_with_the_remedy(tmp_path: Path, behaviour: object) -> None:
     async with MisbehavingServer() as server:
         server.on("*", behaviour)  # type: ignore[arg-type]  # parametrize loses the type
-        line = HubLine(f"http://127.0.0.1:{server.port}", retry=QUICK, read_seconds=0.2)
+        line = Hub(f"http://127.0.0.1:{server.port}", retry=QUICK, read_seconds=0.2)
         async with line:
             with pytest.raises(HubUnreachableError, match="did not give onnx/model"):
-                await ask_offer(line, MODEL)
+                await line.ask_offer(MODEL)
 
 
 async def test_a_hub_that_does_not_listen_is_a_sentence() -> None:
-    async with HubLine("http://127.0.0.1:9", retry=QUICK) as line:
+    async with Hub("http://127.0.0.1:9", retry=QUICK) as line:
         with pytest.raises(HubUnreachableError, match="Check the network"):
-            await ask_offer(line, MODEL)
+            await line.ask_offer(MODEL)
 
 
 @pytest.mark.parametrize(
@@ -261,7 +260,7 @@ async def test_a_hub_that_does_not_listen_is_a_sentence() -> None:
 )
 def test_a_hub_elsewhere_is_asked_by_https_only(address: str) -> None:
     with pytest.raises(ModelPullError, match="FACTIBLE_MODEL_HUB"):
-        HubLine(address)
+        Hub(address)
 
 
 @pytest.mark.parametrize(
@@ -278,7 +277,7 @@ async def test_a_redirect_leads_to_no_private_place_and_to_nothing_but_https(
     hub: FakeHub, tmp_path: Path, target: str
 ) -> None:
     hub.elsewhere = target.format(port=hub.server.port)
-    with pytest.raises(ModelPullError, match=r"not fetched from|failed"):
+    with pytest.raises(ModelPullError, match=r"not fetched|no connection|could not be resolved"):
         await pull(hub, tmp_path)
     assert hub.asked("cdn") == 0
     assert model_path(tmp_path, "nli") is None
@@ -286,7 +285,7 @@ async def test_a_redirect_leads_to_no_private_place_and_to_nothing_but_https(
 
 async def test_redirects_in_a_circle_come_to_an_end(hub: FakeHub, tmp_path: Path) -> None:
     hub.elsewhere = "/someone/tiny-nli/resolve/main/onnx/model.onnx"
-    with pytest.raises(NotOnHubError, match="redirects more than"):
+    with pytest.raises(NotOnHubError, match="redirects"):
         await pull(hub, tmp_path)
 
 
@@ -367,7 +366,7 @@ def test_the_known_models_are_open_pinned_and_of_the_hub() -> None:
         assert {"model.onnx", "tokenizer.json"} <= {file.save_as for file in model.files}
         inference = model.name.startswith("nli")
         assert ("config.json" in {file.save_as for file in model.files}) == inference
-    HubLine(DEFAULT_HUB)
+    Hub(DEFAULT_HUB)
 
 
 @pytest.mark.parametrize(
