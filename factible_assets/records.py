@@ -525,6 +525,9 @@ class LlmCall(Record):
     )
     latency_seconds: Seconds
     cache_hit: bool = False
+    batched: bool = Field(
+        default=False, description="Whether it went into a batch, at half the price."
+    )
     outcome: Literal["ok", "invalid", "truncated", "refused", "infra_error"]
     reason: str | None = None
 

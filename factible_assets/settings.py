@@ -534,6 +534,12 @@ class Settings(BaseSettings):
     recheck_cost_usd: Dollars | None = Field(
         default=1.0, description="The most that a night's re-checks may be expected to cost."
     )
+    recheck_batch_hours: float = Field(
+        default=0,
+        ge=0,
+        le=72,
+        description="How long re-checks wait for OpenAI's batches, at half the price; 0 for none.",
+    )
     recheck_min_age_days: float = Field(
         default=7, ge=0, le=3650, description="A complete check younger than this is not repeated."
     )

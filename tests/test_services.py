@@ -1,9 +1,11 @@
 """Which implementation stands behind each door, and what is said if there is none."""
 
+import json
 import logging
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, date, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ from factible_assets.launchpad import run_config_for, settled
 from factible_assets.reasoners.embedded.engine import EmbeddedReasoner
 from factible_assets.records import Video
 from factible_assets.running.standing import inputs_of
-from factible_assets.services import FactCheckServices, Occasion
+from factible_assets.services import FactCheckServices, Occasion, reasoning
 from factible_assets.services.embedded import embedded_reasoner, stance_model_in_use
 from factible_assets.services.ratings import RatedPages, rating_directory
 from factible_assets.services.reasoning import (
@@ -40,11 +42,14 @@ from factible_assets.settings import Settings
 from factible_assets.stages.ports import ReasonerOutageError, Services, SilentObserver
 from factible_assets.stages.reliability import rate
 from resources.cache import DiskCache
+from resources.llm.backend import Batching
 from resources.models.installed import Receipt, ReceiptFile
 from resources.transcripts.base import VideoDetails
 from tests.reasoners.llm.material import CLAIM, PAGE, QUERY, VIDEO, transcript
 from tests.reasoners.llm.scripted import ScriptedModel
-from tests.resources.llm.servers import CHAT
+from tests.resources.llm import batches
+from tests.resources.llm.servers import CANARY as CANARY_KEY
+from tests.resources.llm.servers import CHAT, openai_answer
 from tests.resources.reliability.test_ages import WhoisServer, say
 from tests.servers import MisbehavingServer, respond, respond_json
 
@@ -344,6 +349,35 @@ async def test_a_ceiling_stops_the_models_before_they_are_asked(tmp_path: Path) 
         with pytest.raises(ReasonerOutageError, match="FACTIBLE_BUDGET_PER_VIDEO_USD"):
             await mind.read_evidence(VIDEO, CLAIM, QUERY, PAGE)
         assert server.count(CHAT["openai"]) == 0
+
+
+async def test_a_recheck_asks_in_batches_if_that_is_wanted_and_a_check_never(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hasty = partial(Batching, company_seconds=0.01, look_seconds=0.01)
+    monkeypatch.setattr(reasoning, "Batching", hasty)
+    lines = {"OPENAI_API_KEY": CANARY_KEY, "FACTIBLE_RECHECK_BATCH_HOURS": "1"}
+    for name, value in (lines | {"FACTIBLE_MODEL": batches.MODEL}).items():
+        monkeypatch.setenv(name, value)
+    async with MisbehavingServer() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{server.port}/v1")
+        answers = batches.BatchServer(server)
+        answer = openai_answer(json.dumps({"readings": []}), usage=batches.TOKENS)
+        answers.outcome = lambda _: (200, answer)
+        server.on(CHAT["openai"], respond_json(answer))
+        rows = {}
+        for renew in (True, False):
+            occasion = Occasion("run", "v1", logging.getLogger("a test"))
+            resource = FactCheckServices(home=str(tmp_path / str(renew)))
+            async with resource.open(
+                observer=SilentObserver(), occasion=occasion, renew=renew
+            ) as services:
+                with pytest.raises(ReasonerOutageError) as outage:
+                    await services.reasoner.read_evidence(VIDEO, CLAIM, QUERY, PAGE)
+                (rows[renew],) = outage.value.calls
+    assert (rows[True].batched, rows[False].batched) == (True, False)
+    assert rows[True].cost_usd == pytest.approx(rows[False].cost_usd / 2)
+    assert rows[True].cost_usd == pytest.approx(answers.usd)
 
 
 def test_the_steps_of_a_run_spend_from_one_budget(tmp_path: Path) -> None:

@@ -97,7 +97,11 @@ class Schema:
         return version == self.version and checksum == self.views_checksum
 
     def apply(self, connection: duckdb.DuckDBPyConnection, path: Path) -> None:
-        """Bring a file to this schema in one transaction; a file that has it is left alone.
+        """Bring a file to this schema; a file that has it is left alone.
+
+        Each migration is a transaction of its own, because DuckDB cannot alter a table twice in
+        one: whoever is killed in between leaves a file of an earlier schema, and the next one goes
+        on from there. Views come last.
 
         Raises:
             WarehouseTooNewError: The file has a later schema.
@@ -109,18 +113,16 @@ class Schema:
             return
         applied, _ = _state(connection, path)
         # No rollback here: closing the connection discards what was not committed.
-        connection.begin()
-        self._migrate(connection, applied=applied)
-        connection.commit()
-
-    def _migrate(self, connection: duckdb.DuckDBPyConnection, *, applied: int) -> None:
         now = datetime.now(UTC).replace(tzinfo=None)
         for migration in self.migrations[applied:]:
+            connection.begin()
             connection.execute(migration.sql)
             connection.execute(
                 "INSERT INTO schema_migrations (version, name, applied_at) VALUES (?, ?, ?)",
                 [migration.version, migration.name, now],
             )
+            connection.commit()
+        connection.begin()
         for view in self.views:
             connection.execute(view)
         _take_over_comments(connection)
@@ -128,6 +130,7 @@ class Schema:
             "UPDATE schema_migrations SET views_checksum = CASE version WHEN ? THEN ? END",
             [self.version, self.views_checksum],
         )
+        connection.commit()
 
 
 @cache

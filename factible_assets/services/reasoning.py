@@ -21,6 +21,7 @@ from factible_assets.services.setup import SetupError
 from factible_assets.settings import Settings
 from factible_assets.stages.ports import Reasoner
 from resources.cache import DiskCache
+from resources.llm.backend import Batching
 from resources.llm.base import Effort, LanguageModel
 from resources.llm.budget import Budget, Ceiling
 from resources.llm.clients import ModelClients
@@ -152,7 +153,9 @@ def _missing(settings: Settings, model: ModelInfo) -> str | None:
     return "OPENAI_API_KEY"
 
 
-def model_clients(settings: Settings, plan: ModelPlan) -> ModelClients:
+def model_clients(
+    settings: Settings, plan: ModelPlan, batches: Batching | None = None
+) -> ModelClients:
     """Return the clients of the planned models; use them with `async with`."""
     keys = dict(settings.model_api_keys)
     if settings.openai_api_key is not None:
@@ -165,6 +168,7 @@ def model_clients(settings: Settings, plan: ModelPlan) -> ModelClients:
         keys=keys,
         base_urls={name: url for name, url in addresses.items() if url is not None},
         kept=kept,
+        batches=batches,
     )
 
 
@@ -280,10 +284,22 @@ class RunBudgets:
         return Spent() if budget is None else Spent(budget.calls, budget.spent.usd or 0.0)
 
 
+def batching(settings: Settings) -> Batching | None:
+    """Return how a re-check asks in batches; None if it asks at once."""
+    hours = settings.recheck_batch_hours
+    return Batching(settings.home / "batches", hours * 3_600) if hours else None
+
+
 async def open_models(
-    settings: Settings, stack: AsyncExitStack, cache: DiskCache, budget: Budget
+    settings: Settings,
+    stack: AsyncExitStack,
+    cache: DiskCache,
+    budget: Budget,
+    batches: Batching | None = None,
 ) -> Reasoner:
     """Return the reasoner that asks the planned models; the stack closes their clients.
+
+    With `batches`, OpenAI's are asked in batches.
 
     Raises:
         SetupError: A key or an address cannot be used.
@@ -296,7 +312,7 @@ async def open_models(
     from resources.cache.models import CachingModel  # noqa: PLC0415
 
     plan = plan_models(settings)
-    clients = await stack.enter_async_context(model_clients(settings, plan))
+    clients = await stack.enter_async_context(model_clients(settings, plan, batches))
     try:
         models = {
             model: CachingModel(clients.model(model.name, provider=model.provider), cache, budget)

@@ -20,6 +20,7 @@ from factible_assets.services.ratings import RatedPages, rating_directory
 from factible_assets.services.reasoning import (
     RunBudgets,
     Spent,
+    batching,
     choose_reasoner,
     open_models,
     service_prices,
@@ -195,7 +196,7 @@ async def _open(
     if no_search is not None:
         occasion.remark(no_search)
     return Services(
-        reasoner=await _reasoner(settings, stack, occasion, reasoner, cache),
+        reasoner=await _reasoner(settings, stack, occasion, reasoner, cache, renew=renew),
         searcher=opened.searcher,
         fetcher=opened.fetcher,
         ratings=ratings,
@@ -211,6 +212,8 @@ async def _reasoner(
     occasion: Occasion,
     wish: str,
     cache: Callable[[], DiskCache],
+    *,
+    renew: bool,
 ) -> Reasoner:
     choice = choose_reasoner(wish, settings)
     if choice.remark is not None:
@@ -218,4 +221,5 @@ async def _reasoner(
     if choice.kind == "embedded":
         return embedded_reasoner(settings)
     budget = _BUDGETS.of(occasion.run_id, occasion.video_id, settings)
-    return await open_models(settings, stack, cache(), budget)
+    batches = batching(settings) if renew else None
+    return await open_models(settings, stack, cache(), budget, batches)

@@ -115,12 +115,13 @@ class CachingModel:
         try:
             answer = await self._model.complete(request, budget=self._budget, spent=spent)
         except ModelError as error:
+            restored = _beside(error.calls, restored)
             if restored and not isinstance(error, BudgetExhaustedError):
                 # Whoever is told of this error records them; what is new is told of once more.
                 await self._keep(key, None, tuple(made.values()))
             error.calls = (*restored, *error.calls)
             raise
-        answer = replace(answer, calls=(*restored, *answer.calls))
+        answer = replace(answer, calls=(*_beside(answer.calls, restored), *answer.calls))
         await self._keep(key, to_json(request.output_type, answer.value), answer.calls)
         return answer
 
@@ -139,3 +140,12 @@ class CachingModel:
         if written is not None:
             keep = self._cache.policy.models
             await self._cache.put("models", key, {"answer": value, "calls": written}, keep=keep)
+
+
+def _beside(new: _Calls, restored: _Calls) -> _Calls:
+    """Leave out what is told of anew: a request that was on its way, and of which this is the end.
+
+    So it is with batches, for which whoever comes next goes on waiting.
+    """
+    told = {call.call_id for call in new}
+    return tuple(call for call in restored if call.call_id not in told)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from resources.http import RetryPolicy
@@ -31,6 +32,20 @@ class CallPolicy:
     answer_seconds: float = 180.0
     """From sending to the last byte; models answer all at once, so silence is no sign."""
     validation_retries: int = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Batching:
+    """How requests wait that are asked in batches. Times in seconds.
+
+    `folder` is where it is written down which batch a request is in. A batch is waited for so long,
+    begins so long after its last request, and is looked at so often.
+    """
+
+    folder: Path
+    wait_seconds: float
+    company_seconds: float = 15.0
+    look_seconds: float = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +122,12 @@ class Backend(Protocol):
 
     def mode(self, output_type: type[Any]) -> AnswerMode:
         """Return the strictest mode that the server is not known to reject for this type."""
+        ...
+
+    def request_id(
+        self, messages: Sequence[Message], request: ModelRequest[Any], mode: AnswerMode
+    ) -> str:
+        """Return a name for a request: the same one only where it is sent and billed once."""
         ...
 
     def open(self) -> None:

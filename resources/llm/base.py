@@ -111,6 +111,8 @@ class ModelCall:
     trimmed_characters: int = 0
     """How much of the trimmable parts was left out of this request."""
     thought_tokens: int | None = None
+    batched: bool = False
+    """Whether it went into a batch: then it cost half."""
     call_id: str = field(default_factory=lambda: uuid4().hex)
 
     def as_cache_hit(self) -> ModelCall:

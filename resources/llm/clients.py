@@ -13,11 +13,14 @@ from typing import Self
 
 from pydantic import SecretStr
 
-from resources.llm.backend import Backend, CallPolicy
-from resources.llm.limits import RateLimiter
+from resources.llm.backend import Backend, Batching, CallPolicy
+from resources.llm.limits import RateLimiter, RateLimits
 from resources.llm.prompt_folder import PromptFolder
 from resources.llm.registry import ModelInfo, ModelRegistry, ProviderInfo
 from resources.llm.structured import StructuredModel
+
+_MOST_TOGETHER = 50_000
+"""Requests of one batch."""
 
 
 class ModelClients:
@@ -32,6 +35,7 @@ class ModelClients:
         policy: CallPolicy | None = None,
         ollama_context: int | None = None,
         kept: PromptFolder | None = None,
+        batches: Batching | None = None,
     ) -> None:
         """Remember what models are made from; nothing is opened yet.
 
@@ -42,6 +46,7 @@ class ModelClients:
             policy: How patient to be.
             ollama_context: Tokens that Ollama is to make room for, if not the default.
             kept: Where prompts and answers are kept; nowhere if None.
+            batches: How to ask OpenAI's models in batches; at once if None.
         """
         self._registry = registry
         self._keys = dict(keys or {})
@@ -49,6 +54,7 @@ class ModelClients:
         self._policy = policy or CallPolicy()
         self._ollama_context = ollama_context
         self._kept = kept
+        self._batches = batches
         self._limiters: dict[str, RateLimiter] = {}
         self._models: dict[tuple[str, str], StructuredModel] = {}
 
@@ -82,9 +88,35 @@ class ModelClients:
     def _make(self, info: ModelInfo) -> StructuredModel:
         provider = self._registry.provider(info.provider)
         provider = replace(provider, base_url=self._base_urls.get(provider.name, provider.base_url))
+        if self._batches and provider.protocol == "openai" and not provider.api_version:
+            return self._make_batched(info, provider, self._batches)
         limiter = self._limiters.setdefault(provider.name, RateLimiter(provider.limits))
         backend, info = self._backend(info, provider)
         return StructuredModel(backend, info, limiter=limiter, policy=self._policy, kept=self._kept)
+
+    def _make_batched(
+        self, info: ModelInfo, provider: ProviderInfo, batches: Batching
+    ) -> StructuredModel:
+        from resources.llm.openai_batch import PRICE, OpenAIBatches  # noqa: PLC0415 - a big library
+
+        backend = OpenAIBatches(
+            info,
+            base_url=provider.base_url,
+            batching=batches,
+            api_key=self._keys.get(provider.name),
+            policy=self._policy,
+        )
+        price = info.price and info.price.times(PRICE)
+        seconds = batches.wait_seconds
+        # Each request waits for its whole batch, beside all others of it.
+        policy = replace(
+            self._policy,
+            answer_seconds=seconds + self._policy.answer_seconds,
+            patience_seconds=seconds,
+        )
+        limiter = RateLimiter(RateLimits(max_concurrent=_MOST_TOGETHER))
+        info = replace(info, price=price, batched=True)
+        return StructuredModel(backend, info, limiter=limiter, policy=policy, kept=self._kept)
 
     def _backend(self, info: ModelInfo, provider: ProviderInfo) -> tuple[Backend, ModelInfo]:
         # Imported late: the libraries take seconds to load, and one of them is enough.

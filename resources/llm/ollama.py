@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from typing import Any, Final, Literal
+from uuid import uuid4
 
 import httpx
 import ollama
@@ -125,6 +126,12 @@ class OllamaBackend:
         """Return json_schema: every Ollama that can chat enforces it."""
         del output_type
         return "json_schema"
+
+    def request_id(
+        self, messages: Sequence[Message], request: ModelRequest[Any], mode: AnswerMode
+    ) -> str:
+        """Return a name for a request: it is another one each time."""
+        return uuid4().hex
 
     def open(self) -> None:
         """Make the running event loop's client."""

@@ -14,9 +14,10 @@ of them no temperature; then a seed would fix nothing either, and is left out wi
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final, Literal
+from uuid import uuid4
 
 import httpx2
 import openai
@@ -170,7 +171,7 @@ class OpenAIBackend:
         """
         try:
             raw = await self._clients.get().chat.completions.with_raw_response.create(
-                model=self._model, **self._parameters(messages, request, mode)
+                **self._body(messages, request, mode)
             )
             content = raw.http_response.content
         except openai.OpenAIError as error:
@@ -179,11 +180,18 @@ class OpenAIBackend:
             return self._reply(content)
         raise failure
 
-    def _parameters(
+    def request_id(
+        self, messages: Sequence[Message], request: ModelRequest[Any], mode: AnswerMode
+    ) -> str:
+        """Return a name for a request: it is another one each time."""
+        return uuid4().hex
+
+    def _body(
         self, messages: Sequence[Message], request: ModelRequest[Any], mode: AnswerMode
     ) -> dict[str, Any]:
         samples = "temperature" not in self._omitted
         wanted: dict[str, Any] = {
+            "model": self._model,
             "messages": [{"role": m.role, "content": m.content} for m in messages],
             "temperature": request.temperature,
             "seed": request.seed if samples else None,
@@ -228,7 +236,10 @@ class OpenAIBackend:
         mode: AnswerMode = "text",
     ) -> BackendError:
         if isinstance(error, openai.APIStatusError):
-            return self._status_failure(error, request, mode)
+            response = error.response
+            return self._rejected(
+                error.status_code, response.content, response.headers, request, mode
+            )
         if isinstance(error, openai.APIConnectionError):
             cause = error.__cause__
             if isinstance(cause, httpx2.TimeoutException):
@@ -239,16 +250,21 @@ class OpenAIBackend:
             return broken(kind, error, connect_seconds=self._policy.connect_seconds)
         return BackendError("lasting", f"the client failed with {type(error).__name__}")
 
-    def _status_failure(
-        self, error: openai.APIStatusError, request: ModelRequest[Any] | None, mode: AnswerMode
+    def _rejected(
+        self,
+        status: int,
+        content: bytes,
+        headers: Mapping[str, str],
+        request: ModelRequest[Any] | None,
+        mode: AnswerMode,
     ) -> BackendError:
-        body = ErrorBody.read(error.status_code, error.response.content)
+        body = ErrorBody.read(status, content)
         if request is not None and not body.context_exceeded:
             adapted = self._adapt(body, request, mode)
             if adapted is not None:
                 return BackendError("adapted", adapted)
         remedy = f"check the base URL and the model's name {self._model!r}"
-        return status_error(body, error.response.headers, self._redactor, remedy=remedy)
+        return status_error(body, headers, self._redactor, remedy=remedy)
 
     def _adapt(self, body: ErrorBody, request: ModelRequest[Any], mode: AnswerMode) -> str | None:
         """Learn from a rejection what the server does not take; None if that was not why."""

@@ -50,6 +50,11 @@ class Price:
         dollars = (input_tokens - cached) * self.input + cached * cached_rate
         return (dollars + output_tokens * self.output) / _MILLION
 
+    def times(self, factor: float) -> Price:
+        """Return a share of the price."""
+        cached = None if self.cached_input is None else self.cached_input * factor
+        return Price(self.input * factor, self.output * factor, cached)
+
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
@@ -57,6 +62,7 @@ class ModelInfo:
 
     `efforts` are how hard it can be made to think, from least to most: empty if it does not, None
     where unknown. `refuses` are parameters that it rejects. `price_as_of` is the price's day.
+    `batched`: it is asked in batches, and its price is that of batches.
     """
 
     name: str
@@ -66,6 +72,7 @@ class ModelInfo:
     efforts: tuple[Effort, ...] | None = None
     refuses: frozenset[str] = frozenset()
     price_as_of: date | None = None
+    batched: bool = False
 
     @property
     def price_known(self) -> bool:

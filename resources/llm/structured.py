@@ -15,7 +15,6 @@ import time
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Generic, Self
-from uuid import uuid4
 
 from resources.http import elapsed_since
 from resources.llm.answers import (
@@ -428,7 +427,15 @@ class _Conversation(Generic[Answer]):
         If this process is killed now, the server may bill it all the same.
         """
         call = replace(
-            self._call(prompt, Usage(expected, 0), 0.0, reported=False, call_id=uuid4().hex),
+            self._call(
+                prompt,
+                Usage(expected, 0),
+                0.0,
+                reported=False,
+                call_id=self.backend.request_id(
+                    prompt.messages, replace(self.request, max_tokens=prompt.limit), prompt.mode
+                ),
+            ),
             outcome="infra_error",
             reason="the run ended before the answer came",
         )
@@ -494,6 +501,7 @@ class _Conversation(Generic[Answer]):
             trimmed_characters=prompt.fitted.trimmed_characters,
             thought_tokens=usage.thought_tokens,
             call_id=call_id,
+            batched=self.owner.info.batched,
         )
 
     async def _record(self, call: ModelCall, outcome: CallOutcome, reason: str) -> None:

@@ -14,7 +14,8 @@ SELECT
     sum(output_tokens) FILTER (NOT cache_hit OR cost_usd > 0)::BIGINT AS output_tokens,
     sum(cost_usd) AS cost_usd,
     bool_and(price_known) AS cost_known,
-    bool_or(NOT coalesce(usage_reported, true)) AS estimated
+    bool_or(NOT coalesce(usage_reported, true)) AS estimated,
+    count(*) FILTER (batched) AS batched
 FROM llm_calls
 GROUP BY video_id, run_id, stage, provider, model
 UNION ALL
@@ -31,7 +32,8 @@ SELECT
     sum(output_tokens) FILTER (NOT judge_calls.cache_hit OR judge_calls.cost_usd > 0)::BIGINT,
     sum(judge_calls.cost_usd),
     bool_and(judge_calls.price_known),
-    false
+    false,
+    0
 FROM judge_calls
 JOIN judgements USING (judgement_id, judging_id)
 GROUP BY judgements.video_id, judging_id, judge_calls.provider, judge_calls.model
@@ -49,7 +51,8 @@ SELECT
     NULL,
     coalesce(cost_usd, 0),
     cost_usd IS NOT NULL,
-    cost_usd > 0
+    cost_usd > 0,
+    0
 FROM service_uses;
 COMMENT ON VIEW costs IS 'What each check cost: one row per video, run, stage and service, models beside search and readers. Summed over all rows it is what was paid, as far as it is known.';
 COMMENT ON COLUMN costs.video_id IS 'The video.';
@@ -65,3 +68,4 @@ COMMENT ON COLUMN costs.output_tokens IS 'Tokens written by models, thoughts inc
 COMMENT ON COLUMN costs.cost_usd IS 'Cost in US dollars; 0 where cost_known is false.';
 COMMENT ON COLUMN costs.cost_known IS 'Whether all of it has a listed price.';
 COMMENT ON COLUMN costs.estimated IS 'Whether some of it is an estimate: tokens that no server counted, or a list price by the request.';
+COMMENT ON COLUMN costs.batched IS 'How many of the requests went into a batch, at half the usual price.';

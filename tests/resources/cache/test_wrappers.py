@@ -436,7 +436,8 @@ async def test_what_was_paid_in_vain_comes_back_with_the_answer_it_led_to(
 ) -> None:
     """As after a kill: nobody was told of the first call, and the second asking makes it good."""
     inner = CountingModel(lambda budget: Reading(stance="refutes"))
-    inner.spends = [FAILED]
+    earlier = replace(FAILED, call_id="earlier")
+    inner.spends = [earlier]
 
     def killed(budget: Budget | None) -> Reading:
         raise asyncio.CancelledError
@@ -447,7 +448,7 @@ async def test_what_was_paid_in_vain_comes_back_with_the_answer_it_led_to(
     inner.answer = lambda budget: Reading(stance="refutes")
     answer = await CachingModel(inner, cache).complete(question())
     restored, *new = answer.calls
-    assert restored == replace(FAILED, cache_hit=True, latency_seconds=0.0)
+    assert restored == replace(earlier, cache_hit=True, latency_seconds=0.0)
     assert not any(call.cache_hit for call in new)
 
 
