@@ -1,15 +1,21 @@
 """The run's knobs: one pydantic model per stage, ranges enforced, defaults that work.
 
-What belongs here: numbers and choices that a user may set per run. What does not: keys and paths
-(settings.py), constants that a published method fixes (beside the code that uses them), Dagster's
-run config (derived from these models in launchpad.py).
+What belongs here: numbers and choices that a user may set per run, and the list of them by one flat
+name each. What does not: keys and paths (settings.py), constants that a published method fixes
+(beside the code that uses them).
+
+A knob is declared here and nowhere else. Dagster's launchpad (launchpad.py), the options of the
+command line (cli/knobs.py) and the schema of experiments (experiments/format.py) follow from it.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import date
-from typing import Annotated, Literal
+from functools import cache
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import (
     AfterValidator,
@@ -17,6 +23,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    ValidationError,
     ValidationInfo,
     field_validator,
 )
@@ -253,3 +260,106 @@ class FactCheckConfig(StageConfig):
             return self
         search = self.search.model_copy(update={"published_before": day})
         return self.model_copy(update={"search": search})
+
+
+# --- The knobs by their names -------------------------------------------------------------------
+
+Value: TypeAlias = str | int | float | bool | None
+"""One value of a knob, as JSON has it; a list is written as text: `a, b`."""
+
+Values: TypeAlias = Mapping[str, Value]
+"""Values of some knobs, by name."""
+
+_OF_EVERY_STAGE = ("reasoner",)
+"""The knobs outside of a section that are set by name; the others concern re-checks."""
+
+
+class KnobError(ValueError):
+    """A value that a knob cannot take: which knob, a sentence, and the reason alone."""
+
+    def __init__(self, knob: str, sentence: str, reason: str = "") -> None:
+        super().__init__(sentence)
+        self.knob, self.sentence, self.reason = knob, sentence, reason
+
+
+@dataclass(frozen=True, slots=True)
+class Knob:
+    """One knob. `place` leads to it in FactCheckConfig.
+
+    `schema` is its JSON Schema: type, range, vocabulary, description.
+    """
+
+    name: str
+    place: tuple[str, ...]
+    default: Value
+    schema: Mapping[str, Any]
+
+    @property
+    def section(self) -> str | None:
+        """The part of FactCheckConfig that it belongs to; None for what concerns every stage."""
+        return self.place[0] if len(self.place) > 1 else None
+
+
+@cache
+def knobs() -> Mapping[str, Knob]:
+    """Return every knob by its name.
+
+    A knob whose name stands in two sections is called SECTION.NAME.
+    """
+    sections = {
+        name: field.annotation
+        for name, field in FactCheckConfig.model_fields.items()
+        if isinstance(field.annotation, type) and issubclass(field.annotation, StageConfig)
+    }
+    listed = [(section, name) for section, model in sections.items() for name in model.model_fields]
+    names = [name for _, name in listed]
+    found = {}
+    for section, name in listed:
+        label = name if names.count(name) == 1 else f"{section}.{name}"
+        found[label] = _knob(label, (section, name), sections[section])
+    for name in _OF_EVERY_STAGE:
+        found[name] = _knob(name, (name,), FactCheckConfig)
+    return found
+
+
+def _knob(label: str, place: tuple[str, ...], model: type[StageConfig]) -> Knob:
+    described = dict(model.model_json_schema()["properties"][place[-1]])
+    described.pop("title", None)
+    described.pop("default", None)
+    default = model().model_dump(mode="json")[place[-1]]
+    if isinstance(default, list):
+        # A list is what an experiment sweeps, so a knob that is one is written as text.
+        described = {"type": "string", "description": f"{described['description']} Write: a, b"}
+    return Knob(label, place, plain_value(default), described)
+
+
+def plain_value(value: Any) -> Value:
+    """Return a value of a run's knobs as it is written: a list as `a, b`."""
+    plain: Value = ", ".join(value) if isinstance(value, list) else value
+    return plain
+
+
+def config_of(values: Mapping[str, object]) -> FactCheckConfig:
+    """Return the knobs of a run; those that are not given keep their defaults.
+
+    Raises:
+        KeyError: There is no such knob.
+        KnobError: A value is out of its range.
+    """
+    nested: dict[str, Any] = {}
+    for name, value in values.items():
+        *sections, knob = knobs()[name].place
+        inner = nested
+        for section in sections:
+            inner = inner.setdefault(section, {})
+        inner[knob] = value
+    try:
+        return FactCheckConfig.model_validate(nested)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = tuple(str(step) for step in first["loc"])
+        name = next((n for n in values if knobs()[n].place == place[: len(knobs()[n].place)]), "")
+        words = first["msg"].removeprefix("Value error, ")
+        raise KnobError(
+            name, f"{name} is {first['input']!r}: {words[:1].upper()}{words[1:]}.", words
+        ) from error

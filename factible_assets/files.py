@@ -14,11 +14,18 @@ from pathlib import Path
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 _HASH_DIGITS = 10
+_SLUG_CHARACTERS = 40
 
 
 def digest(data: bytes) -> str:
     """Return the short hash that tells two contents of one name apart."""
     return hashlib.sha256(data).hexdigest()[:_HASH_DIGITS]
+
+
+def slug(text: str) -> str:
+    """Return a text as a short lower-case name of ASCII letters, digits and dashes, never empty."""
+    words = re.sub(r"[^a-z0-9]+", "-", text.casefold()).strip("-")[:_SLUG_CHARACTERS].strip("-")
+    return words or "untitled"
 
 
 def file_stem(video_id: str) -> str:

@@ -44,6 +44,8 @@ STANCE_WORDS = {
 """How a verdict's stance is said of its claim."""
 
 
+WAITING = "Another check of this video is going on; this one waits for it. Ctrl-C gives up."
+
 _WHOLE_CENTS = 10
 """Dollars from which fractions of a cent are of no interest."""
 

@@ -39,7 +39,7 @@ ROOT_MODULES = {
     "settings",
     "wording",
 }
-TWINS = {"checking", "judging", "rechecking", "reviewing"}
+TWINS = {"judging"}
 """Those that are left; none comes to them."""
 DAGSTER_IN_THE_WAREHOUSE = {"warehouse/io_manager.py", "warehouse/resource.py"}
 

@@ -6,7 +6,7 @@ What belongs here: arguments, progress, the report of an import. What does not: 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -16,6 +16,7 @@ import typer
 
 from factible_assets.cli.errors import EXIT_CODES, CliError
 from factible_assets.cli.output import AsJson, note, print_json, stderr, stdout
+from factible_assets.files import digest, slug
 from factible_assets.wording import plain
 
 if TYPE_CHECKING:
@@ -148,12 +149,22 @@ def _progress(label: str) -> Iterator[Progress | None]:
         yield moved
 
 
-def page_collection(folder: Path, files: Sequence[Path]) -> str:
-    """Name a folder's collection by its path and content, so that a changed folder is a new one."""
-    from factible_assets.cli.files import digest, slug
+def import_pages(folder: Path, settings: Settings) -> str:
+    """Import a folder of pages as a collection of its own and return the collection's name.
 
+    The name follows the folder's path and content: what changed is imported into a new collection,
+    so that a claim is checked against exactly the pages that are there now.
+    """
+    if not folder.is_dir():
+        raise CliError(f"There is no folder {folder}.", "Give a folder of saved pages.")
+    settings.ensure_home()
     listing = [str(folder.resolve())]
-    for path in sorted(files):
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         status = path.stat()
         listing.append(f"{path.relative_to(folder)}\t{status.st_size}\t{status.st_mtime_ns}")
-    return f"pages-{slug(folder.resolve().name)}-{digest(chr(10).join(listing).encode())}"
+    name = f"pages-{slug(folder.resolve().name)}-{digest(chr(10).join(listing).encode())}"
+    archive = open_archive(settings)
+    if name not in archive.collections():
+        report = import_source(archive, folder, name)
+        note(f"{folder}: {in_words(report)}")
+    return name

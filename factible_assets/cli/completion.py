@@ -40,11 +40,11 @@ def completion(
 
 def video_ids(incomplete: str) -> list[str]:
     """Return the listed videos that begin with what was typed; nothing where none can be read."""
-    from factible_assets.cli.targets import read_corpora
+    from factible_assets.corpora import load_corpora
     from factible_assets.settings import SettingsError, load_settings
 
     try:
-        reading = read_corpora(load_settings())
+        reading = load_corpora(load_settings().corpus_folders)
     except (SettingsError, OSError):
         return []
     known = (listed.video.video_id for listed in reading.videos())

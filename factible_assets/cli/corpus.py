@@ -92,7 +92,7 @@ def add(
     """
     from pydantic import ValidationError
 
-    from factible_assets.cli.targets import read_corpora
+    from factible_assets.corpora import load_corpora
     from factible_assets.corpora.adding import LOCAL_CORPUS, list_new_video
     from factible_assets.settings import load_settings
 
@@ -104,7 +104,7 @@ def add(
         entry = list_new_video(
             file,
             video,
-            listing=read_corpora(settings),
+            listing=load_corpora(settings.corpus_folders),
             transcript=transcript,
             title=title,
             channel=channel,
@@ -132,10 +132,10 @@ def list_(
 
     Example: factible corpus list --json
     """
-    from factible_assets.cli.targets import read_corpora
+    from factible_assets.corpora import load_corpora
     from factible_assets.settings import load_settings
 
-    reading = read_corpora(load_settings())
+    reading = load_corpora(load_settings().corpus_folders)
     videos = list(reading.everything() if everything else reading.videos())
     if as_json:
         print_json([_as_document(listed) for listed in videos])
@@ -160,10 +160,10 @@ def validate(
 
     Example: factible corpus validate corpora/everyday_beliefs.yaml
     """
-    from factible_assets.cli.targets import read_corpora
+    from factible_assets.corpora import load_corpora
     from factible_assets.settings import load_settings
 
-    reading = _read_files(files) if files else read_corpora(load_settings())
+    reading = _read_files(files) if files else load_corpora(load_settings().corpus_folders)
     if as_json:
         print_json(
             [
@@ -222,7 +222,7 @@ def import_(
 
     Example: factible corpus import averitec/dev.json --name averitec-dev --limit 100
     """
-    from factible_assets.cli.targets import read_corpora
+    from factible_assets.corpora import load_corpora
     from factible_assets.exchange.importing import import_corpus
     from factible_assets.settings import load_settings
 
@@ -239,7 +239,7 @@ def import_(
         web=web,
         limit=limit,
         replace=replace,
-        listing=read_corpora(settings),
+        listing=load_corpora(settings.corpus_folders),
     )
     for sentence in done.left_out:
         note(f"  left out: {plain(sentence)}")
@@ -274,13 +274,13 @@ def export(
 
     What was found by checking is exported by: factible export
     """
-    from factible_assets.cli.files import write_whole
-    from factible_assets.cli.targets import read_corpora
+    from factible_assets.corpora import load_corpora
+    from factible_assets.files import write_whole
     from factible_assets.settings import load_settings
 
     if as_json and output is None:
         raise CliError("--json tells where a file is.", "Name it with --output.", ExitCode.USAGE)
-    text, count = _exported(read_corpora(load_settings()), name, form)
+    text, count = _exported(load_corpora(load_settings().corpus_folders), name, form)
     if output is None:
         typer.echo(text, nl=False)
         return
@@ -304,8 +304,8 @@ def schema(
 
     Example: factible corpus schema -o my-corpora/corpus.schema.json
     """
-    from factible_assets.cli.files import write_whole
     from factible_assets.corpora.format import rendered_json_schema
+    from factible_assets.files import write_whole
 
     del as_json  # A schema is JSON in any case.
     text = rendered_json_schema()

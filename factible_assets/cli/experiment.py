@@ -216,9 +216,9 @@ def schema() -> None:
 
 
 def _corpora(settings: Settings) -> CorporaReading:
-    from factible_assets.cli.targets import read_corpora
+    from factible_assets.corpora import load_corpora
 
-    return read_corpora(settings)
+    return load_corpora(settings.corpus_folders)
 
 
 def _experiment(name: str, corpora: CorporaReading, settings: Settings) -> Experiment:

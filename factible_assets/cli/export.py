@@ -73,7 +73,7 @@ def export(
 
     An id that begins with a dash follows two dashes: factible export --json -- -LDjqcvSbP4
     """
-    from factible_assets.cli.targets import bare_id
+    from factible_assets.corpora.adding import bare_id
     from factible_assets.settings import load_settings
 
     if videos and corpus is not None:
@@ -167,7 +167,7 @@ class _Written:
                 yield data
 
     def _text(self, form: ExportFormat, name: str, text: str, count: int) -> None:
-        from factible_assets.cli.files import write_whole
+        from factible_assets.files import write_whole
 
         self._add(form, write_whole(self._folder / name, text.encode()), count)
 

@@ -126,9 +126,11 @@ def _planned(
     criteria: Sequence[str] | None,
     sample: int | None,
 ) -> JudgingPlan:
-    from factible_assets.cli.targets import bare_id, read_corpora, unchecked
+    from factible_assets.corpora import load_corpora
+    from factible_assets.corpora.adding import bare_id
     from factible_assets.evaluation.outcomes import UnknownCorpusError
     from factible_assets.judging import NothingToJudgeError, Wish, plan_judging
+    from factible_assets.running.targets import unchecked
 
     ids = tuple(dict.fromkeys(bare_id(each) for each in videos))
     held = set(store.video_ids()) if ids else set()
@@ -136,7 +138,7 @@ def _planned(
         if video_id not in held:
             raise unchecked(video_id, settings)
     wish = Wish(ids, tuple(corpora), _rubrics(criteria), sample)
-    reading = read_corpora(settings)
+    reading = load_corpora(settings.corpus_folders)
     for problem in reading.problems:
         note(f"problem: {plain(str(problem))}")
     try:

@@ -1,140 +1,102 @@
-"""The run's knobs as options of the command line.
+"""The run's knobs as options of a command: each that config.py declares is one, by its own name.
 
-What belongs here: which option sets which knob. What does not: ranges and defaults, which config.py
-declares once; a value outside its range is refused in its words.
+What belongs here: making options of knobs, and knobs of options. What does not: which knobs there
+are, their ranges and their words (config.py).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+import inspect
+from functools import cache
+from typing import Annotated, Any
 
 import typer
+from typer.main import get_command
 
 from factible_assets.cli.errors import CliError
+from factible_assets.config import FactCheckConfig, Knob, KnobError, config_of, knobs
 from factible_assets.errors import ExitCode
 
-if TYPE_CHECKING:
-    from factible_assets.config import FactCheckConfig
+GIVEN = "factible.knobs"
+"""Where the context of a command keeps the knobs that were given."""
 
-MaxClaims = Annotated[
-    int | None, typer.Option("--max-claims", help="The most important claims that are checked.")
-]
-MaxQueries = Annotated[int | None, typer.Option("--max-queries", help="Searches per claim.")]
-MaxResults = Annotated[int | None, typer.Option("--max-results", help="Sources read per search.")]
-Web = Annotated[
-    str | None,
-    typer.Option(
-        "--web",
-        help="Where to look: auto, live, miniature, archive, or archive:NAME for one collection.",
-    ),
-]
-Reasoner = Annotated[
-    str | None, typer.Option("--reasoner", help="Who judges: auto, embedded or llm.")
-]
-MinimumRating = Annotated[
-    str | None,
-    typer.Option(
-        "--minimum-rating",
-        help="Sources rated lower are read only where there are too few: high, medium, unknown …",
-    ),
-]
-PublishedBefore = Annotated[
-    str | None,
-    typer.Option(
-        "--published-before", metavar="YYYY-MM-DD", help="Leave out sources from this day on."
-    ),
-]
-PublishedAfter = Annotated[
-    str | None,
-    typer.Option(
-        "--published-after", metavar="YYYY-MM-DD", help="Leave out sources from before this day."
-    ),
-]
-ExcludeDomains = Annotated[
-    str | None,
-    typer.Option(
-        "--exclude-domains",
-        metavar="A,B",
-        help="Leave out these domains and all below them: example.org,example.net.",
-    ),
-]
-ExcludeFileTypes = Annotated[
-    str | None,
-    typer.Option(
-        "--exclude-file-types", metavar="A,B", help="Leave out files of these types, such as pdf."
-    ),
-]
-Language = Annotated[
-    str | None,
-    typer.Option(
-        "--language", metavar="XX", help="Search in this language, where a provider can choose: en."
-    ),
-]
-Country = Annotated[
-    str | None,
-    typer.Option(
-        "--country",
-        metavar="XX",
-        help="Search as from this country, where a provider can choose: us.",
-    ),
-]
-EnoughOrigins = Annotated[
-    int | None,
-    typer.Option(
-        "--enough-origins",
-        help="Judge a claim once so many independent reliable sources agree; the rest is skipped.",
-    ),
-]
-
-_PLACES: dict[str, tuple[str, ...]] = {
-    "max_claims": ("claims", "max_claims"),
-    "max_queries": ("queries", "max_queries"),
-    "max_results": ("search", "max_results"),
-    "web": ("search", "web"),
-    "pages_rating": ("search", "pages_rating"),
-    "minimum_rating": ("search", "minimum_rating"),
-    "published_before": ("search", "published_before"),
-    "published_after": ("search", "published_after"),
-    "exclude_domains": ("search", "exclude_domains"),
-    "exclude_file_types": ("search", "exclude_file_types"),
-    "language": ("search", "language"),
-    "country": ("search", "country"),
-    "enough_origins": ("evidence", "enough_origins"),
-    "reasoner": ("reasoner",),
-}
+_TYPES: dict[str, Any] = {"integer": int, "number": float}
 
 
-def config_of(given: dict[str, Any]) -> FactCheckConfig:
-    """Return the run's knobs; options that were not given (None) keep their defaults.
+@cache
+def knob_options() -> tuple[Any, ...]:
+    """Return an option for each knob."""
+    signature = inspect.Signature(
+        [
+            inspect.Parameter(
+                name.replace(".", "_"),
+                inspect.Parameter.KEYWORD_ONLY,
+                default=None,
+                annotation=Annotated[_type(knob) | None, _option(knob)],
+            )
+            for name, knob in knobs().items()
+        ]
+    )
+
+    def declared(**given: Any) -> None:
+        del given
+
+    declared.__signature__ = signature  # type: ignore[attr-defined] # which typer reads
+    declared.__annotations__ = {
+        name: parameter.annotation for name, parameter in signature.parameters.items()
+    }
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app.command()(declared)
+    return tuple(option for option in get_command(app).params if option.name != "help")
+
+
+def _schema(knob: Knob) -> dict[str, Any]:
+    kinds = knob.schema.get("anyOf", [knob.schema])
+    return next(kind for kind in kinds if kind.get("type") != "null")
+
+
+def _type(knob: Knob) -> Any:
+    return _TYPES.get(_schema(knob).get("type", ""), str)
+
+
+def _option(knob: Knob) -> Any:
+    schema = _schema(knob)
+    form = "|".join(schema.get("enum", ())) or {"date": "YYYY-MM-DD"}.get(schema.get("format", ""))
+    words = str(knob.schema.get("description", ""))
+    if words.endswith(" Write: a, b"):
+        form, words = "A,B", words.removesuffix(" Write: a, b")
+    low, high = schema.get("minimum"), schema.get("maximum")
+    if low is not None and high is not None:
+        words = f"{words} From {low:,} to {high:,}."
+    if knob.default is not None and knob.default != "":
+        words = f"{words} Default: {knob.default}."
+
+    def keep(context: typer.Context, value: Any) -> None:
+        if value is not None:
+            context.meta.setdefault(GIVEN, {})[knob.name] = value
+
+    name = f"--{knob.name.replace('_', '-').replace('.', '-')}"
+    return typer.Option(name, help=words, metavar=form, callback=keep, expose_value=False)
+
+
+def given_knobs(context: typer.Context, **others: object) -> dict[str, object]:
+    """Return the knobs that were given, with those that the command's own options are."""
+    own = {name: value for name, value in others.items() if value is not None}
+    return {**context.meta.get(GIVEN, {}), **own}
+
+
+def checked_config(given: dict[str, object]) -> FactCheckConfig:
+    """Return the run's knobs; options that were not given keep their defaults.
 
     Raises:
-        CliError: If a value is out of its range; the sentence names the option.
+        CliError: A value is out of its range; the sentence names the option.
     """
-    from pydantic import ValidationError
-
-    from factible_assets.config import FactCheckConfig
-
-    nested: dict[str, Any] = {}
-    for name, value in given.items():
-        if value is not None:
-            *stages, knob = _PLACES[name]
-            place = nested
-            for stage in stages:
-                place = place.setdefault(stage, {})
-            place[knob] = value
     try:
-        return FactCheckConfig.model_validate(nested)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        names = [part for part in first["loc"] if isinstance(part, str)]
-        option = f"--{names[-1].replace('_', '-')}"
+        return config_of(given)
+    except KnobError as error:
+        option = f"--{error.knob.replace('_', '-').replace('.', '-')}"
         raise CliError(
-            f"{option} {first['input']!r} cannot be used: {_said(first['msg'])}.",
+            f"{option} {given.get(error.knob)!r} cannot be used: {error.reason}.",
             "factible check --help describes the options.",
             ExitCode.USAGE,
         ) from error
-
-
-def _said(words: str) -> str:
-    """Return what a model of knobs says of a value, without the name of the kind of error."""
-    return words.removeprefix("Value error, ")

@@ -1,44 +1,158 @@
 """The entry point of `factible`: which commands there are, and what surrounds each of them.
 
-What belongs here: the command tree, the options of the whole program. What does not: commands.
+What belongs here: the command tree and the headings of `factible --help`; the options of the whole
+program, and those (`--quiet`, `--debug`) that are declared once and handed to every leaf. What does
+not: commands, what the options do (output.py, errors.py, knobs.py).
 """
 
 from __future__ import annotations
 
+import functools
 import os
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
 
 import factible_assets
 from factible_assets.cli import (
     archive,
-    cache,
     check,
     completion,
     corpus,
-    demo,
-    dev,
-    doctor,
     evaluate,
     experiment,
     export,
     judge,
+    machine,
     models,
+    output,
     recheck,
     report,
-    restore,
-    retention,
     review,
-    runs,
     serve,
     sql,
     status,
-    trust,
 )
-from factible_assets.cli import open as open_command
-from factible_assets.cli.errors import EXIT_CODES, install_hook
-from factible_assets.cli.everywhere import CHECK, DATA, LOOK, MACHINE, MEASURE, SERVE, Program
+from factible_assets.cli.errors import EXIT_CODES, Boundary, install_hook, show_tracebacks, told
+
+CHECK = "Check videos"
+LOOK = "Look at what was found"
+DATA = "Corpora and stored pages"
+MEASURE = "Measure"
+SERVE = "Serve"
+MACHINE = "This machine"
+
+HEADINGS = (CHECK, LOOK, DATA, MEASURE, SERVE, MACHINE)
+"""The headings of `factible --help`, in their order."""
+
+
+_MARGINS = 6
+"""Columns of the help's list of commands that hold no words."""
+
+
+def _shared(
+    *,
+    quiet: Annotated[
+        bool,
+        typer.Option(
+            "--quiet",
+            "-q",
+            help="Print the result and errors alone: no progress, no remarks.",
+            # Called also where it is not given, so that one command's wish never outlives it.
+            callback=lambda value: output.be_quiet(wanted=bool(value)),
+            is_eager=True,
+            expose_value=False,
+        ),
+    ] = False,
+    debug: Annotated[
+        bool,
+        typer.Option(
+            "--debug",
+            help="Show tracebacks of errors.",
+            callback=lambda value: show_tracebacks() if value else None,
+            is_eager=True,
+            expose_value=False,
+        ),
+    ] = False,
+) -> None:
+    """Declare the options; nobody runs this."""
+    del quiet, debug
+
+
+@functools.cache
+def _shared_options() -> tuple[Any, ...]:
+    declared = typer.Typer(add_completion=False, rich_markup_mode=None)
+    declared.command()(_shared)
+    return tuple(get_command(declared).params)
+
+
+def _equip(command: Any) -> None:
+    """Give a command, or every command of a group, the options that it does not declare itself."""
+    for child in getattr(command, "commands", {}).values():
+        _equip(child)
+    if hasattr(command, "commands"):
+        return
+    declared = {name for parameter in command.params for name in parameter.opts}
+    command.params.extend(option for option in _shared_options() if not declared & {*option.opts})
+
+
+class KnobCommand(TyperCommand):
+    """A command that takes every knob of a run besides its own options."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return its own options, the knobs that none of them is, and --help."""
+        from factible_assets.cli.knobs import knob_options
+
+        *own, helping = super().get_params(ctx)
+        names = {name for parameter in own for name in parameter.opts}
+        return [*own, *(each for each in knob_options() if not names & {*each.opts}), helping]
+
+
+class Program(TyperGroup):
+    """The command tree: every leaf knows `--quiet` and `--debug` and ends inside the boundary."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        for command in self.commands.values():
+            _equip(command)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """List the commands under their headings."""
+        width = max(map(len, self.commands), default=0)
+        room = formatter.width - width - _MARGINS
+        shown = [command for command in self.commands.values() if not command.hidden]
+        found = {getattr(command, "rich_help_panel", None) for command in shown}
+        for heading in (*HEADINGS, *sorted(found - {*HEADINGS}, key=str)):
+            rows = [
+                # Padded, so that the columns of all headings stand below each other.
+                (f"{command.name or '':<{width}}", command.get_short_help_str(room))
+                for command in shown
+                if getattr(command, "rich_help_panel", None) == heading
+            ]
+            if rows:
+                with formatter.section(heading or "Other commands"):
+                    formatter.write_dl(rows)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Note whether a program listens before any command can go wrong."""
+        self._wants_document = "--json" in args
+        output.expect_document()
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the chosen command; a known error ends it with a sentence and an exit code."""
+        try:
+            with Boundary(debug=bool(ctx.params.get("debug"))):
+                return super().invoke(ctx)
+        except BrokenPipeError:
+            raise
+        except (Exception, KeyboardInterrupt) as error:
+            if self._wants_document:
+                output.print_failure(*told(error))
+            raise
+
 
 app = typer.Typer(
     name="factible",
@@ -79,30 +193,32 @@ def program(
     install_hook(debug=debug)
 
 
-app.command("demo", epilog=EXIT_CODES, rich_help_panel=CHECK)(demo.demo)
-app.command("check", epilog=EXIT_CODES, rich_help_panel=CHECK)(check.check)
-app.command("recheck", epilog=EXIT_CODES, rich_help_panel=CHECK)(recheck.recheck)
-app.command("review", epilog=EXIT_CODES, rich_help_panel=CHECK)(review.review)
-app.command("status", epilog=EXIT_CODES, rich_help_panel=LOOK)(status.status)
-app.command("runs", epilog=EXIT_CODES, rich_help_panel=LOOK)(runs.runs)
-app.command("open", epilog=EXIT_CODES, rich_help_panel=LOOK)(open_command.open_)
-app.command("report", epilog=EXIT_CODES, rich_help_panel=LOOK)(report.report)
-app.command("sql", epilog=EXIT_CODES, rich_help_panel=LOOK)(sql.sql)
-app.command("export", epilog=EXIT_CODES, rich_help_panel=LOOK)(export.export)
-app.add_typer(corpus.app, name="corpus", rich_help_panel=DATA)
-app.add_typer(archive.app, name="archive", rich_help_panel=DATA)
-app.command("evaluate", epilog=EXIT_CODES, rich_help_panel=MEASURE)(evaluate.evaluate)
-app.command("judge", epilog=EXIT_CODES, rich_help_panel=MEASURE)(judge.judge)
-app.add_typer(experiment.app, name="experiment", rich_help_panel=MEASURE)
-app.command("dev", epilog=EXIT_CODES, rich_help_panel=SERVE)(dev.dev)
-app.command("serve", epilog=EXIT_CODES, rich_help_panel=SERVE)(serve.serve)
-app.command("doctor", epilog=EXIT_CODES, rich_help_panel=MACHINE)(doctor.doctor)
-app.command("trust", epilog=EXIT_CODES, rich_help_panel=MACHINE)(trust.trust)
-app.add_typer(cache.app, name="cache", rich_help_panel=MACHINE)
-app.command("completion", epilog=EXIT_CODES, rich_help_panel=MACHINE)(completion.completion)
-app.add_typer(models.app, name="models", rich_help_panel=MACHINE)
-app.command("restore", epilog=EXIT_CODES, rich_help_panel=MACHINE)(restore.restore)
-app.command("retention", epilog=EXIT_CODES, rich_help_panel=MACHINE)(retention.retention)
+for _heading, _commands in {
+    CHECK: (check.demo, check.check, recheck.recheck, review.review),
+    LOOK: (status.status, status.runs, report.open_, report.report, sql.sql, export.export),
+    DATA: (corpus.app, archive.app),
+    MEASURE: (evaluate.evaluate, judge.judge, experiment.app),
+    SERVE: (serve.dev, serve.serve),
+    MACHINE: (
+        machine.doctor,
+        machine.trust,
+        machine.cache_app,
+        completion.completion,
+        models.app,
+        machine.restore,
+        machine.retention,
+    ),
+}.items():
+    for _command in _commands:
+        if isinstance(_command, typer.Typer):
+            app.add_typer(_command, rich_help_panel=_heading)
+            continue
+        app.command(
+            _command.__name__.rstrip("_"),
+            cls=KnobCommand if _command is check.check else None,
+            epilog=EXIT_CODES,
+            rich_help_panel=_heading,
+        )(_command)
 
 
 def main() -> None:

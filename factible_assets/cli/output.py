@@ -7,7 +7,7 @@ The convention that every command keeps:
 
 - `--json` (declared by the command as `as_json: AsJson`): stdout is one JSON document, by
   `print_json`, and nothing else; keys in snake_case, times in ISO 8601, null for what is unknown.
-- `--quiet` (given to every command by everywhere.py): the result and errors alone. `note` and
+- `--quiet` (given to every command by main.py): the result and errors alone. `note` and
   `stderr` fall silent by themselves; `complain` does not.
 - Errors are raised as CliError: one sentence and the remedy on stderr, an exit code, and an empty
   stdout; with `--json` a document that says the same.

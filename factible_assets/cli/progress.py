@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 from time import monotonic
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from factible_assets.cli.output import is_quiet, note, outcome_text, stderr
-from factible_assets.wording import clock, counted, dollars, plain, verdict_words
+from factible_assets.wording import WAITING, clock, counted, dollars, plain, verdict_words
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -23,17 +23,11 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from factible_assets.records import Claim, Verdict
-    from factible_assets.running.supervision import Listener
+    from factible_assets.running.supervision import Watcher
     from factible_assets.services.reasoning import Spent
-    from factible_assets.stages.ports import Observer
-
-    class Watcher(Observer, Listener, Protocol):
-        """Hears both the flow and the run that it belongs to."""
-
 
 Costs: TypeAlias = "Callable[[], Spent]"
 
-WAITING = "Another check of this video is going on; this one waits for it. Ctrl-C gives up."
 STOPPING = "Stopping: closing what is open. Ctrl-C again leaves at once."
 
 
@@ -66,8 +60,8 @@ class SilentWatcher:
         """Say nothing."""
 
 
-class PlainObserver:
-    """Writes one line per event, for logs and pipes."""
+class PlainObserver(SilentWatcher):
+    """Writes one line per event, for logs and pipes: results and no ticks."""
 
     def __init__(self, costs: Costs | None = None) -> None:
         self._costs = costs
@@ -82,9 +76,6 @@ class PlainObserver:
             note(f"claims found: {len(claims)}{self._cost()}")
             for claim in claims:
                 note(f"  {claim.rank}. {clock(claim.start_seconds)} {plain(claim.text)}")
-
-    def stage_progressed(self, stage: str, claim: Claim, done: int, total: int) -> None:
-        """Say nothing: a log wants results, not ticks."""
 
     def verdict_reached(self, claim: Claim, verdict: Verdict) -> None:
         """Write the verdict."""
@@ -132,7 +123,7 @@ _LONGEST_BAR = 40
 _STATE_WIDTH = 18
 
 
-class LiveObserver:
+class LiveObserver(SilentWatcher):
     """Holds stages, claims and costs; rich draws them several times a second.
 
     A verdict becomes a line that stays, above the part that is drawn anew. That part shows a bar

@@ -1,7 +1,7 @@
 """`factible recheck`: check videos again, those that are due or those that are named.
 
 What belongs here: arguments, the plan as a table, the outcome as a table. What does not: running
-(rechecking.py), the rule of the plan (warehouse/views/40_rechecks.sql).
+(running/recheck.py), the rule of the plan (warehouse/views/40_rechecks.sql).
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from factible_assets.cli.output import AsJson, note, print_json, stdout
+from factible_assets.cli.output import AsJson, complain, note, print_json, stdout
 from factible_assets.errors import ExitCode
 from factible_assets.wording import plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from factible_assets.cli.rechecking import Rechecked
+    from factible_assets.running.recheck import Rechecked
     from warehouse.rechecks import PlannedVideo
 
 _WAITING = {
@@ -56,8 +56,9 @@ def recheck(
 
     An id that begins with a dash follows two dashes: factible recheck -- -LDjqcvSbP4
     """
-    from factible_assets.cli.rechecking import next_plan, recheck_videos
-    from factible_assets.cli.targets import bare_id
+    from factible_assets.cli.progress import watching
+    from factible_assets.corpora.adding import bare_id
+    from factible_assets.running.recheck import chosen_videos, next_plan, recheck_videos
     from factible_assets.settings import load_settings
 
     settings = load_settings()
@@ -69,7 +70,15 @@ def recheck(
         else:
             _print_plan(rows)
         return
-    done = recheck_videos(settings, named, limit)
+    rows = chosen_videos(settings, named, limit)
+    runs = recheck_videos(settings, rows, remember=not named, watch=watching)
+    done = []
+    for place, row in enumerate(rows, start=1):
+        why = "as you asked" if named else plain(row.reason)
+        note(f"[{place}/{len(rows)}] {plain(row.video_id)}: {why}")
+        done.append(next(runs))
+        for failure in done[-1].failures:
+            complain(failure)
     if as_json:
         print_json([each.as_document() for each in done])
     else:

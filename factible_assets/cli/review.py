@@ -1,7 +1,7 @@
 """`factible review`: see how a claim was checked, correct its queries and sources, check it again.
 
 What belongs here: arguments, what is shown, the menu. What does not: turning words into actions and
-running (reviewing.py), what actions change (stages/reviews.py).
+running (running/review.py), what actions change (stages/reviews.py).
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import typer
 
 from factible_assets.cli.completion import video_ids
 from factible_assets.cli.errors import CliError
-from factible_assets.cli.output import AsJson, note, print_json, stdout
-from factible_assets.errors import ExitCode
+from factible_assets.cli.output import AsJson, complain, note, print_json, stdout
+from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.wording import counted, plain
 
 if TYPE_CHECKING:
-    from factible_assets.cli.reviewing import ClaimFile, Reviewed, Wish
     from factible_assets.records import ReviewKind
+    from factible_assets.running.review import ClaimFile, Reviewed, Wish
     from factible_assets.settings import Settings
 
 Type = Literal["direct", "alternative", "source", "context"]
@@ -128,7 +128,7 @@ def review(
 
     An id that begins with a dash follows two dashes: factible review --json -- -LDjqcvSbP4 1
     """
-    from factible_assets.cli.reviewing import (
+    from factible_assets.running.review import (
         Wish,
         open_claim,
         open_video,
@@ -187,10 +187,13 @@ def _apply(
     *,
     as_json: bool,
 ) -> None:
-    from factible_assets.cli.reviewing import carry_out, open_claim, planned
+    from factible_assets.cli.progress import watching
+    from factible_assets.running.review import carry_out, open_claim, planned
 
     actions = planned(file, wishes, name, reason)
-    done = carry_out(file, actions, settings, rerun=rerun)
+    done = carry_out(file, actions, settings, rerun=rerun, watch=watching, say=note)
+    for failure in done.failures:
+        complain(failure)
     after = open_claim(file.video_id, file.claim.claim_id, settings)
     if as_json:
         print_json(_outcome_document(file, after, done))
@@ -386,7 +389,7 @@ def _menu(file: ClaimFile) -> list[Wish]:
 
 
 def _asked(answer: str) -> list[Wish] | None:
-    from factible_assets.cli.reviewing import Wish
+    from factible_assets.running.review import Wish
 
     if answer in {"", "0", "q"}:
         return None
@@ -415,11 +418,11 @@ def _asked(answer: str) -> list[Wish] | None:
 def _tried(file: ClaimFile, before: list[Wish], wish: list[Wish]) -> list[Wish]:
     """Return a wish if it can be granted after those before it; else say why not."""
     from factible_assets.cli.errors import sentence
-    from factible_assets.cli.reviewing import planned
+    from factible_assets.running.review import planned
 
     try:
         planned(file, [*before, *wish], "reviewer", None)
-    except CliError as error:
+    except FactibleError as error:
         print(sentence(error))
         return []
     return wish

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import TypeAlias
 
-from factible_assets.config import FactCheckConfig
-from factible_assets.experiments.knobs import MODEL_KNOBS, Value, Values, config_of, knobs
+from factible_assets.config import FactCheckConfig, Value, Values
+from factible_assets.experiments.knobs import MODEL_KNOBS, config_of, knobs
 from factible_assets.stages.progress import ALL_STAGES
 
 STAGES: tuple[str, ...] = ("claims", *ALL_STAGES)

@@ -15,6 +15,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from factible_assets.config import KnobError, Value
 from factible_assets.corpora.lines import Document, Place, PlacedError, read_document
 from factible_assets.corpora.reading import SUFFIXES, CorporaReading, CorpusProblem, CorpusVideo
 from factible_assets.experiments.format import (
@@ -23,14 +24,7 @@ from factible_assets.experiments.format import (
     ExperimentFile,
     is_variant_name,
 )
-from factible_assets.experiments.knobs import (
-    MODEL_KNOBS,
-    KnobError,
-    Value,
-    checked_value,
-    knobs,
-    settings_of,
-)
+from factible_assets.experiments.knobs import MODEL_KNOBS, checked_value, knobs, settings_of
 from factible_assets.experiments.plan import Axis, Design, Variant, count_of, expand, shown
 from factible_assets.services.reasoning import plan_models
 from factible_assets.services.setup import SetupError

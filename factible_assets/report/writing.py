@@ -56,6 +56,18 @@ def write_index(warehouse: Warehouse, folder: Path) -> Path:
     return write_whole(index_path(folder), render_index(data, hrefs).encode("utf-8"))
 
 
+def publish_data(data: ReportData, warehouse: Warehouse, folder: Path) -> Path:
+    """Write the report of a video that was read already, and refresh the index.
+
+    Raises:
+        OSError: If a file cannot be written.
+        WarehouseError: If the warehouse cannot be read.
+    """
+    path = write_report(data, report_path(folder, data.video.video_id))
+    write_index(warehouse, folder)
+    return path
+
+
 def publish_report(warehouse: Warehouse, folder: Path, video_id: str) -> Path | None:
     """Write the report of one video and refresh the index; None if nothing is stored of it.
 
@@ -64,11 +76,7 @@ def publish_report(warehouse: Warehouse, folder: Path, video_id: str) -> Path | 
         WarehouseError: If the warehouse cannot be read.
     """
     data = read_report_data(warehouse, video_id)
-    if data is None:
-        return None
-    path = write_report(data, report_path(folder, video_id))
-    write_index(warehouse, folder)
-    return path
+    return None if data is None else publish_data(data, warehouse, folder)
 
 
 def publish_all(warehouse: Warehouse, folder: Path) -> dict[str, Path]:

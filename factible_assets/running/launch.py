@@ -11,6 +11,7 @@ import os
 import shutil
 import sys
 import uuid
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -166,8 +167,16 @@ def check_video(
             f"Put it back with: factible restore. To begin anew, move {settings.published} away."
         )
     run_id = run_id or new_run_id()
-    job = build_defs(settings, resource_overrides={"observer": observer}).resolve_job_def(job_name)
-    with open_instance(settings, captures_output=False) as instance, ExitStack() as stack:
+    with (
+        warnings.catch_warnings(),
+        open_instance(settings, captures_output=False) as instance,
+        ExitStack() as stack,
+    ):
+        # Dagster's remarks to whoever writes pipelines are none for whoever checks a video.
+        for kind in (dg.BetaWarning, dg.PreviewWarning):
+            warnings.simplefilter("ignore", kind)
+        definitions = build_defs(settings, resource_overrides={"observer": observer})
+        job = definitions.resolve_job_def(job_name)
         instance.add_dynamic_partitions(_partitions_name(), [video_id])
         stack.enter_context(
             turn(instance, video_id, None if listener is None else listener.waiting)
@@ -198,7 +207,9 @@ def check_video(
     canceled = run is not None and run.status is dg.DagsterRunStatus.CANCELED
     if result.success:
         Warehouse(settings.warehouse).publish(settings.published)
-    failures = () if canceled else tuple(_failures(result))
+    failures: tuple[str, ...] = ()
+    if not (canceled or result.success):
+        failures = tuple(_failures(result)) or ("The run failed.",)
     return CheckOutcome(run_id, result.success, failures, canceled)
 
 

@@ -20,6 +20,7 @@ from typing import Any, Protocol, TypeVar
 import dagster as dg
 
 from factible_assets.services.stopping import STOPS
+from factible_assets.stages.ports import Observer
 
 Result = TypeVar("Result")
 
@@ -47,6 +48,10 @@ class Listener(Protocol):
     def stopping(self) -> None:
         """Hear that the run was asked to stop, and closes what it has open."""
         ...
+
+
+class Watcher(Observer, Listener, Protocol):
+    """Hears both the flow and the run that it belongs to."""
 
 
 class _Signals:

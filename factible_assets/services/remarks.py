@@ -6,6 +6,8 @@ choices themselves (search.py, web.py, reasoning.py), saying a thing once (setup
 
 from __future__ import annotations
 
+from factible_assets.config import FactCheckConfig
+from factible_assets.corpora import load_corpora
 from factible_assets.services.reasoning import choose_reasoner
 from factible_assets.services.search import search_names
 from factible_assets.services.setup import SetupError
@@ -34,3 +36,13 @@ def reasoner_remark(settings: Settings, wish: str) -> str | None:
         return choose_reasoner(wish, settings).remark
     except SetupError:  # the run says so, with its remedy
         return None
+
+
+def default_remarks(video_id: str, *, settings: Settings, config: FactCheckConfig) -> str:
+    """Say in one line which defaults take the place of services that nobody set up or refused."""
+    listed = load_corpora(settings.corpus_folders).find(video_id)
+    remarks = (
+        reasoner_remark(settings, config.reasoner),
+        search_remark(settings, config.search.web, listed.web if listed else None),
+    )
+    return " ".join(remark for remark in remarks if remark is not None)

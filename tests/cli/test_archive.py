@@ -3,7 +3,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from factible_assets.cli.archive import page_collection
+from factible_assets.cli.archive import import_pages
+from factible_assets.settings import Settings
 from tests.cli.conftest import Run
 
 PAGE = {"url": "https://www.nasa.gov/moon", "title": "Moon", "text": "The wall is not visible."}
@@ -61,8 +62,9 @@ def test_a_changed_folder_is_another_collection(tmp_path: Path) -> None:
     folder.mkdir()
     page = folder / "a.txt"
     page.write_text("one", encoding="utf-8")
-    first = page_collection(folder, [page])
-    assert page_collection(folder, [page]) == first
+    settings = Settings(home=tmp_path / "home")
+    first = import_pages(folder, settings)
+    assert import_pages(folder, settings) == first
     page.write_text("another", encoding="utf-8")
-    assert page_collection(folder, [page]) != first
+    assert import_pages(folder, settings) != first
     assert first.startswith("pages-my-pages-")

@@ -5,20 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from factible_assets.cli.checking import as_document, note_defaults, stored_result
-from factible_assets.cli.errors import CliError
-from factible_assets.cli.files import file_stem, slug, write_whole
+from factible_assets.cli.archive import import_pages
+from factible_assets.cli.check import as_document
 from factible_assets.cli.output import as_text
-from factible_assets.cli.targets import (
-    Target,
-    bare_id,
-    enlist,
-    import_pages,
-    read_corpora,
-    resolve,
-)
-from factible_assets.config import FactCheckConfig
-from factible_assets.errors import ExitCode
+from factible_assets.config import FactCheckConfig, knobs
+from factible_assets.corpora import load_corpora
+from factible_assets.corpora.adding import bare_id
+from factible_assets.errors import ExitCode, FactibleError
+from factible_assets.files import file_stem, slug, write_whole
+from factible_assets.running.result import stored_result
+from factible_assets.running.targets import Target, enlist, resolve
+from factible_assets.services.remarks import default_remarks
 from factible_assets.settings import Settings
 from tests.cli.conftest import Run
 from tests.cli.stored import VIDEO_ID, store_failed_recheck, store_sample
@@ -105,8 +102,8 @@ def test_a_transcript_file_becomes_a_listed_video_with_its_words_copied(tmp_path
     file = talk(tmp_path)
     target = resolve(str(file), None, settings)
     assert not settings.home.exists()
-    video_id = enlist(target, settings, "archive:mine")
-    listed = read_corpora(settings).find(video_id)
+    assert enlist(target, settings, "archive:mine") is not None
+    listed = load_corpora(settings.corpus_folders).find(target.video_id)
     assert listed is not None
     assert listed.video.title == "talk"
     assert listed.web == "archive:mine"
@@ -118,12 +115,14 @@ def test_a_transcript_file_becomes_a_listed_video_with_its_words_copied(tmp_path
 def test_the_same_file_is_the_same_video_and_is_listed_once(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path / "home")
     file = talk(tmp_path)
-    first = enlist(resolve(str(file), "A talk", settings), settings, None)
+    first = resolve(str(file), "A talk", settings)
+    enlist(first, settings, None)
     again = resolve(str(file), None, settings)
-    assert again.video_id == first
-    assert enlist(again, settings, None) == first
-    assert len([v for v in read_corpora(settings).videos() if v.video.video_id == first]) == 1
-    with pytest.raises(CliError, match="is listed with the title 'A talk'"):
+    assert again.video_id == first.video_id
+    assert enlist(again, settings, None) is None
+    listed = [each.video.video_id for each in load_corpora(settings.corpus_folders).videos()]
+    assert listed.count(first.video_id) == 1
+    with pytest.raises(FactibleError, match="is listed with the title 'A talk'"):
         resolve(str(file), "Another title", settings)
 
 
@@ -237,18 +236,24 @@ def test_a_limit_that_cannot_be_meant_is_refused_by_the_name_of_its_option(
     assert "Value error" not in result.stderr
 
 
-def test_missing_keys_are_said_once_in_one_line(
-    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_keys_are_said_in_one_line(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "SERPER_API_KEY", "FACTIBLE_WEB"):
         monkeypatch.delenv(name, raising=False)
     settings = Settings(home=home)
-    note_defaults("-LDjqcvSbP4", settings=settings, config=FactCheckConfig())
-    (line,) = capsys.readouterr().err.splitlines()
-    assert "OPENAI_API_KEY" in line
-    assert "SERPER_API_KEY" in line
+    words = default_remarks("-LDjqcvSbP4", settings=settings, config=FactCheckConfig())
+    assert "\n" not in words
+    assert "OPENAI_API_KEY" in words
+    assert "SERPER_API_KEY" in words
     # The demo's corpus names its web, and whoever names a reasoner needs no hint.
-    note_defaults(
-        "everyday-beliefs-talk", settings=settings, config=FactCheckConfig(reasoner="embedded")
-    )
-    assert capsys.readouterr().err == ""
+    config = FactCheckConfig(reasoner="embedded")
+    assert default_remarks("everyday-beliefs-talk", settings=settings, config=config) == ""
+
+
+def test_every_knob_of_a_run_is_an_option_in_its_own_words(factible: Run) -> None:
+    told = " ".join(factible("check", "--help").stdout.split())
+    for name in knobs():
+        assert f"--{name.replace('_', '-')} " in told
+    assert "Margin of the vote below which it abstains. From 0.0 to 1.0. Default: 0.2." in told
+    refused = factible("check", "everyday-beliefs-talk", "--min-margin", "7")
+    assert refused.exit_code == 2
+    assert "--min-margin 7.0 cannot be used" in refused.stderr

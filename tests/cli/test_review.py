@@ -10,15 +10,9 @@ from pathlib import Path
 import pytest
 
 from factible_assets.cli import review as module
-from factible_assets.cli.errors import CliError
-from factible_assets.cli.reviewing import (
-    ClaimFile,
-    Wish,
-    open_claim,
-    planned,
-    source_subject,
-)
+from factible_assets.errors import FactibleError
 from factible_assets.records import ReviewKind, Verdict
+from factible_assets.running.review import ClaimFile, Wish, open_claim, planned, source_subject
 from factible_assets.settings import Settings
 from factible_assets.stages.ids import query_id
 from tests.cli.conftest import Run
@@ -122,7 +116,7 @@ def test_a_wish_that_cannot_be_granted_says_why(
     opened: ClaimFile, kind: ReviewKind, text: str | None, words: str
 ) -> None:
     number = 1 if kind in {"edit_query", "remove_query"} else None
-    with pytest.raises(CliError) as refusal:
+    with pytest.raises(FactibleError) as refusal:
         planned(opened, [Wish(kind, text, number=number)], "desk", None)
     assert words in str(refusal.value)
 
@@ -133,12 +127,12 @@ def test_wishes_are_judged_against_those_before_them(opened: ClaimFile) -> None:
         "new words",
         "question 0",
     ]
-    with pytest.raises(CliError, match="is changed twice"):
+    with pytest.raises(FactibleError, match="is changed twice"):
         planned(opened, [swapped[0], Wish("remove_query", number=1)], "desk", None)
-    with pytest.raises(CliError, match="has no query 9; it has 1"):
+    with pytest.raises(FactibleError, match="has no query 9; it has 1"):
         planned(opened, [Wish("edit_query", "x", number=9)], "desk", None)
     blocked = Wish("block_source", "a.example")
-    with pytest.raises(CliError, match="is blocked already, by desk"):
+    with pytest.raises(FactibleError, match="is blocked already, by desk"):
         planned(opened, [blocked, blocked], "desk", None)
     assert len(planned(opened, [blocked, Wish("unblock_source", "a.example"), blocked], "B", None))
 

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from factible_assets.cli.everywhere import HEADINGS
-from factible_assets.cli.main import app
+from factible_assets.cli.main import HEADINGS, app
 from tests.cli.conftest import Run
 
 WITHOUT_JSON = {

@@ -8,15 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from factible_assets.config import FactCheckConfig
+from factible_assets.config import FactCheckConfig, KnobError
 from factible_assets.experiments.format import STRATEGIES
-from factible_assets.experiments.knobs import (
-    KnobError,
-    checked_value,
-    config_of,
-    knobs,
-    settings_of,
-)
+from factible_assets.experiments.knobs import checked_value, config_of, knobs, settings_of
 from factible_assets.experiments.plan import (
     STAGES,
     Design,

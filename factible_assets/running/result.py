@@ -1,0 +1,90 @@
+"""What the warehouse holds of a video that was checked, and how that check ended.
+
+What belongs here: one video's rows with its report written, whoever asks for them. What does not:
+checking it (check.py), the report (report/), how it is shown (cli/, http_service/).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from factible_assets.errors import ExitCode
+from factible_assets.records import Claim, Verdict
+from factible_assets.report.data import ReportData
+from factible_assets.report.reader import read_report_data
+from factible_assets.report.writing import publish_data
+from factible_assets.settings import Settings
+from warehouse.store import Warehouse
+
+_COST = "SELECT coalesce(sum(cost_usd), 0) FROM costs_by_stage WHERE video_id = $video"
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A checked video as it stands in the warehouse, and where its report lies."""
+
+    data: ReportData
+    report: Path
+    run_id: str | None
+    failures: tuple[str, ...] = ()
+    cost_ever: float = 0.0
+    """What the models of all checks of the video have cost, in US dollars."""
+
+    @property
+    def cost(self) -> float:
+        """What the model calls behind the stored rows cost, in US dollars."""
+        return sum(call.cost_usd for call in self.data.llm_calls)
+
+    @property
+    def verdicts(self) -> dict[str, Verdict]:
+        """The verdicts by claim."""
+        return {verdict.claim_id: verdict for verdict in self.data.verdicts}
+
+    @property
+    def claims(self) -> list[Claim]:
+        """The claims in order of time."""
+        return sorted(
+            self.data.claims,
+            key=lambda c: (c.start_seconds is None, c.start_seconds or 0.0, c.rank),
+        )
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether every claim has a complete verdict, and no re-check of one failed since."""
+        if self.data.checked_at is None or self.data.outlived:
+            return False
+        complete = {each.claim_id for each in self.data.verdicts if each.status == "complete"}
+        return all(claim.claim_id in complete for claim in self.data.claims)
+
+    @property
+    def code(self) -> ExitCode:
+        """How the check ended."""
+        if self.failures:
+            return ExitCode.FAILED
+        is_open = any(verdict.status == "incomplete" for verdict in self.data.verdicts)
+        return ExitCode.INCOMPLETE if is_open or self.data.outlived else ExitCode.DONE
+
+
+def stored_data(video_id: str, settings: Settings) -> ReportData | None:
+    """Return what the warehouse holds on a video; None if it holds nothing."""
+    if not settings.warehouse.exists():
+        return None
+    return read_report_data(Warehouse(settings.warehouse), video_id)
+
+
+def stored_result(
+    video_id: str,
+    *,
+    settings: Settings,
+    run_id: str | None = None,
+    failures: tuple[str, ...] = (),
+) -> Checked | None:
+    """Write the report of what the warehouse holds on a video; None if it holds nothing."""
+    data = stored_data(video_id, settings)
+    if data is None:
+        return None
+    store = Warehouse(settings.warehouse)
+    report = publish_data(data, store, settings.reports)
+    ever = float(store.query(_COST, {"video": video_id}).item())
+    return Checked(data, report, run_id or data.run_id, failures, ever)

@@ -1,0 +1,143 @@
+"""Which video is meant: a link, an id, a corpus entry or a transcript file.
+
+What belongs here: telling the forms of a target apart, and putting a transcript file where the
+pipeline finds it again. What does not: reading corpora (corpora/), stored pages.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from factible_assets.corpora import CorporaReading, VideoEntry, add_video, load_corpora
+from factible_assets.corpora.adding import LOCAL_CORPUS, bare_id, copied_name
+from factible_assets.errors import ExitCode, FactibleError
+from factible_assets.files import digest, slug, write_whole
+from factible_assets.records import Rating
+from factible_assets.settings import Settings
+from factible_assets.wording import plain
+from resources.transcripts.youtube_ids import is_video_id
+
+_FILE_SUFFIXES = frozenset({".vtt", ".srt", ".json", ".json3", ".txt", ".md"})
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The video that is meant. A transcript file that no corpus lists yet brings its `entry`.
+
+    `remark` says what of the corpora could not be read, where it may have listed the video.
+    """
+
+    video_id: str
+    entry: VideoEntry | None = None
+    transcript: Path | None = None
+    remark: str | None = None
+
+
+def resolve(target: str, title: str | None, settings: Settings) -> Target:
+    """Find out which video is meant; nothing is written.
+
+    Raises:
+        FactibleError: It is none that can be checked.
+        NotAVideoLinkError: It is a link, and not to a YouTube video.
+        TranscriptError: It is a file that is no transcript.
+    """
+    path = Path(target)
+    if path.is_file():
+        return _of_file(path, title, settings)
+    if title is not None:
+        raise FactibleError(
+            f"--title names the video of a transcript file, and {plain(target)} is no file.",
+            "Leave it out, or correct the path.",
+            ExitCode.USAGE,
+        )
+    video_id = bare_id(target)
+    reading = load_corpora(settings.corpus_folders)
+    if reading.find(video_id) is not None:
+        return Target(video_id)
+    unread = None
+    if reading.problems:
+        unread = f"Not every corpus could be read, such as {reading.problems[0]}"
+    if is_video_id(video_id):
+        return Target(video_id, remark=unread)
+    shown = plain(video_id, 120)
+    if Path(video_id).suffix.lower() in _FILE_SUFFIXES or "/" in video_id or "\\" in video_id:
+        raise FactibleError(f"There is no file {shown}.", "Check the path.")
+    raise FactibleError(
+        f"No corpus lists a video {shown}, and there is no such file.",
+        " ".join(filter(None, (unread, _closest(video_id, reading)))),
+    )
+
+
+def enlist(
+    target: Target, settings: Settings, web: str | None, pages_rating: Rating | None = None
+) -> Path | None:
+    """List a new transcript file in the data folder, its words copied beside.
+
+    Args:
+        target: What is meant; nothing is written of a video that is listed.
+        settings: The data folder.
+        web: Where later runs, also those that the Dagster UI starts, look for evidence.
+        pages_rating: What its pages are rated that no rating set lists.
+
+    Returns:
+        The corpus file that lists it now; None if nothing was written.
+    """
+    if target.entry is None or target.transcript is None:
+        return None
+    settings.ensure_home()
+    write_whole(
+        settings.home_corpora / str(target.entry.transcript), target.transcript.read_bytes()
+    )
+    file = settings.home_corpora / LOCAL_CORPUS
+    add_video(file, target.entry.model_copy(update={"web": web, "pages_rating": pages_rating}))
+    return file
+
+
+def unchecked(video_id: str, settings: Settings) -> FactibleError:
+    """Say that nothing is stored about a video, and what to do: check it, or mean another one."""
+    shown = plain(video_id, 120)
+    reading = load_corpora(settings.corpus_folders)
+    if is_video_id(video_id) or any(each.video.video_id == video_id for each in reading.videos()):
+        return FactibleError(
+            f"Nothing is stored about the video {shown}: it was not checked yet.",
+            f"Check it first: factible check -- {shown}",
+        )
+    return FactibleError(
+        f"Nothing is stored about a video {shown}, and no corpus lists one.",
+        _closest(video_id, reading),
+    )
+
+
+def _of_file(path: Path, title: str | None, settings: Settings) -> Target:
+    # Readers of caption files load only where one is read.
+    from resources.transcripts.file import read_transcript  # noqa: PLC0415
+
+    words = read_transcript(path)
+    # Ten digits keep the id longer than the eleven characters of a YouTube id.
+    video_id = f"{slug(path.stem)}-{digest(path.read_bytes())}"
+    listed = load_corpora(settings.corpus_folders).find(video_id)
+    if listed is not None:
+        if title not in {None, listed.video.title}:
+            raise FactibleError(
+                f"This transcript is listed with the title {listed.video.title!r}, in "
+                f"{listed.file}, line {listed.line}.",
+                "Leave --title out, or change the title there and check again with --force.",
+            )
+        return Target(video_id)
+    entry = VideoEntry(
+        id=video_id,
+        title=title or words.title or re.sub(r"[\s_-]+", " ", path.stem).strip() or video_id,
+        language=words.language,
+        transcript=copied_name(video_id, path),
+    )
+    return Target(video_id, entry, path)
+
+
+def _closest(video_id: str, reading: CorporaReading) -> str:
+    known = [listed.video.video_id for listed in reading.videos()]
+    close = difflib.get_close_matches(video_id, known, n=1)
+    meant = f"Did you mean {close[0]}? " if close else ""
+    return f"{meant}All videos: factible corpus list"
