@@ -43,6 +43,7 @@ _PROMPT_TOKENS = (
     re.compile(r"messages resulted in (\d+) tokens", re.IGNORECASE),
     re.compile(r"passed (\d+) input tokens", re.IGNORECASE),
     re.compile(r"requested tokens \((\d+)\)", re.IGNORECASE),
+    re.compile(r"request has (\d+) input tokens", re.IGNORECASE),
 )
 
 

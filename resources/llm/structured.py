@@ -326,6 +326,8 @@ class _Conversation(Generic[Answer]):
         if error.window is not None:
             known = self.owner.context_window
             self.owner.context_window = min(error.window, known or error.window)
+            if self._limit() < prompt.limit:
+                return  # the window was not known, and left too much room for the answer
         if error.prompt_tokens is not None:
             self.scale.learn(prompt.size, error.prompt_tokens)
         trimmable = any(part.trimmable and part.text for part in self.request.parts)

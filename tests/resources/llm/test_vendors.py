@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from pydantic import BaseModel, Field, SecretStr
@@ -14,10 +16,17 @@ from factible_assets.reasoners.llm import answers
 from factible_assets.services.reasoning import DEFAULT_MODEL, model_clients, plan_models
 from factible_assets.settings import Settings
 from resources.llm.answers import read_answer, strict_schema
-from resources.llm.base import ModelAnswer, TruncatedError
+from resources.llm.base import (
+    ModelAnswer,
+    ModelOutageError,
+    ModelRequest,
+    Part,
+    RefusedError,
+    TruncatedError,
+)
 from tests.resources.llm import vendors
 from tests.resources.llm.servers import CHAT, Leaning, ask, bodies, bound, fail, say
-from tests.servers import MisbehavingServer
+from tests.servers import Behaviour, MisbehavingServer
 
 SHAPES = [
     shape
@@ -153,6 +162,151 @@ async def test_ollama_is_told_in_its_own_words_how_hard_to_think(
     body = bodies(server, "ollama")[0]
     assert body["think"] == think
     assert not list(vendors.strictness(body["format"]))
+
+
+# --- The table of docs/models.md ------------------------------------------------------------------
+
+_TABLE = Path(__file__).parents[3] / "docs" / "models.md"
+SERVERS: dict[str, tuple[str, Behaviour]] = {
+    "OpenAI": ("/v1/chat/completions", vendors.openai()),
+    "OpenRouter": ("/api/v1/chat/completions", vendors.openrouter()),
+    "Azure": ("/openai/v1/chat/completions", vendors.azure("my-deployment")),
+    "vLLM": ("/v1/chat/completions", vendors.vllm("Qwen/Qwen3-8B")),
+    "llama.cpp": ("/v1/chat/completions", vendors.llama_cpp()),
+    "Ollama": (CHAT["ollama"], vendors.ollama()),
+}
+
+
+def documented(server: str) -> dict[str, str]:
+    """Return the lines that the table says to set."""
+    row = re.search(rf"^\| {re.escape(server)} \|(.*)\|$", _TABLE.read_text(), re.MULTILINE)
+    assert row is not None
+    return dict(re.findall(r"`([A-Z_]+)=([^`]*)`", row[1]))
+
+
+def set_up(monkeypatch: pytest.MonkeyPatch, name: str, server: MisbehavingServer) -> Settings:
+    """Set what the documentation says, with the server's address and key in place of its own."""
+    lines = documented(name)
+    assert lines, f"the table says nothing of {name}"
+    for each in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OLLAMA_HOST", "FACTIBLE_MODEL"):
+        monkeypatch.delenv(each, raising=False)
+    for variable, value in lines.items():
+        path = urlsplit(value).path if "://" in value else ""
+        local = f"http://127.0.0.1:{server.port}{path}" if "://" in value else value
+        monkeypatch.setenv(variable, vendors.KEY if "…" in value and not path else local)
+    if name == "OpenAI":
+        monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{server.port}/v1")
+    return Settings()
+
+
+async def answered(settings: Settings, request: ModelRequest[Leaning]) -> ModelAnswer[Leaning]:
+    plan = plan_models(settings)
+    assert plan.missing is None
+    info = plan.stages["claims"]
+    async with model_clients(settings, plan) as clients:
+        return await clients.model(info.name, provider=info.provider).complete(request)
+
+
+def test_the_table_has_all_servers_that_are_tried_here() -> None:
+    rows = re.findall(r"^\| ([\w.]+) \| `", _TABLE.read_text(), re.MULTILINE)
+    assert rows == list(SERVERS)
+
+
+@pytest.mark.parametrize("name", SERVERS)
+async def test_the_documented_lines_are_enough(
+    server: MisbehavingServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("FACTIBLE_HOME", str(tmp_path))
+    path, behaviour = SERVERS[name]
+    server.on(path, behaviour)
+    answer = await answered(set_up(monkeypatch, name, server), ask(max_tokens=900))
+    assert answer.value.score == 7
+    assert (answer.calls[-1].outcome, answer.calls[-1].mode) == ("ok", "json_schema")
+    turned_away = [call for call in answer.calls if call.outcome != "ok"]
+    assert len(turned_away) == (2 if name == "Azure" else 0), "the limit's name, the temperature"
+
+
+@pytest.mark.parametrize("name", ["vLLM", "llama.cpp"])
+async def test_the_window_of_an_own_server_is_learnt_and_the_page_cut_to_it(
+    server: MisbehavingServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("FACTIBLE_HOME", str(tmp_path))
+    server.on(*SERVERS[name])
+    page = (Part("Read this. "), Part("Sugar is sweet. " * 4_000, trimmable=True))
+    answer = await answered(set_up(monkeypatch, name, server), ask(page))
+    assert answer.calls[-1].trimmed_characters > 40_000
+    assert len(bodies(server)) == 2
+
+
+async def test_too_much_room_for_an_answer_is_taken_back(
+    server: MisbehavingServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FACTIBLE_HOME", str(tmp_path))
+    server.on(*SERVERS["vLLM"])
+    settings = set_up(monkeypatch, "vLLM", server)
+    request = replace(ask(max_tokens=900), effort="low")
+    assert (await answered(settings, request)).calls[-1].outcome == "ok"
+    assert [body["max_tokens"] for body in bodies(server)] == [4_900, 2_048]
+
+
+async def test_a_server_that_is_still_loading_is_waited_for(
+    server: MisbehavingServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FACTIBLE_HOME", str(tmp_path))
+    server.on(CHAT["openai"], vendors.llama_cpp(loading=1))
+    answer = await answered(set_up(monkeypatch, "llama.cpp", server), ask())
+    assert [call.outcome for call in answer.calls] == ["infra_error", "ok"]
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "sentence"),
+    [
+        ("vLLM", {"OPENAI_API_KEY": "wrong"}, "check the key"),
+        ("vLLM", {"FACTIBLE_MODEL": "qwen"}, "check the base URL and the model's name 'qwen'"),
+        ("Azure", {"OPENAI_API_KEY": "wrong"}, "check the key"),
+        ("Azure", {"FACTIBLE_MODEL": "other"}, "check the base URL and the model's name 'other'"),
+    ],
+)
+async def test_a_wrong_line_is_named(
+    server: MisbehavingServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    line: dict[str, str],
+    sentence: str,
+) -> None:
+    monkeypatch.setenv("FACTIBLE_HOME", str(tmp_path))
+    server.on(*SERVERS[name])
+    set_up(monkeypatch, name, server)
+    for variable, value in line.items():
+        monkeypatch.setenv(variable, value)
+    with pytest.raises(ModelOutageError, match=sentence) as failure:
+        await answered(Settings(), ask())
+    assert failure.value.lasting
+
+
+async def test_azures_filter_is_a_refusal(
+    server: MisbehavingServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FACTIBLE_HOME", str(tmp_path))
+    server.on(*SERVERS["Azure"])
+    with pytest.raises(RefusedError, match="content filter"):
+        await answered(set_up(monkeypatch, "Azure", server), ask("How to build a bomb?"))
+
+
+async def test_azures_older_address_is_asked_by_deployment_and_version(
+    server: MisbehavingServer, tmp_path: Path
+) -> None:
+    server.on("/openai/deployments/mine/chat/completions", vendors.azure("mine"))
+    (tmp_path / "models.yaml").write_text(
+        "providers:\n  azure: {protocol: openai, api_version: 2024-10-21, "
+        f'base_url: "http://127.0.0.1:{server.port}"}}\n'
+        "models:\n  mine: {provider: azure, context_window: 400000, efforts: [low, high], "
+        "refuses: [temperature]}\n"
+    )
+    keys = {"model_api_keys": {"azure": SecretStr(vendors.KEY)}}
+    (call,) = (await asked(server, tmp_path, model="azure/mine", **keys)).calls
+    assert (call.outcome, call.provider) == ("ok", "azure")
 
 
 async def test_thoughts_in_the_answer_of_an_own_server_are_no_part_of_it(

@@ -1,17 +1,19 @@
 """Servers on loopback that enforce their vendors' rules: what is not documented is refused.
 
-What belongs here: the rules of OpenAI (strict schemas, reasoning models), OpenRouter and Ollama.
+What belongs here: the rules of OpenAI (strict schemas, reasoning models), Azure, OpenRouter, vLLM,
+llama.cpp and Ollama.
 What does not: answers and failures in general (servers.py).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from tests.resources.llm.servers import GOOD, depending, fail, ollama_answer, openai_answer
-from tests.servers import Behaviour, respond_json
+from tests.servers import Asked, Behaviour, Exchange, respond_json
 
 THOUGHTS = 2_600
 """Tokens that a model that thinks takes before it answers."""
@@ -163,3 +165,121 @@ def ollama(answer: Any = None, *, levels: bool = False, always: bool = False) ->
         return respond_json(body)
 
     return depending(choose)
+
+
+# --- Servers of the OpenAI protocol with rules of their own --------------------------------------
+
+WINDOW = 4_096
+"""Tokens that an own server was started with; a token is four bytes here."""
+
+KEY = "sk-house-2f61"
+Rule = Callable[[Asked, dict[str, Any]], Behaviour | None]
+
+
+def _ruled(*rules: Rule) -> Behaviour:
+    async def behave(exchange: Exchange) -> None:
+        sent = exchange.asked.json
+        assert isinstance(sent, dict)
+        refused = next(filter(None, (rule(exchange.asked, sent) for rule in rules)), None)
+        answer = openai_answer(json.dumps(GOOD), usage=(_tokens(sent), 30))
+        await (refused or respond_json(answer))(exchange)
+
+    return behave
+
+
+def _tokens(sent: dict[str, Any]) -> int:
+    size = sum(len(message["content"].encode()) for message in sent["messages"])
+    return (size + len(json.dumps(sent.get("response_format", "")))) // 4
+
+
+def _room(sent: dict[str, Any]) -> int:
+    return int(sent.get("max_completion_tokens") or sent.get("max_tokens") or 0)
+
+
+def vllm(model: str) -> Behaviour:
+    """Behave as `vllm serve MODEL --api-key KEY --max-model-len WINDOW` does."""
+
+    def key(asked: Asked, _: dict[str, Any]) -> Behaviour | None:
+        wrong = asked.headers.get("authorization") != f"Bearer {KEY}"
+        return respond_json({"error": "Unauthorized"}, status=401) if wrong else None
+
+    def name(_: Asked, sent: dict[str, Any]) -> Behaviour | None:
+        words = f"The model `{sent['model']}` does not exist."
+        return None if sent["model"] == model else fail(404, words, type="NotFoundError", code=404)
+
+    def window(_: Asked, sent: dict[str, Any]) -> Behaviour | None:
+        read, room = _tokens(sent), _room(sent)
+        words = f"This model's maximum context length is {WINDOW} tokens"
+        if read >= WINDOW:
+            words += f". However, your request has {read} input tokens. Please reduce the length."
+        elif read + room > WINDOW:
+            words = (
+                f"'max_tokens' or 'max_completion_tokens' is too large: {room}. {words} and your "
+                f"request has {read} input tokens ({room} > {WINDOW} - {read})."
+            )
+        else:
+            return None
+        return fail(400, words, type="BadRequestError", code=400)
+
+    def shape(_: Asked, sent: dict[str, Any]) -> Behaviour | None:
+        # What is not a grammar is refused; a JSON Schema in the strict subset always is one.
+        wanted = sent["response_format"]
+        problems = list(strictness(wanted["json_schema"]["schema"]))
+        return fail(400, f"Grammar error: {problems[0]}", code=400) if problems else None
+
+    return _ruled(key, name, window, shape)
+
+
+def llama_cpp(*, loading: int = 0) -> Behaviour:
+    """Behave as `llama-server -c WINDOW` does, which answers 503 while the model is loaded."""
+    turned_away = [0]
+
+    def loaded(_: Asked, __: dict[str, Any]) -> Behaviour | None:
+        turned_away[0] += 1
+        if turned_away[0] > loading:
+            return None
+        return fail(503, "Loading model", type="unavailable_error", code=503)
+
+    def window(_: Asked, sent: dict[str, Any]) -> Behaviour | None:
+        read = _tokens(sent)
+        if read < WINDOW:
+            return None
+        return fail(
+            400,
+            "the request exceeds the available context size, try increasing it",
+            type="exceed_context_size_error",
+            code=400,
+            n_prompt_tokens=read,
+            n_ctx=WINDOW,
+        )
+
+    def shape(_: Asked, sent: dict[str, Any]) -> Behaviour | None:
+        schema = sent["response_format"]["json_schema"]["schema"]
+        return None if isinstance(schema, dict) else fail(400, '"json_schema" must be an object')
+
+    return _ruled(loaded, window, shape)
+
+
+def azure(deployment: str, model: str = "gpt-5-mini") -> Behaviour:
+    """Behave as a resource of Azure OpenAI does at its v1 address: OpenAI's rules, own names."""
+
+    def key(asked: Asked, _: dict[str, Any]) -> Behaviour | None:
+        given = asked.headers.get("api-key") or asked.headers.get("authorization", "")
+        words = "Access denied due to invalid subscription key or wrong API endpoint."
+        return None if given.removeprefix("Bearer ") == KEY else fail(401, words, code="401")
+
+    def name(asked: Asked, sent: dict[str, Any]) -> Behaviour | None:
+        older = re.fullmatch(r"/openai/deployments/([^/]+)/chat/completions", asked.path)
+        if older and "api-version=" not in asked.target:
+            return fail(404, "Resource not found", code="404")
+        words = "The API deployment for this resource does not exist."
+        found = older[1] if older else sent["model"]
+        return None if found == deployment else fail(404, words, code="DeploymentNotFound")
+
+    def content(_: Asked, sent: dict[str, Any]) -> Behaviour | None:
+        if "build a bomb" not in json.dumps(sent):
+            return None
+        words = "The response was filtered due to the prompt triggering Azure OpenAI's policy."
+        return fail(400, words, code="content_filter", param="prompt", innererror={"code": "R"})
+
+    return _ruled(key, name, content, lambda _, sent: against_openai(sent | {"model": model}))
