@@ -202,8 +202,11 @@ class Warehouse:
         """
         with self.connection(read_only=True) as connection:
             sets = [
-                _set(connection, "set_of_run", asset=asset, video_id=video_id, run_id=run_id)
+                one
                 for asset, run_id in runs.items()
+                for one in _sets(
+                    connection, "set_of_run", asset=asset, video_id=video_id, run_id=run_id
+                )
             ]
             return _read(
                 connection,
@@ -232,7 +235,9 @@ class Warehouse:
             judged = {verdict.claim_id for verdict in rows.verdicts}
             newest = (row for row in rows.evidence if row.claim_id not in judged)
             evidence = [*now.read_verdict_evidence(video_id), *newest]
-            texts = now.read_page_texts(row.content_hash for row in evidence if row.content_hash)
+            hashes = {row.content_hash for row in evidence if row.content_hash}
+            texts = {each: text for each, text in rows.texts.items() if each in hashes}
+            texts |= now.read_page_texts(hashes - texts.keys())
             with now.connection(read_only=True) as connection:
                 page_ids = sorted({row.page_id for row in evidence if row.page_id})
                 pages = _rows(
@@ -255,7 +260,8 @@ class Warehouse:
     def current_materialization(self, asset: str, video_id: str) -> Materialization | None:
         """Return what is known of the newest set, or None if there never was one."""
         with self.connection(read_only=True) as connection:
-            return _set(connection, "current_set", asset=asset, video_id=video_id)
+            sets = _sets(connection, "current_sets", video_id=video_id)
+        return next((one for one in sets if one.asset == asset), None)
 
     def query(
         self, sql: str, params: Sequence[Any] | Mapping[str, Any] | None = None
@@ -362,11 +368,11 @@ def _rows(
 
 def _read(
     connection: duckdb.DuckDBPyConnection,
-    sets: Iterable[Materialization | None],
+    sets: Iterable[Materialization],
     rows_of: Callable[[type[Record], Materialization], Iterable[Record]],
 ) -> VideoRows:
     """Read the rows of some sets; `rows_of` reads those of one class that belong to a set."""
-    held = {one.asset: one for one in sets if one is not None}
+    held = {one.asset: one for one in sets}
     rows: list[Record] = []
     for asset, one in held.items():
         for record in ASSET_RECORDS[asset]:
@@ -384,19 +390,22 @@ def _read(
 def _read_current(
     connection: duckdb.DuckDBPyConnection, assets: Iterable[str], video_id: str
 ) -> VideoRows:
+    held = {one.asset: one for one in _sets(connection, "current_sets", video_id=video_id)}
     return _read(
         connection,
-        [_set(connection, "current_set", asset=asset, video_id=video_id) for asset in assets],
-        lambda record, _: _rows(connection, "current", record, video_id=video_id),
+        [held[asset] for asset in assets if asset in held],
+        # By its run a set is found at once. A verdict may be of an older one: see current_verdicts.
+        lambda record, one: (
+            _rows(connection, "current", record, video_id=video_id)
+            if record is Verdict
+            else _rows(connection, "of_run", record, video_id=video_id, run_id=one.run_id)
+        ),
     )
 
 
-def _set(
+def _sets(
     connection: duckdb.DuckDBPyConnection, question: str, **values: str
-) -> Materialization | None:
+) -> list[Materialization]:
     sql = _QUESTIONS[question].format(columns=MATERIALIZATION_COLUMNS)
-    found = connection.execute(sql, values).fetchall()
-    if not found:
-        return None
-    one = Materialization(*found[0])
-    return replace(one, checked_at=one.checked_at.replace(tzinfo=UTC))
+    found = (Materialization(*row) for row in connection.execute(sql, values).fetchall())
+    return [replace(one, checked_at=one.checked_at.replace(tzinfo=UTC)) for one in found]

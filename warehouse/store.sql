@@ -13,8 +13,8 @@ WHERE video_id = $video_id AND list_contains($page_ids, page_id)
 QUALIFY row_number() OVER (PARTITION BY page_id ORDER BY checked_at DESC) = 1
 ORDER BY {order}
 
--- name: current_set
-SELECT {columns} FROM current_materializations WHERE asset = $asset AND video_id = $video_id
+-- name: current_sets
+SELECT {columns} FROM current_materializations WHERE video_id = $video_id
 
 -- name: set_of_run
 SELECT {columns} FROM materializations

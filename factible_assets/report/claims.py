@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from factible_assets.records import (
@@ -30,8 +30,10 @@ from factible_assets.report.data import Outlived, ReportData, VerdictChange
 from factible_assets.report.links import quote_url, safe_url, source_links, youtube_id
 from factible_assets.report.passages import Passage, quote_passage
 from factible_assets.report.words import (
+    ARGUMENTS,
     GROUP_WORDS,
     INCOMPLETE,
+    SIDE_LEADS,
     UNJUDGED,
     VIA_WORDS,
     outcome_words,
@@ -41,7 +43,11 @@ from factible_assets.report.words import (
 )
 from factible_assets.stages.reviews import assessment
 from factible_assets.stages.reviews import in_order as in_order_of_time
+from factible_assets.stages.verdict import weight
 from factible_assets.wording import STANCE_WORDS, moment_url
+
+_HEARD_CHARACTERS = 320
+"""A longer quote is cut in the argument; it stands whole among the sources."""
 
 _RATING_ORDER = {"high": 0, "medium": 1, "low": 2, "very_low": 3, "unknown": 4}
 _ID = re.compile(r"[A-Za-z0-9_-]+")
@@ -80,6 +86,20 @@ class StanceGroup:
 
 
 @dataclass(frozen=True, slots=True)
+class Voice:
+    """The source that speaks loudest on one side of a claim, and the lead that says which side.
+
+    `words` are its quote, else what was read in it; `is_quote` tells the two apart.
+    """
+
+    side: Stance
+    lead: str
+    source: SourceView
+    words: str
+    is_quote: bool
+
+
+@dataclass(frozen=True, slots=True)
 class SearchView:
     """One query and what became of it at each provider."""
 
@@ -107,6 +127,7 @@ class ReviewView:
 class ClaimView:
     """One claim with everything that was found, not found and not checked about it.
 
+    `voices` are its argument: the best source of the side that won, then the best against it.
     `seconds` is the whole second to which the video can be moved, `jump` the link to it; a claim is
     verbatim if it is worded as it was said, but for case and punctuation.
     """
@@ -125,6 +146,7 @@ class ClaimView:
     vote_words: str | None
     outlived: Outlived | None
     changes: tuple[VerdictChange, ...]
+    voices: tuple[Voice, ...]
     groups: tuple[StanceGroup, ...]
     prior: tuple[PriorView, ...]
     failed: tuple[SourceView, ...]
@@ -180,6 +202,7 @@ class Shelves:
         outcome = _outcome(verdict)
         said = self._said(claim)
         jump = moment_url(self._data.video, claim.start_seconds)
+        groups = self._groups(claim)
         return ClaimView(
             claim=claim,
             number=number,
@@ -197,7 +220,8 @@ class Shelves:
             vote_words=_vote_words(verdict),
             outlived=self._data.outlived.get(claim.claim_id),
             changes=tuple(self._changes[claim.claim_id]),
-            groups=self._groups(claim),
+            voices=_voices(outcome, groups),
+            groups=groups,
             prior=tuple(
                 PriorView(review, safe_url(review.url))
                 for review in self._prior[claim.claim_id]
@@ -335,6 +359,32 @@ def in_order(evidence: Iterable[Evidence]) -> list[Evidence]:
 def _evidence_order(evidence: Evidence) -> tuple[int, float, str, str]:
     rating = _RATING_ORDER[evidence.rating]
     return rating, -evidence.rating_score, evidence.title, evidence.canonical_url
+
+
+def _voices(outcome: str, groups: Iterable[StanceGroup]) -> tuple[Voice, ...]:
+    """Return the best source of each side that the argument needs, the winning side first."""
+    loudest = {group.stance: _loudest(group.sources) for group in groups}
+    sides = [side for side in ARGUMENTS.get(outcome, ()) if side in loudest]
+    if "unclear" in sides[1:]:
+        # What settles nothing is heard only where nothing else speaks.
+        sides.remove("unclear")
+    voices = []
+    for side in sides:
+        row = loudest[side].evidence
+        words = row.quote or row.summary or ""
+        if len(words) > _HEARD_CHARACTERS:
+            words = f"{words[:_HEARD_CHARACTERS].rsplit(maxsplit=1)[0]} …"
+        lead = SIDE_LEADS[side]
+        voices.append(Voice(side, lead, loudest[side], words, row.quote is not None))
+    return tuple(voices)
+
+
+def _loudest(sources: Sequence[SourceView]) -> SourceView:
+    """Return the source that weighs most in the vote; a quote is heard before a paraphrase.
+
+    Of those that weigh the same, the first: sources come in order of reliability.
+    """
+    return max(sources, key=lambda each: (each.evidence.quote is not None, weight(each.evidence)))
 
 
 def _bare(text: str) -> str:

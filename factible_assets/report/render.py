@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 
@@ -24,7 +25,7 @@ from markupsafe import Markup
 
 import factible_assets
 from factible_assets.report.data import IndexData, ReportData
-from factible_assets.report.index_view import arrange_index
+from factible_assets.report.index_view import arrange_index, packed
 from factible_assets.report.links import PLAYER_ORIGIN
 from factible_assets.report.view import ReportView, arrange
 from factible_assets.report.words import (
@@ -37,6 +38,9 @@ from factible_assets.report.words import (
     plural,
 )
 from factible_assets.wording import clock
+
+VIDEOS_PER_PAGE = 50
+"""Rows of one page of the index, which are complete where no script runs."""
 
 # Not characters of a document (HTML standard, section 13.1.4): a parser replaces or drops them.
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
@@ -54,14 +58,34 @@ def render_report(data: ReportData, *, index: str | None = None) -> str:
     return _page("report", frames=frames, report=view, index=index, verdict_of=_verdict_of(view))
 
 
-def render_index(data: IndexData, hrefs: Mapping[str, str]) -> str:
-    """Return the index of all videos as an HTML document, encodable as UTF-8.
+def render_index(data: IndexData, hrefs: Mapping[str, str], pages: Sequence[str] = ()) -> list[str]:
+    """Return the index of all videos as HTML documents, encodable as UTF-8, one per page.
+
+    The first page alone can filter and sort: it holds the rows of all videos and claims.
 
     Args:
         data: The videos.
         hrefs: The relative address of each report that is written, by video.
+        pages: The relative address of each page; of as many as there are (see `page_count`).
     """
-    return _page("index", frames=None, index=arrange_index(data, hrefs))
+    view = arrange_index(data, hrefs)
+    return [
+        _page(
+            "index",
+            frames=None,
+            index=view,
+            rows=view.rows[number * VIDEOS_PER_PAGE : (number + 1) * VIDEOS_PER_PAGE],
+            packed=packed(view) if number == 0 else None,
+            pages=pages,
+            page=number + 1,
+        )
+        for number in range(page_count(data))
+    ]
+
+
+def page_count(data: IndexData) -> int:
+    """Return how many pages an index has; at least one."""
+    return max(1, math.ceil(len(data.videos) / VIDEOS_PER_PAGE))
 
 
 def _verdict_of(view: ReportView) -> str:

@@ -13,6 +13,9 @@
     for (let each = target; each; each = each.parentElement) {
       if (each instanceof HTMLDetailsElement) each.open = true;
     }
+    // A link to a claim asks for all of it.
+    const rest = target.querySelector(":scope > .rest");
+    if (rest) rest.open = true;
     if (!target.hasAttribute("tabindex")) target.setAttribute("tabindex", "-1");
     target.focus({ preventScroll: true });
     target.scrollIntoView({ block: target.matches("mark, span") ? "center" : "start" });
@@ -36,7 +39,7 @@
     if (location.hash) reveal(fragment());
   };
 
-  // --- Everything open: on request and on paper -------------------------------------------------
+  // --- Everything open, on request --------------------------------------------------------------
 
   const foldable = () => [...document.querySelectorAll("details:not(.text)")];
 
@@ -47,17 +50,6 @@
       const open = button.getAttribute("aria-pressed") !== "true";
       for (const each of foldable()) each.open = open || each.classList.contains("failed");
       button.setAttribute("aria-pressed", String(open));
-    });
-  };
-
-  const openOnPaper = () => {
-    let opened = [];
-    addEventListener("beforeprint", () => {
-      opened = foldable().filter((each) => !each.open);
-      for (const each of opened) each.open = true;
-    });
-    addEventListener("afterprint", () => {
-      for (const each of opened) each.open = false;
     });
   };
 
@@ -209,7 +201,6 @@
   document.addEventListener("DOMContentLoaded", () => {
     followInside();
     openAll();
-    openOnPaper();
     markCurrent();
     setUpPlayer();
   });

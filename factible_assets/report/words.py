@@ -47,6 +47,21 @@ GROUP_WORDS: dict[Stance, str] = {
     "unclear": "Speaks of it, but takes no clear side",
 }
 
+ARGUMENTS: dict[str, tuple[Stance, ...]] = {
+    "supports": ("supports", "refutes", "mixed"),
+    "refutes": ("refutes", "supports", "mixed"),
+    "mixed": ("mixed", "supports", "refutes"),
+    "unclear": ("supports", "refutes", "mixed", "unclear"),
+}
+"""Whose voices an argument needs, by outcome: what decided, then what stands against it."""
+
+SIDE_LEADS: dict[Stance, str] = {
+    "supports": "For it",
+    "refutes": "Against it",
+    "mixed": "Both ways",
+    "unclear": "Closest to it",
+}
+
 VIA_WORDS: dict[RetrievedVia, str] = {
     "scraped": "page text",
     "browser": "page text, by browser",

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from factible_assets.report.data import IndexData
 from factible_assets.report.render import render_index, render_report
 from tests.chromium import needs_browser
 from tests.report import samples
@@ -70,7 +72,7 @@ def report() -> str:
 
 @pytest.fixture(scope="module")
 def index() -> str:
-    return render_index(samples.index_data(), HREFS)
+    return render_index(samples.index_data(), HREFS)[0]
 
 
 def claim_id(number: int) -> str:
@@ -85,7 +87,7 @@ def test_hostile_text_runs_nothing_and_asks_nobody(browser: Browser, report: str
         for payload in TELLING_PAYLOADS:
             for source in (
                 render_report(hostile_report(payload)),
-                render_index(hostile_index(payload), {}),
+                render_index(hostile_index(payload), {})[0],
             ):
                 seen.load(source)
                 seen.open_everything()
@@ -215,19 +217,46 @@ def test_tab_reaches_a_claim_enter_opens_it_and_its_jump_moves_the_video(
         assert seen.page.locator("#player-status").inner_text() == "The video goes on at 0:10."
 
 
-def test_enter_opens_and_closes_what_is_folded(browser: Browser, report: str) -> None:
+def test_a_claim_is_folded_to_its_verdict_and_its_best_quote(browser: Browser, report: str) -> None:
     with visit(browser, report) as seen:
-        summary = seen.page.locator("details.more > summary").first
-        summary.focus()
+        card = seen.page.locator(f"#claim-{claim_id(0)}")
+        quotes = [each.strip("“”") for each in card.locator(".voice q").all_inner_texts()]
+        assert quotes == [samples.QUOTE] * 2
+        assert "Against it, c.example" in card.locator(".voice").last.inner_text()
+        assert not card.locator("li.source").first.is_visible()
+        card.locator(".rest > summary").focus()
         seen.page.keyboard.press("Enter")
-        assert seen.page.locator("details.more").first.get_attribute("open") is not None
-        assert seen.page.get_by_text("Notes of more-2.example").first.is_visible()
+        assert card.locator("li.source").first.is_visible()
+        more = card.locator("details.more")
+        more.locator("summary").first.focus()
         seen.page.keyboard.press("Enter")
-        assert seen.page.locator("details.more").first.get_attribute("open") is None
+        assert more.get_by_text("Notes of more-2.example").first.is_visible()
+        seen.page.keyboard.press("Enter")
+        assert more.get_attribute("open") is None
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_link_to_a_claim_opens_it(browser: Browser, report: str, scripts: bool) -> None:
+    fragment = f"#claim-{claim_id(0)}"
+    with visit(browser, report, fragment=fragment, java_script_enabled=scripts) as seen:
+        source = seen.page.locator(f"#claim-{claim_id(0)} li.source").first
+        assert source.evaluate("(each) => each.checkVisibility({contentVisibilityAuto: true})")
+        assert seen.page.locator(f"#claim-{claim_id(0)} .more li.source").first.is_hidden()
+        assert seen.page.locator(f"#claim-{claim_id(1)} .figures").is_hidden()
+
+
+def test_a_source_that_is_named_in_the_argument_opens_where_it_stands(
+    browser: Browser, report: str
+) -> None:
+    with visit(browser, report) as seen:
+        seen.page.locator(f"#claim-{claim_id(0)} .voice a").first.click()
+        source = seen.page.locator(f"#claim-{claim_id(0)} li.source:focus")
+        source.wait_for(state="visible")
+        assert "a.example" in source.inner_text()
 
 
 def test_a_quote_leads_into_the_stored_text_and_back(browser: Browser, report: str) -> None:
-    with visit(browser, report) as seen:
+    with visit(browser, report, fragment=f"#claim-{claim_id(0)}") as seen:
         assert not seen.page.locator(".stored").is_visible()
         seen.page.get_by_role("link", name="The quote in the stored text").first.click()
         stored = seen.page.locator(".stored mark")
@@ -321,6 +350,7 @@ def test_from_disk_the_page_says_what_youtube_will_do_and_links_instead(
         assert seen.page.locator("#play").inner_text() == "Try to play it here"
         assert "error 153" in seen.page.locator("#player-note").inner_text()
         assert seen.page.locator("#player-from-file").is_visible()
+        seen.page.click("#open-all")
         seen.page.get_by_role("link", name="The quote in the stored text").first.click()
         seen.page.locator(".stored mark").wait_for(state="visible")
         assert seen.requests == []
@@ -330,30 +360,35 @@ def test_from_disk_the_page_says_what_youtube_will_do_and_links_instead(
 # --- On paper, and without scripts ---------------------------------------------------------------
 
 
-def test_on_paper_everything_is_open_but_the_stored_texts(browser: Browser, report: str) -> None:
-    with visit(browser, report) as seen:
+def test_on_paper_come_a_line_for_every_claim_and_then_what_was_opened(
+    browser: Browser, report: str
+) -> None:
+    with visit(browser, report, color_scheme="dark") as seen:
         seen.page.emulate_media(media="print")
-        folded = seen.page.locator("details.more li.source").first
-        assert folded.bounding_box() is not None
-        assert folded.evaluate("(each) => each.checkVisibility({contentVisibilityAuto: true})")
-        panel = seen.page.locator("#panel")
-        assert panel.evaluate("(each) => each.scrollHeight - each.clientHeight") <= 1
-        for hidden in (".stored-list", "#theme", "#open-all", ".player"):
-            assert not seen.page.locator(hidden).is_visible()
+        assert [each.is_visible() for each in seen.page.locator(".on-paper").all()] == [True] * 6
+        first = seen.page.locator(".on-paper").first.inner_text()
+        assert first.startswith("leaning supported, medium confidence. For it, a.example: ")
+        cards = seen.page.locator("article.claim")
+        assert [each.is_visible() for each in cards.all()] == [False] * 6
+        for left_out in ("#panel", "#stored", "#how-to-read", "#theme", "#open-all", ".player"):
+            assert not seen.page.locator(left_out).is_visible()
         assert seen.page.evaluate("getComputedStyle(document.body).backgroundColor") == (
             "rgb(255, 255, 255)"
         )
-
-
-def test_printing_opens_what_was_folded_and_folds_it_again(browser: Browser, report: str) -> None:
-    with visit(browser, report, color_scheme="dark") as seen:
-        count = "document.querySelectorAll('details:not(.text)[open]').length"
-        before = seen.page.evaluate(count)
-        seen.page.evaluate("dispatchEvent(new Event('beforeprint'))")
-        assert seen.page.evaluate(count) == seen.page.locator("details:not(.text)").count()
-        seen.page.evaluate("dispatchEvent(new Event('afterprint'))")
-        assert seen.page.evaluate(count) == before
-        assert seen.page.pdf().startswith(b"%PDF")
+        assert seen.page.pdf().count(b"/Type /Page\n") <= 2
+        seen.page.emulate_media(media="screen")
+        seen.page.locator(".rest > summary").first.click()
+        seen.page.emulate_media(media="print")
+        assert [each.is_visible() for each in cards.all()] == [True] + [False] * 5
+        folded = seen.page.locator("details.more li.source").first
+        assert folded.evaluate("(each) => each.checkVisibility({contentVisibilityAuto: true})")
+        seen.page.emulate_media(media="screen")
+        seen.page.click("#open-all")
+        seen.page.emulate_media(media="print")
+        assert [each.is_visible() for each in cards.all()] == [True] * 6
+        panel = seen.page.locator("#panel")
+        assert panel.is_visible()
+        assert panel.evaluate("(each) => each.scrollHeight - each.clientHeight") <= 1
 
 
 def test_without_scripts_the_report_is_whole(browser: Browser, report: str) -> None:
@@ -361,18 +396,18 @@ def test_without_scripts_the_report_is_whole(browser: Browser, report: str) -> N
         assert not seen.page.locator("#play").is_visible()
         assert not seen.page.locator("#theme").is_visible()
         assert seen.page.get_by_role("link", name="Watch on YouTube").is_visible()
+        seen.page.locator(".rest > summary").first.click()
         seen.page.get_by_role("link", name="The quote in the stored text").first.click()
         assert seen.page.locator(".stored mark").is_visible()
         seen.page.locator("details.more > summary").first.click()
         assert seen.page.get_by_text("Notes of more-2.example").first.is_visible()
 
 
-def test_without_scripts_the_index_is_whole(browser: Browser, index: str) -> None:
+def test_without_scripts_the_index_shows_its_videos(browser: Browser, index: str) -> None:
     with visit(browser, index, java_script_enabled=False) as seen:
-        assert seen.page.locator("#videos tbody tr").first.is_visible()
-        assert seen.page.locator("#claims tbody tr").first.is_visible()
+        assert len(shown(seen, "videos")) == 3
         assert not seen.page.locator("search").is_visible()
-        assert seen.page.get_by_text("the tables below are complete").is_visible()
+        assert seen.page.get_by_text("their claims stand in their reports").is_visible()
 
 
 # --- The index -----------------------------------------------------------------------------------
@@ -456,6 +491,26 @@ def test_headings_sort_both_ways_and_say_so(browser: Browser, index: str) -> Non
         claims.get_by_role("button").click()
         assert shown(seen, "videos")[0] == "A third talk"
         assert heading.get_attribute("aria-sort") is None
+
+
+def test_long_tables_are_turned_page_by_page(browser: Browser) -> None:
+    sample = samples.index_data().videos[0]
+    many = IndexData(
+        tuple(replace(sample, video=samples.video(title=f"Talk {n:03}")) for n in range(120))
+    )
+    with visit(browser, render_index(many, {})[0], fragment="#view=claims&page=2") as seen:
+        seen.page.get_by_text("51–100 of 720").wait_for()
+        seen.page.click("#show-videos")
+        assert shown(seen, "videos")[0] == "Talk 000"
+        seen.page.get_by_role("button", name="Next").click()
+        assert shown(seen, "videos")[0] == "Talk 050"
+        seen.page.get_by_role("button", name="Next").click()
+        assert len(shown(seen, "videos")) == 20
+        assert seen.page.get_by_role("button", name="Next").is_disabled()
+        assert seen.page.url.endswith("#page=3")
+        seen.page.locator("#videos thead button").first.click()
+        seen.page.locator("#videos thead button").first.click()
+        assert shown(seen, "videos")[0] == "Talk 119"
 
 
 def test_from_disk_filters_work_and_lead_to_the_reports(
