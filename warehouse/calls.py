@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Literal
 
 import duckdb
 
 from factible_assets.records import LlmCall, Page, Search
-from warehouse.rows import Stamp, to_frame, to_utc
+from warehouse.entries import enter
+from warehouse.rows import Stamp, to_frame
 from warehouse.sets import insert
 from warehouse.store import Warehouse
 
@@ -77,17 +78,5 @@ def enter_uses(
     connection: duckdb.DuckDBPyConnection, video_id: str, stamp: Stamp, uses: Iterable[ServiceUse]
 ) -> None:
     """Enter what a run asked of services, in the caller's transaction."""
-    for use in uses:
-        connection.execute(
-            "INSERT OR REPLACE INTO service_uses BY NAME SELECT ? AS video_id, ? AS run_id, "
-            "? AS stage, ? AS service, ? AS requests, ?::DOUBLE AS cost_usd, ? AS checked_at",
-            [
-                video_id,
-                stamp.run_id,
-                use.stage,
-                use.service,
-                use.requests,
-                use.cost_usd,
-                to_utc(stamp.checked_at),
-            ],
-        )
+    run = {"video_id": video_id, "run_id": stamp.run_id, "checked_at": stamp.checked_at}
+    enter(connection, "service_uses", [asdict(use) | run for use in uses], again="replace")

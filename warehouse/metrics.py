@@ -7,14 +7,14 @@ the evaluation), sets of a video's rows (sets.py).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass, fields
-from datetime import UTC
+from dataclasses import asdict, dataclass
 
-import duckdb
-
-from warehouse.errors import WarehouseIntegrityError
-from warehouse.rows import Stamp, to_utc
+from warehouse.entries import enter
+from warehouse.rows import Stamp
+from warehouse.statements import statements
 from warehouse.store import Warehouse
+
+_FORGET = statements("warehouse", "metrics.sql")["forget"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +41,6 @@ class MetricRow:
     annotated: int
 
 
-_COLUMNS = ", ".join(field.name for field in fields(MetricRow))
-_PLACES = ", ".join("?" for _ in fields(MetricRow))
-
-
 def write_metrics(store: Warehouse, rows: Sequence[MetricRow], *, stamp: Stamp) -> None:
     """Add the figures of one evaluation, all or none.
 
@@ -54,26 +50,10 @@ def write_metrics(store: Warehouse, rows: Sequence[MetricRow], *, stamp: Stamp) 
     Raises:
         WarehouseIntegrityError: A row breaks a rule of the table. The warehouse is as it was.
     """
-    corpora = sorted({row.corpus for row in rows})
-    evaluated_at = to_utc(stamp.checked_at.astimezone(UTC))
-    values = [[*astuple(row), stamp.run_id, evaluated_at] for row in rows]
+    written = {"run_id": stamp.run_id, "evaluated_at": stamp.checked_at}
     with store.connection() as connection:
-        # No rollback here: closing the connection discards what was not committed.
         connection.begin()
-        connection.execute(
-            "DELETE FROM metrics WHERE run_id = ? AND corpus IN (SELECT unnest(?))",
-            [stamp.run_id, corpora],
-        )
-        try:
-            if values:
-                connection.executemany(
-                    f"INSERT INTO metrics ({_COLUMNS}, run_id, evaluated_at) "  # noqa: S608
-                    f"VALUES ({_PLACES}, ?, ?)",
-                    values,
-                )
-        except duckdb.ConstraintException as failure:
-            raise WarehouseIntegrityError(
-                "The metrics break a rule of the warehouse: "
-                f"{str(failure).splitlines()[0].rstrip('.')}. Nothing was written."
-            ) from failure
+        for corpus in {row.corpus for row in rows}:
+            connection.execute(_FORGET, [stamp.run_id, corpus])
+        enter(connection, "metrics", [asdict(row) | written for row in rows])
         connection.commit()

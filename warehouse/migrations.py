@@ -24,6 +24,9 @@ import duckdb
 
 from factible_assets.records import ALL_RECORDS
 from warehouse.errors import NotAWarehouseError, WarehouseTooNewError
+from warehouse.statements import statements
+
+_ASK = statements("warehouse", "migrations.sql")
 
 _MIGRATION_NAME = re.compile(r"^(?P<version>\d{4})_[a-z0-9_]+\.sql$")
 
@@ -117,19 +120,13 @@ class Schema:
         for migration in self.migrations[applied:]:
             connection.begin()
             connection.execute(migration.sql)
-            connection.execute(
-                "INSERT INTO schema_migrations (version, name, applied_at) VALUES (?, ?, ?)",
-                [migration.version, migration.name, now],
-            )
+            connection.execute(_ASK["applied"], [migration.version, migration.name, now])
             connection.commit()
         connection.begin()
         for view in self.views:
             connection.execute(view)
         _take_over_comments(connection)
-        connection.execute(
-            "UPDATE schema_migrations SET views_checksum = CASE version WHEN ? THEN ? END",
-            [self.version, self.views_checksum],
-        )
+        connection.execute(_ASK["views_in_force"], [self.version, self.views_checksum])
         connection.commit()
 
 
@@ -160,11 +157,9 @@ def _read_migration(file: Traversable) -> Migration:
 
 def _state(connection: duckdb.DuckDBPyConnection, path: Path) -> tuple[int, str | None]:
     try:
-        newest = connection.execute(
-            "SELECT version, views_checksum FROM schema_migrations ORDER BY version DESC LIMIT 1"
-        ).fetchall()
+        newest = connection.execute(_ASK["newest"]).fetchall()
     except duckdb.CatalogException:
-        tables = connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()
+        tables = connection.execute(_ASK["tables"]).fetchall()
         if tables:
             raise NotAWarehouseError(
                 path, f"it is a DuckDB file with {len(tables)} tables of something else"
@@ -174,21 +169,12 @@ def _state(connection: duckdb.DuckDBPyConnection, path: Path) -> tuple[int, str 
 
 
 def _take_over_comments(connection: duckdb.DuckDBPyConnection) -> None:
-    views = list(_SAME_COLUMNS)
-    bare = connection.execute(
-        "SELECT table_name, column_name FROM duckdb_columns() "
-        "WHERE comment IS NULL AND list_contains(?, table_name)",
-        [views],
-    ).fetchall()
+    bare = connection.execute(_ASK["uncommented"], [list(_SAME_COLUMNS)]).fetchall()
     comments = {
         (table, column): comment
-        for table, column, comment in connection.execute(
-            "SELECT table_name, column_name, comment FROM duckdb_columns() "
-            "WHERE comment IS NOT NULL AND NOT internal"
-        ).fetchall()
+        for table, column, comment in connection.execute(_ASK["comments"]).fetchall()
     }
     for view, column in bare:
-        comment = comments.get((_SAME_COLUMNS[view], column), "")
         # COMMENT takes no parameters; names and texts come from the project's own SQL.
-        literal = comment.replace("'", "''")
-        connection.execute(f'COMMENT ON COLUMN "{view}"."{column}" IS \'{literal}\'')
+        words = comments.get((_SAME_COLUMNS[view], column), "").replace("'", "''")
+        connection.execute(_ASK["comment"].format(view=view, column=column, words=words))

@@ -32,6 +32,8 @@ from warehouse.errors import (
 )
 from warehouse.statements import statements
 
+_ASK = statements("warehouse", "publication.sql")
+
 
 def publish_copy(connection: duckdb.DuckDBPyConnection, source: Path, destination: Path) -> None:
     """Copy the database of a connection to a path.
@@ -70,19 +72,18 @@ def entries_beyond(connection: duckdb.DuckDBPyConnection, copy: Path) -> int:
     """Count what a copy holds and the database does not; none if the copy cannot be read."""
     if not copy.exists():
         return 0
-    ((source,),) = connection.execute("SELECT current_database()").fetchall()
-    ask = statements("warehouse", "publication.sql")
+    ((source,),) = connection.execute(_ASK["source"]).fetchall()
     try:
-        connection.execute(ask["attach"].format(path=str(copy).replace("'", "''")))
+        connection.execute(_ASK["attach"].format(path=str(copy).replace("'", "''")))
     except duckdb.Error:
         return 0
     try:
-        beyond = ask["beyond"].format(source=source.replace('"', '""'))
+        beyond = _ASK["beyond"].format(source=source.replace('"', '""'))
         ((count,),) = connection.execute(beyond).fetchall()
     except duckdb.Error:
         return 0
     finally:
-        connection.execute("DETACH published_before")
+        connection.execute(_ASK["detach"])
     return int(count)
 
 
@@ -125,13 +126,12 @@ def restore_copy(copy: Path, path: Path, *, moment: datetime) -> Path | None:
 
 def copy_database(connection: duckdb.DuckDBPyConnection, destination: Path) -> None:
     """Copy the database of a connection into a new file, tables, views and comments included."""
-    ((source,),) = connection.execute("SELECT current_database()").fetchall()
+    ((source,),) = connection.execute(_ASK["source"]).fetchall()
     # Neither ATTACH nor COPY FROM DATABASE takes parameters.
     path = str(destination).replace("'", "''")
     name = source.replace('"', '""')
-    connection.execute(f"ATTACH '{path}' AS publication")
-    connection.execute(f'COPY FROM DATABASE "{name}" TO publication')
-    connection.execute("DETACH publication")
+    for step in ("attach_copy", "copy", "detach_copy"):
+        connection.execute(_ASK[step].format(path=path, source=name))
 
 
 def wal_of(path: Path) -> Path:

@@ -1,5 +1,8 @@
 -- What publishing asks; {names in braces} are paths and names, which take no parameters.
 
+-- name: source
+SELECT current_database()
+
 -- name: attach
 ATTACH '{path}' AS published_before (READ_ONLY)
 
@@ -18,3 +21,15 @@ SELECT count(*) FROM (
         SELECT 'review', video_id, action_id FROM "{source}".review_actions
     )
 )
+
+-- name: detach
+DETACH published_before
+
+-- name: attach_copy
+ATTACH '{path}' AS publication
+
+-- name: copy
+COPY FROM DATABASE "{source}" TO publication
+
+-- name: detach_copy
+DETACH publication

@@ -7,14 +7,15 @@ What does not: the rule itself (views/40_rechecks.sql), launching
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any
+from datetime import datetime
 
 import duckdb
 
-from warehouse.rows import to_utc
+from warehouse.entries import enter
+from warehouse.rows import aware, to_utc
+from warehouse.statements import statements
 from warehouse.store import Warehouse
 
 
@@ -74,31 +75,7 @@ class Launch:
     corpus: str | None = None
 
 
-_COLUMNS = ", ".join(PlannedVideo.__slots__)
-_PLAN = f"SELECT {_COLUMNS} FROM recheck_plan_at(?::TIMESTAMP, ?::VARCHAR[])"  # noqa: S608
-
-_STORE_LIMITS = """
-    UPDATE recheck_settings
-    SET videos_per_night = $videos, cost_per_night_usd = $cost, minimum_age_days = $age,
-        next_tick_at = coalesce($next, next_tick_at)
-    WHERE (videos_per_night, cost_per_night_usd, minimum_age_days, next_tick_at)
-        IS DISTINCT FROM ($videos, $cost, $age, coalesce($next, next_tick_at))
-"""
-
-_LAUNCHED = """
-    SELECT launches.video_id, planned_at, position, reason, with_queries, estimated_cost_usd,
-        videos.corpus
-    FROM recheck_launches AS launches
-    LEFT JOIN current_videos AS videos USING (video_id)
-    WHERE planned_at = ?
-    ORDER BY position
-"""
-
-_REMEMBER = """
-    INSERT INTO recheck_launches
-        (video_id, planned_at, position, reason, with_queries, estimated_cost_usd)
-    VALUES (?, ?, ?, ?, ?, ?)
-"""
+_ASK = statements("warehouse", "rechecks.sql")
 
 
 def read_plan(
@@ -150,8 +127,7 @@ def plan_night(
         launches = launches_of(connection, tick)
         if not launches:
             planned = [each for each in _plan(connection, tick, held) if each.is_planned]
-            for each in planned:
-                connection.execute(_REMEMBER, _launch_row(each, tick))
+            enter(connection, "recheck_launches", [_launch(each, tick) for each in planned])
             launches = launches_of(connection, tick)
         connection.commit()
     return launches
@@ -160,45 +136,39 @@ def plan_night(
 def remember_launch(warehouse: Warehouse, planned: PlannedVideo, at: datetime) -> None:
     """Remember that a video is launched now; if its run fails, that counts as an attempt."""
     with warehouse.connection() as connection:
-        connection.execute(f"{_REMEMBER} ON CONFLICT DO NOTHING", _launch_row(planned, at))
+        enter(connection, "recheck_launches", [_launch(planned, at)], again="keep")
 
 
 def launches_of(connection: duckdb.DuckDBPyConnection, tick: datetime) -> list[Launch]:
     """Return what a night launched, in order."""
-    rows = connection.execute(_LAUNCHED, [to_utc(tick)]).fetchall()
-    return [
-        Launch(video_id, planned_at.replace(tzinfo=UTC), position, reason, queries, cost, corpus)
-        for video_id, planned_at, position, reason, queries, cost, corpus in rows
-    ]
+    rows = connection.execute(_ASK["launched"], [to_utc(tick)]).fetchall()
+    return [Launch(*map(aware, row)) for row in rows]
 
 
-def _launch_row(planned: PlannedVideo, tick: datetime) -> Sequence[object]:
-    return [
-        planned.video_id,
-        to_utc(tick),
-        planned.position,
-        planned.reason,
-        planned.with_queries,
-        planned.estimated_cost_usd,
-    ]
+def _launch(planned: PlannedVideo, tick: datetime) -> dict[str, object]:
+    return {
+        "video_id": planned.video_id,
+        "planned_at": tick,
+        "position": planned.position,
+        "reason": planned.reason,
+        "with_queries": planned.with_queries,
+        "estimated_cost_usd": planned.estimated_cost_usd,
+    }
 
 
 def _plan(
     connection: duckdb.DuckDBPyConnection, as_of: datetime, held: Collection[str]
 ) -> list[PlannedVideo]:
-    rows = connection.execute(_PLAN, [to_utc(as_of), sorted(held)]).fetchall()
-    return [PlannedVideo(*(_aware(value) for value in row)) for row in rows]
-
-
-def _aware(value: Any) -> Any:
-    return value.replace(tzinfo=UTC) if isinstance(value, datetime) else value
+    sql = _ASK["plan"].format(columns=", ".join(PlannedVideo.__slots__))
+    rows = connection.execute(sql, [to_utc(as_of), sorted(held)]).fetchall()
+    return [PlannedVideo(*map(aware, row)) for row in rows]
 
 
 def _store_limits(
     connection: duckdb.DuckDBPyConnection, limits: RecheckLimits, next_tick: datetime | None
 ) -> None:
     connection.execute(
-        _STORE_LIMITS,
+        _ASK["store_limits"],
         {
             "videos": limits.videos,
             "cost": limits.cost_usd,

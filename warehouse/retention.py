@@ -23,27 +23,10 @@ from warehouse.connection import trouble_with
 from warehouse.errors import WarehouseNotWritableError
 from warehouse.publication import copy_database, wal_of
 from warehouse.rows import to_utc
+from warehouse.statements import statements
 from warehouse.store import Warehouse
 
-_DUE = """
-    CREATE OR REPLACE TEMP TABLE due AS
-    SELECT states.content_hash, length(page_texts.text) AS characters, states.last_used_at
-    FROM text_states AS states
-    JOIN page_texts USING (content_hash)
-    WHERE states.state = 'stored' AND NOT states.is_current AND states.last_used_at < $before
-    UNION ALL
-    -- Texts that no row refers to: those of a set that its own run has replaced.
-    SELECT content_hash, length(text), checked_at
-    FROM page_texts
-    ANTI JOIN text_states USING (content_hash)
-    WHERE checked_at < $before
-"""
-_REMEMBER = """
-    INSERT OR REPLACE INTO trimmed_texts (content_hash, characters, last_used_at, trimmed_at)
-    SELECT content_hash, characters, last_used_at, $now FROM due
-"""
-_REMOVE = "DELETE FROM page_texts WHERE content_hash IN (SELECT content_hash FROM due)"
-_FORGET = "DELETE FROM trimmed_texts WHERE content_hash IN (SELECT content_hash FROM page_texts)"
+_ASK = statements("warehouse", "retention.sql")
 
 _GRACE_SECONDS = 1.0
 
@@ -66,16 +49,14 @@ def trim_texts(
     """
     with warehouse.connection() as connection:
         connection.begin()
-        connection.execute(_DUE, {"before": to_utc(before)})
-        ((texts, characters),) = connection.execute(
-            "SELECT count(*), coalesce(sum(characters), 0)::BIGINT FROM due"
-        ).fetchall()
+        connection.execute(_ASK["find_due"], {"before": to_utc(before)})
+        ((texts, characters),) = connection.execute(_ASK["measure"]).fetchall()
         if dry_run:
             connection.rollback()
         else:
-            connection.execute(_FORGET)
-            connection.execute(_REMEMBER, {"now": to_utc(now)})
-            connection.execute(_REMOVE)
+            connection.execute(_ASK["forget"])
+            connection.execute(_ASK["remember"], {"now": to_utc(now)})
+            connection.execute(_ASK["remove"])
             connection.commit()
     return TrimmedTexts(texts, characters)
 
@@ -96,12 +77,12 @@ def compact(warehouse: Warehouse) -> int:
         with warehouse.connection() as connection:
             _remove(unfinished)
             # Takes the write-ahead log into the file; one beside it would be replayed into the new.
-            connection.execute("CHECKPOINT")
+            connection.execute(_ASK["checkpoint"])
             before = path.stat().st_size
             copy_database(connection, unfinished)
             unfinished.chmod(path.stat().st_mode)
             after = unfinished.stat().st_size
-            connection.execute("PRAGMA disable_checkpoint_on_shutdown")
+            connection.execute(_ASK["close_as_it_is"])
             unfinished.replace(path)
             # Who opened the old file just before may be about to ask for its lock. They are refused
             # while ours is held, and then open the file by its name again, which is the new one.

@@ -8,29 +8,19 @@ claims a run took over unchecked. What does not: what is in force and what follo
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import asdict, dataclass
+from datetime import datetime
 
 import duckdb
 
 from factible_assets.records import ReviewAction
-from warehouse.rows import Stamp, columns_of, from_row, to_utc
+from warehouse.entries import enter
+from warehouse.rows import Stamp, aware, columns_of, from_row
+from warehouse.statements import statements
 from warehouse.store import Warehouse
 
-_COLUMNS = tuple(column.name for column in columns_of(ReviewAction))
-_ADD = (
-    f"INSERT INTO review_actions ({', '.join(_COLUMNS)}) "  # noqa: S608 - names of the record class
-    f"VALUES ({', '.join('?' for _ in _COLUMNS)})"
-)
-_READ = (
-    f"SELECT {', '.join(_COLUMNS)} FROM review_actions WHERE video_id = ? "  # noqa: S608
-    "ORDER BY acted_at, position, action_id"
-)
-_CARRIED = """
-    SELECT claim_id, source_run_id, last_checked_at
-    FROM carried_claims
-    WHERE video_id = ? AND run_id = ?
-"""
+_COLUMNS = ", ".join(column.name for column in columns_of(ReviewAction))
+_ASK = statements("warehouse", "reviews.sql")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,37 +36,21 @@ def add_actions(warehouse: Warehouse, actions: Sequence[ReviewAction]) -> None:
     """Write what a reviewer did, all of it or nothing. Nothing that is there changes.
 
     Raises:
-        duckdb.ConstraintException: An action is there already, or breaks a rule of the table.
+        WarehouseIntegrityError: An action is there already, or breaks a rule of the table.
     """
-    rows = [
-        [
-            to_utc(value) if isinstance(value, datetime) else value
-            for value in (getattr(action, name) for name in _COLUMNS)
-        ]
-        for action in actions
-    ]
-    with warehouse.connection() as connection:
-        connection.begin()
-        for row in rows:
-            connection.execute(_ADD, row)
-        connection.commit()
+    warehouse.write_rows({"review_actions": actions})
 
 
 def read_actions(warehouse: Warehouse, video_id: str) -> list[ReviewAction]:
     """Return everything that reviewers did to the claims of a video, in order."""
-    with warehouse.connection(read_only=True) as connection:
-        rows = connection.execute(_READ, [video_id]).fetchall()
-    return [from_row(ReviewAction, row) for row in rows]
+    rows = warehouse.query(_ASK["actions"].format(columns=_COLUMNS), {"video_id": video_id})
+    return [from_row(ReviewAction, row) for row in rows.rows()]
 
 
 def read_carried(warehouse: Warehouse, video_id: str, run_id: str) -> dict[str, CarriedClaim]:
     """Return the claims that a run took over, by claim id."""
-    with warehouse.connection(read_only=True) as connection:
-        rows = connection.execute(_CARRIED, [video_id, run_id]).fetchall()
-    return {
-        claim_id: CarriedClaim(claim_id, source, moment.replace(tzinfo=UTC))
-        for claim_id, source, moment in rows
-    }
+    rows = warehouse.query(_ASK["carried"], {"video_id": video_id, "run_id": run_id})
+    return {row[0]: CarriedClaim(*map(aware, row)) for row in rows.rows()}
 
 
 def remember(
@@ -91,24 +65,15 @@ def remember(
 
     Only the first run that kept to an act is noted. A run that is repeated notes the same again.
     """
-    for action_id in applied:
-        connection.execute(
-            "INSERT INTO review_applications (action_id, run_id, applied_at) VALUES (?, ?, ?) "
-            "ON CONFLICT DO NOTHING",
-            [action_id, stamp.run_id, to_utc(stamp.checked_at)],
-        )
-    connection.execute(
-        "DELETE FROM carried_claims WHERE video_id = ? AND run_id = ?", [video_id, stamp.run_id]
+    run = {"video_id": video_id, "run_id": stamp.run_id}
+    enter(
+        connection,
+        "review_applications",
+        [
+            {"action_id": each, "run_id": stamp.run_id, "applied_at": stamp.checked_at}
+            for each in applied
+        ],
+        again="keep",
     )
-    for claim in carried:
-        connection.execute(
-            "INSERT INTO carried_claims "
-            "(video_id, run_id, claim_id, source_run_id, last_checked_at) VALUES (?, ?, ?, ?, ?)",
-            [
-                video_id,
-                stamp.run_id,
-                claim.claim_id,
-                claim.source_run_id,
-                to_utc(claim.last_checked_at),
-            ],
-        )
+    connection.execute(_ASK["forget_carried"], run)
+    enter(connection, "carried_claims", [run | asdict(each) for each in carried])

@@ -89,11 +89,13 @@ def to_frame(record: type[Record], rows: Sequence[Record], stamp: Stamp) -> pa.T
 
 def from_row(record: type[AnyRecord], values: Sequence[Any]) -> AnyRecord:
     """Make a record of a row whose values stand in the order of `columns_of`."""
-    fields = {
-        column.name: value.replace(tzinfo=UTC) if isinstance(value, datetime) else value
-        for column, value in zip(columns_of(record), values, strict=True)
-    }
-    return record.model_validate(fields)
+    names = (column.name for column in columns_of(record))
+    return record.model_validate(dict(zip(names, map(aware, values), strict=True)))
+
+
+def aware(value: Any) -> Any:
+    """Return a value as it was given: a moment in UTC, with its zone; anything else as it is."""
+    return value.replace(tzinfo=UTC) if isinstance(value, datetime) else value
 
 
 def to_utc(moment: datetime) -> datetime:
@@ -143,7 +145,7 @@ def _plain(annotation: Any) -> type:
 
 def _array(record: type[Record], column: Column, values: list[Any]) -> pa.Array:
     if column.sql_type == "TIMESTAMP":
-        values = [_aware(record, column, value) for value in values]
+        values = [_stored(record, column, value) for value in values]
     try:
         return pa.array(values, _arrow_type(column.sql_type))
     except (pa.ArrowInvalid, OverflowError, UnicodeEncodeError) as failure:
@@ -155,7 +157,7 @@ def _array(record: type[Record], column: Column, values: list[Any]) -> pa.Array:
         ) from None
 
 
-def _aware(record: type[Record], column: Column, value: datetime | None) -> datetime | None:
+def _stored(record: type[Record], column: Column, value: datetime | None) -> datetime | None:
     if value is None:
         return None
     if value.tzinfo is None:

@@ -17,22 +17,12 @@ import pyarrow as pa
 
 from factible_assets.records import ASSET_RECORDS, Evidence, LlmCall, Page, PageText, Record
 from factible_assets.rows import Materialization
+from warehouse.entries import enter
 from warehouse.errors import WarehouseIntegrityError
-from warehouse.rows import Stamp, data_version, to_frame, to_utc
+from warehouse.rows import Stamp, data_version, to_frame
+from warehouse.statements import statements
 
-MATERIALIZATION_COLUMNS = (
-    "asset, video_id, run_id, checked_at, code_version, data_version, row_count, duration_seconds, "
-    "first_result_seconds"
-)
-
-
-PAID_ONCE = """
-    * REPLACE (CASE WHEN cache_hit AND request_id IS NOT NULL AND (
-        request_id IN (SELECT request_id FROM llm_calls WHERE request_id IS NOT NULL)
-        OR row_number() OVER (PARTITION BY request_id ORDER BY cache_hit, attempt, call_id) > 1
-    ) THEN 0 ELSE cost_usd END AS cost_usd)
-"""
-"""Calls as they are entered: what a kept answer once cost, unless a row has that already."""
+_ASK = statements("warehouse", "sets.sql")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,13 +125,21 @@ def replace_set(connection: duckdb.DuckDBPyConnection, prepared: PreparedSet) ->
         WarehouseIntegrityError: A row breaks a constraint, or a quote stands nowhere in its page.
     """
     whole = prepared.whole
+    key = [whole.video_id, whole.run_id]
     try:
-        if _is_written(connection, whole):
-            _delete(connection, prepared)
+        if connection.execute(_ASK["is_written"], [*key, whole.asset]).fetchall():
+            for record in prepared.frames:
+                if record is LlmCall:
+                    sql, values = _ASK["delete_calls"], [*key, whole.asset]
+                else:
+                    sql, values = _ASK["delete"], key
+                # Texts are shared between sets and never change under their hash.
+                if record is not PageText:
+                    connection.execute(sql.format(table=record.table), values)
         for record, frame in prepared.frames.items():
             if frame.num_rows:
                 insert(connection, record, frame)
-        _enter(connection, whole)
+        enter(connection, "materializations", [whole], again="replace")
     except duckdb.ConstraintException as failure:
         raise WarehouseIntegrityError(
             f"The {whole.asset} of video {whole.video_id} break a rule of the warehouse: "
@@ -156,12 +154,9 @@ def stored_texts(connection: duckdb.DuckDBPyConnection, hashes: Iterable[str]) -
     wanted = list(dict.fromkeys(hashes))
     if not wanted:
         return {}
-    return dict(
-        connection.execute(
-            "SELECT content_hash, text FROM page_texts WHERE content_hash IN (SELECT unnest(?))",
-            [wanted],
-        ).fetchall()
-    )
+    # One place for each: DuckDB uses the index for listed values, and scans for an unnested list.
+    sql = _ASK["texts"].format(places=", ".join("?" for _ in wanted))
+    return dict(connection.execute(sql, wanted).fetchall())
 
 
 def _refuse_stranger(row: Record, asset: str, video_id: str) -> None:
@@ -186,54 +181,12 @@ def _texts_of(rows: Sequence[Record]) -> dict[str, str]:
     return texts
 
 
-def _is_written(connection: duckdb.DuckDBPyConnection, whole: Materialization) -> bool:
-    found = connection.execute(
-        "SELECT 1 FROM materializations WHERE asset = ? AND video_id = ? AND run_id = ?",
-        [whole.asset, whole.video_id, whole.run_id],
-    ).fetchall()
-    return bool(found)
-
-
-def _delete(connection: duckdb.DuckDBPyConnection, prepared: PreparedSet) -> None:
-    whole = prepared.whole
-    for record in prepared.frames:
-        if record is PageText:
-            # Texts are shared between sets and never change under their hash.
-            continue
-        condition, values = "video_id = ? AND run_id = ?", [whole.video_id, whole.run_id]
-        if record is LlmCall:
-            condition, values = f"{condition} AND stage = ?", [*values, whole.asset]
-        # Table names are those of the record classes; values are parameters.
-        connection.execute(f"DELETE FROM {record.table} WHERE {condition}", values)  # noqa: S608
-
-
 def insert(connection: duckdb.DuckDBPyConnection, record: type[Record], frame: pa.Table) -> None:
     """Enter rows of one class; the caller holds a transaction."""
-    keep_first = "ON CONFLICT DO NOTHING" if record is PageText else ""
-    columns = PAID_ONCE if record is LlmCall else "*"
+    question = {PageText: "insert_texts", LlmCall: "insert_calls"}.get(record, "insert")
     connection.register("incoming", frame)
-    connection.execute(
-        f"INSERT INTO {record.table} BY NAME SELECT {columns} FROM incoming {keep_first}"  # noqa: S608
-    )
+    connection.execute(_ASK[question].format(table=record.table))
     connection.unregister("incoming")
-
-
-def _enter(connection: duckdb.DuckDBPyConnection, whole: Materialization) -> None:
-    connection.execute(
-        f"INSERT OR REPLACE INTO materializations ({MATERIALIZATION_COLUMNS}) "  # noqa: S608
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [
-            whole.asset,
-            whole.video_id,
-            whole.run_id,
-            to_utc(whole.checked_at),
-            whole.code_version,
-            whole.data_version,
-            whole.row_count,
-            whole.duration_seconds,
-            whole.first_result_seconds,
-        ],
-    )
 
 
 def _refuse_ungrounded(connection: duckdb.DuckDBPyConnection, prepared: PreparedSet) -> None:

@@ -14,8 +14,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from datetime import UTC
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -42,12 +41,12 @@ from factible_assets.records import (
 )
 from factible_assets.rows import Materialization, VideoRows
 from warehouse.connection import Connector, FileConnector, file_path
+from warehouse.entries import enter
 from warehouse.errors import NotMaterializedError, WarehouseError
 from warehouse.migrations import Schema, packaged_schema
 from warehouse.publication import publish_copy
-from warehouse.rows import AnyRecord, Stamp, columns_of, from_row
+from warehouse.rows import AnyRecord, Stamp, aware, columns_of, from_row
 from warehouse.sets import (
-    MATERIALIZATION_COLUMNS,
     AssetRows,
     prepare,
     replace_set,
@@ -153,6 +152,18 @@ class Warehouse:
                 also(connection)
             connection.commit()
         return [one.whole for one in prepared]
+
+    def write_rows(self, entries: Mapping[str, Iterable[Any]]) -> None:
+        """Enter rows into tables that hold no sets, all or none; see entries.py.
+
+        Raises:
+            WarehouseIntegrityError: A row breaks a rule of its table. The warehouse is as it was.
+        """
+        with self.connection() as connection:
+            connection.begin()
+            for table, rows in entries.items():
+                enter(connection, table, rows)
+            connection.commit()
 
     # --- Reading --------------------------------------------------------------------------------
 
@@ -406,6 +417,6 @@ def _read_current(
 def _sets(
     connection: duckdb.DuckDBPyConnection, question: str, **values: str
 ) -> list[Materialization]:
-    sql = _QUESTIONS[question].format(columns=MATERIALIZATION_COLUMNS)
-    found = (Materialization(*row) for row in connection.execute(sql, values).fetchall())
-    return [replace(one, checked_at=one.checked_at.replace(tzinfo=UTC)) for one in found]
+    columns = ", ".join(each.name for each in fields(Materialization))
+    found = connection.execute(_QUESTIONS[question].format(columns=columns), values).fetchall()
+    return [Materialization(*map(aware, row)) for row in found]

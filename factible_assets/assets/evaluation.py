@@ -18,14 +18,14 @@ from pydantic import Field
 from factible_assets.assets.common import GROUPS, KINDS, OWNERS, final_failure
 from factible_assets.checks.corpus_quality import quality_results, quality_specs
 from factible_assets.config import StageConfig
+from factible_assets.evaluation.charts import all_plots
 from factible_assets.evaluation.figures import Figure
 from factible_assets.evaluation.intervals import RESAMPLES
 from factible_assets.evaluation.matching import default_matcher
 from factible_assets.evaluation.measures import measure_of
 from factible_assets.evaluation.outcomes import UnknownCorpusError
-from factible_assets.evaluation.plots import all_plots
 from factible_assets.evaluation.scoring import Evaluation, evaluate_corpora
-from factible_assets.evaluation.tables import figures_markdown, videos_markdown
+from factible_assets.evaluation.tables import columns_of, figures_markdown, videos_markdown
 from factible_assets.evaluation.targets import assess, load_targets
 from factible_assets.launchpad import launchpad_schema, settled
 from factible_assets.services import FactCheckServices
@@ -134,21 +134,13 @@ def _row(
     corpus: str, video_id: str | None, position: int, figure: Figure, evaluation: Evaluation
 ) -> MetricRow:
     measure = measure_of(figure.name)
-    interval = figure.interval
     return MetricRow(
         corpus=corpus,
         video_id=video_id,
         position=position,
         family=measure.family,
-        metric=figure.name,
-        averaging=figure.averaging,
-        value=figure.value,
-        n=figure.n,
-        unit=figure.unit,
         better=measure.better,
-        interval_low=interval.low if interval else None,
-        interval_high=interval.high if interval else None,
-        interval_level=interval.level if interval else None,
+        **columns_of(figure),
         baseline=figure.baseline,
         matcher=str(evaluation.matcher),
         threshold=evaluation.matcher.threshold,

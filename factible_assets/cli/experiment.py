@@ -97,12 +97,15 @@ def list_(as_json: AsJson = False) -> None:
 
     Example: factible experiment list
     """
+    from factible_assets.experiments.comparison import finished_experiments
     from factible_assets.experiments.reading import experiment_files, load_experiments
     from factible_assets.settings import load_settings
+    from warehouse.store import Warehouse
 
     settings = load_settings()
     reading = load_experiments(experiment_files(settings), _corpora(settings), settings)
-    finished = _finished(settings)
+    stored = settings.warehouse.exists()
+    finished = finished_experiments(Warehouse(settings.warehouse)) if stored else {}
     documents = [
         {
             "experiment": one.name,
@@ -139,7 +142,7 @@ def show(name: Name, *, as_json: AsJson = False) -> None:
 
     Example: factible experiment show strategies
     """
-    from factible_assets.experiments.format import ExperimentError
+    from factible_assets.experiments.plan import ExperimentError
     from factible_assets.settings import load_settings
 
     settings = load_settings()
@@ -207,7 +210,7 @@ def schema() -> None:
 
     Example: factible experiment schema
     """
-    from factible_assets.experiments.format import experiment_json_schema
+    from factible_assets.experiments.reading import experiment_json_schema
 
     print_json(experiment_json_schema())
 
@@ -268,18 +271,9 @@ def _refuse(problems: Iterable[CorpusProblem]) -> None:
     raise CliError(str(listed[0]))
 
 
-def _finished(settings: Settings) -> dict[str, Any]:
-    from warehouse.store import Warehouse
-
-    if not settings.warehouse.exists():
-        return {}
-    rows = Warehouse(settings.warehouse).query("SELECT experiment, finished_at FROM experiments")
-    return dict(rows.rows())
-
-
 def _comparison(name: str, settings: Settings, baseline: str | None) -> Comparison:
     from factible_assets.experiments.comparison import read_comparison
-    from factible_assets.experiments.format import ExperimentError
+    from factible_assets.experiments.plan import ExperimentError
     from warehouse.store import Warehouse
 
     if not settings.warehouse.exists():
@@ -328,7 +322,7 @@ def _run(
         f"{_count(len(experiment.videos), 'video')}"
     )
     # After the note, for loading what checks a video takes a second.
-    from factible_assets.experiments.conduct import conduct
+    from factible_assets.experiments.results import conduct
     from factible_assets.services.setup import SetupError
 
     try:
@@ -363,7 +357,7 @@ def _write_page(
     experiment: Experiment, comparison: Comparison, settings: Settings, output: Path | None
 ) -> Path:
     from factible_assets.experiments.page import render_page
-    from factible_assets.experiments.plots import draw_variants
+    from factible_assets.experiments.results import draw_variants
     from factible_assets.files import write_whole
 
     path = output or settings.reports / f"experiment-{experiment.name}.html"

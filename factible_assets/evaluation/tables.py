@@ -39,6 +39,21 @@ def figure_row(figure: Figure) -> tuple[str, ...]:
     )
 
 
+def columns_of(figure: Figure) -> dict[str, Any]:
+    """Return a figure as the tables of the warehouse have it; its baseline they name each."""
+    interval = figure.interval
+    return {
+        "metric": figure.name,
+        "averaging": figure.averaging,
+        "value": figure.value,
+        "n": figure.n,
+        "unit": figure.unit,
+        "interval_low": interval.low if interval else None,
+        "interval_high": interval.high if interval else None,
+        "interval_level": interval.level if interval else None,
+    }
+
+
 def basis(evaluation: Evaluation) -> str:
     """Say what the figures rest on."""
     return (

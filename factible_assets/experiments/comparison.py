@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -23,8 +23,11 @@ from factible_assets.evaluation.intervals import (
     wilcoxon_signed_rank,
 )
 from factible_assets.evaluation.measures import CATALOGUE, measure_of, overview
-from factible_assets.experiments.format import ExperimentError
+from factible_assets.experiments.plan import ExperimentError
+from warehouse.statements import statements
 from warehouse.store import Warehouse
+
+_ASK = statements("factible_assets.experiments", "experiments.sql")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +116,11 @@ class Comparison:
         )
 
 
+def finished_experiments(warehouse: Warehouse) -> dict[str, datetime]:
+    """Return when each experiment that was run to its end last was."""
+    return dict(warehouse.query(_ASK["finished"]).rows())
+
+
 def read_comparison(
     warehouse: Warehouse, experiment: str, *, baseline: str | None = None
 ) -> Comparison:
@@ -126,7 +134,7 @@ def read_comparison(
     Raises:
         ExperimentError: It was never run to its end, or has no such variant.
     """
-    heads = warehouse.query("SELECT * FROM experiments WHERE experiment = ?", [experiment])
+    heads = warehouse.query(_ASK["head"], [experiment])
     if heads.is_empty():
         raise ExperimentError(
             f"The experiment {experiment} was not run to its end yet. Run it: factible experiment "
@@ -154,15 +162,7 @@ def read_comparison(
 
 
 def _variants(warehouse: Warehouse, experiment: str) -> tuple[VariantInfo, ...]:
-    rows = warehouse.query(
-        "SELECT variants.*, "
-        "count(sets.asset) FILTER (sets.source = sets.variant AND sets.status <> 'failed') "
-        "AS computed, count(sets.asset) FILTER (sets.source <> sets.variant) AS shared "
-        "FROM experiment_variants AS variants "
-        "LEFT JOIN experiment_sets AS sets USING (experiment, variant) "
-        "WHERE variants.experiment = ? GROUP BY ALL ORDER BY variants.position",
-        [experiment],
-    )
+    rows = warehouse.query(_ASK["variants"], [experiment])
     return tuple(
         VariantInfo(
             row["variant"],
@@ -182,22 +182,14 @@ def _variants(warehouse: Warehouse, experiment: str) -> tuple[VariantInfo, ...]:
 def _metrics(
     warehouse: Warehouse, experiment: str, variants: Sequence[str], baseline: str
 ) -> list[MetricComparison]:
-    # Where a metric has both averages the mean over videos counts: it is what tests compare.
-    pooled = warehouse.query(
-        "SELECT * FROM experiment_results WHERE experiment = ? "
-        "QUALIFY row_number() OVER (PARTITION BY variant, metric ORDER BY averaging) = 1",
-        [experiment],
-    )
+    pooled = warehouse.query(_ASK["figures"], [experiment])
     figures = {(row["metric"], row["variant"]): row for row in pooled.iter_rows(named=True)}
-    own = warehouse.query(
-        "SELECT variant, metric, video_id, value FROM experiment_video_results "
-        "WHERE experiment = ? AND value IS NOT NULL",
-        [experiment],
-    )
+    own = warehouse.query(_ASK["video_values"], [experiment])
     by_video: dict[tuple[str, str], dict[str, float]] = {}
     for variant, metric, video_id, value in own.rows():
         by_video.setdefault((metric, variant), {})[video_id] = value
-    names = sorted({metric for metric, _ in figures}, key=_order)
+    places = {name: place for place, name in enumerate(CATALOGUE)}
+    names = sorted({metric for metric, _ in figures}, key=lambda n: (places.get(n, len(places)), n))
     return [
         MetricComparison(
             name,
@@ -216,11 +208,6 @@ def _metrics(
         )
         for name in names
     ]
-
-
-def _order(name: str) -> tuple[int, str]:
-    known = list(CATALOGUE)
-    return (known.index(name) if name in CATALOGUE else len(known), name)
 
 
 def _cell(
@@ -244,16 +231,10 @@ def _cell(
         return cell
     both = sorted(baseline.keys() & own.keys())
     first, second = [baseline[each] for each in both], [own[each] for each in both]
-    return Cell(
-        cell.variant,
-        cell.value,
-        cell.low,
-        cell.high,
-        cell.n,
-        cell.unit,
-        cell.trivial,
-        paired_bootstrap(first, second),
-        wilcoxon_signed_rank(first, second) if len(both) > 1 else None,
-        sum(b > a for a, b in zip(first, second, strict=True)),
-        sum(b < a for a, b in zip(first, second, strict=True)),
+    return replace(
+        cell,
+        bootstrap=paired_bootstrap(first, second),
+        wilcoxon=wilcoxon_signed_rank(first, second) if len(both) > 1 else None,
+        above=sum(b > a for a, b in zip(first, second, strict=True)),
+        below=sum(b < a for a, b in zip(first, second, strict=True)),
     )

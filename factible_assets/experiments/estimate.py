@@ -15,15 +15,21 @@ import asyncio
 import math
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from factible_assets.config import FactCheckConfig
 from factible_assets.corpora.reading import CorporaReading, CorpusVideo
 from factible_assets.experiments.plan import STAGES, Variant, stage_keys
 from factible_assets.experiments.reading import Experiment
-from factible_assets.experiments.store import Ledger, Words, experiment_file
-from factible_assets.experiments.surroundings import Choice, Place, intended
-from factible_assets.experiments.words import NoWordsError, words_at_hand
+from factible_assets.experiments.store import Ledger, experiment_file
+from factible_assets.experiments.surroundings import (
+    Choice,
+    NoWordsError,
+    Place,
+    Words,
+    intended,
+    words_at_hand,
+)
 from factible_assets.reasoners.llm.engine import ReadingLimits
 from factible_assets.records import Transcript
 from factible_assets.services.reasoning import plan_models
@@ -31,7 +37,10 @@ from factible_assets.services.search import search_names
 from factible_assets.settings import Settings
 from factible_assets.stages.ports import ClaimDrafts
 from resources.llm.registry import ModelInfo
+from warehouse.statements import statements
 from warehouse.store import Warehouse
+
+_ASK = statements("factible_assets.experiments", "experiments.sql")
 
 CHARACTERS_PER_TOKEN = 4
 """Of English text, roughly; used only where no call was recorded."""
@@ -49,7 +58,7 @@ _PAGE_TOKENS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """Tokens of one call, and how they are known: `recorded`, `stage` or `assumed`."""
+    """Tokens of one call, or of several, and how known: `recorded`, `stage` or `assumed`."""
 
     input: float
     output: float
@@ -119,15 +128,6 @@ class Estimate:
         return tuple(dict.fromkeys(each.model for each in self.calls if each.usd is None))
 
 
-@dataclass(frozen=True, slots=True)
-class _Todo:
-    """The work of one stage."""
-
-    searches: int = 0
-    pages: int = 0
-    calls: int = 0
-
-
 def estimate(
     experiment: Experiment, corpora: CorporaReading, settings: Settings, *, fresh: bool = False
 ) -> Estimate:
@@ -155,8 +155,7 @@ class _Estimator:
         self._place = Place(settings)
         self._usage = _recorded(settings)
         self._calls: Counter[tuple[str, str]] = Counter()
-        self._tokens: dict[tuple[str, str], list[float]] = {}
-        self._sources: dict[tuple[str, str], str] = {}
+        self._tokens: dict[tuple[str, str], Tokens] = {}
         self._models: dict[str, ModelInfo] = {}
 
     def estimate(self) -> Estimate:
@@ -165,9 +164,10 @@ class _Estimator:
         variants = tuple(
             self._variant(variant, words, planned) for variant in self._experiment.variants
         )
+        called = sorted(self._calls, key=lambda place: (STAGES.index(place[0]), place[1]))
         return Estimate(
             variants,
-            tuple(self._priced(stage, model) for stage, model in sorted(self._calls, key=_order)),
+            tuple(self._priced(stage, model) for stage, model in called),
             len(self._experiment.videos),
             sum(each is None for each in words.values()),
             tuple(self._missing()),
@@ -189,64 +189,38 @@ class _Estimator:
     ) -> VariantEstimate:
         totals: Counter[str] = Counter()
         for listed in self._experiment.videos:
+            video_id = listed.video.video_id
             choice = intended(variant, self._settings, listed.web)
-            said = words[listed.video.video_id]
+            said = words[video_id]
             keys = self._keys(variant, choice, listed, said)
-            first_missing = self._first_missing(variant, listed.video.video_id, keys, planned)
-            for stage in STAGES[:first_missing]:
-                own = self._holds(variant, listed.video.video_id, stage, keys[stage])
-                totals["done" if own else "shared"] += 1
-            for stage in STAGES[first_missing:]:
-                planned.add((listed.video.video_id, keys[stage]))
-                todo = self._todo(stage, variant.config, choice, said, listed.given_claims)
-                totals["compute"] += 1
-                totals["searches"] += todo.searches
-                totals["pages"] += todo.pages
-                totals["calls"] += todo.calls
+            missing = False
+            for stage in STAGES:
+                holder = self._ledger and self._ledger.holder(
+                    video_id, stage, keys[stage], preferred=variant.name
+                )
+                # What follows a stage that is to be computed is to be computed, too.
+                missing = missing or not (holder or (video_id, keys[stage]) in planned)
+                if missing:
+                    planned.add((video_id, keys[stage]))
+                    totals["compute"] += 1
+                    totals += self._todo(stage, variant.config, choice, said, listed.given_claims)
+                else:
+                    totals["done" if holder == variant.name else "shared"] += 1
         return VariantEstimate(
             variant.name,
-            totals["compute"],
-            totals["shared"],
-            totals["done"],
-            totals["searches"],
-            totals["pages"],
-            totals["calls"],
+            **{each.name: totals[each.name] for each in fields(VariantEstimate)[1:]},
         )
 
     def _keys(
         self, variant: Variant, choice: Choice, listed: CorpusVideo, said: Words | None
     ) -> dict[str, str]:
         video = said.video if said else listed.video
-        transcript = (
-            said.transcript
-            if said
-            else Transcript(
-                video_id=video.video_id, text="?", provider="unknown", content_hash="unknown"
-            )
+        unknown = Transcript(
+            video_id=video.video_id, text="?", provider="unknown", content_hash="unknown"
         )
+        transcript = said.transcript if said else unknown
         around = self._place.around(video, transcript, choice, listed.given_claims)
         return stage_keys(variant.config, around)
-
-    def _first_missing(
-        self,
-        variant: Variant,
-        video_id: str,
-        keys: Mapping[str, str],
-        planned: set[tuple[str, str]],
-    ) -> int:
-        for place, stage in enumerate(STAGES):
-            held = self._ledger and self._ledger.holder(
-                video_id, stage, keys[stage], preferred=variant.name
-            )
-            if not held and (video_id, keys[stage]) not in planned:
-                return place
-        return len(STAGES)
-
-    def _holds(self, variant: Variant, video_id: str, stage: str, key: str) -> bool:
-        if self._ledger is None:
-            return False
-        holder = self._ledger.holder(video_id, stage, key, preferred=variant.name)
-        return holder == variant.name
 
     def _todo(
         self,
@@ -255,14 +229,15 @@ class _Estimator:
         choice: Choice,
         said: Words | None,
         given: ClaimDrafts | None,
-    ) -> _Todo:
+    ) -> Counter[str]:
+        """Count the searches, pages and model calls of one stage, and remember the calls."""
         claims = config.claims.max_claims if given is None else len(given.claims)
         queries = claims * config.queries.max_queries
         pages = queries * config.search.max_results
         characters = len(said.transcript.text) if said else UNKNOWN_TRANSCRIPT
         if stage == "search_hits":
             providers = len(search_names(self._settings)) if choice.web == "live" else 1
-            return _Todo(searches=queries * max(1, providers))
+            return Counter(searches=queries * max(1, providers))
         calls = {
             "claims": _windows(characters) if given is None else 0,
             "queries": claims,
@@ -272,32 +247,26 @@ class _Estimator:
         if choice.reasoner != "llm":
             calls = 0
         if calls:
-            self._count(stage, choice, calls, assumed_tokens(stage, characters, config))
-        return _Todo(pages=pages if stage == "evidence" else 0, calls=calls)
-
-    def _count(self, stage: str, choice: Choice, calls: int, assumed: Tokens) -> None:
-        model = choice.models[stage]
-        self._models.setdefault(model, plan_models(choice.settings).stages[stage])
-        known = self._usage.get((stage, model)) or self._usage.get((stage, "")) or assumed
-        place = (stage, model)
-        self._calls[place] += calls
-        spent = self._tokens.setdefault(place, [0.0, 0.0])
-        spent[0] += calls * known.input
-        spent[1] += calls * known.output
-        self._sources[place] = known.source
+            model = choice.models[stage]
+            self._models.setdefault(model, plan_models(choice.settings).stages[stage])
+            known = self._usage.get((stage, model)) or self._usage.get((stage, ""))
+            known = known or assumed_tokens(stage, characters, config)
+            before = self._tokens.get((stage, model), Tokens(0.0, 0.0, ""))
+            self._calls[stage, model] += calls
+            self._tokens[stage, model] = Tokens(
+                before.input + calls * known.input,
+                before.output + calls * known.output,
+                known.source,
+            )
+        return Counter(pages=pages if stage == "evidence" else 0, model_calls=calls)
 
     def _priced(self, stage: str, model: str) -> CallEstimate:
-        given, written = (round(each) for each in self._tokens[stage, model])
+        taken = self._tokens[stage, model]
+        given, written = round(taken.input), round(taken.output)
         price = self._models[model].price
-        return CallEstimate(
-            stage,
-            model,
-            self._calls[stage, model],
-            given,
-            written,
-            price.cost(given, written) if price else None,
-            self._sources[stage, model],
-        )
+        usd = price.cost(given, written) if price else None
+        calls = self._calls[stage, model]
+        return CallEstimate(stage, model, calls, given, written, usd, taken.source)
 
     def _missing(self) -> list[str]:
         sentences: dict[str, None] = {}
@@ -309,11 +278,6 @@ class _Estimator:
                 if choice.web == "live" and not search_names(self._settings):
                     sentences["The live web is named, and no search provider is set up."] = None
         return list(sentences)
-
-
-def _order(place: tuple[str, str]) -> tuple[int, str]:
-    stage, model = place
-    return STAGES.index(stage), model
 
 
 def _windows(characters: int) -> int:
@@ -344,12 +308,7 @@ def _recorded(settings: Settings) -> dict[tuple[str, str], Tokens]:
     """Return the averages of this machine's own calls, by stage and model and by stage alone."""
     if not settings.warehouse.exists():
         return {}
-    rows = Warehouse(settings.warehouse).query(
-        "SELECT stage, CASE WHEN grouping(model) = 0 THEN provider || '/' || model ELSE '' END, "
-        "avg(input_tokens), avg(output_tokens) FROM llm_calls "
-        "WHERE input_tokens > 0 AND outcome = 'ok' "
-        "GROUP BY GROUPING SETS ((stage, provider, model), (stage))"
-    )
+    rows = Warehouse(settings.warehouse).query(_ASK["tokens_per_call"])
     return {
         (stage, model): Tokens(read, written, "recorded" if model else "stage")
         for stage, model, read, written in rows.rows()

@@ -1,7 +1,8 @@
 """The page that compares the variants of an experiment: one self-contained HTML document.
 
-What belongs here: what the page shows, the template engine, the content security policy. What does
-not: figures and tests (comparison.py), geometry (charts.py), where it is written (cli/).
+What belongs here: what the page shows, the geometry of its drawings (so that the template only
+writes places down), the template engine, the content security policy. What does not: figures and
+tests (comparison.py), where it is written (cli/).
 
 Names and descriptions come from files that anybody may have written. They are escaped by the
 engine; and the document's policy allows no script, no request, no style sheet but the one whose
@@ -19,12 +20,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from importlib.resources import files
+from typing import NamedTuple
 
 import jinja2
 from markupsafe import Markup
 
 import factible_assets
-from factible_assets.experiments.charts import Scatter, scatter, strips
 from factible_assets.experiments.comparison import Comparison, MetricComparison, VariantInfo
 from factible_assets.experiments.plan import shown
 
@@ -42,27 +43,14 @@ _FAMILIES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Drawing:
-    """A picture of one variant: what it shows, and the picture as PNG."""
-
-    title: str
-    png: bytes
-
-    @property
-    def source(self) -> str:
-        """The picture as an address that carries it."""
-        return f"data:image/png;base64,{base64.b64encode(self.png).decode('ascii')}"
-
-
 def render_page(
-    comparison: Comparison, drawings: Mapping[str, Sequence[Drawing]] | None = None
+    comparison: Comparison, drawings: Mapping[str, Mapping[str, bytes]] | None = None
 ) -> str:
     """Return the comparison as an HTML document, encodable as UTF-8.
 
     Args:
         comparison: What is compared.
-        drawings: Pictures of single variants, by name.
+        drawings: Pictures of single variants (PNG), by name and title.
     """
     style = files(__package__).joinpath(_STYLE).read_text("utf-8")
     html = (
@@ -86,7 +74,11 @@ def render_page(
             headlines={each.name for each in comparison.headlines},
             strips=lambda metric: strips(metric, comparison.baseline),
             scatters=_scatters(comparison),
-            drawings={name: list(each) for name, each in (drawings or {}).items() if each},
+            drawings={
+                name: [(title.capitalize(), _carried(png)) for title, png in each.items()]
+                for name, each in (drawings or {}).items()
+                if each
+            },
             # A file of this package, not text from outside.
             style=Markup(style),  # noqa: S704
             policy=_policy(style),
@@ -94,6 +86,10 @@ def render_page(
         )
     )
     return _UNPRINTABLE.sub("\ufffd", html.lstrip()) + "\n"
+
+
+def _carried(png: bytes) -> str:
+    return f"data:image/png;base64,{base64.b64encode(png).decode('ascii')}"
 
 
 def _policy(style: str) -> str:
@@ -130,28 +126,16 @@ def _scatters(comparison: Comparison) -> list[Scatter]:
         metric = comparison.metric(gain)
         if metric is None:
             continue
+        efforts = {"seconds per video": _seconds(comparison)}
         if paid and cost is not None:
-            drawn.append(_scatter(comparison, "USD per video", _values(cost), metric))
-        drawn.append(_scatter(comparison, "seconds per video", _seconds(comparison), metric))
+            efforts = {"USD per video": {each.variant: each.value for each in cost.cells}} | efforts
+        for name, effort in efforts.items():
+            values = [
+                (number, each.name, effort[each.name], metric.cell(each.name).value)
+                for number, each in enumerate(comparison.variants, start=1)
+            ]
+            drawn.append(scatter(name, gain, values))
     return [each for each in drawn if each is not None]
-
-
-def _scatter(
-    comparison: Comparison, name: str, effort: Mapping[str, float | None], gain: MetricComparison
-) -> Scatter | None:
-    gained = _values(gain)
-    return scatter(
-        name,
-        gain.name,
-        [
-            (number, each.name, effort.get(each.name), gained.get(each.name))
-            for number, each in enumerate(comparison.variants, start=1)
-        ],
-    )
-
-
-def _values(metric: MetricComparison) -> dict[str, float | None]:
-    return {cell.variant: cell.value for cell in metric.cells}
 
 
 def _seconds(comparison: Comparison) -> dict[str, float | None]:
@@ -199,3 +183,147 @@ def p_value(value: float | None) -> str:
 
 def _moment(value: datetime) -> str:
     return f"{value.day} {value:%B %Y, %H:%M} UTC"
+
+
+# --- Geometry -----------------------------------------------------------------------------------
+
+STRIP_WIDTH = 180
+_PADDING = 8.0
+
+SCATTER_WIDTH, SCATTER_HEIGHT = 460.0, 300.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 56.0, 20.0, 16.0, 44.0
+_TICKS = 5
+"""Steps of an axis, about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """A straight scale from values to coordinates."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def at(self, value: float) -> float:
+        """Return the coordinate of a value, to a tenth."""
+        span = self.high - self.low
+        share = (value - self.low) / span if span else 0.5
+        return round(self.start + share * (self.end - self.start), 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """One value on the scale of its metric: a dot, its interval, and the baseline's value."""
+
+    dot: float
+    low: float | None
+    high: float | None
+    guide: float | None
+
+
+def strips(metric: MetricComparison, baseline: str) -> dict[str, Strip]:
+    """Return the strip of each variant that has a value; all have one scale."""
+    values = [
+        each
+        for cell in metric.cells
+        for each in (cell.value, cell.low, cell.high)
+        if each is not None
+    ]
+    if not values:
+        return {}
+    scale = Scale(min(values), max(values), _PADDING, STRIP_WIDTH - _PADDING)
+    guide = metric.cell(baseline).value
+    return {
+        cell.variant: Strip(
+            scale.at(cell.value),
+            *(None if each is None else scale.at(each) for each in (cell.low, cell.high, guide)),
+        )
+        for cell in metric.cells
+        if cell.value is not None
+    }
+
+
+class Tick(NamedTuple):
+    """A labelled place on an axis."""
+
+    at: float
+    label: str
+
+
+class Point(NamedTuple):
+    """One variant: its number in the table, and where it stands."""
+
+    number: int
+    x: float
+    y: float
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scatter:
+    """What is gained against what it takes."""
+
+    x_name: str
+    y_name: str
+    points: tuple[Point, ...]
+    x_ticks: tuple[Tick, ...]
+    y_ticks: tuple[Tick, ...]
+    width: float = SCATTER_WIDTH
+    height: float = SCATTER_HEIGHT
+    left: float = _LEFT
+    right: float = SCATTER_WIDTH - _RIGHT
+    top: float = _TOP
+    bottom: float = SCATTER_HEIGHT - _BOTTOM
+
+
+def scatter(
+    x_name: str,
+    y_name: str,
+    values: Sequence[tuple[int, str, float | None, float | None]],
+) -> Scatter | None:
+    """Draw variants by effort and gain.
+
+    Args:
+        x_name: What it takes.
+        y_name: What is gained.
+        values: Number, variant, x and y of each; those without both are left out.
+
+    Returns:
+        None with fewer than two variants to compare.
+    """
+    known = [(n, name, x, y) for n, name, x, y in values if x is not None and y is not None]
+    if len(known) < 2:  # noqa: PLR2004 - one alone compares with nothing
+        return None
+    xs, ys = [x for _, _, x, _ in known], [y for _, _, _, y in known]
+    across, x_ticks = _axis(xs, _LEFT, SCATTER_WIDTH - _RIGHT)
+    up, y_ticks = _axis(ys, SCATTER_HEIGHT - _BOTTOM, _TOP)
+    return Scatter(
+        x_name,
+        y_name,
+        tuple(
+            Point(number, across.at(x), up.at(y), f"{name}: {y_name} {y:.3g}, {x_name} {x:.3g}")
+            for number, name, x, y in known
+        ),
+        x_ticks,
+        y_ticks,
+    )
+
+
+def _axis(values: Sequence[float], start: float, end: float) -> tuple[Scale, tuple[Tick, ...]]:
+    """Return a scale from zero over all values, with ticks at round numbers."""
+    top = max(*values, 0.0) or 1.0
+    step = _round_step(top / _TICKS)
+    count = math.ceil(top / step - 1e-9)
+    low = min(0.0, math.floor(min(values) / step) * step)
+    scale = Scale(low, count * step, start, end)
+    first = round(low / step)
+    return scale, tuple(
+        Tick(scale.at(place * step), f"{place * step:.6g}") for place in range(first, count + 1)
+    )
+
+
+def _round_step(step: float) -> float:
+    """Return the nearest of 1, 2 and 5 times a power of ten that is not smaller."""
+    power = 10.0 ** math.floor(math.log10(step))
+    return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= step * 0.999)

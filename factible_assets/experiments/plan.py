@@ -15,6 +15,7 @@ from itertools import product
 from typing import TypeAlias
 
 from factible_assets.config import FactCheckConfig, Value, Values
+from factible_assets.errors import FactibleError
 from factible_assets.experiments.knobs import MODEL_KNOBS, config_of, knobs
 from factible_assets.stages.progress import ALL_STAGES
 
@@ -35,6 +36,10 @@ _STAGE_OF_SECTION: Mapping[str, str] = {
 
 Axis: TypeAlias = tuple[str, tuple[Value, ...]]
 """A knob and the values that are tried."""
+
+
+class ExperimentError(FactibleError):
+    """An experiment cannot be read, planned or run. A sentence with the remedy."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,158 +1,80 @@
-"""From the rows of an experiment to its figures.
+"""An experiment from beginning to end: run, scored, kept for analysts, drawn.
 
-What belongs here: handing each variant's rows to scoring, and laying the figures out for the main
-warehouse. What does not: any metric (evaluation/), paired comparisons (comparison.py).
+What belongs here: handing each variant's rows to scoring, laying the figures out for the main
+warehouse, the order of these steps. What does not: any metric (evaluation/), paired comparisons
+(comparison.py).
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
 
 from factible_assets.corpora.format import ClaimEntry
-from factible_assets.evaluation.figures import Figure
+from factible_assets.corpora.reading import CorporaReading
+from factible_assets.evaluation.charts import STAGES_PLOT, all_plots
 from factible_assets.evaluation.intervals import RESAMPLES
-from factible_assets.evaluation.matching import ClaimMatcher
+from factible_assets.evaluation.matching import ClaimMatcher, default_matcher
 from factible_assets.evaluation.outcomes import VideoOutcome
 from factible_assets.evaluation.scoring import Evaluation, score
+from factible_assets.evaluation.tables import columns_of
 from factible_assets.experiments.plan import STAGES
 from factible_assets.experiments.reading import Experiment
-from factible_assets.experiments.runner import RunOutcome
-from factible_assets.experiments.store import Findings, Ledger
+from factible_assets.experiments.runner import DEFAULT_JOBS, RunOutcome, Watcher, run_experiment
+from factible_assets.experiments.store import Findings, Ledger, experiment_file, write_findings
 from factible_assets.experiments.surroundings import choose, code_version
 from factible_assets.settings import Settings
-from warehouse.rows import to_utc
+from warehouse.store import Warehouse
+
+MOST_DRAWN = 12
+"""With more variants the page would carry megabytes of pictures; its tables cover every variant."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """The evaluation of every variant, in the experiment's order."""
+def conduct(
+    experiment: Experiment,
+    corpora: CorporaReading,
+    settings: Settings,
+    *,
+    jobs: int = DEFAULT_JOBS,
+    fresh: bool = False,
+    watcher: Watcher | None = None,
+) -> RunOutcome:
+    """Run an experiment, score its variants, and put the figures where analysts look.
 
-    evaluations: Mapping[str, Evaluation]
-
-    @property
-    def matcher(self) -> str:
-        """By which rule claims were matched."""
-        return next((str(each.matcher) for each in self.evaluations.values()), "none")
+    Raises:
+        ExperimentError: Another process runs it.
+        SetupError: A variant asks for a service that is not set up.
+    """
+    started = datetime.now(UTC)
+    ran, ledger = run_experiment(
+        experiment, corpora, settings, jobs=jobs, fresh=fresh, watcher=watcher
+    )
+    scored = score_variants(experiment, ledger, default_matcher())
+    main = Warehouse(settings.warehouse)
+    rows = findings(experiment, settings, ran, ledger, scored, started_at=started)
+    write_findings(main, experiment.name, rows)
+    main.publish(settings.published)
+    return ran
 
 
 def score_variants(
     experiment: Experiment, ledger: Ledger, matcher: ClaimMatcher, *, bootstrap: int = RESAMPLES
-) -> Scored:
-    """Score every variant on the videos that it has verdicts for.
+) -> dict[str, Evaluation]:
+    """Score every variant, in the experiment's order, on the videos that it has verdicts for.
 
     A video that failed is in no figure, and is counted in `experiment_variants.failed_videos`.
     """
-    return Scored(
-        {
-            variant.name: score(
-                _outcomes(experiment, variant.name, ledger), matcher=matcher, bootstrap=bootstrap
-            )
-            for variant in experiment.variants
-        }
-    )
-
-
-def findings(
-    experiment: Experiment,
-    settings: Settings,
-    ran: RunOutcome,
-    ledger: Ledger,
-    scored: Scored,
-    *,
-    started_at: datetime,
-) -> Findings:
-    """Lay the figures out as rows of the main warehouse."""
-    name = experiment.name
-    names = {variant.name for variant in experiment.variants}
-    ids = {listed.video.video_id for listed in experiment.videos}
-    return Findings(
-        experiment=(
-            name,
-            experiment.description,
-            str(experiment.file),
-            str(ledger.path.relative_to(settings.home)),
-            experiment.baseline,
-            scored.matcher,
-            code_version(),
-            len(experiment.videos),
-            to_utc(started_at),
-            to_utc(datetime.now(UTC)),
-        ),
-        variants=tuple(_variant_rows(experiment, settings, ran)),
-        sets=tuple(
-            astuple(each)
-            for each in ledger.all_known()
-            if each.variant in names and each.video_id in ids
-        ),
-        results=tuple(
-            (name, variant, *_figure(each), scored.matcher)
-            for variant, evaluation in scored.evaluations.items()
-            for each in evaluation.figures
-        ),
-        video_results=tuple(
-            (name, variant, video_id, each.name, each.value, each.n, each.unit)
-            for variant, evaluation in scored.evaluations.items()
-            for video_id, figures in evaluation.per_video.items()
-            for each in figures
-        ),
-    )
-
-
-def _variant_rows(
-    experiment: Experiment, settings: Settings, ran: RunOutcome
-) -> list[tuple[object, ...]]:
-    rows: list[tuple[object, ...]] = []
-    for position, variant in enumerate(experiment.variants, start=1):
-        choice = choose(variant, settings, None)
-        failed = sum(each.variant == variant.name for each in ran.failures)
-        rows.append(
-            (
-                experiment.name,
-                variant.name,
-                position,
-                variant.name == experiment.baseline,
-                json.dumps(dict(variant.values)),
-                choice.reasoner,
-                json.dumps(dict(choice.models)),
-                len(experiment.videos) - failed,
-                failed,
-            )
-        )
-    return rows
-
-
-def _figure(figure: Figure) -> tuple[object, ...]:
-    interval = figure.interval
-    return (
-        figure.name,
-        figure.averaging,
-        figure.value,
-        figure.n,
-        figure.unit,
-        interval.low if interval else None,
-        interval.high if interval else None,
-        interval.level if interval else None,
-        figure.baseline,
-    )
-
-
-# --- Rows as scoring takes them -----------------------------------------------------------------
-
-
-def _outcomes(experiment: Experiment, variant: str, ledger: Ledger) -> list[VideoOutcome]:
-    return [
-        outcome_of(ledger, variant, listed.video.video_id, listed.claims)
-        for listed in experiment.videos
-        if _is_done(ledger, variant, listed.video.video_id)
-    ]
-
-
-def _is_done(ledger: Ledger, variant: str, video_id: str) -> bool:
-    known = [ledger.known(variant, video_id, stage) for stage in STAGES]
-    return all(each is not None and each.status != "failed" for each in known)
+    evaluations = {}
+    for variant in experiment.variants:
+        outcomes = []
+        for listed in experiment.videos:
+            video_id = listed.video.video_id
+            known = [ledger.known(variant.name, video_id, stage) for stage in STAGES]
+            if all(each is not None and each.status != "failed" for each in known):
+                outcomes.append(outcome_of(ledger, variant.name, video_id, listed.claims))
+        evaluations[variant.name] = score(outcomes, matcher=matcher, bootstrap=bootstrap)
+    return evaluations
 
 
 def outcome_of(
@@ -166,3 +88,101 @@ def outcome_of(
         truth=truth,
         first_verdict_seconds=verdicts.first_verdict_seconds if verdicts else None,
     )
+
+
+def findings(
+    experiment: Experiment,
+    settings: Settings,
+    ran: RunOutcome,
+    ledger: Ledger,
+    scored: Mapping[str, Evaluation],
+    *,
+    started_at: datetime,
+) -> Findings:
+    """Lay the figures out as rows of the main warehouse."""
+    name = experiment.name
+    names = {variant.name for variant in experiment.variants}
+    ids = {listed.video.video_id for listed in experiment.videos}
+    matcher = next(str(each.matcher) for each in scored.values())
+    variants = []
+    for position, variant in enumerate(experiment.variants, start=1):
+        choice = choose(variant, settings, None)
+        failed = sum(each.variant == variant.name for each in ran.failures)
+        variants.append(
+            {
+                "experiment": name,
+                "variant": variant.name,
+                "position": position,
+                "is_baseline": variant.name == experiment.baseline,
+                "settings": json.dumps(dict(variant.values)),
+                "reasoner": choice.reasoner,
+                "models": json.dumps(dict(choice.models)),
+                "videos": len(experiment.videos) - failed,
+                "failed_videos": failed,
+            }
+        )
+    return {
+        "experiments": [
+            {
+                "experiment": name,
+                "description": experiment.description,
+                "file": str(experiment.file),
+                "warehouse": str(ledger.path.relative_to(settings.home)),
+                "baseline": experiment.baseline,
+                "matcher": matcher,
+                "code_version": code_version(),
+                "videos": len(experiment.videos),
+                "started_at": started_at,
+                "finished_at": datetime.now(UTC),
+            }
+        ],
+        "experiment_variants": variants,
+        "experiment_sets": [
+            each for each in ledger.all_known() if each.variant in names and each.video_id in ids
+        ],
+        "experiment_results": [
+            {
+                "experiment": name,
+                "variant": variant,
+                **columns_of(each),
+                "trivial": each.baseline,
+                "matcher": matcher,
+            }
+            for variant, evaluation in scored.items()
+            for each in evaluation.figures
+        ],
+        "experiment_video_results": [
+            {
+                "experiment": name,
+                "variant": variant,
+                "video_id": video_id,
+                "metric": each.name,
+                "value": each.value,
+                "n": each.n,
+                "unit": each.unit,
+            }
+            for variant, evaluation in scored.items()
+            for video_id, figures in evaluation.per_video.items()
+            for each in figures
+        ],
+    }
+
+
+def draw_variants(experiment: Experiment, settings: Settings) -> dict[str, dict[str, bytes]]:
+    """Return the plots of each variant by title; none where rows are gone, or variants are many."""
+    file = experiment_file(settings, experiment.name)
+    if not file.exists() or len(experiment.variants) > MOST_DRAWN:
+        return {}
+    # Pictures show no intervals, so one resample is enough.
+    scored = score_variants(
+        experiment, Ledger(experiment.name, file), default_matcher(), bootstrap=1
+    )
+    return {
+        name: {
+            title: picture
+            for title, picture in all_plots(each).items()
+            if each.annotated or title == STAGES_PLOT
+        }
+        for name, each in scored.items()
+        if each.videos
+    }

@@ -27,19 +27,23 @@ from filelock import FileLock, Timeout
 from factible_assets.assets.claim_checks import asset_rows
 from factible_assets.corpora.reading import CorporaReading, CorpusVideo
 from factible_assets.errors import first_of
-from factible_assets.experiments.format import ExperimentError
-from factible_assets.experiments.plan import STAGES, Variant, stage_keys
+from factible_assets.experiments.plan import STAGES, ExperimentError, Variant, stage_keys
 from factible_assets.experiments.reading import Experiment
 from factible_assets.experiments.store import (
     Ledger,
     StageSet,
-    Words,
     experiment_file,
     forget,
     status_of,
 )
-from factible_assets.experiments.surroundings import Choice, Place, choose
-from factible_assets.experiments.words import NoWordsError, words_of
+from factible_assets.experiments.surroundings import (
+    Choice,
+    NoWordsError,
+    Place,
+    Words,
+    choose,
+    words_of,
+)
 from factible_assets.records import Claim, Verdict
 from factible_assets.rows import VideoRows
 from factible_assets.services import Occasion
@@ -51,6 +55,7 @@ from factible_assets.stages.ports import (
     ReasonerOutageError,
     ReasonerRefusalError,
     Services,
+    SilentObserver,
 )
 from factible_assets.stages.progress import ALL_STAGES, Stage
 from resources.archive.errors import ArchiveError
@@ -191,23 +196,16 @@ class _Run:
         return outcome
 
 
-@dataclass
-class _FirstVerdict:
-    """An observer that notes when the first verdict was reached."""
+@dataclass(frozen=True, slots=True)
+class _Verdicts(SilentObserver):
+    """Notes after how many seconds each verdict was reached."""
 
-    started: float
-    seconds: float | None = None
-
-    def claims_found(self, claims: Sequence[Claim]) -> None:
-        """Do nothing."""
-
-    def stage_progressed(self, stage: str, claim: Claim, done: int, total: int) -> None:
-        """Do nothing."""
+    started: float = field(default_factory=perf_counter)
+    reached: list[float] = field(default_factory=list)
 
     def verdict_reached(self, claim: Claim, verdict: Verdict) -> None:
-        """Remember the first."""
-        if self.seconds is None:
-            self.seconds = perf_counter() - self.started
+        """Note one more."""
+        self.reached.append(perf_counter() - self.started)
 
 
 @dataclass
@@ -286,12 +284,11 @@ class _Work:
 
     async def _compute(self, missing: Sequence[str]) -> str | None:
         """Do the missing stages; return the failure that stopped them, if one did."""
-        started = perf_counter()
-        first = _FirstVerdict(started)
+        watch = _Verdicts()
         try:
             async with open_services(
                 self.choice.settings,
-                observer=first,
+                observer=watch,
                 occasion=Occasion(
                     # One budget for the experiment; each variant has its own for each video.
                     f"experiment {self.experiment}",
@@ -304,7 +301,7 @@ class _Work:
             ) as services:
                 if "claims" in missing:
                     await self._claims(services)
-                await self._checks(services, missing, first)
+                await self._checks(services, missing, watch.reached)
         except (ReasonerOutageError, ReasonerRefusalError) as failure:
             return await self._failed("claims", f"No claims could be extracted: {failure.reason}")
         except (SetupError, ArchiveError) as error:
@@ -333,7 +330,7 @@ class _Work:
         self.claims = list(found.claims)
 
     async def _checks(
-        self, services: Services, missing: Sequence[str], first: _FirstVerdict
+        self, services: Services, missing: Sequence[str], reached: Sequence[float]
     ) -> None:
         stages: tuple[Stage, ...] = tuple(stage for stage in ALL_STAGES if stage in missing)
         result = await check_claims(
@@ -348,9 +345,9 @@ class _Work:
             stage: replace(asset_rows(stage, result), code_version=self.keys[stage])
             for stage in stages
         }
-        whole = first.seconds if tuple(missing) == STAGES else None
+        first = reached[0] if reached and tuple(missing) == STAGES else None
         entries = [
-            self._entry(stage, rows, first_verdict=whole if stage == "verdicts" else None)
+            self._entry(stage, rows, first_verdict=first if stage == "verdicts" else None)
             for stage, rows in sets.items()
         ]
         await asyncio.to_thread(self.ledger.write, self.variant.name, self.video_id, sets, entries)

@@ -13,35 +13,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-import duckdb
-
-from factible_assets.experiments.format import ExperimentError
-from factible_assets.experiments.plan import STAGES
+from factible_assets.experiments.plan import STAGES, ExperimentError
 from factible_assets.records import (
     Evidence,
     Query,
     Record,
     Search,
-    Transcript,
-    TranscriptSegment,
     Verdict,
-    Video,
 )
 from factible_assets.rows import VideoRows
 from factible_assets.settings import Settings
-from warehouse.errors import NotMaterializedError
+from warehouse.entries import enter
 from warehouse.rows import Stamp
 from warehouse.sets import AssetRows, prepare, replace_set
+from warehouse.statements import statements
 from warehouse.store import Warehouse
 
 SetStatus = Literal["ok", "incomplete", "failed"]
 
-_Row: TypeAlias = tuple[Any, ...]
+_ASK = statements("factible_assets.experiments", "experiments.sql")
 
 
 def experiment_file(settings: Settings, name: str) -> Path:
@@ -63,31 +58,6 @@ class StageSet:
     reason: str | None = None
     duration_seconds: float | None = None
     first_verdict_seconds: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Words:
-    """A video with what is said in it."""
-
-    video: Video
-    transcript: Transcript
-    segments: tuple[TranscriptSegment, ...]
-
-    @property
-    def rows(self) -> tuple[Record, ...]:
-        """The rows of the asset `transcripts`."""
-        return (self.video, self.transcript, *self.segments)
-
-
-def stored_words(warehouse: Path, video_id: str) -> Words | None:
-    """Return the current transcript of a warehouse, None if it has none of this video."""
-    if not warehouse.exists():
-        return None
-    try:
-        held = Warehouse(warehouse).read_asset("transcripts", video_id)
-    except NotMaterializedError:
-        return None
-    return Words(held.video, held.transcripts[0], tuple(held.segments))
 
 
 class Ledger:
@@ -152,13 +122,7 @@ class Ledger:
             connection.begin()
             for one in prepared:
                 replace_set(connection, one)
-            for each in entries:
-                connection.execute(
-                    "DELETE FROM experiment_sets WHERE experiment = ? AND variant = ? "
-                    "AND video_id = ? AND asset = ?",
-                    [self._experiment, variant, video_id, each.asset],
-                )
-            _insert(connection, "experiment_sets", [astuple(each) for each in entries])
+            enter(connection, "experiment_sets", entries, again="replace")
             connection.commit()
         for entry in entries:
             self._take(entry)
@@ -177,15 +141,9 @@ class Ledger:
         self._holders.setdefault(work, {})[entry.variant] = None
 
     def _load(self) -> None:
-        names = ", ".join(f"sets.{each.name}" for each in fields(StageSet))
-        rows = self._warehouse.query(
-            f"SELECT {names} FROM experiment_sets AS sets "  # noqa: S608
-            "JOIN materializations AS written ON written.asset = sets.asset "
-            "AND written.video_id = sets.video_id AND written.run_id = sets.variant "
-            "AND written.code_version = sets.stage_key "
-            "WHERE sets.experiment = ? ORDER BY sets.variant, sets.video_id, sets.asset",
-            [self._experiment],
-        ).rows()
+        columns = ", ".join(f"sets.{each.name}" for each in fields(StageSet))
+        sql = _ASK["known_sets"].format(columns=columns)
+        rows = self._warehouse.query(sql, [self._experiment]).rows()
         entries = [StageSet(*row) for row in rows]
         self._sets = {(each.variant, each.video_id, each.asset): each for each in entries}
         for variant, video_id in dict.fromkeys((each.variant, each.video_id) for each in entries):
@@ -212,50 +170,17 @@ def status_of(rows: Sequence[Record]) -> tuple[SetStatus, str | None]:
     return "ok", None
 
 
-def _insert(connection: duckdb.DuckDBPyConnection, table: str, rows: Sequence[_Row]) -> None:
-    if rows:
-        places = ", ".join("?" * len(rows[0]))
-        # Table names are this module's own; values are parameters.
-        connection.executemany(f"INSERT INTO {table} VALUES ({places})", rows)  # noqa: S608
-
-
-# --- The main warehouse -------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Findings:
-    """What came of an experiment, as rows of the main warehouse, in the order of its tables."""
-
-    experiment: _Row
-    variants: tuple[_Row, ...]
-    sets: tuple[_Row, ...]
-    results: tuple[_Row, ...]
-    video_results: tuple[_Row, ...]
-
-
-_TABLES = (
-    "experiments",
-    "experiment_variants",
-    "experiment_sets",
-    "experiment_results",
-    "experiment_video_results",
-)
+Findings: TypeAlias = Mapping[str, Sequence[StageSet | Mapping[str, Any]]]
+"""What came of an experiment: rows of the main warehouse, by table."""
 
 
 def write_findings(warehouse: Warehouse, name: str, findings: Findings) -> None:
     """Put an experiment's figures in the place of those of its last run, all or none."""
-    rows: dict[str, Sequence[_Row]] = {
-        "experiments": (findings.experiment,),
-        "experiment_variants": findings.variants,
-        "experiment_sets": findings.sets,
-        "experiment_results": findings.results,
-        "experiment_video_results": findings.video_results,
-    }
     with warehouse.connection() as connection:
         connection.begin()
-        for table in _TABLES:
-            connection.execute(f"DELETE FROM {table} WHERE experiment = ?", [name])  # noqa: S608
-            _insert(connection, table, rows[table])
+        for table, rows in findings.items():
+            connection.execute(_ASK["forget"].format(table=table), [name])
+            enter(connection, table, rows)
         connection.commit()
 
 

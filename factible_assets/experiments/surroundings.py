@@ -1,8 +1,9 @@
-"""What a machine adds to the keys of stages: who answers, from which web, by which code.
+"""What a machine adds to an experiment: who answers, from which web, by which code, to which words.
 
 What belongs here: naming everything that changes an answer and is no knob, so that work is shared
-and continued only where it would come out the same. What does not: the choice of services
-(services/), the keys (plan.py).
+and continued only where it would come out the same; in which order transcripts are looked for. What
+does not: the choice of services (services/), obtaining transcripts (the transcripts asset, whose
+functions are used here), the keys (plan.py).
 
 The live web changes from hour to hour; its name is who is asked. What it answered within one
 experiment is shared and kept, so that its variants are compared over the same web wherever they
@@ -11,6 +12,7 @@ ask the same questions.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
@@ -18,20 +20,32 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import dagster as dg
+
 import factible_assets
+from factible_assets.assets.transcripts import (
+    found_or_failure,
+    timed_transcript,
+    wanted_or_failure,
+    with_details,
+)
+from factible_assets.corpora.reading import CorporaReading
 from factible_assets.experiments.knobs import settings_of
 from factible_assets.experiments.plan import STAGES, Surroundings, Variant
-from factible_assets.records import Transcript, Video
+from factible_assets.records import Record, Transcript, TranscriptSegment, Video
 from factible_assets.services.reasoning import STAGES as JUDGED_STAGES
 from factible_assets.services.reasoning import choose_reasoner, effort_of, plan_models
 from factible_assets.services.search import search_names
 from factible_assets.services.setup import SetupError
+from factible_assets.services.transcripts import youtube_transcripts
 from factible_assets.services.web import choose_web
 from factible_assets.settings import Settings
 from factible_assets.stages.ports import ClaimDrafts
 from factible_assets.stages.urls import canonical_url
 from resources.archive import Archive
 from resources.models.installed import read_receipt
+from warehouse.errors import NotMaterializedError
+from warehouse.store import Warehouse
 
 _CODE_FOLDERS = ("factible_assets/stages", "factible_assets/reasoners", "resources")
 _NEVER_AN_ANSWER = {"tags", "notes", "corpus"}
@@ -182,3 +196,78 @@ def _digest_of(files: Iterable[Path]) -> str:
             digest.update(f"{path.name}\x1f".encode())
             digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()[:16]
+
+
+# --- What is said in the videos ------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A video with what is said in it."""
+
+    video: Video
+    transcript: Transcript
+    segments: tuple[TranscriptSegment, ...]
+
+    @property
+    def rows(self) -> tuple[Record, ...]:
+        """The rows of the asset `transcripts`."""
+        return (self.video, self.transcript, *self.segments)
+
+
+def stored_words(warehouse: Path, video_id: str) -> Words | None:
+    """Return the current transcript of a warehouse, None if it has none of this video."""
+    if not warehouse.exists():
+        return None
+    try:
+        held = Warehouse(warehouse).read_asset("transcripts", video_id)
+    except NotMaterializedError:
+        return None
+    return Words(held.video, held.transcripts[0], tuple(held.segments))
+
+
+class NoWordsError(Exception):
+    """A transcript cannot be obtained. The message is a sentence with the remedy."""
+
+
+async def words_at_hand(
+    video_id: str, corpora: CorporaReading, settings: Settings, own: Path
+) -> Words | None:
+    """Return what is said as this machine knows it; None if YouTube is to be asked.
+
+    What production stored comes first, then the file that a corpus names, then what the
+    experiment's own file keeps of an earlier question to YouTube.
+
+    Raises:
+        NoWordsError: The listed file cannot be used.
+    """
+    stored = await asyncio.to_thread(stored_words, settings.warehouse, video_id)
+    if stored is not None:
+        return stored
+    listed = corpora.find(video_id)
+    if listed is not None and listed.transcript is not None:
+        return await _obtained(video_id, corpora, settings)
+    return await asyncio.to_thread(stored_words, own, video_id)
+
+
+async def words_of(video_id: str, corpora: CorporaReading, settings: Settings, own: Path) -> Words:
+    """Return what is said, as the transcripts asset would obtain it where it is not at hand.
+
+    Raises:
+        NoWordsError: It cannot be obtained.
+    """
+    at_hand = await words_at_hand(video_id, corpora, settings, own)
+    return at_hand or await _obtained(video_id, corpora, settings)
+
+
+async def _obtained(video_id: str, corpora: CorporaReading, settings: Settings) -> Words:
+    try:
+        wanted = wanted_or_failure(corpora, video_id)
+        provider = wanted.file_provider() or youtube_transcripts(settings)
+        found = found_or_failure(await provider.transcript(video_id))
+        transcript, segments = timed_transcript(video_id, found)
+    except dg.Failure as failure:
+        raise NoWordsError(
+            failure.description or f"The transcript of {video_id} could not be obtained."
+        ) from failure
+    return Words(with_details(wanted, found.details), transcript, segments)

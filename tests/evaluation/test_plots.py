@@ -7,7 +7,7 @@ import struct
 
 import pytest
 
-from factible_assets.evaluation.plots import all_plots
+from factible_assets.evaluation.charts import all_plots
 from factible_assets.evaluation.scoring import Evaluation, score
 from tests.evaluation.outcomes import call, outcome
 from tests.evaluation.test_scoring import CHEESE, MATCHER, MOON, two_videos

@@ -13,10 +13,9 @@ from html.parser import HTMLParser
 import pytest
 
 from factible_assets.evaluation.intervals import paired_bootstrap, wilcoxon_signed_rank
-from factible_assets.experiments.charts import scatter, strips
 from factible_assets.experiments.comparison import Comparison, read_comparison
-from factible_assets.experiments.format import ExperimentError
-from factible_assets.experiments.page import Drawing, render_page
+from factible_assets.experiments.page import render_page, scatter, strips
+from factible_assets.experiments.plan import ExperimentError
 from factible_assets.experiments.store import Findings, StageSet, write_findings
 from warehouse.store import Warehouse
 
@@ -41,35 +40,77 @@ def comparison(warehouse: Warehouse) -> Comparison:
 
 def findings() -> Findings:
     values: Mapping[str, Mapping[str, float]] = {"plain": BASE, "better": BETTER, "gone": {}}
-    now = datetime(2026, 1, 2, tzinfo=UTC).replace(tzinfo=None)
+    now = datetime(2026, 1, 2, tzinfo=UTC)
     sets = [
         StageSet("e", "plain", "v1", "claims", "k", "plain", duration_seconds=1.0),
         StageSet("e", "better", "v1", "claims", "k", "plain", duration_seconds=1.0),
         StageSet("e", "gone", "v1", "claims", "k", "gone", "failed", "the model is overloaded"),
     ]
-    return Findings(
-        ("e", HOSTILE, "e.yaml", "experiments/e.duckdb", "plain", "m", "code", 7, now, now),
-        tuple(
-            ("e", name, place, name == "plain", f'{{"max_claims": {place}}}', "embedded", "{}")
-            + ((0, 7) if name == "gone" else (7, 0))
+    figure = {"interval_low": None, "interval_high": None, "interval_level": None, "matcher": "m"}
+    of_f1 = [
+        {
+            "experiment": "e",
+            "variant": name,
+            "metric": "F1",
+            "averaging": averaging,
+            "value": _mean(own),
+            "n": len(own),
+            "unit": "videos",
+            "trivial": 0.1,
+            **figure,
+        }
+        for name, own in values.items()
+        for averaging in ("macro", "micro")
+    ]
+    undefined = {"metric": "macro-F1", "averaging": "micro", "value": None, "n": 0, "trivial": None}
+    return {
+        "experiments": [
+            {
+                "experiment": "e",
+                "description": HOSTILE,
+                "file": "e.yaml",
+                "warehouse": "experiments/e.duckdb",
+                "baseline": "plain",
+                "matcher": "m",
+                "code_version": "code",
+                "videos": 7,
+                "started_at": now,
+                "finished_at": now,
+            }
+        ],
+        "experiment_variants": [
+            {
+                "experiment": "e",
+                "variant": name,
+                "position": place,
+                "is_baseline": name == "plain",
+                "settings": f'{{"max_claims": {place}}}',
+                "reasoner": "embedded",
+                "models": "{}",
+                "videos": 0 if name == "gone" else 7,
+                "failed_videos": 7 if name == "gone" else 0,
+            }
             for place, name in enumerate(VARIANTS, start=1)
-        ),
-        tuple(tuple(getattr(each, name) for name in StageSet.__slots__) for each in sets),
-        tuple(
-            ("e", name, "F1", averaging, _mean(own), len(own), "videos", None, None, None, 0.1, "m")
-            for name, own in values.items()
-            for averaging in ("macro", "micro")
-        )
-        + tuple(
-            ("e", name, "macro-F1", "micro", None, 0, "claims", None, None, None, None, "m")
-            for name in VARIANTS
-        ),
-        tuple(
-            ("e", name, video, "F1", value, 1, "claims")
+        ],
+        "experiment_sets": sets,
+        "experiment_results": [
+            *of_f1,
+            *(of_f1[0] | undefined | {"variant": name} for name in VARIANTS),
+        ],
+        "experiment_video_results": [
+            {
+                "experiment": "e",
+                "variant": name,
+                "video_id": video,
+                "metric": "F1",
+                "value": value,
+                "n": 1,
+                "unit": "claims",
+            }
             for name, own in values.items()
             for video, value in own.items()
-        ),
-    )
+        ],
+    }
 
 
 def _mean(values: Mapping[str, float]) -> float | None:
@@ -166,7 +207,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def html(comparison: Comparison) -> str:
-    return render_page(comparison, {"better": [Drawing("A picture", b"\x89PNG")]})
+    return render_page(comparison, {"better": {"a picture": b"\x89PNG"}})
 
 
 def test_hostile_text_is_only_text(html: str) -> None:

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from factible_assets.config import FactCheckConfig, KnobError
-from factible_assets.experiments.format import STRATEGIES
 from factible_assets.experiments.knobs import checked_value, config_of, knobs, settings_of
 from factible_assets.experiments.plan import (
     STAGES,
@@ -20,6 +19,7 @@ from factible_assets.experiments.plan import (
     expand,
     stage_keys,
 )
+from factible_assets.experiments.reading import STRATEGIES
 from factible_assets.settings import Settings
 
 AROUND = Surroundings("a video", {}, "code")

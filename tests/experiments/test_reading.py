@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 
 from factible_assets.corpora import load_corpora
-from factible_assets.experiments.format import experiment_json_schema
-from factible_assets.experiments.reading import experiment_files, load_experiments
+from factible_assets.experiments.reading import (
+    experiment_files,
+    experiment_json_schema,
+    load_experiments,
+)
 from factible_assets.settings import Settings
 from tests.experiments.material import corpora_of, experiment_of, problems_of, settings_in
 

@@ -15,7 +15,7 @@ import pytest
 from filelock import FileLock
 
 from factible_assets.experiments import runner, surroundings
-from factible_assets.experiments.format import ExperimentError
+from factible_assets.experiments.plan import ExperimentError
 from factible_assets.experiments.reading import Experiment
 from factible_assets.experiments.results import outcome_of
 from factible_assets.experiments.runner import RunOutcome, run_experiment

@@ -76,7 +76,7 @@ def test_a_later_outage_does_not_displace_a_score(store: Warehouse) -> None:
 def test_a_row_that_is_half_a_score_is_refused_as_a_whole(
     store: Warehouse, row: JudgementRow
 ) -> None:
-    with pytest.raises(WarehouseIntegrityError, match=r"breaks a rule of the warehouse: .*CHECK"):
+    with pytest.raises(WarehouseIntegrityError, match=r"break a rule of the warehouse: .*CHECK"):
         write_judgements(store, [replace(ROW, judgement_id="j0"), row], [])
     assert store.query("FROM judgements").is_empty()
 

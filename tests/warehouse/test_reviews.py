@@ -5,13 +5,13 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from factible_assets.records import Query, ReviewAction
 from factible_assets.stages.reviews import corrections_by_claim
 from tests.stages.test_reviews import SUBJECTS, act, name
 from tests.warehouse.samples import asset_rows, fact_check, stamp
+from warehouse.errors import WarehouseIntegrityError
 from warehouse.migrations import Schema, packaged_schema
 from warehouse.reviews import CarriedClaim, add_actions, read_actions, read_carried, remember
 from warehouse.store import Warehouse
@@ -38,7 +38,7 @@ def test_actions_are_read_back_as_they_were_written_and_in_order(in_memory: Ware
 
 def test_actions_are_added_all_or_none_and_never_replaced(in_memory: Warehouse) -> None:
     add_actions(in_memory, HISTORY[:1])
-    with pytest.raises(duckdb.ConstraintException):
+    with pytest.raises(WarehouseIntegrityError):
         add_actions(in_memory, [HISTORY[1], HISTORY[0]])
     assert read_actions(in_memory, HISTORY[0].video_id) == [HISTORY[0]]
 

@@ -1,0 +1,4 @@
+-- What the history of metrics asks.
+
+-- name: forget
+DELETE FROM metrics WHERE run_id = ? AND corpus = ?
