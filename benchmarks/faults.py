@@ -71,7 +71,7 @@ from resources.cache import DiskCache
 from resources.http import HttpClient, HttpLimits, RetryPolicy
 from resources.network_guard import NetworkGuard
 from resources.reliability.ages import DomainAge as Age
-from resources.scraping.pages import FetchedPage as Page
+from resources.scraping.base import FetchedPage as Page
 from resources.scraping.pages import PageFetcher
 from resources.search.base import SearchAnswer as Answer
 from resources.transcripts.base import Found

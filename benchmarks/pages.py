@@ -30,8 +30,9 @@ from dataclasses import dataclass
 from factible_assets.config import EvidenceConfig
 from resources.http import HttpClient
 from resources.network_guard import NameTable, NetworkGuard
+from resources.scraping.base import FetchedPage
 from resources.scraping.browser import Browser, find_browser
-from resources.scraping.pages import FetchedPage, PageFetcher
+from resources.scraping.pages import PageFetcher
 from tests.resources.scraping.pdfs import pdf
 from tests.servers import Exchange, MisbehavingServer, redirect, respond
 

@@ -38,8 +38,9 @@ from resources.reliability.ages import RegistryAges, UnknownAges
 from resources.reliability.rdap import BOOTSTRAP_URL, RdapRegistry
 from resources.reliability.whois_registry import WhoisRegistry
 from resources.scraping import jina, wayback
+from resources.scraping.base import FetchedPage
 from resources.scraping.browser import Browser, find_browser
-from resources.scraping.pages import FetchedPage, KnownPage, PageFetcher
+from resources.scraping.pages import PageFetcher
 from resources.search.merged import MergedSearch
 from resources.search.serper import SerperSearch
 
@@ -153,7 +154,7 @@ class _Unconditional:
     def __init__(self, reader: jina.JinaReader) -> None:
         self._reader = reader
 
-    async def fetch(self, url: str, known: KnownPage | None = None) -> FetchedPage:
+    async def fetch(self, url: str, known: FetchedPage | None = None) -> FetchedPage:
         return await self._reader.fetch(url)
 
 

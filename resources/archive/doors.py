@@ -12,14 +12,14 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import Final, Protocol, Unpack
 
 from resources.archive.errors import ArchiveError
-from resources.archive.records import NewPage
 from resources.archive.store import Archive, is_fictional
-from resources.scraping.pages import FetchedPage
-from resources.search.base import Restrictions, SearchAnswer, SearchHit, SearchRequest
+from resources.scraping.base import FetchedPage
+from resources.search.base import Restrictions, SearchAnswer, SearchRequest
 
 _log = logging.getLogger(__name__)
 
@@ -63,10 +63,7 @@ class ArchiveSearcher:
         except ArchiveError as error:
             answer = SearchAnswer(PROVIDER, "outage", reason=str(error))
             return (answer,)
-        found = tuple(
-            SearchHit(hit.rank, hit.title, hit.url, hit.snippet, hit.published_on) for hit in hits
-        )
-        return (SearchAnswer(PROVIDER, "ok", found, latency_seconds=time.perf_counter() - began),)
+        return (SearchAnswer(PROVIDER, "ok", hits, latency_seconds=time.perf_counter() - began),)
 
 
 class ArchiveFetcher:
@@ -88,36 +85,9 @@ class ArchiveFetcher:
         except ArchiveError as error:
             return FetchedPage(url=url, outcome="outage", retrieved_at=now, reason=str(error))
         if page is None:
-            return FetchedPage(
-                url=url,
-                outcome="unavailable",
-                retrieved_at=now,
-                reason="The archive does not hold this page.",
-            )
-        if not page.text:
-            return FetchedPage(
-                url=url,
-                outcome="unavailable",
-                retrieved_at=now,
-                reason="The archive holds a search hit for this page, and not its text.",
-                title=page.title or None,
-            )
-        return FetchedPage(
-            url=url,
-            outcome="ok",
-            retrieved_at=page.retrieved_at,
-            final_url=page.final_url,
-            http_status=page.http_status,
-            via="archive",
-            title=page.title or None,
-            author=page.author,
-            published_on=page.published_on,
-            text=page.text,
-            byte_count=page.byte_count,
-            latency_seconds=time.perf_counter() - began,
-            etag=page.etag,
-            last_modified=page.last_modified,
-        )
+            reason = "The archive does not hold this page."
+            return FetchedPage(url, "unavailable", now, reason=reason)
+        return replace(page, url=url, latency_seconds=time.perf_counter() - began)
 
 
 class PageSource(Protocol):
@@ -156,26 +126,10 @@ class ArchivingFetcher:
         page = await self._inner.fetch(url)
         if page.outcome == "ok" and page.via not in {"archive", "snippet"} and self._is_kept(page):
             try:
-                await asyncio.to_thread(self._archive.add_page, _stored(page), self._collection)
+                await asyncio.to_thread(self._archive.add_page, page, self._collection)
             except ArchiveError as error:
                 _log.warning("A page was fetched and not archived: %s", error)
         return page
 
     def _is_kept(self, page: FetchedPage) -> bool:
         return not self._leave_out(page.url) and not self._leave_out(page.final_url or page.url)
-
-
-def _stored(page: FetchedPage) -> NewPage:
-    return NewPage(
-        url=page.url,
-        text=page.text,
-        title=page.title or "",
-        final_url=page.final_url,
-        author=page.author,
-        published_on=page.published_on,
-        retrieved_at=page.retrieved_at,
-        http_status=page.http_status,
-        byte_count=page.byte_count,
-        etag=page.etag,
-        last_modified=page.last_modified,
-    )

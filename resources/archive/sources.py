@@ -25,7 +25,9 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from resources.archive.errors import ArchiveImportError
-from resources.archive.records import NewHit, NewPage, NewSearch, Unusable
+from resources.archive.records import NewSearch, Unusable
+from resources.scraping.base import UNDATED, FetchedPage
+from resources.search.base import SearchHit
 from resources.text_encoding import NotTextError, decode_text
 
 MAX_FILE_BYTES: Final = 20 * 1024 * 1024
@@ -43,7 +45,7 @@ _SAVED_FROM = re.compile(
 )
 _NOTE_WINDOW = 2_048
 
-Entry = NewPage | NewSearch | Unusable
+Entry = FetchedPage | NewSearch | Unusable
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,20 +104,21 @@ def _entry(content: bytes, path: Path, line: int) -> Entry:
     )
 
 
-def _page(document: dict[str, Any], path: Path, line: int) -> NewPage | Unusable:
+def _page(document: dict[str, Any], path: Path, line: int) -> FetchedPage | Unusable:
     url = document.get("url")
     if not _is_address(url):
         return Unusable(f"{path}, line {line}: the page has no web address.")
     if not document["text"].strip():
         return Unusable(f"{path}, line {line}: the page has no text.")
-    return NewPage(
-        url=str(url),
+    return FetchedPage(
+        str(url),
+        "ok",
+        _moment(document.get("retrieved_at"), path, line) or UNDATED,
         title=_text(document.get("title")),
         text=_text(document["text"]),
         final_url=document["final_url"] if _is_address(document.get("final_url")) else None,
         author=_text(document.get("author")) or None,
         published_on=_day(document.get("published_on"), path, line),
-        retrieved_at=_moment(document.get("retrieved_at"), path, line),
     )
 
 
@@ -139,7 +142,7 @@ def _search(document: dict[str, Any], path: Path, line: int) -> NewSearch:
             )
         if _is_address(hit.get("url")):
             hits.append(
-                NewHit(rank, _text(hit.get("title")), hit["url"], _text(hit.get("snippet")))
+                SearchHit(rank, _text(hit.get("title")), hit["url"], _text(hit.get("snippet")))
             )
     return NewSearch(
         query=_text(document["query"]),
@@ -234,7 +237,7 @@ def _address_of(folder: Path, path: Path) -> str:
     return f"https://{LOCAL_HOST}/{quote(f'{place.name}-{mark}/{inside}', errors='replace')}"
 
 
-def _saved_page(path: Path, address: str) -> NewPage | Unusable:
+def _saved_page(path: Path, address: str) -> FetchedPage | Unusable:
     try:
         status = path.stat()
         if status.st_size > MAX_FILE_BYTES:
@@ -258,10 +261,10 @@ def _saved_page(path: Path, address: str) -> NewPage | Unusable:
     )
 
 
-def _read_saved(path: Path, data: bytes, address: str) -> NewPage:
+def _read_saved(path: Path, data: bytes, address: str) -> FetchedPage:
     if path.suffix.lower() not in HTML_SUFFIXES:
         text = _text(decode_text(data))
-        return NewPage(url=address, text=text, title=_heading(text))
+        return FetchedPage(address, "ok", UNDATED, text=text, title=_heading(text))
     # Imported late: an archive of JSONL needs no HTML parser.
     from resources.scraping.extract import decode, extract_html  # noqa: PLC0415
 
@@ -269,8 +272,10 @@ def _read_saved(path: Path, data: bytes, address: str) -> NewPage:
     noted = _SAVED_FROM.search(html[:_NOTE_WINDOW])
     url = noted[1] if noted else address
     extract = extract_html(html, url)
-    return NewPage(
-        url=url,
+    return FetchedPage(
+        url,
+        "ok",
+        UNDATED,
         text=_text(extract.text),
         title=_text(extract.title),
         author=_text(extract.author) or None,

@@ -1,7 +1,7 @@
 """The archive itself: pages and recorded searches in one SQLite file, ranked by BM25.
 
 What belongs here: what is stored, what is found, and how the file is opened. What does not:
-reading files (sources.py), SQL (statements.py), the protocols of the pipeline (doors.py).
+reading files (sources.py), SQL (statements.sql), the protocols of the pipeline (doors.py).
 
 Full-text search is SQLite's own FTS5: its index lives in the file and its `bm25()` ranks from
 disk, so nothing is rebuilt when a process starts and memory does not grow with the archive. The
@@ -19,33 +19,27 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from importlib import resources as package_files
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 from urllib.parse import urlsplit
 
-from resources.archive import statements
 from resources.archive.errors import ArchiveError
-from resources.archive.records import (
-    ArchiveHit,
-    ImportReport,
-    NewHit,
-    NewPage,
-    NewSearch,
-    StoredPage,
-    Unusable,
-)
-from resources.archive.sources import Step, read_folder, read_jsonl
+from resources.archive.records import ImportReport, NewSearch, Unusable
+from resources.archive.sources import Entry, Step, read_folder, read_jsonl
 from resources.archive.words import match_expression, query_key
+from resources.scraping.base import UNDATED, FetchedPage
+from resources.search.base import SearchHit
+from resources.sqlite import connect, statements, switch_to_wal
 
 Progress = Callable[[int, int], None]
 """Told (done, total) while an import runs; the unit is the source's own."""
 
+_SQL = statements("resources.archive", "statements.sql")
 _SCHEMA_VERSION: Final = 1
 _BUSY_SECONDS: Final = 60.0
 _MAX_REMARKS: Final = 20
@@ -71,61 +65,9 @@ def is_fictional(url: str) -> bool:
     return host.rstrip(".").rpartition(".")[2] == "example"
 
 
-def _any(_url: str) -> bool:
-    return True
-
-
 def unchanged(url: str) -> str:
     """Return a URL as it is: for archives whose URLs are canonical already."""
     return url
-
-
-@dataclass
-class _Tally:
-    """What an import has done so far."""
-
-    added: int = 0
-    updated: int = 0
-    unchanged: int = 0
-    searches: int = 0
-    hits: int = 0
-    unusable: int = 0
-    remarks: list[str] = field(default_factory=list)
-
-    def set_aside(self, reason: str) -> None:
-        self.unusable += 1
-        if len(self.remarks) < _MAX_REMARKS:
-            self.remarks.append(reason)
-
-    def report(self) -> ImportReport:
-        return ImportReport(
-            added=self.added,
-            updated=self.updated,
-            unchanged=self.unchanged,
-            searches=self.searches,
-            hits=self.hits,
-            unusable=self.unusable,
-            remarks=tuple(self.remarks),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class _Question:
-    """A search, as its statements need it."""
-
-    query: str
-    expression: str
-    collections: str | None
-    before: str | None
-    after: str | None
-    admits: Callable[[str], bool]
-
-
-@dataclass(frozen=True, slots=True)
-class _Candidate:
-    document_id: int
-    recorded: bool
-    snippet: str = ""
 
 
 class Archive:
@@ -167,8 +109,8 @@ class Archive:
 
     # --- Storing --------------------------------------------------------------------------------
 
-    def add_page(self, page: NewPage, collection: str) -> bool:
-        """Store a page; return whether that changed anything.
+    def add_page(self, page: FetchedPage, collection: str) -> bool:
+        """Store a page that was read; return whether that changed anything.
 
         A dated text replaces an older one, an undated text only a shorter undated one.
         """
@@ -205,45 +147,45 @@ class Archive:
         """
         return self._store_all(_told(read_folder(folder), progress), collection)
 
-    def _store_all(
-        self, entries: Iterable[NewPage | NewSearch | Unusable], collection: str
-    ) -> ImportReport:
+    def _store_all(self, entries: Iterable[Entry], collection: str) -> ImportReport:
         if _COLLECTION_NAME.fullmatch(collection) is None:
             raise ArchiveError(
                 f"{collection[:80]!r} cannot name a collection. Use letters, digits, dots, "
                 "hyphens and underscores."
             )
-        tally = _Tally()
+        tally: Counter[str] = Counter()
+        remarks: list[str] = []
         with self._writing() as connection:
             for entry in entries:
                 match entry:
-                    case NewPage():
-                        self._store_page(connection, entry, collection, tally)
+                    case FetchedPage():
+                        found = self._store_page(connection, entry, collection)
+                        problems = [found] if isinstance(found, Unusable) else []
+                        tally.update([] if isinstance(found, Unusable) else [found])
                     case NewSearch():
-                        self._store_search(connection, entry, collection, tally)
+                        problems = self._store_search(connection, entry, collection)
+                        tally["searches"] += 1
+                        tally["hits"] += len(entry.hits) - len(problems)
                     case Unusable():
-                        tally.set_aside(entry.reason)
-        return tally.report()
+                        problems = [entry]
+                tally["unusable"] += len(problems)
+                remarks += [problem.reason for problem in problems[: _MAX_REMARKS - len(remarks)]]
+        return ImportReport(**tally, remarks=tuple(remarks))
 
     def _store_page(
-        self, connection: sqlite3.Connection, page: NewPage, collection: str, tally: _Tally
-    ) -> None:
+        self, connection: sqlite3.Connection, page: FetchedPage, collection: str
+    ) -> Literal["added", "updated", "unchanged"] | Unusable:
         canonical = self._key(page.url)
         if canonical is None or not page.text.strip():
-            tally.set_aside(f"{page.url[:200]!r} is no address, or its page has no text.")
-            return
+            return Unusable(f"{page.url[:200]!r} is no address, or its page has no text.")
         values = {"collection": collection, "canonical_url": canonical}
-        known = connection.execute(statements.FIND_PAGE_TO_REPLACE, values).fetchone()
+        known = connection.execute(_SQL["find_page_to_replace"], values).fetchone()
         if known is not None and not _replaces(page, known):
-            tally.unchanged += 1
-            return
-        connection.execute(statements.UPSERT_PAGE, values | self._page_values(page))
-        if known is not None and known["has_text"]:
-            tally.updated += 1
-        else:
-            tally.added += 1
+            return "unchanged"
+        connection.execute(_SQL["upsert_page"], values | self._page_values(page))
+        return "updated" if known is not None and known["has_text"] else "added"
 
-    def _page_values(self, page: NewPage) -> dict[str, str | int | None]:
+    def _page_values(self, page: FetchedPage) -> dict[str, str | int | None]:
         return {
             "canonical_final_url": self._key(page.final_url) if page.final_url else None,
             "url": page.url,
@@ -251,44 +193,41 @@ class Archive:
             "set_apart": self._set_apart(page.url) or self._set_apart(page.final_url or ""),
             "author": page.author,
             "published_on": page.published_on.isoformat() if page.published_on else None,
-            "retrieved_at": _stamp(page.retrieved_at) if page.retrieved_at else None,
+            "retrieved_at": _stamp(page.retrieved_at),
             "stored_at": _stamp(datetime.now(UTC)),
             "http_status": page.http_status,
             "byte_count": page.byte_count,
             "etag": page.etag,
             "last_modified": page.last_modified,
-            "title": page.title,
+            "title": page.title or "",
             "text": page.text,
         }
 
     def _store_search(
-        self, connection: sqlite3.Connection, search: NewSearch, collection: str, tally: _Tally
-    ) -> None:
-        tally.searches += 1
+        self, connection: sqlite3.Connection, search: NewSearch, collection: str
+    ) -> list[Unusable]:
+        """Store a search; return the hits that have no address."""
+        problems = []
         for hit in search.hits:
             canonical = self._key(hit.url)
             if canonical is None:
-                tally.set_aside(f"{hit.url[:200]!r} is no address.")
+                problems.append(Unusable(f"{hit.url[:200]!r} is no address."))
                 continue
-            values = self._hit_values(search, hit) | {
+            values = {
                 "collection": collection,
                 "canonical_url": canonical,
+                "url": hit.url,
+                "set_apart": self._set_apart(hit.url),
+                "stored_at": _stamp(datetime.now(UTC)),
+                "title": hit.title,
+                "snippet": hit.snippet,
+                "query_key": query_key(search.query),
+                "searched_on": search.searched_on.isoformat() if search.searched_on else "",
+                "rank": hit.rank,
             }
-            connection.execute(statements.UPSERT_HIT_DOCUMENT, values)
-            connection.execute(statements.UPSERT_RECORDED_HIT, values)
-            tally.hits += 1
-
-    def _hit_values(self, search: NewSearch, hit: NewHit) -> dict[str, str | int]:
-        return {
-            "url": hit.url,
-            "set_apart": self._set_apart(hit.url),
-            "stored_at": _stamp(datetime.now(UTC)),
-            "title": hit.title,
-            "snippet": hit.snippet,
-            "query_key": query_key(search.query),
-            "searched_on": search.searched_on.isoformat() if search.searched_on else "",
-            "rank": hit.rank,
-        }
+            connection.execute(_SQL["upsert_hit_document"], values)
+            connection.execute(_SQL["upsert_recorded_hit"], values)
+        return problems
 
     # --- Finding --------------------------------------------------------------------------------
 
@@ -302,7 +241,7 @@ class Archive:
         before: date | None = None,
         after: date | None = None,
         admits: Callable[[str], bool] | None = None,
-    ) -> tuple[ArchiveHit, ...]:
+    ) -> tuple[SearchHit, ...]:
         """Return one page of results, counted from 1.
 
         If this very query was recorded, its hits come first: newest recording first, in recorded
@@ -322,26 +261,43 @@ class Archive:
         """
         if limit < 1 or page < 1:
             raise ValueError("limit and page count from 1")
-        question = _Question(
-            query_key(query),
-            match_expression(query),
-            _names(collections),
-            before.isoformat() if before else None,
-            after.isoformat() if after else None,
-            admits or _any,
-        )
+        values = {
+            "query_key": query_key(query),
+            "expression": match_expression(query),
+            "collections": _names(collections),
+            "before": before.isoformat() if before else None,
+            "after": after.isoformat() if after else None,
+            "words": _SNIPPET_WORDS,
+            **_WEIGHTS,
+        }
         skipped = (page - 1) * limit
         with self._reading() as connection:
-            wanted = _candidates(connection, question, skipped + limit)[skipped:]
-            rows = _documents(connection, wanted)
-            snippets = _snippets(connection, question, rows)
+            found = _found(connection, values, admits, skipped + limit)[skipped:]
+            ids = {"ids": json.dumps([identifier for identifier, _ in found])}
+            rows = {row["id"]: row for row in connection.execute(_SQL["show_documents"], ids)}
+            around: dict[int, str] = {}
+            if values["expression"]:
+                readable = [identifier for identifier, row in rows.items() if row["has_text"]]
+                shown = connection.execute(
+                    _SQL["show_snippets"], {**values, "ids": json.dumps(readable)}
+                )
+                around = {row["rowid"]: " ".join(row["around"].split()) for row in shown}
         return tuple(
-            _hit(rank, candidate, rows[candidate.document_id], snippets)
-            for rank, candidate in enumerate(wanted, start=skipped + 1)
+            SearchHit(
+                rank,
+                rows[identifier]["title"],
+                rows[identifier]["url"],
+                recorded or around.get(identifier) or rows[identifier]["snippet"],
+                _day(rows[identifier]["published_on"]),
+            )
+            for rank, (identifier, recorded) in enumerate(found, start=skipped + 1)
         )
 
-    def page(self, url: str, collections: Sequence[str] | None = None) -> StoredPage | None:
+    def page(self, url: str, collections: Sequence[str] | None = None) -> FetchedPage | None:
         """Return the page of a URL, or the page that was found at this URL after a redirect.
+
+        None if it is not held; unavailable if only a search hit of it is. Its time is that of its
+        retrieval or, where that is unknown, of its storing.
 
         Among collections, a page with text goes before one without, then the newest. Collections
         are named as in `search`.
@@ -354,13 +310,13 @@ class Archive:
             return None
         values = {"canonical_url": canonical, "collections": _names(collections)}
         with self._reading() as connection:
-            row = connection.execute(statements.FIND_PAGE, values).fetchone()
+            row = connection.execute(_SQL["find_page"], values).fetchone()
         return _stored_page(row) if row is not None else None
 
     def collections(self) -> dict[str, int]:
         """Return every collection with the number of its pages that have text."""
         with self._reading() as connection:
-            rows = connection.execute(statements.COUNT_PAGES).fetchall()
+            rows = connection.execute(_SQL["count_pages"]).fetchall()
         return {str(name): int(count) for name, count in rows}
 
     # --- The file -------------------------------------------------------------------------------
@@ -389,7 +345,7 @@ class Archive:
                         "Choose another file for the archive."
                     )
                 return
-            _switch_to_wal(connection)
+            switch_to_wal(connection)
             schema = package_files.files(__package__).joinpath("schema.sql").read_text("utf-8")
             connection.executescript(f"BEGIN IMMEDIATE;\n{schema}\nCOMMIT;")
 
@@ -417,8 +373,7 @@ class Archive:
     def _connected(self) -> Iterator[sqlite3.Connection]:
         connection = None
         try:
-            connection = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None)
-            connection.row_factory = sqlite3.Row
+            connection = connect(self.path, wait_seconds=_BUSY_SECONDS)
             connection.execute("PRAGMA synchronous = NORMAL")
             yield connection
         except sqlite3.Error as error:
@@ -431,107 +386,66 @@ class Archive:
                 connection.close()
 
 
-# --- Steps of a search --------------------------------------------------------------------------
+def _found(
+    connection: sqlite3.Connection,
+    values: Mapping[str, object],
+    admits: Callable[[str], bool] | None,
+    count: int,
+) -> list[tuple[int, str]]:
+    """Return the ids of the first `count` distinct results, with the snippets of recorded ones.
 
-
-def _candidates(
-    connection: sqlite3.Connection, question: _Question, count: int
-) -> list[_Candidate]:
-    """Return the first `count` distinct results: recorded ones, then by BM25."""
-    values = {
-        "query_key": question.query,
-        "expression": question.expression,
-        "collections": question.collections,
-        "before": question.before,
-        "after": question.after,
-        **_WEIGHTS,
-    }
-    found: dict[str, _Candidate] = {}
-    for row in connection.execute(statements.FIND_RECORDED, values):
-        if question.admits(row["url"]):
-            found.setdefault(
-                row["canonical_url"], _Candidate(row["id"], recorded=True, snippet=row["snippet"])
-            )
-    if question.expression and len(found) < count:
-        for row in connection.execute(statements.FIND_RANKED, values):
-            if question.admits(row["url"]):
-                found.setdefault(row["canonical_url"], _Candidate(row["id"], recorded=False))
-            if len(found) >= count:
+    Recorded ones come first, then by BM25.
+    """
+    found: dict[str, tuple[int, str]] = {}
+    for question in ("find_recorded", "find_ranked"):
+        if question == "find_ranked" and (len(found) >= count or not values["expression"]):
+            break
+        for row in connection.execute(_SQL[question], values):
+            if admits is None or admits(row["url"]):
+                found.setdefault(row["canonical_url"], (row["id"], row["snippet"]))
+            if question == "find_ranked" and len(found) >= count:
                 break
     return list(found.values())[:count]
-
-
-def _documents(
-    connection: sqlite3.Connection, candidates: Sequence[_Candidate]
-) -> dict[int, sqlite3.Row]:
-    ids = json.dumps([candidate.document_id for candidate in candidates])
-    return {row["id"]: row for row in connection.execute(statements.SHOW_DOCUMENTS, {"ids": ids})}
-
-
-def _snippets(
-    connection: sqlite3.Connection, question: _Question, rows: dict[int, sqlite3.Row]
-) -> dict[int, str]:
-    """Return the words around the matches, for pages with text."""
-    readable = [identifier for identifier, row in rows.items() if row["has_text"]]
-    if not question.expression or not readable:
-        return {}
-    values = {
-        "expression": question.expression,
-        "ids": json.dumps(readable),
-        "words": _SNIPPET_WORDS,
-    }
-    found = connection.execute(statements.SHOW_SNIPPETS, values)
-    return {row["rowid"]: " ".join(row["around"].split()) for row in found}
 
 
 # --- Rows ---------------------------------------------------------------------------------------
 
 
-def _hit(
-    rank: int, candidate: _Candidate, row: sqlite3.Row, snippets: dict[int, str]
-) -> ArchiveHit:
-    return ArchiveHit(
-        rank=rank,
-        title=row["title"],
-        url=row["url"],
-        snippet=candidate.snippet or snippets.get(row["id"]) or row["snippet"],
-        published_on=_day(row["published_on"]),
-        has_text=bool(row["has_text"]),
-        recorded=candidate.recorded,
-    )
-
-
-def _stored_page(row: sqlite3.Row) -> StoredPage:
-    return StoredPage(
-        collection=row["collection"],
-        url=row["url"],
-        canonical_url=row["canonical_url"],
+def _stored_page(row: sqlite3.Row) -> FetchedPage:
+    text = row["text"]
+    return FetchedPage(
+        row["url"],
+        "ok" if text else "unavailable",
+        datetime.fromisoformat(row["retrieved_at"] or row["stored_at"]),
         final_url=row["final_url"],
-        title=row["title"],
-        text=row["text"],
+        reason=None if text else "The archive holds a search hit for this page, and not its text.",
+        http_status=row["http_status"],
+        via="archive" if text else None,
+        title=row["title"] or None,
         author=row["author"],
         published_on=_day(row["published_on"]),
-        retrieved_at=datetime.fromisoformat(row["retrieved_at"] or row["stored_at"]),
-        http_status=row["http_status"],
+        text=text,
         byte_count=row["byte_count"],
         etag=row["etag"],
         last_modified=row["last_modified"],
     )
 
 
-def _replaces(page: NewPage, known: sqlite3.Row) -> bool:
+def _replaces(page: FetchedPage, known: sqlite3.Row) -> bool:
     if not known["has_text"]:
         return True
     if known["text"] == page.text:
         return False
-    if page.retrieved_at is not None:
+    if page.retrieved_at != UNDATED:
         return known["retrieved_at"] is None or _stamp(page.retrieved_at) > known["retrieved_at"]
     # Two undated copies of one page: one was cut off, so the longer one is the page.
     return known["retrieved_at"] is None and len(page.text) > len(known["text"])
 
 
-def _stamp(moment: datetime) -> str:
-    # One fixed form in UTC, so that the texts sort as the times do.
+def _stamp(moment: datetime) -> str | None:
+    """Write a time in one fixed form in UTC, so that the texts sort as the times do."""
+    if moment == UNDATED:
+        return None
     return moment.astimezone(UTC).isoformat(timespec="microseconds")
 
 
@@ -543,27 +457,8 @@ def _names(collections: Sequence[str] | None) -> str | None:
     return None if collections is None else json.dumps(list(collections))
 
 
-def _told(
-    steps: Iterable[Step], progress: Progress | None
-) -> Iterator[NewPage | NewSearch | Unusable]:
+def _told(steps: Iterable[Step], progress: Progress | None) -> Iterator[Entry]:
     for step in steps:
         yield step.entry
         if progress is not None:
             progress(step.done, step.total)
-
-
-_WAL_ATTEMPTS: Final = 50
-_WAL_PAUSE_SECONDS: Final = 0.05
-
-
-def _switch_to_wal(connection: sqlite3.Connection) -> None:
-    """Switch the journal. SQLite does not wait for other openers here, so we do."""
-    for attempt in range(_WAL_ATTEMPTS):
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.OperationalError:
-            if attempt + 1 == _WAL_ATTEMPTS:
-                raise
-            time.sleep(_WAL_PAUSE_SECONDS)
-        else:
-            return

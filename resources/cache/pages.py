@@ -14,7 +14,7 @@ from typing import Protocol
 
 from resources.cache.answers import Answers
 from resources.cache.store import DiskCache
-from resources.scraping.pages import FetchedPage, KnownPage
+from resources.scraping.base import FetchedPage
 
 _VERSION = 2
 """Raise it whenever the same page would now be read otherwise."""
@@ -25,7 +25,7 @@ _READERS = ("trafilatura", "htmldate", "pypdf")
 class ConditionalFetcher(Protocol):
     """Fetches pages, and accepts what is known of them from before."""
 
-    async def fetch(self, url: str, known: KnownPage | None = None) -> FetchedPage:
+    async def fetch(self, url: str, known: FetchedPage | None = None) -> FetchedPage:
         """Fetch one page; see PageFetcher.fetch."""
         ...
 
@@ -69,26 +69,11 @@ class CachingFetcher:
         """Fetch one page. Never raises for a page that fails: it answers so."""
 
         async def work(old: FetchedPage | None) -> FetchedPage:
-            page = await self._fetcher.fetch(url, _known(old))
+            known = old if old is not None and old.outcome == "ok" else None
+            page = await self._fetcher.fetch(url, known)
             if old is not None and page.http_status == HTTPStatus.NOT_MODIFIED:
                 page = replace(page, http_status=old.http_status)
             return page
 
         landed = await self._answers.ask(url.partition("#")[0], work)
         return replace(landed.result(), url=url)
-
-
-def _known(page: FetchedPage | None) -> KnownPage | None:
-    if page is None or page.outcome != "ok" or page.via is None or page.final_url is None:
-        return None
-    return KnownPage(
-        final_url=page.final_url,
-        text=page.text,
-        via=page.via,
-        etag=page.etag,
-        last_modified=page.last_modified,
-        title=page.title,
-        author=page.author,
-        published_on=page.published_on,
-        byte_count=page.byte_count,
-    )

@@ -33,9 +33,9 @@ from resources.http import (
     shown,
 )
 from resources.network_guard import ForbiddenTargetError, NetworkGuard
+from resources.scraping.base import FetchedPage
 from resources.scraping.extract import storable
 from resources.scraping.notices import OBSTACLES, PASSING, notice_in
-from resources.scraping.pages import FetchedPage
 
 BASE_URL = "https://r.jina.ai/"
 

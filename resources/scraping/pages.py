@@ -18,10 +18,9 @@ had another time.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from dataclasses import replace
+from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import Literal, TypeAlias
 
 from resources.http import (
     HttpClient,
@@ -32,6 +31,7 @@ from resources.http import (
     UnavailableError,
     elapsed_since,
 )
+from resources.scraping.base import FetchedPage, Via
 from resources.scraping.browser import Browser
 from resources.scraping.extract import Extract
 from resources.scraping.reading import (
@@ -44,81 +44,11 @@ from resources.scraping.reading import (
 from resources.scraping.robots import Robots
 from resources.scraping.wayback import Wayback
 
-Via: TypeAlias = Literal["scraped", "browser", "pdf", "archive", "snippet"]
-
 _ACCEPT = "text/html,application/xhtml+xml;q=0.9,application/pdf;q=0.9,text/plain;q=0.8,*/*;q=0.1"
 _GONE = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.GONE})
 
 _ERROR_PAGE = 600
 """Characters below which a page is taken for the excuse of scripts that could not be loaded."""
-
-
-@dataclass(frozen=True, slots=True)
-class FetchedPage:
-    """How one fetch ended; `text` is empty unless the outcome is ok. Times in seconds, UTC.
-
-    `reason` says why it failed, or why the ways before the successful one did. `tried` has one
-    entry for each way that failed, as `way: reason`, in order.
-    """
-
-    url: str
-    outcome: Literal["ok", "unavailable", "outage"]
-    retrieved_at: datetime
-    final_url: str | None = None
-    reason: str | None = None
-    http_status: int | None = None
-    via: Via | None = None
-    title: str | None = None
-    author: str | None = None
-    published_on: date | None = None
-    text: str = field(default="", repr=False)
-    byte_count: int | None = None
-    latency_seconds: float = 0.0
-    etag: str | None = None
-    last_modified: str | None = None
-    tried: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class KnownPage:
-    """What is stored of a page since an earlier fetch, to be asked after with a condition.
-
-    `etag` and `last_modified` are the validators of the answer at `final_url`.
-    """
-
-    final_url: str
-    text: str = field(repr=False)
-    via: Via = "scraped"
-    etag: str | None = None
-    last_modified: str | None = None
-    title: str | None = None
-    author: str | None = None
-    published_on: date | None = None
-    byte_count: int | None = None
-
-    def conditions(self) -> dict[str, str]:
-        """Return the request headers that ask for a change only (RFC 9110, section 13.1).
-
-        Empty for a page that was not read from the site's answer: that its scripts are the same
-        says nothing about what they draw.
-        """
-        if self.via not in {"scraped", "pdf"} or not self.text:
-            return {}
-        conditions = {"If-None-Match": self.etag, "If-Modified-Since": self.last_modified}
-        return {name: value for name, value in conditions.items() if value}
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """A page that was read, and by which way."""
-
-    extract: Extract
-    via: Via
-    final_url: str
-    http_status: int
-    byte_count: int | None
-    etag: str | None = None
-    last_modified: str | None = None
 
 
 class PageFetcher:
@@ -147,7 +77,7 @@ class PageFetcher:
         self._browser = browser
         self._wayback = wayback
 
-    async def fetch(self, url: str, known: KnownPage | None = None) -> FetchedPage:
+    async def fetch(self, url: str, known: FetchedPage | None = None) -> FetchedPage:
         """Fetch and read one page. Never raises for a page that fails: it answers so.
 
         Args:
@@ -158,41 +88,28 @@ class PageFetcher:
         retrieved_at, started = datetime.now(UTC), time.perf_counter()
         tried: list[tuple[str, str]] = []
         try:
-            found = await self._obtain(url, known, tried)
+            page = await self._obtain(url, known, tried)
         except HttpFailureError as failure:
-            return FetchedPage(
-                url=url,
-                outcome=failure.outcome,
-                retrieved_at=retrieved_at,
+            page = FetchedPage(
+                url,
+                failure.outcome,
+                retrieved_at,
                 final_url=failure.final_url,
-                reason=_reason(tried),
                 http_status=failure.http_status,
-                latency_seconds=elapsed_since(started),
-                tried=_ways(tried),
             )
-        extract = found.extract
-        return FetchedPage(
-            url=url,
-            outcome="ok",
+        # The first way, which is always the same, is not named in the sentence.
+        parts = [f"{way}: {why}" if place else why for place, (way, why) in enumerate(tried)]
+        return replace(
+            page,
             retrieved_at=retrieved_at,
-            final_url=found.final_url,
-            reason=_reason(tried),
-            http_status=found.http_status,
-            via=found.via,
-            title=extract.title,
-            author=extract.author,
-            published_on=extract.published_on,
-            text=extract.text,
-            byte_count=found.byte_count,
+            reason="; ".join(parts) or None,
             latency_seconds=elapsed_since(started),
-            etag=found.etag,
-            last_modified=found.last_modified,
-            tried=_ways(tried),
+            tried=tuple(f"{way}: {why}" for way, why in tried),
         )
 
     async def _obtain(
-        self, url: str, known: KnownPage | None, tried: list[tuple[str, str]]
-    ) -> _Found:
+        self, url: str, known: FetchedPage | None, tried: list[tuple[str, str]]
+    ) -> FetchedPage:
         """Try the ways in order. Every failure is noted in `tried`, the last one is raised."""
         try:
             return await self._scrape(url, known)
@@ -200,7 +117,7 @@ class PageFetcher:
             tried.append(("scraped", failure.reason))
             if self._browser is None:
                 raise
-            way, later = "browser", self._draw(self._browser, failure.response)
+            way, later = "browser", self._draw(self._browser, url, failure.response)
         except HttpFailureError as failure:
             tried.append(("scraped", failure.reason))
             if failure.http_status not in _GONE or self._wayback is None:
@@ -212,17 +129,25 @@ class PageFetcher:
             tried.append((way, failure.reason))
             raise
 
-    async def _scrape(self, url: str, known: KnownPage | None) -> _Found:
+    async def _scrape(self, url: str, known: FetchedPage | None) -> FetchedPage:
         if self._robots is not None:
             await self._robots.check(url)
-        response = await self._get(url, known.conditions() if known else {})
-        if response.status == HTTPStatus.NOT_MODIFIED and known is not None:
+        conditions = known.conditions() if known is not None else {}
+        response = await self._get(url, conditions)
+        if known is not None and conditions and response.status == HTTPStatus.NOT_MODIFIED:
             if response.url == known.final_url:
-                return _unchanged(known, response)
+                return replace(
+                    known,
+                    url=url,
+                    http_status=response.status,
+                    etag=response.headers.get("etag", known.etag),
+                    last_modified=response.headers.get("last-modified", known.last_modified),
+                )
             response = await self._get(url, {})  # the stored text is that of another address
-        await self._check_landing(url, response)
+        if self._robots is not None and response.url != url.partition("#")[0]:
+            await self._robots.check(response.url)  # where a redirect led may withhold it too
         extract, kind = await self._reader.read(response)
-        return _found(extract, "pdf" if kind == "pdf" else "scraped", response)
+        return _page(url, extract, "pdf" if kind == "pdf" else "scraped", response)
 
     async def _get(self, url: str, conditions: dict[str, str]) -> Response:
         try:
@@ -237,12 +162,7 @@ class PageFetcher:
                 failure.reason, http_status=failure.http_status, final_url=failure.final_url
             ) from failure
 
-    async def _check_landing(self, url: str, response: Response) -> None:
-        """Ask the robots.txt of where a redirect led; what it withholds is not read."""
-        if self._robots is not None and response.url != url.partition("#")[0]:
-            await self._robots.check(response.url)
-
-    async def _draw(self, browser: Browser, response: Response) -> _Found:
+    async def _draw(self, browser: Browser, url: str, response: Response) -> FetchedPage:
         try:
             drawn = await browser.draw(response)
         except HttpFailureError as error:
@@ -261,15 +181,14 @@ class PageFetcher:
             raise unavailable("the page has no text even with its scripts", at_drawn)
         if extract.obstacle is not None:
             raise hindered(extract.obstacle, at_drawn)
-        return _Found(
-            extract=extract,
-            via="browser",
-            final_url=drawn.url,
-            http_status=response.status,
+        return replace(
+            _page(url, extract, "browser", at_drawn),
             byte_count=len(response.body) + drawn.byte_count,
+            etag=None,
+            last_modified=None,
         )
 
-    async def _find_copy(self, wayback: Wayback, url: str, gone: HttpFailureError) -> _Found:
+    async def _find_copy(self, wayback: Wayback, url: str, gone: HttpFailureError) -> FetchedPage:
         try:
             response = await wayback.fetch(url)
             extract, _ = await self._reader.read(response)
@@ -277,40 +196,22 @@ class PageFetcher:
             raise UnavailableError(
                 failure.reason, http_status=gone.http_status, final_url=gone.final_url
             ) from failure
-        return _found(extract, "archive", response)
+        return _page(url, extract, "archive", response)
 
 
-def _reason(tried: list[tuple[str, str]]) -> str | None:
-    """Join what failed to one sentence; the first way, which is always the same, is not named."""
-    parts = [
-        reason if not place else f"{way}: {reason}" for place, (way, reason) in enumerate(tried)
-    ]
-    return "; ".join(parts) or None
-
-
-def _ways(tried: list[tuple[str, str]]) -> tuple[str, ...]:
-    return tuple(f"{way}: {reason}" for way, reason in tried)
-
-
-def _found(extract: Extract, via: Via, response: Response) -> _Found:
-    return _Found(
-        extract=extract,
-        via=via,
+def _page(url: str, extract: Extract, via: Via, response: Response) -> FetchedPage:
+    return FetchedPage(
+        url,
+        "ok",
+        datetime.now(UTC),
         final_url=response.url,
         http_status=response.status,
+        via=via,
+        title=extract.title,
+        author=extract.author,
+        published_on=extract.published_on,
+        text=extract.text,
         byte_count=len(response.body),
         etag=response.headers.get("etag"),
         last_modified=response.headers.get("last-modified"),
-    )
-
-
-def _unchanged(known: KnownPage, response: Response) -> _Found:
-    return _Found(
-        extract=Extract(known.text, known.title, known.author, known.published_on),
-        via=known.via,
-        final_url=known.final_url,
-        http_status=response.status,
-        byte_count=known.byte_count,
-        etag=response.headers.get("etag", known.etag),
-        last_modified=response.headers.get("last-modified", known.last_modified),
     )

@@ -10,7 +10,7 @@ import pytest
 from benchmarks.faults import DOORS, Case, Faults, compared, prepare, struck
 from factible_assets.stages.flow import check_claims
 from factible_assets.stages.ports import FetchedPage
-from resources.scraping.pages import FetchedPage as Page
+from resources.scraping.base import FetchedPage as Page
 
 SEEDS = range(50, 75)
 

@@ -15,11 +15,11 @@ from resources.archive import (
     ArchiveFetcher,
     ArchiveSearcher,
     ArchivingFetcher,
-    NewHit,
-    NewPage,
     NewSearch,
 )
-from resources.scraping.pages import FetchedPage
+from resources.scraping.base import FetchedPage
+from resources.search.base import SearchHit
+from tests.resources.archive.pages import saved
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
@@ -91,7 +91,7 @@ async def test_which_pages_are_left_out_can_be_chosen(archive: Archive) -> None:
 
 
 async def test_a_page_that_is_not_there_is_unavailable_and_no_outage(archive: Archive) -> None:
-    hit = NewHit(1, "Only a hit", "https://hit.org/a", "snippet")
+    hit = SearchHit(1, "Only a hit", "https://hit.org/a", "snippet")
     archive.add_search(NewSearch("q", None, (hit,)), "w")
     unknown = await ArchiveFetcher(archive).fetch("https://nowhere.org/")
     known = await ArchiveFetcher(archive).fetch("https://hit.org/a")
@@ -120,7 +120,7 @@ async def test_a_page_that_cannot_be_archived_is_not_lost(ruined: Archive) -> No
 
 
 async def test_collections_are_kept_apart_through_the_doors(archive: Archive) -> None:
-    archive.add_page(NewPage("https://a.org/", text="salt"), "one")
+    archive.add_page(saved("https://a.org/", text="salt"), "one")
     (answer,) = await ArchiveSearcher(archive, ["two"]).search("salt", limit=3)
     assert answer.hits == ()
     assert (await ArchiveFetcher(archive, ["two"]).fetch("https://a.org/")).outcome == "unavailable"
@@ -131,12 +131,12 @@ async def test_a_search_of_the_archive_keeps_to_every_restriction_that_it_can(
 ) -> None:
     days = {"old": date(2019, 5, 1), "new": date(2024, 5, 1), "undated": None}
     for name, day in days.items():
-        archive.add_page(NewPage(f"https://{name}.org/salt", "salt", published_on=day), "w")
-    archive.add_page(NewPage("https://sub.left-out.org/salt", "salt"), "w")
-    archive.add_page(NewPage("https://papers.org/salt.PDF", "salt"), "w")
+        archive.add_page(saved(f"https://{name}.org/salt", "salt", published_on=day), "w")
+    archive.add_page(saved("https://sub.left-out.org/salt", "salt"), "w")
+    archive.add_page(saved("https://papers.org/salt.PDF", "salt"), "w")
     hits = (
-        NewHit(1, "salt", "https://left-out.org/a", "salt"),
-        NewHit(2, "s", "https://b.org", ""),
+        SearchHit(1, "salt", "https://left-out.org/a", "salt"),
+        SearchHit(2, "s", "https://b.org", ""),
     )
     archive.add_search(NewSearch("salt", None, hits), "w")
 

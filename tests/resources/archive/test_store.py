@@ -6,6 +6,7 @@ import subprocess
 import sys
 from datetime import UTC, date, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,11 +17,12 @@ from resources.archive import (
     Archive,
     ArchiveError,
     ArchiveImportError,
-    NewHit,
-    NewPage,
     NewSearch,
 )
 from resources.archive.words import match_expression, query_key
+from resources.scraping.base import FetchedPage
+from resources.search.base import SearchHit
+from tests.resources.archive.pages import saved
 from tests.shared_data import shared_data
 
 DAY = datetime(2026, 1, 2, tzinfo=UTC)
@@ -38,8 +40,8 @@ def urls(
     return [hit.url for hit in hits]
 
 
-def page(name: str, text: str, **more: object) -> NewPage:
-    return NewPage(url=f"https://{name}.org/page", text=text, title=name, **more)  # type: ignore[arg-type] # keywords of several types
+def page(name: str, text: str, **more: Any) -> FetchedPage:
+    return saved(f"https://{name}.org/page", text, title=name, **more)
 
 
 # --- Finding ------------------------------------------------------------------------------------
@@ -68,8 +70,8 @@ def test_a_recorded_query_gives_its_hits_first_and_in_their_order(archive: Archi
         "Does coffee stunt growth?",
         date(2025, 1, 1),
         (
-            NewHit(1, "One", "https://one.org/a", "nothing of it"),
-            NewHit(2, "Two", "https://two.org/b", "coffee growth"),
+            SearchHit(1, "One", "https://one.org/a", "nothing of it"),
+            SearchHit(2, "Two", "https://two.org/b", "coffee growth"),
         ),
     )
     archive.add_search(search, "w")
@@ -80,7 +82,6 @@ def test_a_recorded_query_gives_its_hits_first_and_in_their_order(archive: Archi
         "https://match.org/page",
     ]
     assert [hit.rank for hit in hits] == [1, 2, 3]
-    assert [hit.recorded for hit in hits] == [True, True, False]
     assert hits[0].snippet == "nothing of it"
 
 
@@ -88,21 +89,18 @@ def test_hits_without_text_are_found_and_come_after_equal_pages_with_text(
     archive: Archive,
 ) -> None:
     words = "vaccines and autism are not linked"
-    hit = NewHit(1, "equal", "https://only-a-hit.org/x", words)
+    hit = SearchHit(1, "equal", "https://only-a-hit.org/x", words)
     archive.add_search(NewSearch("other question", None, (hit,)), "w")
-    archive.add_page(NewPage("https://with-text.org/x", text=words, title="equal"), "w")
+    archive.add_page(saved("https://with-text.org/x", text=words, title="equal"), "w")
     found = archive.search("vaccines autism")
-    assert [(each.url, each.has_text) for each in found] == [
-        ("https://with-text.org/x", True),
-        ("https://only-a-hit.org/x", False),
-    ]
+    assert [each.url for each in found] == ["https://with-text.org/x", "https://only-a-hit.org/x"]
 
 
 def test_pages_of_results_follow_each_other_without_gap_or_repetition(archive: Archive) -> None:
     for number in range(11):
         archive.add_page(page(f"p{number}", "ice " * (number + 1) + "melts"), "w")
     archive.add_search(
-        NewSearch("ice melts", None, (NewHit(1, "p3", "https://p3.org/page", ""),)), "w"
+        NewSearch("ice melts", None, (SearchHit(1, "p3", "https://p3.org/page", ""),)), "w"
     )
     everything = urls(archive, "ice melts", limit=20)
     paged: list[str] = []
@@ -126,7 +124,7 @@ def test_a_page_of_two_collections_is_listed_once_and_collections_keep_apart(
 
 
 def test_fictional_pages_are_found_only_in_a_collection_that_is_named(archive: Archive) -> None:
-    archive.add_page(NewPage("https://agency.example/a", text="fluoride teeth"), "miniature")
+    archive.add_page(saved("https://agency.example/a", text="fluoride teeth"), "miniature")
     assert urls(archive, "fluoride") == []
     assert archive.page("https://agency.example/a") is None
     assert urls(archive, "fluoride", "miniature") == ["https://agency.example/a"]
@@ -230,11 +228,14 @@ def test_what_the_archive_keeps_is_there_when_it_is_opened_again(tmp_path: Path)
 
 WRITER = """
 import pathlib, sys
-from resources.archive import Archive, NewPage
+from datetime import UTC, datetime
+from resources.archive import Archive
+from resources.scraping.base import FetchedPage
 archive = Archive(pathlib.Path(sys.argv[1]))
 for number in range(15):
     url = f"https://w{sys.argv[2]}.org/{number}"
-    archive.add_page(NewPage(url, text=f"shared words {number}"), "w")
+    page = FetchedPage(url, "ok", datetime.now(UTC), text=f"shared words {number}")
+    archive.add_page(page, "w")
     assert archive.search("shared words", limit=3)
 """
 
@@ -428,4 +429,3 @@ def test_the_recorded_web_is_imported_whole(archive: Archive) -> None:
     recorded = json.loads(lines[0])
     found = archive.search(recorded["query"], limit=5)
     assert found[0].url == recorded["hits"][0]["url"]
-    assert all(hit.recorded for hit in found)

@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from resources.llm.base import Answer, ModelAnswer, ModelCall, ModelRequest, Probe, Spent
 from resources.llm.budget import Budget
 from resources.reliability.ages import DomainAge
-from resources.scraping.pages import FetchedPage, KnownPage
+from resources.scraping.base import FetchedPage
 from resources.search.base import Restrictions, SearchAnswer
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -56,10 +56,10 @@ class CountingSearch:
 
 @dataclass
 class CountingFetcher:
-    page: Callable[[str, KnownPage | None], FetchedPage]
-    asked: list[KnownPage | None] = field(default_factory=list)
+    page: Callable[[str, FetchedPage | None], FetchedPage]
+    asked: list[FetchedPage | None] = field(default_factory=list)
 
-    async def fetch(self, url: str, known: KnownPage | None = None) -> FetchedPage:
+    async def fetch(self, url: str, known: FetchedPage | None = None) -> FetchedPage:
         self.asked.append(known)
         await asyncio.sleep(0)
         return self.page(url, known)

@@ -12,7 +12,7 @@ from resources.cache import DiskCache
 from resources.cache.pages import CachingFetcher
 from resources.cache.search import CachingSearch
 from resources.cache.table import AnswerTable
-from resources.scraping.pages import FetchedPage, KnownPage
+from resources.scraping.base import FetchedPage
 from resources.search.base import SearchAnswer
 from tests.resources.cache.doubles import NOON, Clock, CountingFetcher, CountingSearch
 
@@ -50,7 +50,7 @@ async def test_a_renewing_search_asks_what_is_still_fresh_but_nothing_twice(
 async def test_a_renewing_fetcher_asks_whether_a_fresh_page_has_changed(tmp_path: Path) -> None:
     clock = Clock()
 
-    def site(url: str, known: KnownPage | None) -> FetchedPage:
+    def site(url: str, known: FetchedPage | None) -> FetchedPage:
         return PAGE if known is None else replace(PAGE, http_status=304, text=known.text)
 
     async with DiskCache(tmp_path, clock=clock) as cache:

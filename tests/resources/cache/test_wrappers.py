@@ -26,7 +26,7 @@ from resources.llm.base import (
 )
 from resources.llm.budget import Budget, Ceiling
 from resources.reliability.ages import DomainAge
-from resources.scraping.pages import FetchedPage, KnownPage
+from resources.scraping.base import FetchedPage
 from resources.search.base import SearchAnswer, SearchHit
 from resources.search.fact_checks import FactCheckAnswer, PriorFactCheck
 from tests.resources.cache.doubles import (
@@ -260,7 +260,7 @@ async def test_a_page_that_is_not_fresh_is_asked_after_with_its_validators(
     page = replace(PAGE, text="Honey keeps for years.")
     later = NOON + timedelta(days=2)
 
-    def unchanged(url: str, known: KnownPage | None) -> FetchedPage:
+    def unchanged(url: str, known: FetchedPage | None) -> FetchedPage:
         if known is None:
             return page
         assert known.text == page.text

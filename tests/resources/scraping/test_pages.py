@@ -14,7 +14,8 @@ import pytest
 from factible_assets.stages.ports import Fetcher
 from resources.http import HttpClient, HttpLimits, RetryPolicy
 from resources.network_guard import NetworkGuard
-from resources.scraping.pages import FetchedPage, PageFetcher
+from resources.scraping.base import FetchedPage
+from resources.scraping.pages import PageFetcher
 from tests.patience import IN_VAIN, patience
 from tests.servers import (
     Behaviour,

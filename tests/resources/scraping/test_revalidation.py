@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from datetime import date
+from dataclasses import replace
+from datetime import UTC, date, datetime
 
 import pytest
 
 from resources.http import HttpClient
 from resources.network_guard import NetworkGuard
-from resources.scraping.pages import KnownPage, PageFetcher, Via
+from resources.scraping.base import FetchedPage, Via
+from resources.scraping.pages import PageFetcher
 from tests.servers import Behaviour, Exchange, MisbehavingServer, redirect, respond
 
 SITE = "http://site.example"
 ARTICLE = f"<title>New</title><article><p>{'The words of the changed page. ' * 12}</p></article>"
-KNOWN = KnownPage(
+KNOWN = FetchedPage(
+    f"{SITE}/page",
+    "ok",
+    datetime(2026, 1, 2, tzinfo=UTC),
     final_url=f"{SITE}/page",
+    via="scraped",
     text="The stored text.",
     etag='"v1"',
     last_modified="Fri, 05 Mar 2021 08:00:00 GMT",
@@ -93,7 +99,7 @@ async def test_only_texts_of_the_site_s_own_answer_are_asked_after(
     server: MisbehavingServer, fetcher: PageFetcher, via: Via
 ) -> None:
     server.on("/page", revalidating('"v1"'))
-    known = KnownPage(final_url=f"{SITE}/page", text="drawn", via=via, etag='"v1"')
+    known = replace(KNOWN, text="drawn", via=via, etag='"v1"')
     assert (await fetcher.fetch(f"{SITE}/page", known)).http_status == 200
 
 

@@ -1,17 +1,9 @@
-"""The SQL that fills and asks the archive's tables (schema.sql).
+-- What fills and asks the archive's tables (schema.sql).
+--
+-- :collections is a JSON list of names, or NULL for everywhere but the documents that are set apart.
+-- :before and :after are ISO dates or NULL.
 
-What belongs here: statements, constant and with named parameters only. What does not: when they
-run (store.py).
-
-`:collections` is a JSON list of names, or NULL for everywhere but the documents that are set
-apart. `:before` and `:after` are ISO dates or NULL.
-"""
-
-from __future__ import annotations
-
-from typing import Final
-
-UPSERT_PAGE = """
+-- name: upsert_page
 INSERT INTO documents (
     collection, canonical_url, canonical_final_url, url, final_url, set_apart, has_text, author,
     published_on, retrieved_at, stored_at, http_status, byte_count, etag, last_modified, title,
@@ -30,9 +22,8 @@ ON CONFLICT (collection, canonical_url) DO UPDATE SET
     last_modified = excluded.last_modified,
     title = CASE WHEN excluded.title = '' THEN documents.title ELSE excluded.title END,
     text = excluded.text
-"""
 
-UPSERT_HIT_DOCUMENT = """
+-- name: upsert_hit_document
 INSERT INTO documents (
     collection, canonical_url, url, set_apart, has_text, stored_at, title, snippet, text
 ) VALUES (:collection, :canonical_url, :url, :set_apart, 0, :stored_at, :title, :snippet, '')
@@ -41,9 +32,8 @@ ON CONFLICT (collection, canonical_url) DO UPDATE SET
     snippet = excluded.snippet
 WHERE documents.snippet = '' AND excluded.snippet <> ''
     OR documents.title = '' AND excluded.title <> ''
-"""
 
-UPSERT_RECORDED_HIT = """
+-- name: upsert_recorded_hit
 INSERT INTO recorded_hits (
     collection, query_key, searched_on, document_id, rank, url, title, snippet
 )
@@ -51,14 +41,12 @@ SELECT :collection, :query_key, :searched_on, id, :rank, :url, :title, :snippet
 FROM documents WHERE collection = :collection AND canonical_url = :canonical_url
 ON CONFLICT (query_key, collection, searched_on, document_id)
 DO UPDATE SET rank = min(recorded_hits.rank, excluded.rank)
-"""
 
-FIND_PAGE_TO_REPLACE: Final = """
+-- name: find_page_to_replace
 SELECT has_text, retrieved_at, text FROM documents
 WHERE collection = :collection AND canonical_url = :canonical_url
-"""
 
-FIND_PAGE: Final = """
+-- name: find_page
 SELECT * FROM documents
 WHERE (canonical_url = :canonical_url OR canonical_final_url = :canonical_url)
 AND iif(
@@ -69,9 +57,8 @@ ORDER BY
     canonical_url = :canonical_url DESC,
     coalesce(retrieved_at, stored_at) DESC
 LIMIT 1
-"""
 
-FIND_RECORDED: Final = """
+-- name: find_recorded
 SELECT documents.id, documents.canonical_url, documents.url, hits.snippet
 FROM recorded_hits AS hits JOIN documents ON documents.id = hits.document_id
 WHERE hits.query_key = :query_key
@@ -83,10 +70,9 @@ AND iif(
 AND (:before IS NULL OR documents.published_on IS NULL OR documents.published_on < :before)
 AND (:after IS NULL OR documents.published_on IS NULL OR documents.published_on >= :after)
 ORDER BY hits.searched_on DESC, hits.rank, documents.id
-"""
 
-FIND_RANKED: Final = """
-SELECT documents.id, documents.canonical_url, documents.url
+-- name: find_ranked
+SELECT documents.id, documents.canonical_url, documents.url, '' AS snippet
 FROM documents_fts JOIN documents ON documents.id = documents_fts.rowid
 WHERE documents_fts MATCH :expression
 AND iif(
@@ -100,19 +86,15 @@ ORDER BY
     bm25(documents_fts, :title_weight, :snippet_weight, :text_weight)
     * iif(documents.has_text, :text_factor, 1.0),
     documents.id
-"""
 
-SHOW_DOCUMENTS: Final = """
+-- name: show_documents
 SELECT id, url, title, snippet, has_text, published_on FROM documents
 WHERE id IN (SELECT value FROM json_each(:ids))
-"""
 
-SHOW_SNIPPETS: Final = """
+-- name: show_snippets
 SELECT rowid, snippet(documents_fts, 2, '', '', ' … ', :words) AS around
 FROM documents_fts
 WHERE documents_fts MATCH :expression AND rowid IN (SELECT value FROM json_each(:ids))
-"""
 
-COUNT_PAGES: Final = """
+-- name: count_pages
 SELECT collection, sum(has_text) FROM documents GROUP BY collection ORDER BY collection
-"""
