@@ -50,10 +50,8 @@ from factible_assets.settings import Settings
 from factible_assets.stages.flow import check_claims, extract_claims
 from factible_assets.stages.ports import (
     ClaimDrafts,
-    DomainAge,
     DomainAges,
     EvidenceDraft,
-    FetchedPage,
     Fetcher,
     Judged,
     PageExcerpt,
@@ -70,8 +68,8 @@ from factible_assets.stages.transcript import from_cues
 from resources.cache import DiskCache
 from resources.http import HttpClient, HttpLimits, RetryPolicy
 from resources.network_guard import NetworkGuard
-from resources.reliability.ages import DomainAge as Age
-from resources.scraping.base import FetchedPage as Page
+from resources.reliability.base import DomainAge
+from resources.scraping.base import FetchedPage
 from resources.scraping.pages import PageFetcher
 from resources.search.base import SearchAnswer as Answer
 from resources.transcripts.base import Found
@@ -180,7 +178,7 @@ class FaultyPages:
             await self.faults.linger("page", url)
             if self.faults.strikes("page", url):
                 reason = "it was not done after 45 seconds"
-                return Page(
+                return FetchedPage(
                     url=url, outcome="outage", retrieved_at=datetime.now(UTC), reason=reason
                 )
         return await self.memory.recall(("page", url), lambda: self.inner.fetch(url))
@@ -196,7 +194,7 @@ class FaultyAges:
     async def age(self, domain: str) -> DomainAge:
         """Tell an age, or of an outage."""
         if self.faults is not None and self.faults.strikes("age", domain):
-            return Age("outage", reason="the registry did not answer")
+            return DomainAge("outage", reason="the registry did not answer")
         return await self.inner.age(domain)
 
 

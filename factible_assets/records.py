@@ -19,6 +19,8 @@ from typing import Annotated, ClassVar, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+import resources.reliability.base as domains
+
 Score = Annotated[float, Field(ge=0.0, le=1.0)]
 """A score from 0 (none) to 1 (full)."""
 
@@ -39,24 +41,8 @@ that `reason` names. An outage is never data: only `ok` rows carry a stance.
 Stance = Literal["supports", "refutes", "mixed", "unclear"]
 """How evidence, or a verdict, stands to a claim."""
 
-Rating = Literal["high", "medium", "low", "very_low", "unknown"]
-"""How reliable a source is held to be."""
-
-SourceClass = Literal[
-    "academic",
-    "government",
-    "news",
-    "encyclopedia",
-    "fact_checker",
-    "satire",
-    "social",
-    "blog",
-    "shop",
-    "video",
-    "organisation",
-    "unknown",
-]
-"""What kind of publisher stands behind a domain."""
+Rating = domains.Rating
+SourceClass = domains.SourceClass
 
 QueryType = Literal["direct", "alternative", "source", "context"]
 """The four search strategies (Factible, section 1.3.3, table 4)."""

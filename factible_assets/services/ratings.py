@@ -27,9 +27,9 @@ from factible_assets.services.setup import SetupError
 from factible_assets.stages import ports
 from factible_assets.stages.reliability import institution_of
 from factible_assets.stages.urls import registrable_domain
+from resources.reliability.base import ListedRating
 from resources.reliability.datasets import (
     DOMAIN_QUALITY,
-    ListedRating,
     RatingDirectory,
     RatingSet,
     TableLayout,
@@ -62,7 +62,7 @@ class RatedPages:
         self._listed = listed
         self._rating = rating
 
-    def lookup(self, domain: str) -> Sequence[ports.ListedRating]:
+    def lookup(self, domain: str) -> Sequence[ListedRating]:
         """Return what is listed for a host name, the owner's word for a domain that is not."""
         found = self._listed.lookup(domain)
         if found or domain != registrable_domain(domain) or institution_of(domain):

@@ -42,10 +42,11 @@ from factible_assets.records import (
     Stance,
 )
 from factible_assets.stages.ids import content_hash, evidence_id, page_id
-from factible_assets.stages.ports import EvidenceDraft, FetchedPage, PageExcerpt
+from factible_assets.stages.ports import EvidenceDraft, PageExcerpt
 from factible_assets.stages.search import Candidate
 from factible_assets.stages.transcript import storable
 from factible_assets.stages.urls import domain_of, published_at
+from resources.scraping.base import FetchedPage
 
 MIN_QUOTE_CHARACTERS = 12
 """Letters and digits of the shortest quote: a lone word stands in every text and shows nothing."""

@@ -3,7 +3,7 @@
 What belongs here: the protocols that stages are handed implementations of, the values that cross
 them, and the two errors of a reasoner: its service fails, its model declines. What does not: any
 implementation. Resources satisfy the search, fetch and rating protocols structurally, so that they
-need not know this package.
+need not know this package; what they hand over stands in their own value modules (`base.py`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import date
 from typing import Generic, Literal, Protocol, TypeVar
 
 from factible_assets.records import (
@@ -23,15 +23,14 @@ from factible_assets.records import (
     LlmCall,
     Query,
     QueryType,
-    Rating,
-    RetrievedVia,
-    SourceClass,
     Stance,
     Transcript,
     TranscriptSegment,
     Verdict,
     Video,
 )
+from resources.reliability.base import DomainAge, ListedRating
+from resources.scraping.base import FetchedPage
 
 Value = TypeVar("Value")
 
@@ -169,45 +168,6 @@ class PriorFactChecks(Protocol):
 # --- Pages --------------------------------------------------------------------------------------
 
 
-class FetchedPage(Protocol):
-    """How one fetch ended.
-
-    `ok`: `text` is the page's readable text. `unavailable`: the site answered and offers nothing
-    to read. `outage`: the fetch failed and may succeed another time.
-    """
-
-    @property
-    def url(self) -> str: ...
-    @property
-    def final_url(self) -> str | None: ...
-    @property
-    def outcome(self) -> Literal["ok", "unavailable", "outage"]: ...
-    @property
-    def reason(self) -> str | None: ...
-    @property
-    def http_status(self) -> int | None: ...
-    @property
-    def via(self) -> RetrievedVia | None: ...
-    @property
-    def title(self) -> str | None: ...
-    @property
-    def author(self) -> str | None: ...
-    @property
-    def published_on(self) -> date | None: ...
-    @property
-    def text(self) -> str: ...
-    @property
-    def byte_count(self) -> int | None: ...
-    @property
-    def retrieved_at(self) -> datetime: ...
-    @property
-    def latency_seconds(self) -> float: ...
-    @property
-    def etag(self) -> str | None: ...
-    @property
-    def last_modified(self) -> str | None: ...
-
-
 class Fetcher(Protocol):
     """Obtains pages. Never raises for a page that fails: it answers so."""
 
@@ -217,44 +177,12 @@ class Fetcher(Protocol):
 # --- Reliability --------------------------------------------------------------------------------
 
 
-class ListedRating(Protocol):
-    """What one rating set says of one listed domain."""
-
-    @property
-    def dataset(self) -> str: ...
-    @property
-    def domain(self) -> str: ...
-    @property
-    def rating(self) -> Rating: ...
-    @property
-    def bias(self) -> str | None: ...
-    @property
-    def source_class(self) -> SourceClass: ...
-    @property
-    def reason(self) -> str: ...
-    @property
-    def as_of(self) -> date | None:
-        """The day that the set describes, None if it does not say."""
-        ...
-
-
 class RatingDirectory(Protocol):
     """All rating sets, in order of precedence."""
 
     def lookup(self, domain: str) -> Sequence[ListedRating]:
         """Return the ratings listed for exactly this host name, none if it is not listed."""
         ...
-
-
-class DomainAge(Protocol):
-    """How old a registered domain is. `outage`: the registry did not answer."""
-
-    @property
-    def outcome(self) -> Literal["ok", "unknown", "outage"]: ...
-    @property
-    def years(self) -> float | None: ...
-    @property
-    def reason(self) -> str | None: ...
 
 
 class DomainAges(Protocol):

@@ -36,7 +36,7 @@ from contextlib import AbstractContextManager, nullcontext
 
 from factible_assets.records import Rating, ReliabilityRating, SourceClass
 from factible_assets.stages.once import Once
-from factible_assets.stages.ports import DomainAge, DomainAges, ListedRating, RatingDirectory
+from factible_assets.stages.ports import DomainAges, RatingDirectory
 from factible_assets.stages.urls import (
     domain_of,
     host_and_parents,
@@ -45,6 +45,7 @@ from factible_assets.stages.urls import (
     public_suffix,
     registrable_domain,
 )
+from resources.reliability.base import DomainAge, ListedRating
 
 LISTED_SCORES: Mapping[Rating, float] = {
     "high": 0.85,

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from resources.cache.answers import Answers
 from resources.cache.store import DiskCache
-from resources.reliability.ages import DomainAge
+from resources.reliability.base import DomainAge
 
 _VERSION = 1
 _YEAR = timedelta(days=365.25)

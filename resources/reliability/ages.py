@@ -10,11 +10,10 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Literal
 
 from resources.cache.flights import Flights
+from resources.reliability.base import DomainAge
 from resources.reliability.registries import NotRegisteredError, Registry, RegistryOutageError
 
 _YEAR = timedelta(days=365.25)
@@ -23,15 +22,6 @@ _DOMAIN = re.compile(r"(?=.{4,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[
 _RESERVED = frozenset(
     {"alt", "arpa", "example", "internal", "invalid", "local", "localhost", "onion", "test"}
 )
-
-
-@dataclass(frozen=True, slots=True)
-class DomainAge:
-    """An age in years, or why there is none: unknown for good, or an outage of the registry."""
-
-    outcome: Literal["ok", "unknown", "outage"]
-    years: float | None = None
-    reason: str | None = None
 
 
 class UnknownAges:

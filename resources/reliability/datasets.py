@@ -20,10 +20,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
-from typing import Literal, get_args
+from typing import get_args
 
 import yaml
 
+from resources.reliability.base import ListedRating, Rating, SourceClass
 from resources.reliability.files import (
     RatingFileError,
     compose,
@@ -34,44 +35,12 @@ from resources.reliability.files import (
     text_of,
 )
 
-Rating = Literal["high", "medium", "low", "very_low", "unknown"]
-SourceClass = Literal[
-    "academic",
-    "government",
-    "news",
-    "encyclopedia",
-    "fact_checker",
-    "satire",
-    "social",
-    "blog",
-    "shop",
-    "video",
-    "organisation",
-    "unknown",
-]
-
 _LISTED_RATINGS: tuple[Rating, ...] = ("very_low", "low", "medium", "high")
 """From worst to best; a set lists nothing as unknown."""
 
 _CLASSES: tuple[SourceClass, ...] = get_args(SourceClass)
 _HOST = re.compile(r"(?=.{4,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{1,62}")
 _FRONT_PAGES = frozenset({"", "home", "index.html", "index.php", "en", "news"})
-
-
-@dataclass(frozen=True, slots=True)
-class ListedRating:
-    """What one rating set says of one host. `domain` is lower case, without `www.`.
-
-    `as_of` is the day that the set describes, None if nobody says.
-    """
-
-    dataset: str
-    domain: str
-    rating: Rating
-    source_class: SourceClass = "unknown"
-    reason: str = ""
-    bias: str | None = None
-    as_of: date | None = None
 
 
 @dataclass(frozen=True, slots=True)

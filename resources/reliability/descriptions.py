@@ -34,9 +34,8 @@ from pathlib import Path
 
 import yaml
 
+from resources.reliability.base import Rating, SourceClass
 from resources.reliability.datasets import (
-    Rating,
-    SourceClass,
     TableLayout,
     folded,
     rating_by_name,

@@ -9,8 +9,7 @@ import pytest
 
 from benchmarks.faults import DOORS, Case, Faults, compared, prepare, struck
 from factible_assets.stages.flow import check_claims
-from factible_assets.stages.ports import FetchedPage
-from resources.scraping.base import FetchedPage as Page
+from resources.scraping.base import FetchedPage
 
 SEEDS = range(50, 75)
 
@@ -41,7 +40,9 @@ class LyingPages:
 
     async def fetch(self, url: str) -> FetchedPage:
         reason = "gone"
-        return Page(url=url, outcome="unavailable", retrieved_at=datetime.now(UTC), reason=reason)
+        return FetchedPage(
+            url=url, outcome="unavailable", retrieved_at=datetime.now(UTC), reason=reason
+        )
 
 
 async def test_an_outage_that_is_passed_off_as_an_answer_is_noticed(case: Case) -> None:

@@ -16,8 +16,9 @@ from factible_assets.stages.evidence import (
 )
 from factible_assets.stages.ids import content_hash
 from factible_assets.stages.ports import EvidenceDraft
+from resources.scraping.base import FetchedPage
 from tests.stages.test_reliability import a_hit
-from tests.stages.world import Fetched
+from tests.stages.world import page
 
 PAGE = (
     "The agency said: \u201cSea level rose by 21\u00a0cm since 1900\u201d \u2014 a rate that\n"
@@ -179,9 +180,7 @@ def test_a_summary_that_quotes_what_the_page_does_not_say_is_dropped_and_counted
 
 
 def test_a_readable_page_is_stored_with_its_text_and_its_own_hash() -> None:
-    stored = store_page(
-        a_hit("https://a.example/x"), Fetched("u", text=PAGE), limit=9_999, topics=[]
-    )
+    stored = store_page(a_hit("https://a.example/x"), page("u", text=PAGE), limit=9_999, topics=[])
     assert stored.text is not None
     assert stored.text.text == PAGE
     assert stored.page.content_hash == content_hash(PAGE) == stored.text.content_hash
@@ -191,14 +190,14 @@ def test_a_readable_page_is_stored_with_its_text_and_its_own_hash() -> None:
 @pytest.mark.parametrize(
     ("fetched", "status"),
     [
-        (Fetched("u", "unavailable", reason="gone"), "no_evidence"),
-        (Fetched("u", text=" \n"), "no_evidence"),
-        (Fetched("u", "outage", reason="reset"), "infra_error"),
-        (Fetched("u", "outage", text="half a page", reason="cut off"), "infra_error"),
+        (page("u", "unavailable", reason="gone"), "no_evidence"),
+        (page("u", text=" \n"), "no_evidence"),
+        (page("u", "outage", reason="reset"), "infra_error"),
+        (page("u", "outage", text="half a page", reason="cut off"), "infra_error"),
     ],
 )
 def test_a_page_without_text_says_why_and_an_outage_is_not_the_same(
-    fetched: Fetched, status: str
+    fetched: FetchedPage, status: str
 ) -> None:
     stored = store_page(a_hit("https://a.example/x"), fetched, limit=9_999, topics=[])
     assert (stored.page.status, stored.text) == (status, None)

@@ -19,7 +19,8 @@ from factible_assets.stages.reliability import (
     rate,
 )
 from factible_assets.stages.urls import canonical_url, host_of, registrable_domain
-from tests.stages.world import Age, Listed, Registry, World
+from resources.reliability.base import DomainAge, ListedRating
+from tests.stages.world import Registry, World, listed
 
 
 @dataclass(frozen=True)
@@ -28,12 +29,8 @@ class Sets:
 
     entries: tuple[tuple[str, str, Rating], ...]
 
-    def lookup(self, domain: str) -> Sequence[Listed]:
-        return [
-            Listed(name, listed, rating)
-            for name, listed, rating in self.entries
-            if listed == domain
-        ]
+    def lookup(self, domain: str) -> Sequence[ListedRating]:
+        return [listed(name, host, rating) for name, host, rating in self.entries if host == domain]
 
 
 NOTHING = Sets(())
@@ -69,7 +66,7 @@ def a_hit(url: str) -> SearchHit:
     ("rating", "score"), [("high", 0.85), ("medium", 0.60), ("low", 0.30), ("very_low", 0.15)]
 )
 def test_a_listed_domain_has_its_listed_score(rating: Rating, score: float) -> None:
-    row = rate("v", "news.example", Sets((("set", "news.example", rating),)), Age("ok", 50))
+    row = rate("v", "news.example", Sets((("set", "news.example", rating),)), DomainAge("ok", 50))
     assert (row.rating, row.score, row.datasets, row.listed_as) == (rating, score, ("set",), None)
 
 
@@ -101,9 +98,9 @@ def test_the_first_set_decides_and_conflict_is_recorded() -> None:
 
 def test_every_rating_names_its_sets_and_the_day_that_each_describes() -> None:
     class Dated:
-        def lookup(self, domain: str) -> Sequence[Listed]:
-            listed = Listed("one", domain, "high", as_of=date(2026, 11, 1))
-            return [listed, replace(listed, dataset="two", rating="low", as_of=date(2025, 12, 7))]
+        def lookup(self, domain: str) -> Sequence[ListedRating]:
+            first = listed("one", domain, "high", as_of=date(2026, 11, 1))
+            return [first, replace(first, dataset="two", rating="low", as_of=date(2025, 12, 7))]
 
     row = rate("v", "a.example", Dated())
     assert row.datasets == ("one", "two")
@@ -137,7 +134,7 @@ def test_every_rating_names_its_sets_and_the_day_that_each_describes() -> None:
     ],
 )
 def test_institutional_names_are_held_to_be_highly_reliable(host: str) -> None:
-    row = rate("v", host, NOTHING, Age("ok", 0.1))
+    row = rate("v", host, NOTHING, DomainAge("ok", 0.1))
     assert (row.rating, row.score) == ("high", 0.90)
 
 
@@ -165,19 +162,19 @@ def test_a_listing_comes_before_the_institutional_suffix() -> None:
     ("years", "score"), [(30, 0.55), (10, 0.55), (9.9, 0.5), (1, 0.5), (0.5, 0.35), (None, 0.5)]
 )
 def test_age_moves_an_unlisted_domain_s_score(years: float | None, score: float) -> None:
-    age = Age("ok", years) if years is not None else Age()
+    age = DomainAge("ok", years) if years is not None else DomainAge("unknown")
     assert rate("v", "a.example", NOTHING, age).score == pytest.approx(score)
 
 
 @given(st.floats(0, 200))
 def test_age_alone_never_makes_a_domain_better_than_unknown(years: float) -> None:
-    row = rate("v", "a.example", NOTHING, Age("ok", years))
+    row = rate("v", "a.example", NOTHING, DomainAge("ok", years))
     assert row.rating == "unknown"
     assert LISTED_SCORES["low"] < row.score < LISTED_SCORES["medium"]
 
 
 def test_a_registry_that_fails_is_recorded_and_changes_no_rating() -> None:
-    row = rate("v", "a.example", NOTHING, Age("outage", reason="timed out"))
+    row = rate("v", "a.example", NOTHING, DomainAge("outage", reason="timed out"))
     assert (row.status, row.rating, row.score) == ("infra_error", "unknown", 0.5)
     assert any("timed out" in reason for reason in row.reasons)
 

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
-from typing import Literal
+from typing import Any, Literal
 
 from factible_assets.records import (
     Basis,
@@ -22,7 +22,6 @@ from factible_assets.records import (
     Query,
     Rating,
     RetrievedVia,
-    SourceClass,
     Stance,
     Transcript,
     TranscriptSegment,
@@ -44,6 +43,8 @@ from factible_assets.stages.ports import (
     VerdictDraft,
     Vote,
 )
+from resources.reliability.base import DomainAge, ListedRating
+from resources.scraping.base import FetchedPage
 
 VIDEO = Video(
     video_id="dQw4w9WgXcQ", title="Ten beliefs", url="https://youtu.be/dQw4w9WgXcQ", channel="Talks"
@@ -81,23 +82,14 @@ class Answer:
     latency_seconds: float = 0.0
 
 
-@dataclass(frozen=True)
-class Fetched:
-    url: str
-    outcome: Literal["ok", "unavailable", "outage"] = "ok"
-    text: str = ""
-    reason: str | None = None
-    title: str | None = None
-    final_url: str | None = None
-    http_status: int | None = None
-    via: RetrievedVia | None = "scraped"
-    author: str | None = None
-    published_on: date | None = None
-    byte_count: int | None = None
-    retrieved_at: datetime = datetime(2026, 1, 2, tzinfo=UTC)
-    latency_seconds: float = 0.0
-    etag: str | None = None
-    last_modified: str | None = None
+def page(
+    url: str,
+    outcome: Literal["ok", "unavailable", "outage"] = "ok",
+    *,
+    via: RetrievedVia | None = "scraped",
+    **more: Any,
+) -> FetchedPage:
+    return FetchedPage(url, outcome, datetime(2026, 1, 2, tzinfo=UTC), via=via, **more)
 
 
 @dataclass(frozen=True)
@@ -122,22 +114,8 @@ class Checked:
     latency_seconds: float = 0.0
 
 
-@dataclass(frozen=True)
-class Listed:
-    dataset: str
-    domain: str
-    rating: Rating
-    bias: str | None = None
-    source_class: SourceClass = "news"
-    reason: str = "Stated by the set."
-    as_of: date | None = None
-
-
-@dataclass(frozen=True)
-class Age:
-    outcome: Literal["ok", "unknown", "outage"] = "unknown"
-    years: float | None = None
-    reason: str | None = None
+def listed(dataset: str, domain: str, rating: Rating, **more: Any) -> ListedRating:
+    return ListedRating(dataset, domain, rating, "news", "Stated by the set.", **more)
 
 
 @dataclass
@@ -247,12 +225,12 @@ class Checkers:
 class Web:
     world: World
 
-    async def fetch(self, url: str) -> Fetched:
+    async def fetch(self, url: str) -> FetchedPage:
         if await self.world.work("fetch", url):
-            return Fetched(url, "outage", reason="the connection was reset", via=None)
+            return page(url, "outage", reason="the connection was reset", via=None)
         if url not in self.world.texts:
-            return Fetched(url, "unavailable", reason="the page is gone", via=None)
-        return Fetched(
+            return page(url, "unavailable", reason="the page is gone", via=None)
+        return page(
             url,
             text=self.world.texts[url],
             final_url=self.world.redirects.get(url),
@@ -265,20 +243,20 @@ class Web:
 class Directory:
     world: World
 
-    def lookup(self, domain: str) -> Sequence[Listed]:
+    def lookup(self, domain: str) -> Sequence[ListedRating]:
         rating = self.world.listed.get(domain)
-        return [Listed("set", domain, rating)] if rating else []
+        return [listed("set", domain, rating)] if rating else []
 
 
 @dataclass(frozen=True)
 class Registry:
     world: World
 
-    async def age(self, domain: str) -> Age:
+    async def age(self, domain: str) -> DomainAge:
         if await self.world.work("age", domain):
-            return Age("outage", reason="the registry timed out")
+            return DomainAge("outage", reason="the registry timed out")
         years = self.world.years.get(domain)
-        return Age("ok", years) if years is not None else Age()
+        return DomainAge("ok", years) if years is not None else DomainAge("unknown")
 
 
 _MARKER = re.compile(r"\[([^\[\]=]+)=(supports|refutes|mixed|unclear)@([\d.]+)\]")

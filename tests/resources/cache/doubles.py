@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from resources.llm.base import Answer, ModelAnswer, ModelCall, ModelRequest, Probe, Spent
 from resources.llm.budget import Budget
-from resources.reliability.ages import DomainAge
+from resources.reliability.base import DomainAge
 from resources.scraping.base import FetchedPage
 from resources.search.base import Restrictions, SearchAnswer
 

@@ -25,7 +25,7 @@ from resources.llm.base import (
     ModelRequest,
 )
 from resources.llm.budget import Budget, Ceiling
-from resources.reliability.ages import DomainAge
+from resources.reliability.base import DomainAge
 from resources.scraping.base import FetchedPage
 from resources.search.base import SearchAnswer, SearchHit
 from resources.search.fact_checks import FactCheckAnswer, PriorFactCheck

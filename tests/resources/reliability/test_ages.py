@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from factible_assets.stages.ports import DomainAges
 from resources.http import HttpClient, HttpLimits, RetryPolicy
 from resources.network_guard import NameTable, NetworkGuard
-from resources.reliability.ages import DomainAge, RegistryAges, UnknownAges, _ascii
+from resources.reliability.ages import RegistryAges, UnknownAges, _ascii
+from resources.reliability.base import DomainAge
 from resources.reliability.rdap import RdapRegistry
 from resources.reliability.registries import NotRegisteredError, RegistryOutageError
 from resources.reliability.whois_registry import WhoisRegistry
