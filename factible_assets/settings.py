@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from dotenv import dotenv_values
 from pydantic import (
     AfterValidator,
     BeforeValidator,
@@ -271,8 +272,20 @@ def folder_files(settings_class: type[BaseSettings] | None = None) -> list[Folde
             raise SettingsError(
                 f"{path}:{line}: The file is not UTF-8 here. Save it as UTF-8."
             ) from error
+        _refuse_references(path)
         read.append(FolderFile(path, _by_field(source())))
     return read
+
+
+def _refuse_references(path: Path) -> None:
+    """Refuse `${OTHER}`, which would carry a key of the environment to wherever the file says."""
+    known = {_variable(name).upper() for name in Settings.model_fields}
+    for name, value in dotenv_values(path, interpolate=False, encoding="utf-8-sig").items():
+        if name.upper() in known and value and "${" in value:
+            raise SettingsError(
+                f"{path} writes {name} by naming another variable (${{…}}), which is not read.",
+                "Write the value itself, or set the variable in the environment.",
+            )
 
 
 def _by_field(given: Mapping[str, Any]) -> dict[str, str]:
@@ -483,7 +496,8 @@ class Settings(BaseSettings):
 
     transcript_folders: Listed = Field(
         default=(),
-        description="Folders whose files the job add_video may take, besides the data folder.",
+        description="Folders whose files the jobs add_video and import_corpus may take, besides "
+        "the data folder.",
     )
 
     # Where things are really found.

@@ -295,3 +295,16 @@ def test_a_dotenv_in_another_encoding_is_a_sentence_with_file_and_line(
     line = {"utf-16": 1, "latin-1": 2}[encoding]
     with pytest.raises(SettingsError, match=rf"\.env:{line}: .*UTF-8"):
         load_settings()
+
+
+def test_a_dotenv_cannot_name_a_key_of_the_environment_as_its_own_value(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "canary-key")
+    dotenv = tmp_path / ".env"
+    dotenv.write_text("FACTIBLE_REVIEWER=${OPENAI_API_KEY}\nOTHER=${HOME}\n")
+    with pytest.raises(SettingsError, match=r"\.env writes FACTIBLE_REVIEWER") as refused:
+        load_settings()
+    assert "canary" not in str(refused.value)
+    dotenv.write_text("FACTIBLE_REVIEWER=$5 reviewer\nOTHER=${HOME}\n")
+    assert load_settings().reviewer == "$5 reviewer"

@@ -132,7 +132,9 @@ def _listed(config: AddVideoConfig, services: FactCheckServices, corpora: Corpor
     """
     settings = services.settings()
     settings.ensure_home()
-    transcript = _permitted(config.transcript, settings)
+    transcript = (
+        permitted(config.transcript, settings, "factible corpus add") if config.transcript else None
+    )
     listing = corpora.read()
     try:
         video_id = bare_id(config.video.strip())
@@ -158,10 +160,17 @@ def _listed(config: AddVideoConfig, services: FactCheckServices, corpora: Corpor
     return entry.video_id
 
 
-def _permitted(given: str | None, settings: Settings) -> Path | None:
-    """Return the transcript: the launchpad is no way to have any file of this machine read."""
-    if given is None:
-        return None
+def permitted(given: str, settings: Settings, command: str) -> Path:
+    """Return a path of the launchpad, which is no way to have any file of this machine read.
+
+    Args:
+        given: As it was written.
+        settings: The folders that may be read.
+        command: What the owner of this machine can run instead.
+
+    Raises:
+        dagster.Failure: it lies in none of them. Never retried.
+    """
     path = Path(given).expanduser()
     if not path.is_absolute():
         raise final_failure(
@@ -171,9 +180,9 @@ def _permitted(given: str | None, settings: Settings) -> Path | None:
     folders = [settings.home, *map(Path, settings.transcript_folders)]
     if not any(path.resolve().is_relative_to(folder.expanduser().resolve()) for folder in folders):
         raise final_failure(
-            f"{given!r} is not in a folder that transcripts are taken from: "
+            f"{given!r} is not in a folder that files are taken from: "
             f"{', '.join(map(str, folders))}. Move it there, add its folder to "
-            "FACTIBLE_TRANSCRIPT_FOLDERS, or use `factible corpus add`."
+            f"FACTIBLE_TRANSCRIPT_FOLDERS, or use `{command}`."
         )
     return path
 

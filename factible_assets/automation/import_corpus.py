@@ -8,12 +8,12 @@ does not: formats and writing (exchange/), the same thing from the command line 
 
 from collections.abc import Sequence
 from enum import Enum
-from pathlib import Path
 
 import dagster as dg
 from pydantic import Field
 
 from factible_assets.assets.common import final_failure
+from factible_assets.automation.add_video import permitted
 from factible_assets.automation.new_videos import PARTITIONS_PER_TICK
 from factible_assets.config import SearchConfig, StageConfig
 from factible_assets.corpora import CorpusError, CorpusImport
@@ -47,7 +47,8 @@ class ImportConfig(StageConfig):
     path: str = Field(
         min_length=1,
         description="A file of claims or a corpus file, or a published evaluation folder, on the "
-        "machine that runs Dagster. Give the whole path.",
+        "machine that runs Dagster, as a whole path, in the data folder or in "
+        "FACTIBLE_TRANSCRIPT_FOLDERS.",
     )
     format: Format = Field(
         default=Format.auto,
@@ -129,12 +130,7 @@ def _imported(
     """
     settings = services.settings()
     settings.ensure_home()
-    path = Path(config.path).expanduser()
-    if not path.is_absolute():
-        raise final_failure(
-            f"The path {config.path!r} is not whole: the daemon may run in any folder. Give the "
-            "path from the root, and run again."
-        )
+    path = permitted(config.path, settings, "factible corpus import")
     try:
         return import_from(
             path,

@@ -51,7 +51,8 @@ def run(
 def test_an_import_lists_the_claims_adds_their_partitions_and_tags_the_run(
     job: dg.JobDefinition, instance: dg.DagsterInstance, tmp_path: Path
 ) -> None:
-    file = tmp_path / "claims.jsonl"
+    file = tmp_path / "home" / "claims.jsonl"
+    file.parent.mkdir()
     file.write_text(CLAIMS)
     instance.add_dynamic_partitions("videos", ["tried.0", "other"])
     result = run(job, instance, path=str(file), name="tried", format="fever")
@@ -72,13 +73,20 @@ def test_an_import_lists_the_claims_adds_their_partitions_and_tags_the_run(
 @pytest.mark.parametrize(
     ("config", "sentence"),
     [
-        ({"path": "/nowhere/claims.jsonl"}, "Check the path"),
+        ({"path": "home/claims.jsonl"}, "Check the path"),
         ({"path": "claims.jsonl"}, "is not whole"),
+        ({"path": "/etc/passwd"}, "FACTIBLE_TRANSCRIPT_FOLDERS"),
     ],
 )
 def test_what_cannot_be_imported_fails_with_a_sentence_and_is_not_tried_again(
-    job: dg.JobDefinition, instance: dg.DagsterInstance, config: dict[str, Any], sentence: str
+    job: dg.JobDefinition,
+    instance: dg.DagsterInstance,
+    tmp_path: Path,
+    config: dict[str, Any],
+    sentence: str,
 ) -> None:
+    if config["path"].startswith("home/"):
+        config = {"path": str(tmp_path / config["path"])}
     result = run(job, instance, **config)
     assert not result.success
     (failure,) = (event for event in result.all_events if event.is_step_failure)
