@@ -15,12 +15,16 @@ from enum import Enum
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import dagster as dg
-from dagster._config import ConfigScalar, ConfigScalarKind, PostProcessingError
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 
 from factible_assets import config
+from factible_assets.services.dagster_internals import (
+    ConfigScalar,
+    ConfigScalarKind,
+    PostProcessingError,
+)
 from factible_assets.stages.progress import ALL_STAGES
 
 Model = TypeVar("Model", bound=BaseModel)

@@ -1,8 +1,11 @@
 """The rows that cross a door: one class per warehouse table, and nothing else.
 
-What belongs here: pydantic records, the closed vocabularies of their columns, and the rules that
-hold for one row alone (ranges, fields that require each other). What does not: rules over several
-rows (stages), SQL (warehouse), identifiers' derivation (stages.ids).
+What belongs here: pydantic records, which asset writes them, the closed vocabularies of their
+columns, and the rules that hold for one row alone (ranges, fields that require each other). What
+does not: rules over several rows (stages), SQL (warehouse), identifiers' derivation (stages.ids).
+
+A table is declared here once: its class says which assets write it and in which group the UI shows
+them, and its place among the classes is its place in the method.
 
 Every record is frozen and rejects unknown fields. The warehouse adds `run_id` and `checked_at` to
 each row when it writes; records do not carry them. A field named in `volatile` (a latency, a time
@@ -85,6 +88,12 @@ class Record(BaseModel):
     table: ClassVar[str]
     """The warehouse table that holds rows of this class."""
 
+    assets: ClassVar[tuple[str, ...]] = ()
+    """The assets that write it; of a table that several write, each owns the rows of its stage."""
+
+    group: ClassVar[str] = ""
+    """The step of the method that the asset of this name belongs to; the UI sorts steps by name."""
+
     volatile: ClassVar[frozenset[str]] = frozenset()
     """Fields that may differ between two runs with the same outcome."""
 
@@ -93,6 +102,7 @@ class Video(Record):
     """A video of the corpus. `video_id` is also its partition key."""
 
     table: ClassVar[str] = "videos"
+    assets: ClassVar[tuple[str, ...]] = ("transcripts",)
 
     video_id: str = Field(min_length=1, max_length=128)
     title: str
@@ -111,6 +121,8 @@ class Transcript(Record):
     """The raw text that was said, exactly as stored; every offset indexes `text`."""
 
     table: ClassVar[str] = "transcripts"
+    assets: ClassVar[tuple[str, ...]] = ("transcripts",)
+    group: ClassVar[str] = "1_video"
 
     video_id: str
     text: str = Field(min_length=1)
@@ -124,6 +136,7 @@ class TranscriptSegment(Record):
     """One timed caption. Untimed transcripts have no segments."""
 
     table: ClassVar[str] = "transcript_segments"
+    assets: ClassVar[tuple[str, ...]] = ("transcripts",)
 
     video_id: str
     position: Count
@@ -143,6 +156,8 @@ class Claim(Record):
     """A check-worthy factual statement that the video makes."""
 
     table: ClassVar[str] = "claims"
+    assets: ClassVar[tuple[str, ...]] = ("claims",)
+    group: ClassVar[str] = "2_claims"
 
     claim_id: str
     video_id: str
@@ -183,6 +198,8 @@ class Query(Record):
     """
 
     table: ClassVar[str] = "queries"
+    assets: ClassVar[tuple[str, ...]] = ("queries",)
+    group: ClassVar[str] = "3_search"
 
     query_id: str
     claim_id: str
@@ -206,6 +223,7 @@ class Search(Record):
     """
 
     table: ClassVar[str] = "searches"
+    assets: ClassVar[tuple[str, ...]] = ("search_hits",)
     volatile: ClassVar[frozenset[str]] = frozenset({"latency_seconds"})
 
     query_id: str
@@ -223,6 +241,8 @@ class SearchHit(Record):
     """One search result, before anything is fetched."""
 
     table: ClassVar[str] = "search_hits"
+    assets: ClassVar[tuple[str, ...]] = ("search_hits",)
+    group: ClassVar[str] = "3_search"
 
     hit_id: str
     query_id: str
@@ -254,6 +274,7 @@ class PriorFactCheck(Record):
     """
 
     table: ClassVar[str] = "prior_fact_checks"
+    assets: ClassVar[tuple[str, ...]] = ("search_hits",)
     volatile: ClassVar[frozenset[str]] = frozenset({"latency_seconds"})
 
     prior_fact_check_id: str
@@ -299,6 +320,8 @@ class ReliabilityRating(Record):
     """How reliable one domain is held to be, and why."""
 
     table: ClassVar[str] = "reliability_ratings"
+    assets: ClassVar[tuple[str, ...]] = ("reliability_ratings",)
+    group: ClassVar[str] = "4_evidence"
     volatile: ClassVar[frozenset[str]] = frozenset({"domain_age_years"})
 
     video_id: str
@@ -325,6 +348,7 @@ class Page(Record):
     """
 
     table: ClassVar[str] = "pages"
+    assets: ClassVar[tuple[str, ...]] = ("evidence",)
     volatile: ClassVar[frozenset[str]] = frozenset({"retrieved_at", "latency_seconds"})
 
     page_id: str
@@ -357,6 +381,7 @@ class PageText(Record):
     """The text of a page, stored once however often and for whichever claim it is read."""
 
     table: ClassVar[str] = "page_texts"
+    assets: ClassVar[tuple[str, ...]] = ("evidence",)
 
     content_hash: str = Field(description="SHA-256 of the text, hexadecimal.")
     text: str = Field(min_length=1)
@@ -370,6 +395,8 @@ class Evidence(Record):
     """
 
     table: ClassVar[str] = "evidence"
+    assets: ClassVar[tuple[str, ...]] = ("evidence",)
+    group: ClassVar[str] = "4_evidence"
 
     evidence_id: str
     claim_id: str
@@ -428,6 +455,8 @@ class Verdict(Record):
     """
 
     table: ClassVar[str] = "verdicts"
+    assets: ClassVar[tuple[str, ...]] = ("verdicts",)
+    group: ClassVar[str] = "5_verdicts"
 
     claim_id: str
     video_id: str
@@ -477,6 +506,7 @@ class LlmCall(Record):
     """One call of a language model, with the usage that its API reported."""
 
     table: ClassVar[str] = "llm_calls"
+    assets: ClassVar[tuple[str, ...]] = ("claims", "queries", "evidence", "verdicts")
     volatile: ClassVar[frozenset[str]] = frozenset(
         {"call_id", "request_id", "latency_seconds", "cache_hit", "cost_usd", "cached_tokens"}
     )
@@ -585,31 +615,19 @@ class ReviewAction(Record):
         return self
 
 
-ALL_RECORDS: tuple[type[Record], ...] = (
-    Video,
-    Transcript,
-    TranscriptSegment,
-    Claim,
-    Query,
-    Search,
-    SearchHit,
-    PriorFactCheck,
-    ReliabilityRating,
-    Page,
-    PageText,
-    Evidence,
-    Verdict,
-    LlmCall,
+ALL_RECORDS: tuple[type[Record], ...] = tuple(
+    record for record in Record.__subclasses__() if record.assets
 )
-"""Every record class, in the order in which a video fills their tables."""
+"""Every record class that assets write, in the order in which a video fills their tables."""
 
 ASSET_RECORDS: dict[str, tuple[type[Record], ...]] = {
-    "transcripts": (Video, Transcript, TranscriptSegment),
-    "claims": (Claim, LlmCall),
-    "queries": (Query, LlmCall),
-    "search_hits": (Search, SearchHit, PriorFactCheck),
-    "reliability_ratings": (ReliabilityRating,),
-    "evidence": (Page, PageText, Evidence, LlmCall),
-    "verdicts": (Verdict, LlmCall),
+    asset: tuple(record for record in ALL_RECORDS if asset in record.assets)
+    for asset in dict.fromkeys(asset for record in ALL_RECORDS for asset in record.assets)
 }
-"""Which asset writes which tables. `llm_calls` is shared: each asset owns the rows of its stage."""
+"""Which asset writes which tables, in the order of the method."""
+
+MAIN_RECORD: dict[str, type[Record]] = {
+    asset: next(record for record in records if record.table == asset)
+    for asset, records in ASSET_RECORDS.items()
+}
+"""The table that stands for an asset: the one of its name."""

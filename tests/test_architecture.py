@@ -41,6 +41,30 @@ ROOT_MODULES = {
 }
 TWINS = {"judging"}
 """Those that are left; none comes to them."""
+SQL = re.compile(r"\s*(SELECT\s|INSERT INTO\s|DELETE FROM\s|UPDATE \w+ SET\s|WITH \w+ AS\s|COPY\s)")
+SQL_IN_PYTHON = {
+    "factible_assets/cli/experiment.py",
+    "factible_assets/experiments/comparison.py",
+    "factible_assets/experiments/estimate.py",
+    "factible_assets/experiments/store.py",
+    "factible_assets/http_service/auth.py",
+    "factible_assets/http_service/results.py",
+    "factible_assets/services/checkup.py",
+    "resources/archive/statements.py",
+    "resources/archive/store.py",
+    "warehouse/judgements.py",
+    "warehouse/metrics.py",
+    "warehouse/migrations.py",
+    "warehouse/publication.py",
+    "warehouse/rechecks.py",
+    "warehouse/retention.py",
+    "warehouse/reviews.py",
+    "warehouse/sets.py",
+}
+PRIVATE_NAMES = {
+    "factible_assets/http_service/dagster_ui.py",
+    "factible_assets/services/dagster_internals.py",
+}
 DAGSTER_IN_THE_WAREHOUSE = {"warehouse/io_manager.py", "warehouse/resource.py"}
 
 
@@ -52,8 +76,13 @@ def modules(*places: str) -> list[Path]:
     return found
 
 
-def imports_of(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+def imports_of(path: Path, *, of_types: bool = True) -> Iterator[str]:
+    """What a module imports, at its head or later; with what types alone name, or without."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING" and not of_types:
+            node.body = []
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -87,6 +116,55 @@ def test_no_two_files_differ_only_by_ing() -> None:
         if path.stem.endswith("ing") and base in stems and path.stem not in TWINS
     ]
     assert twins == []
+
+
+def test_sql_stands_in_files_of_its_own() -> None:
+    """Of those that are left, none comes back that has gone."""
+    found = {
+        str(path.relative_to(ROOT))
+        for path in modules(*ROOMS)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if SQL.match(node.value)
+    }
+    assert found - SQL_IN_PYTHON == set()
+
+
+def test_no_module_of_a_dependency_that_is_private_is_imported_but_in_one_place() -> None:
+    private = [
+        f"{path.relative_to(ROOT)} imports {name}"
+        for path in modules(*ROOMS)
+        if str(path.relative_to(ROOT)) not in PRIVATE_NAMES
+        for name in imports_of(path)
+        if re.search(r"\._[a-z]", name)
+    ]
+    assert private == []
+
+
+def room_of(module: str) -> str | None:
+    """The room of a module: a folder, or a module of the root, by itself."""
+    first, _, rest = module.partition(".")
+    if first == "factible_assets":
+        return rest.partition(".")[0] or None
+    return first if first in ROOMS else None
+
+
+def test_no_arrow_between_rooms_runs_back() -> None:
+    """Whoever imports another room, at any depth, is not imported by it."""
+    arrows: dict[str, set[str]] = {}
+    for path in modules(*ROOMS):
+        here = room_of(".".join(path.relative_to(ROOT).with_suffix("").parts))
+        for name in imports_of(path, of_types=False):
+            there = room_of(name)
+            if here and there and here != there:
+                arrows.setdefault(here, set()).add(there)
+    rooms, order = dict(arrows), []
+    while rooms:
+        free = [room for room, needs in rooms.items() if not needs & rooms.keys()]
+        assert free, f"these import each other in a circle: {sorted(rooms)}"
+        order += free
+        rooms = {room: needs for room, needs in rooms.items() if room not in free}
+    assert order.index("stages") < order.index("assets") < order.index("running")
 
 
 def test_nothing_imports_the_command_line() -> None:

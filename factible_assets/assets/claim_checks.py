@@ -20,7 +20,6 @@ import duckdb
 
 from factible_assets.assets.claim_checks_metadata import describe
 from factible_assets.assets.common import (
-    GROUPS,
     KINDS,
     OWNERS,
     RETRIES,
@@ -32,6 +31,7 @@ from factible_assets.checks.structural import judged, stored_results, structural
 from factible_assets.config import FactCheckConfig
 from factible_assets.launchpad import CLAIM_CHECKS_SCHEMA, settled
 from factible_assets.partitions import videos
+from factible_assets.records import MAIN_RECORD
 from factible_assets.rows import VideoRows
 from factible_assets.services import FactCheckServices, Occasion
 from factible_assets.services.corpora import CorporaResource
@@ -96,7 +96,7 @@ _READS: dict[Stage, tuple[str, ...]] = {
     outs={
         stage: dg.AssetOut(
             is_required=False,
-            group_name=GROUPS[stage],
+            group_name=MAIN_RECORD[stage].group,
             code_version=CODE_VERSIONS[stage],
             owners=OWNERS,
             kinds=KINDS,

@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 import dagster as dg
 
 from factible_assets.assets.common import (
-    GROUPS,
     KINDS,
     OWNERS,
     RETRIES,
@@ -23,7 +22,7 @@ from factible_assets.checks.structural import judged, structural_specs
 from factible_assets.config import ClaimsConfig, ExtractionConfig, FactCheckConfig
 from factible_assets.launchpad import CLAIMS_SCHEMA, settled
 from factible_assets.partitions import videos
-from factible_assets.records import LlmCall, Video
+from factible_assets.records import Claim, LlmCall, Video
 from factible_assets.rows import VideoRows
 from factible_assets.services import FactCheckServices, Occasion
 from factible_assets.services.corpora import CorporaResource
@@ -43,7 +42,7 @@ CODE_VERSION = "1"
 @dg.asset(
     name="claims",
     partitions_def=videos,
-    group_name=GROUPS["claims"],
+    group_name=Claim.group,
     config_schema=CLAIMS_SCHEMA,
     code_version=CODE_VERSION,
     owners=OWNERS,

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 import dagster as dg
 
-from factible_assets.records import ASSET_RECORDS, LlmCall, Record, Video
+from factible_assets.records import ASSET_RECORDS, MAIN_RECORD, LlmCall, Record, Video
 from factible_assets.wording import cell, table
 from warehouse.comments import packaged_comments
 
@@ -30,21 +30,6 @@ _LAUNCHERS = {
     "dagster/schedule_name": "schedule",
 }
 """How Dagster itself marks who launched a run."""
-
-GROUPS: dict[str, str] = {
-    "transcripts": "1_video",
-    "claims": "2_claims",
-    "queries": "3_search",
-    "search_hits": "3_search",
-    "reliability_ratings": "4_evidence",
-    "evidence": "4_evidence",
-    "verdicts": "5_verdicts",
-    "evaluation": "6_evaluation",
-}
-"""The steps of the method. The UI sorts groups by name, hence the numbers."""
-
-MAIN_RECORD: dict[str, int] = {"transcripts": 1, "search_hits": 1, "evidence": 2}
-"""Position, in ASSET_RECORDS, of the table that stands for an asset; the first where not listed."""
 
 
 def final_failure(sentence: str) -> dg.Failure:
@@ -100,7 +85,7 @@ def column_schema(record: type[Record]) -> dg.TableSchema:
 
 def definition_metadata(asset: str) -> dict[str, Any]:
     """Return the metadata of an asset that does not change from run to run."""
-    record = ASSET_RECORDS[asset][MAIN_RECORD.get(asset, 0)]
+    record = MAIN_RECORD[asset]
     return {
         "dagster/column_schema": column_schema(record),
         "dagster/table_name": record.table,

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import dagster as dg
 
 from factible_assets.assets.common import (
-    GROUPS,
     KINDS,
     OWNERS,
     RETRIES,
@@ -196,7 +195,7 @@ def with_details(wanted: Wanted, details: VideoDetails | None) -> Video:
 @dg.asset(
     name="transcripts",
     partitions_def=videos,
-    group_name=GROUPS["transcripts"],
+    group_name=Transcript.group,
     code_version=CODE_VERSION,
     owners=OWNERS,
     kinds=KINDS,

@@ -12,7 +12,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import dagster as dg
-from dagster._utils.schedules import is_valid_cron_string
 
 from factible_assets.automation.notifications import Message, failure_message, flips_message, send
 from factible_assets.automation.rechecks import (
@@ -29,8 +28,9 @@ from factible_assets.automation.retention import apply_retention, retention_poli
 from factible_assets.checks.verdict_changes import read_changes
 from factible_assets.launchpad import run_config_for
 from factible_assets.records import Video
-from factible_assets.running.alive import end_dead_runs
 from factible_assets.services import FactCheckServices
+from factible_assets.services.alive import end_dead_runs
+from factible_assets.services.dagster_internals import is_valid_cron_string
 from factible_assets.settings import Settings, SettingsError
 from warehouse.rechecks import Launch, plan_night, read_plan
 from warehouse.store import Warehouse

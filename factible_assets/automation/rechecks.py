@@ -12,10 +12,10 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
 import dagster as dg
-from dagster._utils.schedules import cron_string_iterator
 
 from factible_assets.config import FactCheckConfig
-from factible_assets.partitions import videos
+from factible_assets.partitions import PARTITION_TAG, videos
+from factible_assets.services.dagster_internals import cron_string_iterator
 from factible_assets.settings import Settings
 from warehouse.rechecks import RecheckLimits
 
@@ -33,11 +33,7 @@ IN_FLIGHT = [
 ]
 """Runs in these states may still write: nothing is launched beside them."""
 
-_PARTITION, _FIRST, _LAST = (
-    "dagster/partition",
-    "dagster/asset_partition_range_start",
-    "dagster/asset_partition_range_end",
-)
+_FIRST, _LAST = "dagster/asset_partition_range_start", "dagster/asset_partition_range_end"
 
 
 def recheck_config() -> FactCheckConfig:
@@ -88,8 +84,8 @@ def in_flight(instance: dg.DagsterInstance, partitions: Sequence[str]) -> set[st
     busy: set[str] = set()
     for record in instance.get_run_records(dg.RunsFilter(statuses=IN_FLIGHT)):
         tags = record.dagster_run.tags
-        if _PARTITION in tags:
-            busy.add(tags[_PARTITION])
+        if PARTITION_TAG in tags:
+            busy.add(tags[PARTITION_TAG])
         if "video" in tags:
             busy.add(tags["video"])
         if tags.get(_FIRST) in partitions and tags.get(_LAST) in partitions:

@@ -15,24 +15,10 @@ import dagster as dg
 from factible_assets.partitions import videos
 from factible_assets.wording import cell
 from warehouse.resource import WarehouseResource
+from warehouse.statements import statements
 from warehouse.store import Warehouse
 
-_CHANGES = """
-    SELECT claim_id, claim, change, previous_stance, stance, previous_confidence, confidence,
-        previous_basis, basis
-    FROM verdict_changes
-    WHERE run_id = ? AND video_id = ?
-    ORDER BY change DESC, abs(confidence_move) DESC, claim_id
-"""
-_OVERLAP = """
-    SELECT avg(jaccard) FROM evidence_overlap
-    WHERE run_id = ? AND video_id = ? AND searches_complete
-"""
-_SOURCES = """
-    SELECT change, count(*) AS sources FROM source_changes
-    WHERE run_id = ? AND video_id = ?
-    GROUP BY change ORDER BY change
-"""
+_SQL = statements("factible_assets.checks", "verdict_changes.sql")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +62,9 @@ def read_changes(store: Warehouse, video_id: str, run_id: str) -> RunChanges:
     """Return what a run changed. Raises WarehouseError if the file cannot be opened."""
     key = [run_id, video_id]
     with store.connection(read_only=True) as connection:
-        verdicts = connection.execute(_CHANGES, key).fetchall()
-        ((overlap,),) = connection.execute(_OVERLAP, key).fetchall()
-        sources = connection.execute(_SOURCES, key).fetchall()
+        verdicts = connection.execute(_SQL["changes"], key).fetchall()
+        ((overlap,),) = connection.execute(_SQL["overlap"], key).fetchall()
+        sources = connection.execute(_SQL["sources"], key).fetchall()
     return RunChanges(tuple(VerdictChange(*row) for row in verdicts), overlap, dict(sources))
 
 

@@ -34,25 +34,6 @@ if TYPE_CHECKING:
 
     from factible_assets.settings import Settings
 
-_TABLES = """
-    SELECT table_name AS name, table_type AS kind, coalesce(comment, '') AS comment
-    FROM (
-        SELECT view_name AS table_name, 'view' AS table_type, comment
-        FROM duckdb_views() WHERE NOT internal
-        UNION ALL
-        SELECT table_name, 'table', comment FROM duckdb_tables() WHERE NOT internal
-    )
-    ORDER BY kind DESC, name
-"""
-_SCHEMA = """
-    SELECT column_name AS "column", data_type AS type, coalesce(comment, '') AS meaning
-    FROM duckdb_columns() WHERE NOT internal AND table_name = $name ORDER BY column_index
-"""
-_NAMES = """
-    SELECT table_name AS name FROM duckdb_columns() WHERE NOT internal
-    UNION SELECT column_name FROM duckdb_columns() WHERE NOT internal
-    ORDER BY name
-"""
 _PLACE = re.compile(r"LINE (?P<line>\d+): (?P<text>.*)\n(?P<caret> *)\^")
 _HISTORY = ".sql_history"
 
@@ -171,15 +152,17 @@ class _Desk:
             CliError: The query is wrong, or there is no warehouse yet.
         """
         from factible_assets.cli.prompt import schema_name
+        from warehouse.statements import statements
 
+        ask = statements("factible_assets.cli", "sql.sql")
         name = schema_name(text)
         if name is not None:
-            frame = self._ask(_SCHEMA, {"name": name})
+            frame = self._ask(ask["schema"], {"name": name})
             if not frame.height:
                 raise CliError(f"There is no view or table {name}.", "All: factible sql .tables")
             return frame
         if text.rstrip("; ") == ".tables":
-            return self._ask(_TABLES, self.nothing)
+            return self._ask(ask["tables"], self.nothing)
         if text.startswith("."):
             raise CliError(
                 f"There is no command {text.split(maxsplit=1)[0]}.", "Use .tables or .schema NAME."
@@ -188,7 +171,10 @@ class _Desk:
 
     def names(self) -> list[str]:
         """Return the names of views, tables and columns."""
-        return [str(name) for (name,) in self._ask(_NAMES, self.nothing).iter_rows()]
+        from warehouse.statements import statements
+
+        ask = statements("factible_assets.cli", "sql.sql")
+        return [str(name) for (name,) in self._ask(ask["names"], self.nothing).iter_rows()]
 
     def _ask(self, query: str, parameters: dict[str, Any]) -> pl.DataFrame:
         import duckdb

@@ -195,11 +195,6 @@ def _minute(moment: datetime | None) -> str:
 STATUSES = ("queued", "starting", "started", "success", "failure", "canceling", "canceled")
 
 _RUN_STYLES = {"success": "green", "failure": "red", "canceled": "yellow", "started": "cyan"}
-_COSTS = """
-    SELECT run_id, sum(cost_usd) AS usd FROM costs_by_stage
-    WHERE run_id IN (SELECT unnest($runs)) GROUP BY run_id
-"""
-_PARTITION_TAG = "dagster/partition"
 _ID_DIGITS = 8
 
 
@@ -261,12 +256,13 @@ def read_runs(
     """Return the newest runs of the data folder's instance, as JSON has them."""
     import dagster as dg
 
+    from factible_assets.partitions import PARTITION_TAG
     from factible_assets.running.launch import failures_of_run, open_instance
 
     wanted = dg.RunsFilter(
         job_name=job,
         statuses=[dg.DagsterRunStatus[each.upper()] for each in statuses],
-        tags={_PARTITION_TAG: video} if video else {},
+        tags={PARTITION_TAG: video} if video else {},
     )
     with open_instance(settings) as instance:
         records = instance.get_run_records(wanted, limit=limit)
@@ -287,7 +283,7 @@ def _row(
     return {
         "id": run.run_id[:_ID_DIGITS],
         "run_id": run.run_id,
-        "video": run.tags.get(_PARTITION_TAG),
+        "video": run.tags.get("dagster/partition"),
         "job": run.job_name,
         "status": run.status.value.lower(),
         "launched_by": run.tags.get("launched_by", "dagster"),
@@ -305,12 +301,14 @@ def _moment(seconds: float | None) -> datetime | None:
 
 
 def _costs(settings: Settings, run_ids: list[str]) -> dict[str, float]:
+    from warehouse.statements import statements
     from warehouse.store import Warehouse
 
     path = settings.published if settings.published.exists() else settings.warehouse
     if not run_ids or not path.exists():
         return {}
-    return dict(Warehouse(path).query(_COSTS, {"runs": run_ids}).iter_rows())
+    ask = statements("factible_assets.cli", "status.sql")
+    return dict(Warehouse(path).query(ask["costs_of_runs"], {"runs": run_ids}).iter_rows())
 
 
 def _print_runs(found: list[dict[str, Any]]) -> None:

@@ -27,3 +27,7 @@ SELECT coalesce(sum(cost_usd), 0) AS usd, coalesce(sum(calls), 0) AS calls FROM 
 
 -- name: due
 SELECT count(*) AS due FROM recheck_plan WHERE decision = 'planned'
+
+-- name: costs_of_runs
+SELECT run_id, sum(cost_usd) AS usd FROM costs_by_stage
+WHERE run_id IN (SELECT unnest($runs)) GROUP BY run_id

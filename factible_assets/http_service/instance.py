@@ -12,16 +12,16 @@ from typing import cast
 
 import dagster as dg
 from dagster import RunRecord
-from dagster._core.storage.tags import PARTITION_NAME_TAG
 
 from factible_assets.http_service.models import RunInfo, RunStatus
+from factible_assets.partitions import PARTITION_TAG
 from factible_assets.running.launch import open_instance
 from factible_assets.settings import Settings
 
 
 def newest_runs(settings: Settings, *, limit: int, video_id: str | None = None) -> list[RunInfo]:
     """Return the newest runs of the data folder, whoever launched them."""
-    wanted = dg.RunsFilter(tags={PARTITION_NAME_TAG: video_id}) if video_id is not None else None
+    wanted = dg.RunsFilter(tags={PARTITION_TAG: video_id}) if video_id is not None else None
     with open_instance(settings) as instance:
         return [_info(record) for record in instance.get_run_records(filters=wanted, limit=limit)]
 
@@ -49,7 +49,7 @@ def _info(record: RunRecord) -> RunInfo:
     run = record.dagster_run
     return RunInfo(
         run_id=run.run_id,
-        video_id=run.tags.get("video") or run.tags.get(PARTITION_NAME_TAG),
+        video_id=run.tags.get("video") or run.tags.get(PARTITION_TAG),
         status=cast("RunStatus", run.status.value.lower()),
         launched_by=run.tags.get("launched_by"),
         experiment_name=run.tags.get("experiment"),

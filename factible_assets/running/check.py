@@ -13,7 +13,6 @@ from typing import TypeAlias
 from factible_assets.config import FactCheckConfig
 from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.records import Claim
-from factible_assets.running.alive import turn
 from factible_assets.running.launch import (
     CheckOutcome,
     check_video,
@@ -23,6 +22,7 @@ from factible_assets.running.launch import (
 )
 from factible_assets.running.result import Checked, stored_result
 from factible_assets.running.supervision import Watcher
+from factible_assets.services.alive import turn
 from factible_assets.services.reasoning import Spent
 from factible_assets.services.resource import spent
 from factible_assets.settings import Settings

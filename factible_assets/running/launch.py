@@ -16,11 +16,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import dagster as dg
-from dagster._core.execution.plan.objects import StepFailureData
-from dagster._core.instance.ref import InstanceRef
 from filelock import FileLock
 
 from factible_assets.config import FactCheckConfig
@@ -29,9 +27,10 @@ from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.launchpad import run_config_for
 from factible_assets.partitions import videos
 from factible_assets.records import ASSET_RECORDS
-from factible_assets.running.alive import end_dead_runs, mark_alive, turn
 from factible_assets.running.standing import Inputs, Standing, inputs_of, standing
 from factible_assets.running.supervision import Listener, supervised
+from factible_assets.services.alive import end_dead_runs, mark_alive, turn
+from factible_assets.services.dagster_internals import NO_CAPTURE, InstanceRef, StepFailureData
 from factible_assets.services.setup import SetupError
 from factible_assets.settings import PACKAGE_PARENT, Settings
 from factible_assets.stages.ports import Observer
@@ -39,13 +38,6 @@ from warehouse.store import Warehouse
 
 _OPENING_SECONDS = 120
 """How long to wait while another process creates the databases, which takes it a few seconds."""
-
-_NO_CAPTURE: Mapping[str, Any] = {
-    "compute_logs": {
-        "module": "dagster._core.storage.noop_compute_log_manager",
-        "class": "NoOpComputeLogManager",
-    }
-}
 
 _WORKSPACE = """\
 # Written at every start of `factible dev`.
@@ -118,7 +110,7 @@ def open_instance(settings: Settings, *, captures_output: bool = True) -> dg.Dag
     folder = prepare_instance(settings)
     with FileLock(folder / ".opening.lock", timeout=_OPENING_SECONDS):
         reference = InstanceRef.from_dir(
-            str(folder), overrides={} if captures_output else _NO_CAPTURE
+            str(folder), overrides={} if captures_output else NO_CAPTURE
         )
         instance = dg.DagsterInstance.from_ref(reference)
         instance.get_dynamic_partitions(_partitions_name())

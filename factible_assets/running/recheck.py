@@ -29,11 +29,10 @@ from factible_assets.running.launch import open_instance
 from factible_assets.running.result import stored_result
 from factible_assets.settings import Settings
 from warehouse.rechecks import PlannedVideo, read_plan, remember_launch
+from warehouse.statements import statements
 from warehouse.store import Warehouse
 
-_INCOMPLETE = (
-    "SELECT count(*) FILTER (status = 'incomplete') FROM latest_verdicts WHERE video_id = ?"
-)
+_SQL = statements("factible_assets.running", "questions.sql")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +148,7 @@ def recheck_videos(
             row.video_id,
             outcome.run_id,
             outcome.failures,
-            int(store.query(_INCOMPLETE, [row.video_id]).item()),
+            int(store.query(_SQL["incomplete_verdicts"], [row.video_id]).item()),
             read_changes(store, row.video_id, outcome.run_id).flips,
             str(checked.report) if checked else None,
         )

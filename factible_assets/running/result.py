@@ -15,9 +15,10 @@ from factible_assets.report.data import ReportData
 from factible_assets.report.reader import read_report_data
 from factible_assets.report.writing import publish_data
 from factible_assets.settings import Settings
+from warehouse.statements import statements
 from warehouse.store import Warehouse
 
-_COST = "SELECT coalesce(sum(cost_usd), 0) FROM costs_by_stage WHERE video_id = $video"
+_SQL = statements("factible_assets.running", "questions.sql")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,5 +87,5 @@ def stored_result(
         return None
     store = Warehouse(settings.warehouse)
     report = publish_data(data, store, settings.reports)
-    ever = float(store.query(_COST, {"video": video_id}).item())
+    ever = float(store.query(_SQL["cost_of_all_checks"], {"video": video_id}).item())
     return Checked(data, report, run_id or data.run_id, failures, ever)

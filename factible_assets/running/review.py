@@ -49,7 +49,10 @@ from factible_assets.stages.search import is_the_video
 from factible_assets.stages.urls import UnusableUrlError, canonical_url, host_of, public_suffix
 from factible_assets.wording import plain
 from warehouse.reviews import add_actions, read_actions
+from warehouse.statements import statements
 from warehouse.store import Warehouse
+
+_SQL = statements("factible_assets.running", "questions.sql")
 
 if TYPE_CHECKING:
     from factible_assets.running.check import Say, Watch
@@ -57,14 +60,6 @@ if TYPE_CHECKING:
 
 _LONGEST_QUERY, _LONGEST_NOTE, _LONGEST_NAME, _LONGEST_URL = 400, 4000, 80, 2000
 _SHORTEST_PREFIX = 4
-_HISTORY = """
-    SELECT * FROM review_history
-    WHERE video_id = $video AND ($claim IS NULL OR claim_id = $claim) ORDER BY acted_at, position
-"""
-_IS_OPEN = """
-    SELECT count(*) FROM latest_verdicts
-    WHERE video_id = $video AND claim_id = $claim AND status = 'incomplete'
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +203,7 @@ def read_history(video: str, claim: str | None, settings: Settings) -> list[dict
     """Return who changed what, of a video or of one of its claims, in order."""
     files = [open_claim(video, claim, settings)] if claim else open_video(video, settings)
     found = Warehouse(settings.warehouse).query(
-        _HISTORY,
+        _SQL["review_history"],
         {
             "video": files[0].video_id,
             "claim": files[0].claim.claim_id if claim else None,
@@ -481,7 +476,7 @@ def carry_out(
     code = ExitCode.DONE
     if outcome is not None:
         question = {"video": file.video_id, "claim": file.claim.claim_id}
-        is_open = store.query(_IS_OPEN, question).item()
+        is_open = store.query(_SQL["open_verdict"], question).item()
         code = ExitCode.INCOMPLETE if is_open else ExitCode.DONE
         code = code if outcome.success else ExitCode.FAILED
     return Reviewed(

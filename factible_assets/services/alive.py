@@ -1,7 +1,7 @@
 """Which runs a living process works on, and whose turn it is to check a video.
 
 What belongs here: file locks in the folder of the Dagster instance, and ending the runs that nobody
-has any more. What does not: stopping a run that is alive (stopping.py), starting runs (launch.py).
+has any more. What does not: stopping a run that is alive (stopping.py), starting runs (running/).
 
 Whoever works on a run holds a lock on a file of its name. The kernel frees the lock with the
 process, however that ends, so a free lock means a dead run; there is nothing to renew, and a
@@ -21,8 +21,10 @@ from pathlib import Path
 from typing import IO, Any
 
 import dagster as dg
-from dagster._core.storage.tags import GRPC_INFO_TAG, PARTITION_NAME_TAG
 from filelock import FileLock, Timeout
+
+from factible_assets.partitions import PARTITION_TAG
+from factible_assets.services.dagster_internals import GRPC_INFO_TAG
 
 DEAD = (
     "The process of this run is gone: it was killed, or the machine went down. What was complete "
@@ -148,7 +150,7 @@ class _Watched(dg.Executor):
         instance, run = plan_context.instance, plan_context.dagster_run
         # Open until the worker ends: Dagster records the run's end after this returns.
         _HELD.append(mark_alive(instance, run.run_id))
-        video_id = run.tags.get(PARTITION_NAME_TAG)
+        video_id = run.tags.get(PARTITION_TAG)
         if video_id is None:
             yield from self._inner.execute(plan_context, execution_plan)
             return

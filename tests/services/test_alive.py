@@ -14,17 +14,17 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
-from dagster._core.storage.tags import GRPC_INFO_TAG
 from dagster._core.test_utils import create_run_for_test
 
-from factible_assets.running.alive import end_dead_runs, mark_alive, turn
 from factible_assets.running.launch import open_instance
+from factible_assets.services.alive import end_dead_runs, mark_alive, turn
+from factible_assets.services.dagster_internals import GRPC_INFO_TAG
 from factible_assets.settings import Settings
 
 HOLDER = """
 import sys, time
 import dagster as dg
-from factible_assets.running.alive import mark_alive, turn
+from factible_assets.services.alive import mark_alive, turn
 with dg.DagsterInstance.from_config(sys.argv[1]) as instance:
     held = mark_alive(instance, sys.argv[2])
     with turn(instance, "a-video"):

@@ -1,0 +1,17 @@
+-- What one run changed of what was known of a video.
+
+-- name: changes
+SELECT claim_id, claim, change, previous_stance, stance, previous_confidence, confidence,
+    previous_basis, basis
+FROM verdict_changes
+WHERE run_id = ? AND video_id = ?
+ORDER BY change DESC, abs(confidence_move) DESC, claim_id
+
+-- name: overlap
+SELECT avg(jaccard) FROM evidence_overlap
+WHERE run_id = ? AND video_id = ? AND searches_complete
+
+-- name: sources
+SELECT change, count(*) AS sources FROM source_changes
+WHERE run_id = ? AND video_id = ?
+GROUP BY change ORDER BY change

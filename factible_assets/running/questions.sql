@@ -1,0 +1,15 @@
+-- What is asked of the warehouse about a check that has ended.
+
+-- name: cost_of_all_checks
+SELECT coalesce(sum(cost_usd), 0) FROM costs_by_stage WHERE video_id = $video
+
+-- name: incomplete_verdicts
+SELECT count(*) FILTER (status = 'incomplete') FROM latest_verdicts WHERE video_id = ?
+
+-- name: review_history
+SELECT * FROM review_history
+WHERE video_id = $video AND ($claim IS NULL OR claim_id = $claim) ORDER BY acted_at, position
+
+-- name: open_verdict
+SELECT count(*) FROM latest_verdicts
+WHERE video_id = $video AND claim_id = $claim AND status = 'incomplete'
