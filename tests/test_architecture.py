@@ -43,23 +43,10 @@ TWINS = {"judging"}
 """Those that are left; none comes to them."""
 SQL = re.compile(r"\s*(SELECT\s|INSERT INTO\s|DELETE FROM\s|UPDATE \w+ SET\s|WITH \w+ AS\s|COPY\s)")
 SQL_IN_PYTHON = {
-    "factible_assets/cli/experiment.py",
-    "factible_assets/experiments/comparison.py",
-    "factible_assets/experiments/estimate.py",
-    "factible_assets/experiments/store.py",
     "factible_assets/http_service/auth.py",
     "factible_assets/http_service/results.py",
     "factible_assets/services/checkup.py",
-    "resources/archive/statements.py",
     "resources/archive/store.py",
-    "warehouse/judgements.py",
-    "warehouse/metrics.py",
-    "warehouse/migrations.py",
-    "warehouse/publication.py",
-    "warehouse/rechecks.py",
-    "warehouse/retention.py",
-    "warehouse/reviews.py",
-    "warehouse/sets.py",
 }
 PRIVATE_NAMES = {
     "factible_assets/http_service/dagster_ui.py",

@@ -4,7 +4,8 @@ What belongs here: choosing, from the settings, the web (web.py, search.py), the
 (reasoning.py, embedded.py), the source of transcripts (transcripts.py) and the rating sets
 (ratings.py); the Dagster resources that hand them out (resource.py, corpora.py, reports.py); asking
 whether they answer (checkup.py); what runs of this machine have in common: who is alive and whose
-turn it is (alive.py), stopping one (stopping.py), Dagster's private names (dagster_internals.py). What does not: the clients (resources/), what they are used for (stages/).
+turn it is (alive.py), stopping one (stopping.py), Dagster's private names (dagster_internals.py).
+What does not: the clients (resources/), what they are used for (stages/).
 """
 
 from factible_assets.services.resource import FactCheckServices, Occasion
