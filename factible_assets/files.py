@@ -34,8 +34,11 @@ def file_stem(video_id: str) -> str:
     return video_id if safe == video_id else f"{safe}-{digest(video_id.encode())}"
 
 
-def write_whole(path: Path, content: bytes) -> Path:
-    """Write a file so that a reader finds the old one or the new one, never half of it."""
+def write_whole(path: Path, content: bytes, *, mode: int | None = None) -> Path:
+    """Write a file so that a reader finds the old one or the new one, never half of it.
+
+    `mode` are the rights that it gets, those of any other new file if not given.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
@@ -44,7 +47,7 @@ def write_whole(path: Path, content: bytes) -> Path:
         # A temporary file is private; a result has the permissions of any other new file.
         mask = os.umask(0)
         os.umask(mask)
-        Path(temporary).chmod(0o666 & ~mask)
+        Path(temporary).chmod(0o666 & ~mask if mode is None else mode)
         Path(temporary).replace(path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)

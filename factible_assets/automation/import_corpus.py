@@ -7,7 +7,6 @@ does not: formats and writing (exchange/), the same thing from the command line 
 # No `from __future__ import annotations`: Dagster reads the annotations of ops as types.
 
 from collections.abc import Sequence
-from enum import Enum
 
 import dagster as dg
 from pydantic import Field
@@ -17,6 +16,7 @@ from factible_assets.automation.add_video import permitted
 from factible_assets.automation.new_videos import PARTITIONS_PER_TICK
 from factible_assets.config import SearchConfig, StageConfig
 from factible_assets.corpora import CorpusError, CorpusImport
+from factible_assets.exchange import ImportFormat
 from factible_assets.exchange.importing import import_corpus as import_from
 from factible_assets.launchpad import launchpad_schema, settled
 from factible_assets.partitions import videos
@@ -30,17 +30,6 @@ CORPUS_TAG = "corpus"
 """The run tag that says which corpus a run is about."""
 
 
-class Format(Enum):
-    """What the path holds; the launchpad offers these and nothing else."""
-
-    auto = "auto"
-    published = "published"
-    corpus = "corpus"
-    averitec = "averitec"
-    fever = "fever"
-    claimreview = "claimreview"
-
-
 class ImportConfig(StageConfig):
     """What to import, and under which name."""
 
@@ -50,10 +39,9 @@ class ImportConfig(StageConfig):
         "machine that runs Dagster, as a whole path, in the data folder or in "
         "FACTIBLE_TRANSCRIPT_FOLDERS.",
     )
-    format: Format = Field(
-        default=Format.auto,
-        description="What the path holds; auto looks. One of: "
-        f"{', '.join(each.value for each in Format)}.",
+    format: ImportFormat = Field(
+        default=ImportFormat.auto,
+        description=f"What the path holds; auto looks. One of: {', '.join(ImportFormat)}.",
     )
     name: str | None = Field(
         default=None,
@@ -135,7 +123,7 @@ def _imported(
         return import_from(
             path,
             settings.home_corpora,
-            form=config.format.value,
+            form=config.format,
             name=config.name,
             web=config.web,
             limit=config.limit,

@@ -15,6 +15,7 @@ import typer
 from factible_assets.cli.errors import EXIT_CODES, CliError
 from factible_assets.cli.output import AsJson, note, print_json, stdout
 from factible_assets.errors import ExitCode
+from factible_assets.exchange import ImportFormat
 from factible_assets.wording import plain
 
 if TYPE_CHECKING:
@@ -30,17 +31,6 @@ if TYPE_CHECKING:
     )
 
 
-class ImportFormat(StrEnum):
-    """What can be imported; the same as in exchange.importing, which is not loaded for help."""
-
-    AUTO = "auto"
-    PUBLISHED = "published"
-    CORPUS = "corpus"
-    AVERITEC = "averitec"
-    FEVER = "fever"
-    CLAIMREVIEW = "claimreview"
-
-
 class CorpusExport(StrEnum):
     """The forms in which annotated claims can be written."""
 
@@ -48,6 +38,10 @@ class CorpusExport(StrEnum):
     FEVER = "fever"
     CLAIMREVIEW = "claimreview"
 
+
+Output = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Write to this file, not to stdout.")
+]
 
 app = typer.Typer(
     name="corpus",
@@ -165,14 +159,12 @@ def validate(
 
     reading = _read_files(files) if files else load_corpora(load_settings().corpus_folders)
     if as_json:
-        print_json(
-            [
-                {"file": str(problem.file), "line": problem.line, "problem": problem.sentence}
-                for problem in reading.problems
-            ]
-        )
-    for problem in () if as_json else reading.problems:
-        typer.echo(str(problem))
+        keys = ("file", "line", "problem")
+        rows = ((str(each.file), each.line, each.sentence) for each in reading.problems)
+        print_json([dict(zip(keys, row, strict=True)) for row in rows])
+    else:
+        for problem in reading.problems:
+            typer.echo(str(problem))
     if reading.problems:
         raise typer.Exit(ExitCode.BAD_INPUT)
     count = len(list(reading.everything()))
@@ -188,7 +180,7 @@ def import_(
     *,
     form: Annotated[
         ImportFormat, typer.Option("--format", "-f", help="What it is; auto looks.")
-    ] = ImportFormat.AUTO,
+    ] = ImportFormat.auto,
     name: Annotated[
         str | None, typer.Option("--name", help="The corpus's name; else that of the path.")
     ] = None,
@@ -234,7 +226,7 @@ def import_(
     done = import_corpus(
         path,
         to or settings.home_corpora,
-        form=form.value,
+        form=form,
         name=name,
         web=web,
         limit=limit,
@@ -263,9 +255,7 @@ def export(
     name: Annotated[str, typer.Argument(help="The name of a corpus with annotated claims.")],
     *,
     form: Annotated[CorpusExport, typer.Option("--format", "-f", help="The form to write.")],
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write to this file, not to stdout.")
-    ] = None,
+    output: Output = None,
     as_json: AsJson = False,
 ) -> None:
     """Write a corpus's annotated claims, the ground truth, as other programs read them.
@@ -293,9 +283,7 @@ def export(
 
 @app.command("schema", epilog=EXIT_CODES)
 def schema(
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write to this file, not to stdout.")
-    ] = None,
+    output: Output = None,
     as_json: AsJson = False,
 ) -> None:
     """Print the JSON Schema of corpus files, for editors that check while one types.
@@ -392,21 +380,16 @@ def _print_videos(videos: list[CorpusVideo]) -> None:
         table.add_column(heading, overflow="fold")
     table.add_column("annotated claims", justify="right")
     for listed in videos:
+        count = "–" if listed.claim_count is None else f"({listed.claim_count})"
         table.add_row(
             plain(listed.video.video_id),
             plain(listed.video.title),
             plain(listed.video.corpus or "–"),
             listed.web,
             "file" if listed.transcript else "YouTube",
-            _count_words(listed),
+            count if listed.claims is None else str(len(listed.claims)),
         )
     stdout().print(table)
-
-
-def _count_words(listed: CorpusVideo) -> str:
-    if listed.claims is not None:
-        return str(len(listed.claims))
-    return "–" if listed.claim_count is None else f"({listed.claim_count})"
 
 
 def _note_problems(problems: Iterable[CorpusProblem]) -> None:

@@ -17,9 +17,6 @@ from factible_assets.cli.output import AsJson, note, print_json
 from factible_assets.errors import ExitCode
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
-    from factible_assets.report.data import ReportData
     from factible_assets.settings import Settings
     from warehouse.store import Warehouse
 
@@ -87,101 +84,70 @@ def export(
     settings = load_settings()
     wanted = list(dict.fromkeys(bare_id(video) for video in videos or ()))
     folder = to or settings.home / "exports"
-    everything = not wanted and corpus is None
+    files: list[dict[str, Any]] = []
+    remarks: list[str] = []
     with _warehouse(settings, live=live).snapshot() as now:
-        written = _Written(now, folder, _chosen(now, wanted, corpus))
+        video_ids = _chosen(now, wanted, corpus)
         for form in dict.fromkeys(formats or list(ExportFormat)):
-            match form:
-                case ExportFormat.PARQUET:
-                    written.parquet(everything=everything)
-                case ExportFormat.CLAIMREVIEW:
-                    written.claim_reviews(base_url)
-                case ExportFormat.AVERITEC:
-                    written.averitec()
-    written.tell(as_json=as_json)
+            if form is ExportFormat.PARQUET:
+                only = video_ids if wanted or corpus is not None else None
+                made = _write_tables(now, folder / "parquet", only, remarks)
+            else:
+                made = [_write_claims(now, folder, video_ids, form, base_url, remarks)]
+            files += [{"format": form.value, "path": str(path), "rows": n} for path, n in made]
+    if as_json:
+        document = {"folder": str(folder), "videos": video_ids, "files": files}
+        print_json({**document, "left_out": remarks})
+        return
+    for remark in remarks:
+        note(f"  {remark}")
+    for file in files:
+        typer.echo(f"{file['rows']:>7,}  {file['path']}")
 
 
-class _Written:
-    """Writes the files of one export, and says what was written and what was not."""
+def _write_tables(
+    warehouse: Warehouse, folder: Path, only: list[str] | None, remarks: list[str]
+) -> list[tuple[Path, int]]:
+    """Write one file per view; return each with its number of rows."""
+    from factible_assets.exchange.tables import write_tables
 
-    def __init__(self, warehouse: Warehouse, folder: Path, video_ids: Collection[str]) -> None:
-        self._warehouse = warehouse
-        self._folder = folder
-        self._video_ids = video_ids
-        self._files: list[dict[str, Any]] = []
-        self._remarks: list[str] = []
+    tables = write_tables(warehouse, folder, only)
+    if tables.left_out:
+        remarks.append(
+            f"Views over all videos are left out: {', '.join(tables.left_out)}. "
+            "Without a choice of videos they are written too."
+        )
+    return [(table.path, table.rows) for table in tables.written]
 
-    def parquet(self, *, everything: bool) -> None:
-        """Write one file per view."""
-        from factible_assets.exchange.tables import write_tables
 
-        only = None if everything else self._video_ids
-        tables = write_tables(self._warehouse, self._folder / "parquet", only)
-        for table in tables.written:
-            self._add(ExportFormat.PARQUET, table.path, table.rows)
-        if tables.left_out:
-            self._remarks.append(
-                f"Views over all videos are left out: {', '.join(tables.left_out)}. "
-                "Without a choice of videos they are written too."
-            )
+def _write_claims(
+    warehouse: Warehouse,
+    folder: Path,
+    video_ids: list[str],
+    form: ExportFormat,
+    base_url: str | None,
+    remarks: list[str],
+) -> tuple[Path, int]:
+    """Write the complete verdicts as ClaimReview or as AVeriTeC's claims."""
+    from factible_assets.exchange.claim_review_writing import reviews_of_results
+    from factible_assets.exchange.results import averitec_of_results
+    from factible_assets.files import write_whole
+    from factible_assets.report.reader import read_report_data
 
-    def claim_reviews(self, base_url: str | None) -> None:
-        """Write the complete verdicts as ClaimReview."""
-        from factible_assets.exchange.claim_review_writing import reviews_of_results
-
-        reviews = reviews_of_results(self._data(), base_url=base_url)
-        self._text(ExportFormat.CLAIMREVIEW, "claimreview.jsonld", reviews.text, reviews.count)
-        self._left_out(ExportFormat.CLAIMREVIEW, reviews.incomplete, reviews.unjudged)
-
-    def averitec(self) -> None:
-        """Write the complete verdicts as AVeriTeC's claims."""
-        from factible_assets.exchange.results import averitec_of_results
-
-        results = averitec_of_results(self._data())
-        self._text(ExportFormat.AVERITEC, "averitec.json", results.text, results.count)
-        self._left_out(ExportFormat.AVERITEC, results.incomplete, results.unjudged)
-
-    def tell(self, *, as_json: bool) -> None:
-        """Print what was written."""
-        if as_json:
-            print_json(
-                {
-                    "folder": str(self._folder),
-                    "videos": list(self._video_ids),
-                    "files": self._files,
-                    "left_out": self._remarks,
-                }
-            )
-            return
-        for remark in self._remarks:
-            note(f"  {remark}")
-        for file in self._files:
-            typer.echo(f"{file['rows']:>7,}  {file['path']}")
-
-    def _data(self) -> Iterator[ReportData]:
-        from factible_assets.report.reader import read_report_data
-
-        for video_id in self._video_ids:
-            data = read_report_data(self._warehouse, video_id)
-            if data is not None:
-                yield data
-
-    def _text(self, form: ExportFormat, name: str, text: str, count: int) -> None:
-        from factible_assets.files import write_whole
-
-        self._add(form, write_whole(self._folder / name, text.encode()), count)
-
-    def _add(self, form: ExportFormat, path: Path, rows: int) -> None:
-        self._files.append({"format": form.value, "path": str(path), "rows": rows})
-
-    def _left_out(self, form: ExportFormat, incomplete: int, unjudged: int) -> None:
-        if incomplete:
-            self._remarks.append(
-                f"{form.value}: {incomplete} claims whose verdict is incomplete are left out, "
-                "because services failed. Check their videos again."
-            )
-        if unjudged:
-            self._remarks.append(f"{form.value}: {unjudged} claims without a verdict are left out.")
+    known = (read_report_data(warehouse, video_id) for video_id in video_ids)
+    checked = (data for data in known if data is not None)
+    if form is ExportFormat.CLAIMREVIEW:
+        name, made = "claimreview.jsonld", reviews_of_results(checked, base_url=base_url)
+    else:
+        name, made = "averitec.json", averitec_of_results(checked)
+    if made.incomplete:
+        remarks.append(
+            f"{form.value}: {made.incomplete} claims whose verdict is incomplete are left out, "
+            "because services failed. Check their videos again."
+        )
+    if made.unjudged:
+        remarks.append(f"{form.value}: {made.unjudged} claims without a verdict are left out.")
+    return write_whole(folder / name, made.text.encode()), made.count
 
 
 def _warehouse(settings: Settings, *, live: bool) -> Warehouse:

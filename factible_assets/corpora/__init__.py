@@ -10,11 +10,11 @@ from factible_assets.corpora.format import (
     VideoEntry,
     corpus_json_schema,
 )
+from factible_assets.corpora.lines import CorpusProblem
 from factible_assets.corpora.published import CorpusImport, import_published
 from factible_assets.corpora.reading import (
     CorporaReading,
     Corpus,
-    CorpusProblem,
     CorpusVideo,
     GroundTruth,
     load_corpora,

@@ -1,7 +1,7 @@
-"""YAML with the line of every value.
+"""YAML with the line of every value, and how a problem in a file is told.
 
-What belongs here: turning YAML text into plain values and places. What does not: what the values
-mean (format.py).
+What belongs here: reading a file of text, turning YAML into plain values and places. What does not:
+what the values mean (format.py).
 
 YAML is only parsed into events, and nothing is constructed: no tag is followed, and every plain
 value stays the text that was written (the id `1e10` is no number, the title `No` no truth value);
@@ -12,7 +12,8 @@ the stack, which ends the process. Here the depth is limited, and aliases are re
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -28,13 +29,69 @@ _Loader: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 MAX_BYTES: Final = 16 * 1024 * 1024
 
 
+_MAX_SHOWN: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusProblem:
+    """What is wrong where. `line` counts from 1; None if the whole file is meant."""
+
+    file: Path
+    line: int | None
+    sentence: str
+
+    def __str__(self) -> str:
+        """Render as compilers do, so that editors jump to the place."""
+        return ":".join([str(self.file), *([str(self.line)] if self.line else [])]) + (
+            f": {self.sentence}"
+        )
+
+
 class PlacedError(Exception):
-    """A file that is no readable YAML. `line` counts from 1, None if the whole file is meant."""
+    """A text that cannot be read. `line` counts from 1, None if the whole file is meant."""
 
     def __init__(self, line: int | None, sentence: str) -> None:
         super().__init__(sentence)
         self.line = line
         self.sentence = sentence
+
+    def at(self, file: Path) -> CorpusProblem:
+        """Return it as a problem of a file."""
+        return CorpusProblem(file, self.line, self.sentence)
+
+
+@contextmanager
+def legible() -> Iterator[None]:
+    """Turn what keeps a file from being read as text into PlacedError."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise PlacedError(None, "There is no such file. Check the path.") from error
+    except OSError as error:
+        raise PlacedError(
+            None, f"The file cannot be read ({error.strerror}). Check its rights."
+        ) from error
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise PlacedError(line, "The file is not UTF-8 here. Save it as UTF-8.") from error
+
+
+def read_text(file: Path, most_bytes: int = MAX_BYTES) -> str:
+    """Read a file of UTF-8, with a byte order mark or without.
+
+    Raises:
+        PlacedError: It is missing, too large, unreadable, or not UTF-8.
+    """
+    with legible():
+        if file.stat().st_size > most_bytes:
+            raise PlacedError(None, f"The file is larger than {most_bytes >> 20} MB. Split it.")
+        return file.read_bytes().decode("utf-8-sig")
+
+
+def shown(value: object) -> str:
+    """Show a hostile value in a sentence: quoted, on one line, not too long."""
+    text = repr(value)
+    return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +110,17 @@ class Document:
                 return self.lines[place[:length]]
         return self.lines.get((), 1)
 
+    def repeated_keys(
+        self, file: Path, concerns: Callable[[Place], bool] = lambda _: True
+    ) -> list[CorpusProblem]:
+        """Return a problem for every key that is written twice in a mapping of some place."""
+        words = "The key {!r} is written twice here. Remove one of the two."
+        return [
+            CorpusProblem(file, line, words.format(key))
+            for place, key, line in self.duplicates
+            if concerns(place)
+        ]
+
     def at(self, place: Place) -> Any:
         """Return the value at a place."""
         value = self.data
@@ -62,25 +130,8 @@ class Document:
 
 
 def read_document(path: Path) -> Document:
-    """Read a YAML file.
-
-    Raises:
-        PlacedError: if it is missing, too large, not UTF-8, or not YAML.
-    """
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise PlacedError(None, "The file is larger than 16 MB. Split it.")
-        text = path.read_bytes().decode("utf-8-sig")
-    except FileNotFoundError as error:
-        raise PlacedError(None, "There is no such file. Check the path.") from error
-    except OSError as error:
-        raise PlacedError(
-            None, f"The file cannot be read ({error.strerror}). Check its rights."
-        ) from error
-    except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
-        raise PlacedError(line, "The file is not UTF-8 here. Save it as UTF-8.") from error
-    return parse_document(text)
+    """Read a YAML file. Raises PlacedError if it is missing, too large, not UTF-8, or not YAML."""
+    return parse_document(read_text(path))
 
 
 def parse_document(text: str) -> Document:

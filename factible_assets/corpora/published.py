@@ -26,9 +26,9 @@ from factible_assets.corpora.format import (
     VideoEntry,
     is_usable_id,
 )
+from factible_assets.corpora.lines import CorpusProblem
 from factible_assets.corpora.reading import (
     CorporaReading,
-    CorpusProblem,
     GroundTruth,
     load_ground_truth,
 )

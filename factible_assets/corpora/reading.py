@@ -37,7 +37,14 @@ from factible_assets.corpora.format import (
     QuestionEntry,
     VideoEntry,
 )
-from factible_assets.corpora.lines import Document, Place, PlacedError, read_document
+from factible_assets.corpora.lines import (
+    CorpusProblem,
+    Document,
+    Place,
+    PlacedError,
+    read_document,
+    shown,
+)
 from factible_assets.records import Rating, Video
 from factible_assets.stages.ids import normalise_text
 from factible_assets.stages.ports import ClaimDraft, ClaimDrafts
@@ -49,23 +56,6 @@ GROUND_TRUTH_FOLDER: Final = "ground_truth"
 """The folder beside corpus files whose files are merged into the videos that they name."""
 
 _Model = TypeVar("_Model", bound=Entry)
-
-
-@dataclass(frozen=True, slots=True)
-class CorpusProblem:
-    """What is wrong where. `line` counts from 1; None if the whole file is meant."""
-
-    file: Path
-    line: int | None
-    sentence: str
-
-    def __str__(self) -> str:
-        """Render as compilers do, so that editors jump to the place."""
-        return (
-            f"{self.file}:{self.line}: {self.sentence}"
-            if self.line
-            else (f"{self.file}: {self.sentence}")
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +190,7 @@ def load_corpus(file: Path) -> CorporaReading:
     try:
         document = read_document(file)
     except PlacedError as error:
-        return CorporaReading(problems=(CorpusProblem(file, error.line, error.sentence),))
+        return CorporaReading(problems=(error.at(file),))
     if _is_something_else(document):
         return CorporaReading(ignored=(file,))
     reader = _Reader(file, document)
@@ -255,46 +245,33 @@ def _with_ground_truth(
             truth = load_ground_truth(file)
             problems.extend(truth.problems)
             video_id = truth.video_id or file.stem
-            known = annotated.get(video_id, entries[video_id].claims if video_id in entries else ())
-            problem = _unmergeable(file, truth, video_id, entries.get(video_id), known)
-            if problem is not None:
-                problems.append(problem)
+            entry = entries.get(video_id)
+            known = annotated.get(video_id, entry.claims if entry else ())
+            if entry is None:
+                sentence = (
+                    f"This ground truth is for the video {video_id!r}, which no corpus lists. "
+                    "List the video in a corpus, or take the file away."
+                )
+                problems.append(CorpusProblem(file, truth.line, sentence))
+            elif known is not None and known != truth.claims:
+                sentence = (
+                    f"The video {video_id!r} has other annotated claims already, in {entry.file}, "
+                    f"line {entry.line}, or in another file of this folder. Keep one of the two."
+                )
+                problems.append(CorpusProblem(file, truth.line, sentence))
             elif not truth.problems:
                 annotated[video_id] = truth.claims
-    return [_annotated(corpus, annotated) for corpus in corpora], problems
-
-
-def _unmergeable(
-    file: Path,
-    truth: GroundTruth,
-    video_id: str,
-    entry: CorpusVideo | None,
-    known: tuple[ClaimEntry, ...] | None,
-) -> CorpusProblem | None:
-    """Say why annotations cannot be merged, None if they can."""
-    if entry is None:
-        sentence = (
-            f"This ground truth is for the video {video_id!r}, which no corpus lists. List the "
-            "video in a corpus, or take the file away."
+    merged = [
+        replace(
+            corpus,
+            videos=tuple(
+                replace(entry, claims=annotated.get(entry.video.video_id, entry.claims))
+                for entry in corpus.videos
+            ),
         )
-    elif known is not None and known != truth.claims:
-        sentence = (
-            f"The video {video_id!r} has other annotated claims already, in {entry.file}, line "
-            f"{entry.line}, or in another file of this folder. Keep one of the two."
-        )
-    else:
-        return None
-    return CorpusProblem(file, truth.line, sentence)
-
-
-def _annotated(corpus: Corpus, claims: Mapping[str, tuple[ClaimEntry, ...]]) -> Corpus:
-    return replace(
-        corpus,
-        videos=tuple(
-            replace(entry, claims=claims.get(entry.video.video_id, entry.claims))
-            for entry in corpus.videos
-        ),
-    )
+        for corpus in corpora
+    ]
+    return merged, problems
 
 
 def _repeated(entry: CorpusVideo, first: CorpusVideo) -> CorpusProblem:
@@ -367,7 +344,7 @@ class _Reader:
         if entry is None:
             return None
         transcript = self._existing(entry.transcript, (*place, "transcript"))
-        if entry.transcript is None and not _is_on_youtube(entry):
+        if entry.transcript is None and not is_video_id(entry.video_id):
             self._report(
                 place,
                 f"The video {entry.video_id!r} has no transcript and is not on YouTube. "
@@ -377,7 +354,13 @@ class _Reader:
         if len(self.problems) > before:
             return None
         return CorpusVideo(
-            video=_record(entry, corpus),
+            video=Video(
+                **entry.model_dump(include=_OF_VIDEO),
+                video_id=entry.video_id,
+                title=entry.title or entry.video_id,
+                url=entry.url or (None if entry.transcript else watch_url(entry.video_id)),
+                corpus=corpus,
+            ),
             web=entry.web or web,
             transcript=transcript,
             claims=claims,
@@ -401,22 +384,17 @@ class _Reader:
             return None
         truth = load_ground_truth(path)
         self.problems.extend(truth.problems)
-        if truth.video_id is not None and truth.video_id != entry.video_id:
-            self.problems.append(
-                CorpusProblem(path, truth.line, self._wrong_owner(truth.video_id, entry.video_id))
+        if truth.video_id not in {None, entry.video_id}:
+            others = (each for each in self.document.data["videos"] if isinstance(each, dict))
+            is_listed = truth.video_id in {each.get("id") for each in others}
+            where = "another entry" if is_listed else "no entry"
+            sentence = (
+                f"This ground truth is for the video {truth.video_id!r}, which is {where} of "
+                f"{self.file}, and the entry of {entry.video_id!r} refers to it. Correct one of "
+                "the two."
             )
+            self.problems.append(CorpusProblem(path, truth.line, sentence))
         return truth.claims
-
-    def _wrong_owner(self, owner: str, user: str) -> str:
-        listed = any(
-            isinstance(item, dict) and item.get("id") == owner
-            for item in self.document.data["videos"]
-        )
-        where = "another entry" if listed else "no entry"
-        return (
-            f"This ground truth is for the video {owner!r}, which is {where} of {self.file}, and "
-            f"the entry of {user!r} refers to it. Correct one of the two."
-        )
 
     def _existing(self, name: str | None, place: Place) -> Path | None:
         if name is None:
@@ -444,37 +422,14 @@ class _Reader:
         return found
 
     def _report_duplicate_keys(self, concerns: Callable[[Place], bool]) -> None:
-        self.problems.extend(
-            CorpusProblem(self.file, line, _written_twice(key))
-            for place, key, line in self.document.duplicates
-            if concerns(place)
-        )
+        self.problems.extend(self.document.repeated_keys(self.file, concerns))
 
     def _report(self, place: Place, sentence: str) -> None:
         self.problems.append(CorpusProblem(self.file, self.document.line(place), sentence))
 
 
-def _is_on_youtube(entry: VideoEntry) -> bool:
-    return is_video_id(entry.video_id)
-
-
-def _record(entry: VideoEntry, corpus: str) -> Video:
-    url = entry.url
-    if url is None and entry.transcript is None:
-        url = watch_url(entry.video_id)
-    return Video(
-        video_id=entry.video_id,
-        title=entry.title or entry.video_id,
-        url=url,
-        channel=entry.channel,
-        duration_seconds=entry.duration_seconds,
-        published_on=entry.published_on,
-        language=entry.language,
-        category=entry.category,
-        tags=entry.tags,
-        notes=entry.notes,
-        corpus=corpus,
-    )
+_OF_VIDEO: Final = (Video.model_fields.keys() & VideoEntry.model_fields.keys()) - {"title", "url"}
+"""What an entry says of its video in the words of the record."""
 
 
 # --- Ground truth in a file of its own ----------------------------------------------------------
@@ -497,13 +452,10 @@ def load_ground_truth(file: Path) -> GroundTruth:
     try:
         document = read_document(file)
     except PlacedError as error:
-        problem = CorpusProblem(file, error.line, error.sentence)
-        return GroundTruth((), None, None, None, 1, (problem,))
+        return GroundTruth((), None, None, None, 1, (error.at(file),))
     data = document.data if isinstance(document.data, dict) else {}
     listed = data.get("claims")
-    problems = [
-        CorpusProblem(file, line, _written_twice(key)) for _, key, line in document.duplicates
-    ]
+    problems = document.repeated_keys(file)
     if not isinstance(listed, list):
         listed = []
         problems.append(
@@ -566,8 +518,6 @@ def _seconds(value: object) -> float | None:
 
 # --- Sentences ----------------------------------------------------------------------------------
 
-_MAX_SHOWN = 60
-
 
 def _validate(
     model: type[_Model], data: object, line_of: Callable[[Place], int], file: Path
@@ -583,34 +533,33 @@ def _validate(
 
 def _sentence(model: type[Entry], detail: ErrorDetails) -> str:
     place = detail["loc"]
-    inner = _innermost(model, place)
+    # A key alone is the list itself; with a position behind it, one of its items.
+    inside = [_LISTS[key] for key in place[:-1] if key in _LISTS]
+    inner = inside[-1] if inside else model
     what = _NAMES[inner]
     key = str(place[-1]) if place else ""
+    limits = detail.get("ctx", {})
     match detail["type"]:
         case "extra_forbidden":
-            return f"{key!r} is not a key of {what}. {_suggestion(key, inner)}"
+            known = list(inner.model_fields)
+            near = difflib.get_close_matches(key.lower(), known, n=1, cutoff=0.6)
+            hint = f"Did you mean {near[0]!r}?" if near else f"Known keys: {', '.join(known)}."
+            return f"{key!r} is not a key of {what}. {hint}"
         case "missing":
             return f"{what.capitalize()} needs the key {key!r}. Add it."
         case "model_type":
             return f"{what.capitalize()} is written as key: value lines. Correct this one."
         case "value_error":
             return _as_sentence(detail["msg"].removeprefix("Value error, "))
-        case "literal_error" | "less_than_equal" | "greater_than_equal":
-            return f"{key} is {_shown(detail['input'])}; {_wanted(detail)}."
-        case _:
-            return f"{key} is {_shown(detail['input'])}: {_as_sentence(detail['msg'])}"
-
-
-def _wanted(detail: ErrorDetails) -> str:
-    """Say what a closed value must be."""
-    limits = detail.get("ctx", {})
-    match detail["type"]:
         case "less_than_equal":
-            return f"write a number of at most {limits['le']:g}"
+            wanted = f"write a number of at most {limits['le']:g}"
         case "greater_than_equal":
-            return f"write a number of at least {limits['ge']:g}"
+            wanted = f"write a number of at least {limits['ge']:g}"
+        case "literal_error":
+            wanted = f"it must be {limits.get('expected', 'another value')}"
         case _:
-            return f"it must be {limits.get('expected', 'another value')}"
+            return f"{key} is {shown(detail['input'])}: {_as_sentence(detail['msg'])}"
+    return f"{key} is {shown(detail['input'])}; {wanted}."
 
 
 _NAMES: Final[Mapping[type[Entry], str]] = {
@@ -633,19 +582,6 @@ _LISTS: Final[Mapping[str | int, type[Entry]]] = {
 }
 
 
-def _innermost(model: type[Entry], place: Place) -> type[Entry]:
-    """Return the model of the entry in which a place lies."""
-    # A key alone is the list itself; with a position behind it, one of its items.
-    inside = [_LISTS[key] for key in place[:-1] if key in _LISTS]
-    return inside[-1] if inside else model
-
-
-def _suggestion(key: str, model: type[Entry]) -> str:
-    known = list(model.model_fields)
-    near = difflib.get_close_matches(key.lower(), known, n=1, cutoff=0.6)
-    return f"Did you mean {near[0]!r}?" if near else f"Known keys: {', '.join(known)}."
-
-
 def _repeated_claims(
     file: Path, claims: Sequence[ClaimEntry], lines: Sequence[int]
 ) -> list[CorpusProblem]:
@@ -655,21 +591,12 @@ def _repeated_claims(
         earlier = first.setdefault(normalise_text(claim.text), position)
         if earlier != position:
             sentence = (
-                f"The claim {_shown(claim.text)} stands before, on line {lines[earlier]}. "
+                f"The claim {shown(claim.text)} stands before, on line {lines[earlier]}. "
                 "Remove one of the two."
             )
             problems.append(CorpusProblem(file, line, sentence))
     return problems
 
 
-def _written_twice(key: str) -> str:
-    return f"The key {key!r} is written twice here. Remove one of the two."
-
-
 def _as_sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '?')) else '.'}"
-
-
-def _shown(value: object) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= _MAX_SHOWN else f"{shown[:_MAX_SHOWN]}…"

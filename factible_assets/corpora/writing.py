@@ -10,13 +10,10 @@ is read again before it replaces the file: it must say what the file said before
 from __future__ import annotations
 
 import contextlib
-import os
-import shutil
-import tempfile
 import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import yaml
 from filelock import FileLock, Timeout
@@ -24,6 +21,7 @@ from filelock import FileLock, Timeout
 from factible_assets.corpora.format import CorpusError, CorpusFile, VideoEntry
 from factible_assets.corpora.lines import MAX_BYTES, Document, PlacedError, parse_document
 from factible_assets.corpora.reading import load_corpora, load_corpus
+from factible_assets.files import write_whole
 
 _TURN_SECONDS: Final = 30
 _WIDTH: Final = 92
@@ -70,30 +68,15 @@ def _turn_at(target: Path) -> Iterator[None]:
 
 
 def write_atomically(target: Path, content: bytes) -> None:
-    """Write beside the file and put the result in its place, so that no reader sees half of it.
+    """Put content into a file in one step, so that no reader sees half of it; its rights stay.
 
     Raises:
         CorpusError: if the place cannot be written; the file is then as it was.
     """
-    temporary = None
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(
-            dir=target.parent, prefix=f".{target.name[:40]}-", suffix=".new", delete=False
-        ) as beside:
-            temporary = Path(beside.name)
-            beside.write(content)
-            beside.flush()
-            os.fsync(beside.fileno())
-        if target.exists():
-            shutil.copymode(target, temporary)
-        else:
-            temporary.chmod(0o666 & ~_umask())
-        temporary.replace(target)
+        mode = target.stat().st_mode if target.exists() else None
+        write_whole(target, content, mode=mode)
     except OSError as error:
-        if temporary is not None:
-            with contextlib.suppress(OSError):
-                temporary.unlink()
         raise CorpusError(
             f"{target}: the file cannot be written ({error.strerror}). Choose a folder that can."
         ) from error
@@ -167,23 +150,14 @@ def _refuse_known(file: Path, corpus: CorpusFile) -> None:
 def render_entry(entry: VideoEntry) -> str:
     """Return an entry as an item of a YAML list, keys in the order of the format."""
     values = entry.model_dump(mode="json", exclude_defaults=True)
-    plain = {key: _plain(value) for key, value in values.items()}
+    # A whole number of seconds is written without its zero.
+    plain = {
+        key: int(each) if isinstance(each, float) and each.is_integer() else each
+        for key, each in values.items()
+    }
     return yaml.safe_dump(
         [plain], sort_keys=False, allow_unicode=True, width=_WIDTH, default_flow_style=False
     )
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    return value
-
-
-def _umask() -> int:
-    # The only way to learn the mask is to set it.
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask
 
 
 def _refuse_duplicate(target: Path, video_id: str) -> None:
@@ -229,24 +203,13 @@ def _inserted(target: Path, text: str, item: str) -> str:
     if not isinstance(root, yaml.MappingNode):
         raise CorpusError(f"{target}: the file is not a mapping. Begin with videos: and a list.")
     lines = text.rstrip("\n").split("\n")
-    keys = list(root.value)
-    for position, (key, value) in enumerate(keys):
-        if key.value == "videos":
-            following = keys[position + 1][0] if position + 1 < len(keys) else None
-            return _into_list(target, text, lines, key, value, following, item)
-    return "\n".join([*lines, "videos:", textwrap.indent(item, "  ")])
-
-
-def _into_list(
-    target: Path,
-    text: str,
-    lines: list[str],
-    key: yaml.Node,
-    videos: yaml.Node,
-    following: yaml.Node | None,
-    item: str,
-) -> str:
-    if isinstance(videos, yaml.SequenceNode) and videos.flow_style:
+    keys = [key.value for key, _ in root.value]
+    if "videos" not in keys:
+        return "\n".join([*lines, "videos:", textwrap.indent(item, "  ")])
+    position = keys.index("videos")
+    videos = root.value[position][1]
+    is_list = isinstance(videos, yaml.SequenceNode)
+    if is_list and videos.flow_style:
         if videos.value:
             raise CorpusError(
                 f"{target}, line {videos.start_mark.line + 1}: videos stands in brackets. Write "
@@ -254,10 +217,10 @@ def _into_list(
             )
         emptied = text[: videos.start_mark.index].rstrip(" ") + text[videos.end_mark.index :]
         return _inserted(target, emptied, item)
-    indent = 2
-    if isinstance(videos, yaml.SequenceNode) and videos.value:
-        indent = videos.start_mark.column
-    end = len(lines) if following is None else _before(lines, following.start_mark.line, indent)
+    indent = videos.start_mark.column if is_list and videos.value else 2
+    end = len(lines)
+    if position + 1 < len(keys):
+        end = _before(lines, root.value[position + 1][0].start_mark.line, indent)
     new = textwrap.indent(item.rstrip("\n"), " " * indent).split("\n")
     return "\n".join([*lines[:end], *new, *lines[end:]]) + "\n"
 
@@ -294,4 +257,4 @@ def _parsed(target: Path, text: str) -> Document:
     try:
         return parse_document(text)
     except PlacedError as error:
-        raise CorpusError(f"{target}:{error.line or 1}: {error.sentence}") from error
+        raise CorpusError(str(error.at(target))) from error

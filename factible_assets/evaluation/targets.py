@@ -14,8 +14,13 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from factible_assets.corpora.lines import Document, Place, PlacedError, read_document
-from factible_assets.corpora.reading import CorpusProblem
+from factible_assets.corpora.lines import (
+    CorpusProblem,
+    Document,
+    Place,
+    PlacedError,
+    read_document,
+)
 from factible_assets.evaluation.figures import Figure
 from factible_assets.evaluation.measures import CATALOGUE
 
@@ -128,7 +133,7 @@ class _Reader:
         try:
             document = read_document(self.file)
         except PlacedError as error:
-            self.problems.append(CorpusProblem(self.file, error.line, error.sentence))
+            self.problems.append(error.at(self.file))
             return
         self._report_keys(document)
         for metric, given in self._entries(document, ("targets",)):
@@ -139,8 +144,7 @@ class _Reader:
             self.overrides[corpus] = self._override(document, ("overrides", corpus))
 
     def _report_keys(self, document: Document) -> None:
-        for _, key, line in document.duplicates:
-            self._report(line, f"The key {key!r} is written twice here. Remove one of the two.")
+        self.problems += document.repeated_keys(self.file)
         data = document.data if isinstance(document.data, dict) else {}
         for key in sorted(data.keys() - {"targets", "overrides"}):
             self._report(

@@ -20,12 +20,13 @@ from datetime import date
 from pathlib import Path
 from typing import Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
 
 from factible_assets.corpora.format import AnswerEntry, AnswerKind, ClaimEntry, QuestionEntry
-from factible_assets.corpora.reading import CorpusProblem, CorpusVideo
+from factible_assets.corpora.lines import CorpusProblem, PlacedError
+from factible_assets.corpora.reading import CorpusVideo
 from factible_assets.exchange.claims import StatedClaim, StatedClaims
-from factible_assets.exchange.json_items import Item, JsonItemError, items_of_list, validated
+from factible_assets.exchange.json_items import Item, Loose, items_of_list, validated
 from factible_assets.exchange.labels import AVERITEC, label_of, stance_of
 
 _DAY_FIRST: Final = re.compile(r"(\d{1,2})[-/.](\d{1,2})[-/.](\d{4})")
@@ -60,13 +61,7 @@ _KINDS: Final[dict[AnswerKind, str]] = {
 UNANSWERED: Final = "No answer could be found."
 
 
-class _Loose(BaseModel):
-    """An object of the data set; keys that are not used here are passed over."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-class _Answer(_Loose):
+class _Answer(Loose):
     answer: str
     answer_type: str | None = None
     boolean_explanation: str | None = None
@@ -82,12 +77,12 @@ class _Answer(_Loose):
         return value
 
 
-class _Question(_Loose):
+class _Question(Loose):
     question: str = Field(min_length=1)
     answers: tuple[_Answer, ...] = ()
 
 
-class _Claim(_Loose):
+class _Claim(Loose):
     claim: str = Field(min_length=1, pattern=r"\S")
     label: str | None = None
     justification: str | None = None
@@ -120,13 +115,13 @@ def read_averitec(text: str, file: Path) -> StatedClaims:
     claims: list[StatedClaim] = []
     problems: list[CorpusProblem] = []
     try:
-        for item in items_of_list(text, file):
-            given, found = validated(_Claim, item, file, name=_name(item))
+        for item in items_of_list(text):
+            given, found = validated(_Claim, item, file)
             problems.extend(found)
             if given is not None:
                 claims.append(_stated(given, item))
-    except JsonItemError as error:
-        problems.append(error.problem)
+    except PlacedError as error:
+        problems.append(error.at(file))
     return StatedClaims(tuple(claims), tuple(problems))
 
 
@@ -158,11 +153,6 @@ def day_of(text: str) -> date:
 def day_words(day: date | None) -> str | None:
     """Write a day as the data set does."""
     return f"{day:%d-%m-}{day.year:04}" if day else None
-
-
-def _name(item: Item) -> str:
-    claim = item.value.get("claim") if isinstance(item.value, dict) else None
-    return claim if isinstance(claim, str) else ""
 
 
 def _stated(given: _Claim, item: Item) -> StatedClaim:

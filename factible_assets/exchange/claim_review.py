@@ -19,10 +19,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from factible_assets.corpora.format import ClaimEntry
-from factible_assets.corpora.lines import Place
-from factible_assets.corpora.reading import CorpusProblem
+from factible_assets.corpora.lines import CorpusProblem, Place, PlacedError, shown
 from factible_assets.exchange.claims import StatedClaim, StatedClaims
-from factible_assets.exchange.json_items import JsonItemError, shown, whole
+from factible_assets.exchange.json_items import whole
 from factible_assets.exchange.labels import stance_of_rating
 
 _CONTAINERS: Final = (
@@ -44,9 +43,9 @@ _ISO_DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 def read_claim_reviews(text: str, file: Path) -> StatedClaims:
     """Read every ClaimReview of a JSON-LD file. Never raises: what cannot be used is a problem."""
     try:
-        document = whole(text, file)
-    except JsonItemError as error:
-        return StatedClaims((), (error.problem,))
+        document = whole(text)
+    except PlacedError as error:
+        return StatedClaims((), (error.at(file),))
     found = list(_reviews(document.value))
     if not found:
         sentence = "There is no ClaimReview in this file. Give JSON-LD that contains some."

@@ -15,9 +15,10 @@ reviewRating and url are required; a rating needs its words in alternateName.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -51,8 +52,8 @@ _BASIS_WORDS: Final[Mapping[Basis, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Reviews:
-    """Reviews as a JSON-LD document, and what was left out of it."""
+class Export:
+    """Rated claims as a document, and how many claims were left out of it."""
 
     text: str
     count: int
@@ -60,7 +61,35 @@ class Reviews:
     unjudged: int = 0
 
 
-def reviews_of_results(checked: Iterable[ReportData], *, base_url: str | None = None) -> Reviews:
+def exported(
+    checked: Iterable[ReportData],
+    make: Callable[[ReportData, Claim, Verdict, Stance], dict[str, Any]],
+    render: Callable[[list[dict[str, Any]]], str],
+) -> Export:
+    """Make an item of every complete verdict, in the order in which the videos make the claims.
+
+    An incomplete verdict is no rating, and is counted; so is a claim without a verdict.
+    """
+    items: list[dict[str, Any]] = []
+    incomplete = unjudged = 0
+    for data in checked:
+        verdicts = {verdict.claim_id: verdict for verdict in data.verdicts}
+        # Claims without a time come last.
+        for claim in sorted(
+            data.claims,
+            key=lambda each: (each.start_seconds is None, each.start_seconds or 0.0, each.rank),
+        ):
+            verdict = verdicts.get(claim.claim_id)
+            if verdict is None:
+                unjudged += 1
+            elif verdict.status == "incomplete" or verdict.stance is None:
+                incomplete += 1
+            else:
+                items.append(make(data, claim, verdict, verdict.stance))
+    return Export(render(items), len(items), incomplete, unjudged)
+
+
+def reviews_of_results(checked: Iterable[ReportData], *, base_url: str | None = None) -> Export:
     """Write the complete verdicts of checked videos as reviews.
 
     Args:
@@ -68,22 +97,10 @@ def reviews_of_results(checked: Iterable[ReportData], *, base_url: str | None = 
         base_url: Where the HTML reports are published; each review then points to its claim in
             `BASE/VIDEO.html`. Without one the links are relative, to reports beside the file.
     """
-    nodes: list[dict[str, Any]] = []
-    incomplete = unjudged = 0
-    for data in checked:
-        verdicts = {verdict.claim_id: verdict for verdict in data.verdicts}
-        for claim in in_time(data):
-            verdict = verdicts.get(claim.claim_id)
-            if verdict is None:
-                unjudged += 1
-            elif verdict.status == "incomplete" or verdict.stance is None:
-                incomplete += 1
-            else:
-                nodes.append(_review(data, claim, verdict, verdict.stance, base_url))
-    return Reviews(_document(nodes), len(nodes), incomplete, unjudged)
+    return exported(checked, partial(_review, base_url), _document)
 
 
-def reviews_of_corpus(name: str, claims: Iterable[tuple[CorpusVideo, ClaimEntry]]) -> Reviews:
+def reviews_of_corpus(name: str, claims: Iterable[tuple[CorpusVideo, ClaimEntry]]) -> Export:
     """Write annotated claims as reviews by their annotators; without a stance there is none."""
     nodes: list[dict[str, Any]] = []
     unjudged = 0
@@ -92,15 +109,7 @@ def reviews_of_corpus(name: str, claims: Iterable[tuple[CorpusVideo, ClaimEntry]
             unjudged += 1
         else:
             nodes.append(_annotation(name, listed, claim, claim.stance))
-    return Reviews(_document(nodes), len(nodes), unjudged=unjudged)
-
-
-def in_time(data: ReportData) -> list[Claim]:
-    """Return the claims in the order in which the video makes them, those without a time last."""
-    return sorted(
-        data.claims,
-        key=lambda each: (each.start_seconds is None, each.start_seconds or 0.0, each.rank),
-    )
+    return Export(_document(nodes), len(nodes), unjudged=unjudged)
 
 
 def _document(nodes: list[dict[str, Any]]) -> str:
@@ -111,9 +120,12 @@ def _document(nodes: list[dict[str, Any]]) -> str:
 
 
 def _review(
-    data: ReportData, claim: Claim, verdict: Verdict, stance: Stance, base_url: str | None
+    base_url: str | None, data: ReportData, claim: Claim, verdict: Verdict, stance: Stance
 ) -> dict[str, Any]:
-    url = _claim_url(data.video, claim, base_url)
+    path = f"{quote(data.video.video_id)}.html#claim-{quote(claim.claim_id)}"
+    url = f"{base_url.rstrip('/')}/{path}" if base_url else path
+    # A failed re-check does not renew the verdict that it leaves in place.
+    outlived = data.outlived.get(claim.claim_id)
     # "Leaning unclear" would lean nowhere.
     words = STANCE_WORDS[stance] if stance == "unclear" else verdict_words(verdict)
     return {
@@ -121,7 +133,7 @@ def _review(
         "@id": url,
         "url": url,
         "claimReviewed": claim.text,
-        "datePublished": _day(_reached_at(data, claim)),
+        "datePublished": _day(outlived.reached_at if outlived else data.checked_at),
         "author": {
             "@type": "Organization",
             "name": SOFTWARE,
@@ -201,17 +213,6 @@ def _citations(data: ReportData, claim: Claim, stance: Stance) -> Iterator[dict[
             "url": links[row.evidence_id] or row.canonical_url,
         }
         yield {"@type": "Quotation", "text": row.quote, "isPartOf": page}
-
-
-def _claim_url(video: Video, claim: Claim, base_url: str | None) -> str:
-    path = f"{quote(video.video_id)}.html#claim-{quote(claim.claim_id)}"
-    return f"{base_url.rstrip('/')}/{path}" if base_url else path
-
-
-def _reached_at(data: ReportData, claim: Claim) -> datetime | None:
-    """Return when the verdict was reached, which a failed re-check does not renew."""
-    outlived = data.outlived.get(claim.claim_id)
-    return outlived.reached_at if outlived else data.checked_at
 
 
 def _day(moment: Any) -> str | None:

@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import Final
 
 from factible_assets.corpora.format import ClaimEntry, CorpusFile, VideoEntry
-from factible_assets.corpora.reading import Corpus, CorpusProblem, CorpusVideo
+from factible_assets.corpora.lines import CorpusProblem
+from factible_assets.corpora.reading import Corpus, CorpusVideo
 from factible_assets.stages.ids import normalise_text
 from resources.transcripts.errors import TranscriptError
 from resources.transcripts.file import parse_transcript

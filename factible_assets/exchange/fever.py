@@ -19,14 +19,15 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, Field
 
 from factible_assets.corpora.format import ClaimEntry, PassageEntry
-from factible_assets.corpora.reading import CorpusProblem, CorpusVideo
+from factible_assets.corpora.lines import CorpusProblem
+from factible_assets.corpora.reading import CorpusVideo
 from factible_assets.exchange.claims import StatedClaim, StatedClaims
-from factible_assets.exchange.json_items import Item, items_of_lines, validated
+from factible_assets.exchange.json_items import Item, Loose, items_of_lines, validated
 from factible_assets.exchange.labels import CLIMATE_FEVER_UNKNOWN, FEVER, label_of, stance_of
 from factible_assets.records import Stance
 
@@ -38,46 +39,35 @@ Pointer = list[int | float | str | None]
 """One sentence of FEVER's evidence: annotation, evidence, page, sentence."""
 
 
-class _Loose(BaseModel):
-    """An object of the data set; keys that are not used here are passed over."""
+def _checked(label: str | None) -> str | None:
+    if label is not None:
+        stance_of(label, FEVER)
+    return label
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+
+Label = Annotated[str | None, AfterValidator(_checked)]
+Claimed = Annotated[str, Field(min_length=1, pattern=r"\S")]
 
 
-class _Fever(_Loose):
+class _Fever(Loose):
     id: int | str | None = None
-    claim: str = Field(min_length=1, pattern=r"\S")
-    label: str | None = None
+    claim: Claimed
+    label: Label = None
     evidence: tuple[tuple[Pointer, ...], ...] = ()
 
-    @field_validator("label")
-    @classmethod
-    def _label_is_known(cls, value: str | None) -> str | None:
-        return _checked(value)
 
-
-class _Passage(_Loose):
+class _Passage(Loose):
     article: str = Field(min_length=1)
     evidence: str | None = None
     evidence_id: str | None = None
-    evidence_label: str | None = None
-
-    @field_validator("evidence_label")
-    @classmethod
-    def _label_is_known(cls, value: str | None) -> str | None:
-        return _checked(value)
+    evidence_label: Label = None
 
 
-class _ClimateFever(_Loose):
+class _ClimateFever(Loose):
     claim_id: int | str | None = None
-    claim: str = Field(min_length=1, pattern=r"\S")
-    claim_label: str | None = None
+    claim: Claimed
+    claim_label: Label = None
     evidences: tuple[_Passage, ...] = ()
-
-    @field_validator("claim_label")
-    @classmethod
-    def _label_is_known(cls, value: str | None) -> str | None:
-        return _checked(value)
 
 
 def read_fever(lines: Iterable[bytes], file: Path) -> StatedClaims:
@@ -86,7 +76,7 @@ def read_fever(lines: Iterable[bytes], file: Path) -> StatedClaims:
     Never raises for what the lines say: what cannot be used is a problem with its line.
 
     Raises:
-        JsonItemError: the lines cannot be read from the file.
+        PlacedError: the lines cannot be read from the file.
     """
     claims: list[StatedClaim] = []
     problems: list[CorpusProblem] = []
@@ -113,21 +103,13 @@ def write_fever(claims: Iterable[tuple[CorpusVideo, ClaimEntry]]) -> Iterator[st
         yield json.dumps(values, ensure_ascii=False) + "\n"
 
 
-def _checked(label: str | None) -> str | None:
-    if label is not None:
-        stance_of(label, FEVER)
-    return label
-
-
 def _stated(item: Item, file: Path) -> tuple[StatedClaim | None, list[CorpusProblem]]:
     value = item.value
     is_climate = isinstance(value, dict) and ("claim_label" in value or "evidences" in value)
-    name = value.get("claim") if isinstance(value, dict) else None
-    name = name if isinstance(name, str) else ""
     if is_climate:
-        climate, problems = validated(_ClimateFever, item, file, name=name)
+        climate, problems = validated(_ClimateFever, item, file)
         return (_from_climate_fever(climate, item) if climate else None), problems
-    fever, problems = validated(_Fever, item, file, name=name)
+    fever, problems = validated(_Fever, item, file)
     return (_from_fever(fever, item) if fever else None), problems
 
 

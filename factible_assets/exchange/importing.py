@@ -8,31 +8,30 @@ What does not: the formats (the other modules), Dagster (automation/import_corpu
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, Literal, NoReturn, get_args
+from typing import Final, NoReturn
 
-from factible_assets.corpora.format import CorpusError, CorpusFile, VideoEntry
-from factible_assets.corpora.lines import PlacedError, read_document
+from factible_assets.corpora.format import CorpusError, CorpusFile
+from factible_assets.corpora.lines import (
+    CorpusProblem,
+    PlacedError,
+    read_document,
+    read_text,
+)
 from factible_assets.corpora.published import CorpusImport, import_published
 from factible_assets.corpora.reading import (
     SUFFIXES,
     CorporaReading,
-    CorpusProblem,
-    CorpusVideo,
     load_corpus,
 )
 from factible_assets.corpora.writing import write_corpus
+from factible_assets.exchange import ImportFormat
 from factible_assets.exchange.averitec import read_averitec
 from factible_assets.exchange.claim_review import read_claim_reviews
-from factible_assets.exchange.claims import StatedClaims, corpus_of_claims
+from factible_assets.exchange.claims import corpus_of_claims
 from factible_assets.exchange.fever import read_fever
-from factible_assets.exchange.json_items import JsonItemError, read_lines, read_text
-
-ImportFormat = Literal["auto", "published", "corpus", "averitec", "fever", "claimreview"]
-"""What can be imported; auto tells the others apart by name and beginning."""
-
-IMPORT_FORMATS: Final[tuple[str, ...]] = get_args(ImportFormat)
+from factible_assets.exchange.json_items import MAX_BYTES, read_lines
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,60}")
 _HEAD_BYTES: Final = 64 * 1024
@@ -43,7 +42,7 @@ def import_corpus(
     path: Path,
     destination: Path,
     *,
-    form: ImportFormat = "auto",
+    form: ImportFormat = ImportFormat.auto,
     name: str | None = None,
     web: str | None = None,
     limit: int | None = None,
@@ -65,9 +64,9 @@ def import_corpus(
     Raises:
         CorpusError: nothing can be imported; the message names the file, the line and the remedy.
     """
-    given = form if form != "auto" else detect(path)
+    given = detect(path) if form is ImportFormat.auto else form
     named = _name(name, path)
-    if given == "published":
+    if given is ImportFormat.published:
         return import_published(
             path,
             destination,
@@ -78,11 +77,19 @@ def import_corpus(
         )
     if path.is_dir():
         raise CorpusError(f"{path}: this is a folder, and {given} is a file. Give the file.")
-    if given == "corpus":
+    if given is ImportFormat.corpus:
         return _import_listing(path, destination, named if name else None, web, replace=replace)
-    stated = _read(path, given)
+    try:
+        if given is ImportFormat.fever:
+            stated = read_fever(read_lines(path), path)
+        else:
+            read = read_averitec if given is ImportFormat.averitec else read_claim_reviews
+            stated = read(read_text(path, MAX_BYTES), path)
+    except PlacedError as error:
+        raise CorpusError(str(error.at(path))) from error
     made = corpus_of_claims(named, stated.claims, path, web=web or "auto", limit=limit)
     problems = (*stated.problems, *made.problems)
+    more = len(problems) - _MAX_TOLD
     if not made.corpus.videos:
         _refuse(path, problems)
     return CorpusImport(
@@ -96,7 +103,11 @@ def import_corpus(
         video_ids=tuple(entry.video_id for entry in made.corpus.videos),
         claims=len(made.corpus.videos),
         transcripts=len(made.transcripts),
-        left_out=_told(problems),
+        # A large file may have a million.
+        left_out=(
+            *(str(problem) for problem in problems[:_MAX_TOLD]),
+            *([f"{more:,} more problems like these."] if more > 0 else ()),
+        ),
     )
 
 
@@ -107,7 +118,7 @@ def detect(path: Path) -> ImportFormat:
         CorpusError: it is not there, or nothing that is known.
     """
     if path.is_dir():
-        return "published"
+        return ImportFormat.published
     try:
         with path.open("rb") as stream:
             head = stream.read(_HEAD_BYTES).decode("utf-8-sig", "ignore").lstrip()
@@ -116,30 +127,20 @@ def detect(path: Path) -> ImportFormat:
             f"{path} cannot be read ({error.strerror}). Check the path and its rights."
         ) from error
     if path.suffix in SUFFIXES:
-        return "corpus"
+        return ImportFormat.corpus
     if path.suffix in {".jsonl", ".ndjson"}:
-        return "fever"
+        return ImportFormat.fever
     if "ClaimReview" in head or "schema.org" in head:
-        return "claimreview"
+        return ImportFormat.claimreview
     if head.startswith("["):
-        return "averitec"
+        return ImportFormat.averitec
     first = head.partition("\n")[0].rstrip()
     if first.startswith("{") and first.endswith("}") and '"claim"' in first:
-        return "fever"
+        return ImportFormat.fever
     raise CorpusError(
         f"{path}: this is none of the formats that are known by their beginning. Name it with "
-        f"--format: {', '.join(IMPORT_FORMATS[1:])}."
+        f"--format: {', '.join(list(ImportFormat)[1:])}."
     )
-
-
-def _read(path: Path, form: ImportFormat) -> StatedClaims:
-    try:
-        if form == "fever":
-            return read_fever(read_lines(path), path)
-        text = read_text(path)
-    except JsonItemError as error:
-        raise CorpusError(str(error.problem)) from error
-    return read_averitec(text, path) if form == "averitec" else read_claim_reviews(text, path)
 
 
 def _name(name: str | None, path: Path) -> str:
@@ -151,13 +152,6 @@ def _name(name: str | None, path: Path) -> str:
             )
         return name
     return re.sub(r"[^A-Za-z0-9_-]+", "-", path.resolve().stem)[:60].strip("-") or "imported"
-
-
-def _told(problems: Sequence[CorpusProblem]) -> tuple[str, ...]:
-    """Tell the first problems, and how many more there are: a large file may have a million."""
-    said = tuple(str(problem) for problem in problems[:_MAX_TOLD])
-    more = len(problems) - len(said)
-    return (*said, f"{more:,} more problems like these.") if more else said
 
 
 def _refuse(path: Path, problems: Sequence[CorpusProblem]) -> NoReturn:
@@ -185,41 +179,28 @@ def _import_listing(
     named = _name(name or corpus.name, path)
     listed = {entry.video.video_id: entry for entry in corpus.videos}
     beside: dict[str, bytes] = {}
-    entries = tuple(
-        _copied(entry, listed[entry.video_id], named, beside) for entry in _entries_of(path)
-    )
+    entries = []
+    # What was read without a problem is read again as it was written, entry by entry.
+    for entry in CorpusFile.model_validate(read_document(path).data).videos:
+        one, place = listed[entry.video_id], None
+        if one.transcript is not None:
+            place = f"{named}/{entry.video_id}{one.transcript.suffix.lower()}"
+            try:
+                beside[place] = one.transcript.read_bytes()
+            except OSError as error:
+                raise CorpusError(
+                    f"{one.transcript} cannot be read ({error.strerror}). Check its rights."
+                ) from error
+        copied = {"transcript": place, "claims": one.claims, "ground_truth": None}
+        entries.append(entry.model_copy(update=copied))
     copy = CorpusFile(
-        corpus=named, description=corpus.description, web=web or corpus.web, videos=entries
+        corpus=named, description=corpus.description, web=web or corpus.web, videos=tuple(entries)
     )
     return CorpusImport(
         file=write_corpus(destination, copy, beside, replace=replace),
         name=named,
-        video_ids=tuple(entry.video_id for entry in entries),
+        video_ids=tuple(listed),
         claims=sum(len(entry.claims or ()) for entry in entries),
         transcripts=len(beside),
         left_out=(),
-    )
-
-
-def _entries_of(path: Path) -> Iterator[VideoEntry]:
-    try:
-        yield from CorpusFile.model_validate(read_document(path).data).videos
-    except PlacedError as error:
-        raise CorpusError(f"{path}:{error.line or 1}: {error.sentence}") from error
-
-
-def _copied(
-    entry: VideoEntry, listed: CorpusVideo, name: str, beside: dict[str, bytes]
-) -> VideoEntry:
-    place = None
-    if listed.transcript is not None:
-        place = f"{name}/{entry.video_id}{listed.transcript.suffix.lower()}"
-        try:
-            beside[place] = listed.transcript.read_bytes()
-        except OSError as error:
-            raise CorpusError(
-                f"{listed.transcript} cannot be read ({error.strerror}). Check its rights."
-            ) from error
-    return entry.model_copy(
-        update={"transcript": place, "claims": listed.claims, "ground_truth": None}
     )

@@ -17,17 +17,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NoReturn, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
-from factible_assets.corpora.lines import Place
-from factible_assets.corpora.reading import CorpusProblem
+from factible_assets.corpora.lines import CorpusProblem, Place, PlacedError, legible, shown
 
 MAX_BYTES: Final = 64 * 1024 * 1024
 """Larger files of JSON are refused; JSON Lines are read line by line and may be larger."""
 
 MAX_LINE_BYTES: Final = 4 * 1024 * 1024
-_MAX_SHOWN: Final = 60
 _MAX_PROBLEMS: Final = 20
 _TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\],:]|[^\s{}\[\],:"]++')
 _SPACE: Final = re.compile(r"[ \t\r\n]*+")
@@ -35,12 +33,10 @@ _SPACE: Final = re.compile(r"[ \t\r\n]*+")
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
-class JsonItemError(Exception):
-    """JSON that cannot be read on. `problem` names the file, the line and the remedy."""
+class Loose(BaseModel):
+    """An object of a data set; keys that are not used here are passed over."""
 
-    def __init__(self, problem: CorpusProblem) -> None:
-        super().__init__(str(problem))
-        self.problem = problem
+    model_config = ConfigDict(frozen=True, extra="ignore")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,84 +58,58 @@ class Item:
         ]
 
 
-def read_text(file: Path) -> str:
-    """Read a JSON file.
-
-    Raises:
-        JsonItemError: it is missing, too large, unreadable, or not UTF-8.
-    """
-    try:
-        if file.stat().st_size > MAX_BYTES:
-            _refuse(file, None, f"The file is larger than {MAX_BYTES >> 20} MB. Split it.")
-        return file.read_bytes().decode("utf-8-sig")
-    except FileNotFoundError:
-        _refuse(file, None, "There is no such file. Check the path.")
-    except OSError as error:
-        _refuse(file, None, f"The file cannot be read ({error.strerror}). Check its rights.")
-    except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
-        _refuse(file, line, "The file is not UTF-8 here. Save it as UTF-8.")
-
-
 def read_lines(file: Path) -> Iterator[bytes]:
     """Yield the lines of a file, none of them longer than a little over MAX_LINE_BYTES.
 
     Raises:
-        JsonItemError: it is missing or unreadable.
+        PlacedError: it is missing or unreadable.
     """
-    try:
-        with file.open("rb") as stream:
-            while line := stream.readline(MAX_LINE_BYTES + 1):
-                yield line
-                if len(line) > MAX_LINE_BYTES:
-                    return
-    except FileNotFoundError:
-        _refuse(file, None, "There is no such file. Check the path.")
-    except OSError as error:
-        _refuse(file, None, f"The file cannot be read ({error.strerror}). Check its rights.")
+    with legible(), file.open("rb") as stream:
+        while line := stream.readline(MAX_LINE_BYTES + 1):
+            yield line
+            if len(line) > MAX_LINE_BYTES:
+                return
 
 
-def whole(text: str, file: Path) -> Item:
-    """Decode a text that is one JSON value.
-
-    Raises:
-        JsonItemError: it is no JSON.
-    """
+def whole(text: str) -> Item:
+    """Decode a text that is one JSON value. Raises PlacedError if it is none."""
     start = _skip(text, 0)
-    value, end = _decoded(text, start, file, 1)
+    value, end = _decoded(text, start, 1)
     rest = _skip(text, end)
     if rest < len(text):
         line = text.count("\n", 0, rest) + 1
-        _refuse(file, line, "More text follows the JSON value here. Take it out.")
+        raise PlacedError(line, "More text follows the JSON value here. Take it out.")
     return Item(value, 1, text.count("\n", 0, start) + 1, text[start:end])
 
 
-def items_of_list(text: str, file: Path) -> Iterator[Item]:
+def items_of_list(text: str) -> Iterator[Item]:
     """Yield the items of a text that is one JSON list.
 
     Raises:
-        JsonItemError: it is no list, or from some place on no JSON; earlier items are yielded.
+        PlacedError: it is no list, or from some place on no JSON; earlier items are yielded.
     """
     position = _skip(text, 0)
     if not text.startswith("[", position):
         line = text.count("\n", 0, position) + 1
-        _refuse(file, line, "The file is not a JSON list. Give a list of claims in brackets.")
+        raise PlacedError(line, "The file is not a JSON list. Give a list of claims in brackets.")
     position = _skip(text, position + 1)
     line, counted, number = 1, 0, 0
     while not text.startswith("]", position):
         line, counted = line + text.count("\n", counted, position), position
         number += 1
-        value, end = _decoded(text, position, file, line)
+        value, end = _decoded(text, position, line)
         yield Item(value, number, line, text[position:end])
         position = _skip(text, end)
         if text.startswith(",", position):
             position = _skip(text, position + 1)
             if text.startswith("]", position):
                 at = text.count("\n", 0, position) + 1
-                _refuse(file, at, f"No item follows the comma after item {number}. Take it out.")
+                raise PlacedError(
+                    at, f"No item follows the comma after item {number}. Take it out."
+                )
         elif not text.startswith("]", position):
             at = text.count("\n", 0, position) + 1
-            _refuse(file, at, f"After item {number} a comma or the end is missing. Correct it.")
+            raise PlacedError(at, f"After item {number} a comma or the end is missing. Correct it.")
 
 
 def items_of_lines(lines: Iterable[bytes], file: Path) -> Iterator[Item | CorpusProblem]:
@@ -155,37 +125,34 @@ def items_of_lines(lines: Iterable[bytes], file: Path) -> Iterator[Item | Corpus
             return
         try:
             text = raw.decode("utf-8-sig" if line == 1 else "utf-8").strip()
-            value, end = _decoded(text, 0, file, line)
+            value, end = _decoded(text, 0, line)
             if end < len(text):
-                _refuse(file, line, "More than one value stands on this line. Give each its own.")
+                raise PlacedError(
+                    line, "More than one value stands on this line. Give each its own."
+                )
         except UnicodeDecodeError:
             yield CorpusProblem(file, line, "The line is not UTF-8. Save the file as UTF-8.")
-        except JsonItemError as error:
-            yield error.problem
+        except PlacedError as error:
+            yield error.at(file)
         else:
             yield Item(value, number, line, text)
 
 
 def validated(
-    model: type[_Model], item: Item, file: Path, *, name: str = ""
+    model: type[_Model], item: Item, file: Path
 ) -> tuple[_Model | None, list[CorpusProblem]]:
     """Hold an item to a model; every problem names the item and the line of the value."""
+    name = item.value.get("claim") if isinstance(item.value, dict) else None
     try:
         return model.model_validate(item.value), []
     except ValidationError as error:
-        called = f"Item {item.number}{name and f' ({shown(name)})'}"
+        called = f"Item {item.number}{f' ({shown(name)})' if isinstance(name, str) else ''}"
         details = error.errors(include_url=False)[:_MAX_PROBLEMS]
         lines = item.line_of(*(detail["loc"] for detail in details))
         return None, [
             CorpusProblem(file, line, f"{called}: {_sentence(detail)}")
             for detail, line in zip(details, lines, strict=True)
         ]
-
-
-def shown(value: object) -> str:
-    """Show a hostile value in a sentence: quoted, on one line, not too long."""
-    text = repr(value)
-    return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"
 
 
 def lines_of(text: str, first: int, wanted: Collection[Place]) -> dict[Place, int]:
@@ -205,8 +172,10 @@ def lines_of(text: str, first: int, wanted: Collection[Place]) -> dict[Place, in
             open_ones.pop()
             if place:
                 place.pop()
+        elif word == "," and isinstance(last := place[-1], int):
+            place[-1] = last + 1
         elif word == ",":
-            _step(place, open_ones)
+            open_ones[-1][1] = True
         elif word != ":":
             if open_ones and open_ones[-1] == [True, True]:
                 place[-1] = json.loads(word)
@@ -217,15 +186,6 @@ def lines_of(text: str, first: int, wanted: Collection[Place]) -> dict[Place, in
                 open_ones.append([word == "{", word == "{"])
                 place.append("" if word == "{" else 0)
     return lines
-
-
-def _step(place: list[str | int], open_ones: list[list[bool]]) -> None:
-    """Go on to the next value of the innermost bracket."""
-    last = place[-1]
-    if isinstance(last, int):
-        place[-1] = last + 1
-    else:
-        open_ones[-1][1] = True
 
 
 def _sentence(detail: ErrorDetails) -> str:
@@ -246,21 +206,22 @@ def _sentence(detail: ErrorDetails) -> str:
 
 
 def _skip(text: str, position: int) -> int:
-    found = _SPACE.match(text, position)
-    return found.end() if found else position
+    """Return where the white space at a position ends, which may be there."""
+    return _SPACE.match(text, position).end()  # type: ignore[union-attr] # it matches nothing, too
 
 
-def _decoded(text: str, position: int, file: Path, line: int) -> tuple[Any, int]:
+def _decoded(text: str, position: int, line: int) -> tuple[Any, int]:
     """Decode one value; `line` is that of the position."""
     try:
         return _DECODER.raw_decode(text, position)
     except json.JSONDecodeError as error:
         at = line + text.count("\n", position, error.pos)
-        _refuse(file, at, f"This is not valid JSON: {error.msg}. Correct it.")
-    except RecursionError:
-        _refuse(file, line, "The value is nested too deeply. Flatten it, or take it out.")
+        raise PlacedError(at, f"This is not valid JSON: {error.msg}. Correct it.") from error
+    except RecursionError as error:
+        words = "The value is nested too deeply. Flatten it, or take it out."
+        raise PlacedError(line, words) from error
     except ValueError as error:
-        _refuse(file, line, f"A value here cannot be used ({error}). Correct it.")
+        raise PlacedError(line, f"A value here cannot be used ({error}). Correct it.") from error
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -277,7 +238,3 @@ def _no_constant(name: str) -> NoReturn:
 
 
 _DECODER: Final = json.JSONDecoder(object_pairs_hook=_without_repeats, parse_constant=_no_constant)
-
-
-def _refuse(file: Path, line: int | None, sentence: str) -> NoReturn:
-    raise JsonItemError(CorpusProblem(file, line, sentence))

@@ -8,55 +8,38 @@ questions and answers. What does not: annotated claims (averitec.py), ClaimRevie
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from factible_assets.exchange.averitec import UNANSWERED, day_words, dumped
-from factible_assets.exchange.claim_review_writing import DISCLAIMER, SOFTWARE, in_time
+from factible_assets.exchange.claim_review_writing import DISCLAIMER, SOFTWARE, Export, exported
 from factible_assets.exchange.labels import AVERITEC, label_of
-from factible_assets.records import Claim, Evidence, Verdict
+from factible_assets.records import Claim, Evidence, Stance, Verdict
 from factible_assets.report.data import ReportData
 from factible_assets.report.links import source_links
 from factible_assets.wording import moment_url
 
-_MEDIA: Final = {"pdf": "PDF"}
+_UNANSWERED: Final = {
+    "answer": UNANSWERED,
+    "answer_type": "Unanswerable",
+    "source_url": None,
+    "source_medium": None,
+    "cached_source_url": None,
+}
 
 
-@dataclass(frozen=True, slots=True)
-class AveritecResults:
-    """Results as a JSON document, and what was left out of it."""
-
-    text: str
-    count: int
-    incomplete: int
-    unjudged: int
-
-
-def averitec_of_results(checked: Iterable[ReportData]) -> AveritecResults:
+def averitec_of_results(checked: Iterable[ReportData]) -> Export:
     """Write complete verdicts as AVeriTeC's claims: label, justification, questions, answers.
 
     A query is a question, and each quote found by it an extractive answer with its source URL; a
     query that found none is unanswerable. Incomplete verdicts have no label and are left out.
     """
-    items: list[dict[str, Any]] = []
-    incomplete = unjudged = 0
-    for data in checked:
-        verdicts = {verdict.claim_id: verdict for verdict in data.verdicts}
-        for claim in in_time(data):
-            verdict = verdicts.get(claim.claim_id)
-            if verdict is None:
-                unjudged += 1
-            elif verdict.stance is None:
-                incomplete += 1
-            else:
-                items.append(_item(data, claim, verdict, label_of(verdict.stance, AVERITEC)))
-    return AveritecResults(dumped(items), len(items), incomplete, unjudged)
+    return exported(checked, _item, dumped)
 
 
-def _item(data: ReportData, claim: Claim, verdict: Verdict, label: str) -> dict[str, Any]:
+def _item(data: ReportData, claim: Claim, verdict: Verdict, stance: Stance) -> dict[str, Any]:
     return {
         "claim": claim.text,
-        "label": label,
+        "label": label_of(stance, AVERITEC),
         "justification": verdict.summary,
         "claim_date": day_words(data.video.published_on),
         "speaker": None,
@@ -89,7 +72,7 @@ def _questions(data: ReportData, claim: Claim) -> list[dict[str, Any]]:
         {
             "question": query.text,
             "answers": [_answer(row, links) for row in quoted if row.query_id == query.query_id]
-            or [_unanswered()],
+            or [_UNANSWERED],
         }
         for query in asked
     ]
@@ -105,16 +88,6 @@ def _answer(row: Evidence, links: Mapping[str, str | None]) -> dict[str, Any]:
         "answer": row.quote,
         "answer_type": "Extractive",
         "source_url": links[row.evidence_id] or row.canonical_url,
-        "source_medium": _MEDIA.get(row.via or "", "Web text"),
-        "cached_source_url": None,
-    }
-
-
-def _unanswered() -> dict[str, Any]:
-    return {
-        "answer": UNANSWERED,
-        "answer_type": "Unanswerable",
-        "source_url": None,
-        "source_medium": None,
+        "source_medium": "PDF" if row.via == "pdf" else "Web text",
         "cached_source_url": None,
     }

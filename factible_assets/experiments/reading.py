@@ -18,8 +18,14 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from pydantic_core import ErrorDetails
 
 from factible_assets.config import KnobError, Value
-from factible_assets.corpora.lines import Document, Place, PlacedError, read_document
-from factible_assets.corpora.reading import SUFFIXES, CorporaReading, CorpusProblem, CorpusVideo
+from factible_assets.corpora.lines import (
+    CorpusProblem,
+    Document,
+    Place,
+    PlacedError,
+    read_document,
+)
+from factible_assets.corpora.reading import SUFFIXES, CorporaReading, CorpusVideo
 from factible_assets.experiments.knobs import MODEL_KNOBS, checked_value, knobs, settings_of
 from factible_assets.experiments.plan import Axis, Design, Variant, count_of, expand, shown
 from factible_assets.services.reasoning import plan_models
@@ -189,7 +195,7 @@ def load_experiment(file: Path, corpora: CorporaReading, settings: Settings) -> 
     try:
         document = read_document(file)
     except PlacedError as error:
-        return ExperimentsReading(problems=(CorpusProblem(file, error.line, error.sentence),))
+        return ExperimentsReading(problems=(error.at(file),))
     reader = _Reader(file, document, corpora, settings)
     experiment = reader.experiment()
     if experiment is None or reader.problems:
@@ -209,9 +215,7 @@ class _Reader:
     problems: list[CorpusProblem] = field(default_factory=list)
 
     def experiment(self) -> Experiment | None:
-        for _, key, line in self.document.duplicates:
-            sentence = f"The key {key!r} is written twice here. Remove one of the two."
-            self.problems.append(CorpusProblem(self.file, line, sentence))
+        self.problems += self.document.repeated_keys(self.file)
         written = self._written()
         if written is None:
             return None

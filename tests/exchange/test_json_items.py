@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from factible_assets.corpora.lines import PlacedError, read_text
 from factible_assets.exchange.json_items import (
+    MAX_BYTES,
     MAX_LINE_BYTES,
     Item,
-    JsonItemError,
     items_of_lines,
     items_of_list,
     lines_of,
     read_lines,
-    read_text,
     whole,
 )
 
@@ -55,7 +55,7 @@ def test_the_line_of_a_nested_value_is_the_one_it_stands_on() -> None:
 @given(st.lists(VALUES, max_size=5), st.sampled_from([None, 1]))
 def test_a_list_is_read_item_by_item(values: list[object], indent: int | None) -> None:
     text = json.dumps(values, indent=indent)
-    items = list(items_of_list(text, FILE))
+    items = list(items_of_list(text))
     assert [item.value for item in items] == values
     assert [json.loads(item.text) for item in items] == values
     assert [item.number for item in items] == list(range(1, len(values) + 1))
@@ -82,10 +82,10 @@ def test_a_list_is_read_item_by_item(values: list[object], indent: int | None) -
 def test_a_text_that_is_no_list_of_json_is_told_with_its_line(
     text: str, line: int, sentence: str
 ) -> None:
-    with pytest.raises(JsonItemError) as failed:
-        list(items_of_list(text, FILE))
-    assert failed.value.problem.line == line
-    assert sentence in failed.value.problem.sentence
+    with pytest.raises(PlacedError) as failed:
+        list(items_of_list(text))
+    assert failed.value.line == line
+    assert sentence in failed.value.sentence
 
 
 def test_lines_go_on_after_one_that_is_no_json() -> None:
@@ -115,18 +115,18 @@ def test_a_file_that_is_too_large_or_missing_or_no_text_is_refused(tmp_path: Pat
     huge = tmp_path / "huge.json"
     with huge.open("wb") as stream:
         stream.truncate(100 * 1024 * 1024)
-    with pytest.raises(JsonItemError, match="larger than 64 MB"):
-        read_text(huge)
-    with pytest.raises(JsonItemError, match="no such file"):
+    with pytest.raises(PlacedError, match="larger than 64 MB"):
+        read_text(huge, MAX_BYTES)
+    with pytest.raises(PlacedError, match="no such file"):
         read_text(tmp_path / "none.json")
     (tmp_path / "latin.json").write_bytes(b'["a",\n"\xe9"]')
-    with pytest.raises(JsonItemError, match=r"latin\.json:2: .*UTF-8"):
+    with pytest.raises(PlacedError, match="UTF-8"):
         read_text(tmp_path / "latin.json")
-    with pytest.raises(JsonItemError, match="no such file"):
+    with pytest.raises(PlacedError, match="no such file"):
         list(read_lines(tmp_path / "none.jsonl"))
 
 
 def test_what_follows_a_value_is_told() -> None:
-    assert whole(' {"a": 1}\n', FILE).value == {"a": 1}
-    with pytest.raises(JsonItemError, match=r"given\.json:2: More text"):
-        whole("{}\n{}", FILE)
+    assert whole(' {"a": 1}\n').value == {"a": 1}
+    with pytest.raises(PlacedError, match="More text"):
+        whole("{}\n{}")
