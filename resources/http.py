@@ -82,6 +82,17 @@ class TooLargeError(UnavailableError):
     media_type: str = ""
 
 
+_FAILURES = (
+    HttpFailureError,
+    ForbiddenTargetError,
+    TimeoutError,
+    httpcore.NetworkError,
+    httpcore.ProtocolError,
+    httpcore.TimeoutException,
+    ssl.SSLError,
+)
+
+
 @dataclass(frozen=True, slots=True)
 class HttpLimits:
     """Bounds on one client. Times in seconds, sizes in bytes."""
@@ -319,45 +330,63 @@ class HttpClient:
         self._left_alone.pop(host, None)
 
     async def _attempt(self, ask: _Ask) -> Response:
-        host = host_of(ask.url)
-        try:
-            async with self._slots:
-                return await self._follow(ask)
-        except TimeoutError as error:
-            seconds = self._limits.attempt_seconds
-            raise OutageError(f"{host} was not done after {seconds:g} seconds") from error
-        except ForbiddenTargetError as error:
-            raise UnavailableError(f"{shown(ask.url)} is not fetched: {error.reason}") from error
-        except (
-            httpcore.NetworkError,
-            httpcore.ProtocolError,
-            httpcore.TimeoutException,
-            ssl.SSLError,
-        ) as error:
-            raise _transport_failure(host, error, self._limits, self._retry) from error
-
-    async def _follow(self, ask: _Ask) -> Response:
+        """Send a request and follow its redirects; a failure names the address it was at."""
         url, headers = ask.url, ask.headers
         cookies, left = httpx.Cookies(), self._limits.attempt_seconds
         seen: set[str] = set()
-        for _ in range(self._limits.max_redirects + 1):
-            seen.add(str(url))
-            hop = replace(ask, url=url, headers=headers)
-            async with self._host_slot(host_of(url)):  # waiting for it costs no time of the attempt
-                started = time.perf_counter()
-                async with asyncio.timeout(left):
-                    answer = await self._exchange(hop, cookies)
-                left -= elapsed_since(started)
-            if isinstance(answer, Response):
-                return answer
-            if str(answer) in seen and not cookies:
-                raise UnavailableError(f"{shown(ask.url)} redirects in a circle")
-            if _origin(answer) != _origin(url):
-                headers = {}
-            url = answer
+        async with self._slots:
+            for _ in range(self._limits.max_redirects + 1):
+                seen.add(str(url))
+                hop = replace(ask, url=url, headers=headers)
+                try:
+                    async with self._host_slot(host_of(url)):  # its time is not the attempt's
+                        started = time.perf_counter()
+                        async with asyncio.timeout(left):
+                            answer = await self._exchange(hop, cookies)
+                        left -= elapsed_since(started)
+                except _FAILURES as error:
+                    failure = self._failure(url, error)
+                    failure.final_url = failure.final_url or (str(url) if len(seen) > 1 else None)
+                    raise failure from (None if failure is error else error)
+                if isinstance(answer, Response):
+                    return answer
+                if str(answer) in seen and not cookies:
+                    raise UnavailableError(f"{shown(ask.url)} redirects in a circle")
+                if _origin(answer) != _origin(url):
+                    headers = {}
+                url = answer
         raise UnavailableError(
             f"{shown(ask.url)} redirects more than {self._limits.max_redirects} times"
         )
+
+    def _failure(self, url: httpx.URL, error: Exception) -> HttpFailureError:
+        host, limits = host_of(url), self._limits
+        if isinstance(error, HttpFailureError):
+            return error
+        if isinstance(error, ForbiddenTargetError):
+            return UnavailableError(f"{shown(url)} is not fetched: {error.reason}")
+        if isinstance(error, TimeoutError):
+            return OutageError(f"{host} was not done after {limits.attempt_seconds:g} seconds")
+        causes = list(_chain(error))
+        tls = next((cause for cause in causes if isinstance(cause, ssl.SSLError)), None)
+        if tls is not None:
+            detail = getattr(tls, "verify_message", None) or tls.reason or "handshake failed"
+            return OutageError(f"the secure connection to {host} failed: {detail}")
+        if any(isinstance(cause, socket.gaierror) for cause in causes):
+            return OutageError(f"the name {host} could not be resolved", retry=True)
+        is_again = self._retry.after_silence or not isinstance(error, httpcore.ReadTimeout)
+        match error:
+            case httpcore.ConnectTimeout():
+                reason = f"{host} could not be reached within {limits.connect_seconds:g} seconds"
+            case httpcore.TimeoutException():
+                reason = f"{host} fell silent for {limits.read_seconds:g} seconds"
+            case httpcore.ConnectError():
+                reason = f"no connection to {host} could be made"
+            case httpcore.ProtocolError():
+                reason = f"{host} broke off or broke the rules of HTTP in its answer"
+            case _:
+                reason = f"the connection to {host} was lost"
+        return OutageError(reason, retry=is_again)
 
     async def _exchange(self, ask: _Ask, cookies: httpx.Cookies) -> Response | httpx.URL:
         """Send one request; return the answer, or where a redirect points."""
@@ -582,32 +611,6 @@ class _Inflater:
 def _with_attempts(failure: OutageError, attempts: int) -> OutageError:
     reason = failure.reason if attempts == 1 else f"{failure.reason} ({attempts} attempts)"
     return OutageError(reason, http_status=failure.http_status, final_url=failure.final_url)
-
-
-def _transport_failure(
-    host: str, error: Exception, limits: HttpLimits, retry: RetryPolicy
-) -> HttpFailureError:
-    causes = list(_chain(error))
-    tls = next((cause for cause in causes if isinstance(cause, ssl.SSLError)), None)
-    if tls is not None:
-        detail = getattr(tls, "verify_message", None) or tls.reason or "handshake failed"
-        return OutageError(f"the secure connection to {host} failed: {detail}")
-    if any(isinstance(cause, socket.gaierror) for cause in causes):
-        return OutageError(f"the name {host} could not be resolved", retry=True)
-    may_ask_again = retry.after_silence or not isinstance(error, httpcore.ReadTimeout)
-    return OutageError(_transport_sentence(host, error, limits), retry=may_ask_again)
-
-
-def _transport_sentence(host: str, error: Exception, limits: HttpLimits) -> str:
-    if isinstance(error, httpcore.ConnectTimeout):
-        return f"{host} could not be reached within {limits.connect_seconds:g} seconds"
-    if isinstance(error, httpcore.TimeoutException):
-        return f"{host} fell silent for {limits.read_seconds:g} seconds"
-    if isinstance(error, httpcore.ConnectError):
-        return f"no connection to {host} could be made"
-    if isinstance(error, httpcore.ProtocolError):
-        return f"{host} broke off or broke the rules of HTTP in its answer"
-    return f"the connection to {host} was lost"
 
 
 def _chain(error: BaseException | None) -> list[BaseException]:

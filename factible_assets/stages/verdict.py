@@ -360,7 +360,10 @@ def form_opinion(
     counted = tally((row for row in rows if not row.page_due), stories)
     unfound = _unfound(case)
     declined = sum(row.status == "skipped" and row.basis is not None for row in case.evidence)
-    absent: list[Rating] = [row.rating for row in unread]
+    # An address that did not answer may have led elsewhere: it may be worth an unknown one.
+    absent: list[Rating] = [
+        "unknown" if row.rating in {"low", "very_low"} else row.rating for row in unread
+    ]
     absent += ["high" for _ in range(unfound)]
     settled = settled_vote(counted, absent, config, basis)
     gaps = [f"{_sources(len(unread))} could not be read ({_reasons(unread)})"] if unread else []

@@ -145,7 +145,11 @@ class PageFetcher:
                 )
             response = await self._get(url, {})  # the stored text is that of another address
         if self._robots is not None and response.url != url.partition("#")[0]:
-            await self._robots.check(response.url)  # where a redirect led may withhold it too
+            try:  # where a redirect led may withhold it too
+                await self._robots.check(response.url)
+            except HttpFailureError as failure:
+                failure.final_url = response.url
+                raise
         extract, kind = await self._reader.read(response)
         return _page(url, extract, "pdf" if kind == "pdf" else "scraped", response)
 

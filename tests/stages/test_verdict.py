@@ -260,9 +260,15 @@ def test_where_only_the_confidence_is_open_the_stance_stands_with_the_lowest() -
     assert "down was down" in (less.reason or "")
 
 
-def test_a_source_held_to_be_worthless_is_not_missed() -> None:
-    verdict = verdict_on([a_source("a"), a_source("b", None, "very_low")])
-    assert verdict.status == "complete"
+def test_a_worthless_address_that_did_not_answer_may_have_led_to_an_unknown_one() -> None:
+    worthless, unknown = (
+        verdict_on([a_source("a", rating="medium"), a_source("b", None, rating)])
+        for rating in ("very_low", "unknown")
+    )
+    assert worthless.confidence == unknown.confidence
+    assert worthless.status == unknown.status
+    alone = verdict_on([a_source("a", "supports", "unknown"), a_source("b", None, "very_low")])
+    assert alone.status == "incomplete"
 
 
 @pytest.mark.parametrize(

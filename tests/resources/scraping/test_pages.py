@@ -87,6 +87,28 @@ async def test_a_page_comes_with_its_text_and_what_is_known_of_it(
 
 
 @pytest.mark.parametrize(
+    "landing",
+    [respond(status=404), respond(status=503), reset(), truncate(), respond(status=302)],
+    ids=["gone", "down", "reset", "cut off", "nowhere"],
+)
+async def test_a_page_that_failed_behind_a_redirect_says_where_it_was(
+    server: MisbehavingServer, fetcher: PageFetcher, landing: Behaviour
+) -> None:
+    server.on("/short", redirect("http://behind.example/page"))
+    server.on("/page", landing)
+    page = await fetcher.fetch(f"{SITE}/short")
+    assert page.outcome != "ok"
+    assert page.final_url == "http://behind.example/page"
+
+
+async def test_a_page_that_failed_at_once_may_have_led_anywhere(
+    server: MisbehavingServer, fetcher: PageFetcher
+) -> None:
+    server.on("/short", reset())
+    assert (await fetcher.fetch(f"{SITE}/short")).final_url is None
+
+
+@pytest.mark.parametrize(
     ("behaviour", "outcome", "reason"),
     [
         (respond(status=404), "unavailable", "answered 404 Not Found"),

@@ -155,6 +155,7 @@ async def test_a_redirect_is_judged_by_where_it_led(
     server.on("/private/page", respond(ARTICLE))
     page = await PageFetcher(http).fetch(f"{SITE}/old")
     assert (page.outcome, page.text) == ("unavailable", "")
+    assert page.final_url == f"{SITE}/private/page"
     assert "asks robots not to read" in (page.reason or "")
 
 
