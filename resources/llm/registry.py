@@ -20,7 +20,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from resources.llm.base import EFFORTS, Effort
 from resources.llm.limits import RateLimits
-from resources.yaml_depth import deepest_line
+from resources.nesting import deepest_line
 
 PROJECT_MODELS = Path(__file__).with_name("models.yaml")
 """The registry that comes with the project."""

@@ -24,6 +24,7 @@ from typing import get_args
 
 import yaml
 
+from resources.nesting import deepest_json_line
 from resources.reliability.base import ListedRating, Rating, SourceClass
 from resources.reliability.files import (
     RatingFileError,
@@ -239,11 +240,13 @@ def _mbfc_rating(
 
 def _json_rows(file: Path) -> Iterator[Mapping[str, object]]:
     try:
-        rows = json.loads(read_text(file))
+        rows = json.loads(text := read_text(file))
     except json.JSONDecodeError as error:
         raise RatingFileError(file, error.lineno, f"this is not JSON: {error.msg}") from error
     except RecursionError as error:
-        raise RatingFileError(file, None, "this JSON is nested too deeply") from error
+        raise RatingFileError(
+            file, deepest_json_line(text), "this JSON is nested too deeply"
+        ) from error
     if not isinstance(rows, list):
         raise RatingFileError(file, None, "the file should hold a list of outlets")
     for number, row in enumerate(rows, start=1):

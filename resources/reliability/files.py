@@ -11,7 +11,7 @@ from pathlib import Path
 
 import yaml
 
-from resources.yaml_depth import deepest_line
+from resources.nesting import deepest_line
 
 
 class RatingFileError(Exception):

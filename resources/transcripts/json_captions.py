@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from resources.nesting import deepest_json_line
 from resources.transcripts.base import TimedText
 from resources.transcripts.captions import INVISIBLE, Caption, one_line, timed
 from resources.transcripts.errors import (
@@ -37,7 +38,10 @@ def load_json(text: str, source: Source) -> dict[str, Any] | list[Any] | None:
         document = json.loads(text)
     except RecursionError as error:
         raise UnsupportedTranscriptError(
-            source.name, "The JSON is nested too deeply.", f"Give {FORMATS}."
+            source.name,
+            "The JSON is nested too deeply.",
+            f"Give {FORMATS}.",
+            line=deepest_json_line(text),
         ) from error
     except ValueError as error:
         # Python's own limit on the digits of a number raises a plain ValueError, without a line.

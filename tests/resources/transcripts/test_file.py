@@ -271,7 +271,12 @@ def test_one_damaged_byte_does_not_turn_the_other_accents_into_two_letters() -> 
         (b'{"a": 1,\n"b": }', ".json", UnsupportedTranscriptError, "talk, line 2: The JSON"),
         (b'{"a": 1}', ".json", UnsupportedTranscriptError, "holds no transcript"),
         (b'[{"start": 1}]', ".json", UnsupportedTranscriptError, "Segment 1"),
-        (b"[" * 100_000, ".json", UnsupportedTranscriptError, "nested too deeply"),
+        (
+            b"[\n" + b"[" * 100_000,
+            ".json",
+            UnsupportedTranscriptError,
+            "line 2: The JSON is nested",
+        ),
         (b'[{"text": "a", "start": "soon"}]', "", UnreadableTimestampError, "'soon'"),
         (b'[{"text": "a", "start": NaN}]', "", UnreadableTimestampError, "12.5"),
         (b'[{"text": "a"}]', "", UnreadableTimestampError, "Segment 1 has no readable start"),
