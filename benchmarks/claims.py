@@ -55,7 +55,7 @@ RULES = {
 }
 """Constants of the engine's choice, and what switches each off."""
 
-_MATCHER = ClaimMatcher(EmbeddingSimilarity(minilm()), 0.70, "greedy")
+_MATCHER = ClaimMatcher(EmbeddingSimilarity(minilm()), "greedy")
 
 
 def main() -> None:

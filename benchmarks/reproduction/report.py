@@ -31,7 +31,7 @@ from benchmarks.reproduction.recompute import (
     with_other_runs,
 )
 from factible_assets.evaluation.figures import Figure
-from factible_assets.evaluation.matching import Matcher, Matching, match_claims
+from factible_assets.evaluation.matching import ClaimMatcher, Matcher, Matching
 from factible_assets.evaluation.measures import macro, mean
 from factible_assets.evaluation.metrics.claims import GoldClaim
 from factible_assets.evaluation.metrics.stances import Judgement, accuracy, as_majority, grouped
@@ -156,9 +156,7 @@ def recompute_published(folder: PublishedFolder, similarity: Similarity | None) 
     settings = tuple(
         _setting_report(folder, setting, similarity, problems) for setting in folder.settings
     )
-    matcher = (
-        RECORDED if similarity is None else Matcher("greedy", similarity.name, similarity.threshold)
-    )
+    matcher = RECORDED if similarity is None else ClaimMatcher(similarity, "greedy").matcher
     return PublishedReport(matcher, settings, tuple(problems))
 
 
@@ -208,9 +206,7 @@ def _video_result(
     if similarity is None:
         return _result(evaluation, run, from_outputs(evaluation, run, gold, recorded), recorded)
     texts = [claim.text for claim in system]
-    made = match_claims(
-        texts, [claim.text for claim in gold], similarity=similarity, assignment="greedy"
-    )
+    made = ClaimMatcher(similarity, "greedy").match(texts, [claim.text for claim in gold])
     recomputation = from_outputs(evaluation, run, gold, made)
     result = _result(evaluation, run, recomputation, recorded)
     if all(cell.outcome != "differs" for cell in result.cells):

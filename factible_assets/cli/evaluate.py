@@ -7,7 +7,7 @@ What belongs here: arguments, the figures of what the warehouse holds. What does
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -19,6 +19,7 @@ from factible_assets.wording import plain
 if TYPE_CHECKING:
     from factible_assets.evaluation.matching import ClaimMatcher
     from factible_assets.evaluation.scoring import Evaluation
+    from factible_assets.evaluation.similarity import Similarity, SimilarityName
 
 MatcherName = Literal["embeddings", "tf-idf", "token-set", "recorded"]
 
@@ -106,25 +107,42 @@ def evaluate(
 def _reproduce(
     published: Path, matcher: MatcherName, model: Path | None, *, details: bool, as_json: bool
 ) -> None:
-    from factible_assets.evaluation.similarity import chosen_similarity
     from factible_assets.reasoners.embedded.embedder import EmbedderUnavailableError
 
+    printing = _from_source("printing")
     try:
-        from benchmarks.reproduction.printing import reproduce
+        similarity = None if matcher == "recorded" else _similarity(matcher, model)
+        printing.reproduce(published, similarity, details=details, as_json=as_json)
+    except EmbedderUnavailableError as error:
+        raise CliError(str(error), code=ExitCode.ENVIRONMENT) from error
+
+
+def _similarity(matcher: SimilarityName, model: Path | None) -> Similarity:
+    from factible_assets.evaluation.similarity import EmbeddingSimilarity, chosen_similarity
+
+    if model is not None:
+        folder = model.parent if model.name == "model.safetensors" else model
+        # Of a folder with both, the safetensors count: an ONNX export may be of any precision.
+        if (folder / "model.safetensors").is_file():
+            return EmbeddingSimilarity(_from_source("full_precision").FullPrecisionEmbedder(folder))
+    return chosen_similarity(matcher, model)
+
+
+def _from_source(module: str) -> Any:
+    """Return what recomputes publications: part of the source, and not of an installed package."""
+    from importlib import import_module
+
+    try:
+        return import_module(f"benchmarks.reproduction.{module}")
     except ModuleNotFoundError as missing:
         if not (missing.name or "").startswith("benchmarks"):
             raise
         raise CliError(
-            "Recomputing a published evaluation is part of the project's source, in "
-            "benchmarks/reproduction, and not of the installed package.",
+            "Published evaluations, and models in full precision, are part of the project's "
+            "source, in benchmarks/reproduction, and not of the installed package.",
             "Get the source, run make demo in its folder, and use its .venv/bin/factible.",
             ExitCode.ENVIRONMENT,
         ) from missing
-    try:
-        similarity = None if matcher == "recorded" else chosen_similarity(matcher, model)
-        reproduce(published, similarity, details=details, as_json=as_json)
-    except EmbedderUnavailableError as error:
-        raise CliError(str(error), code=ExitCode.ENVIRONMENT) from error
 
 
 def _evaluations(
@@ -159,7 +177,6 @@ def _evaluations(
 
 def _matcher(name: MatcherName, model: Path | None) -> ClaimMatcher:
     from factible_assets.evaluation.matching import ClaimMatcher
-    from factible_assets.evaluation.similarity import chosen_similarity
 
     if name == "recorded":
         raise CliError(
@@ -173,7 +190,7 @@ def _matcher(name: MatcherName, model: Path | None) -> ClaimMatcher:
             "words and say different things. Where MiniLM finds a precision of .73, it says "
             f"{_FLATTERED[name]} (18 annotated videos, the same claims)."
         )
-    return ClaimMatcher(chosen_similarity(name, model))
+    return ClaimMatcher(_similarity(name, model))
 
 
 def _print(name: str, evaluation: Evaluation, *, details: bool) -> None:

@@ -18,12 +18,12 @@ from factible_assets.errors import ExitCode
 from factible_assets.wording import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
     from rich.table import Table
 
     from factible_assets.corpora import CorporaReading, CorpusProblem
-    from factible_assets.experiments.comparison import Cell, Comparison
+    from factible_assets.experiments.comparison import Comparison, MetricComparison
     from factible_assets.experiments.estimate import Estimate
     from factible_assets.experiments.reading import Experiment
     from factible_assets.experiments.runner import RunOutcome, VariantOutcome
@@ -106,7 +106,7 @@ def list_(as_json: AsJson = False) -> None:
     reading = load_experiments(experiment_files(settings), _corpora(settings), settings)
     stored = settings.warehouse.exists()
     finished = finished_experiments(Warehouse(settings.warehouse)) if stored else {}
-    documents = [
+    documents: list[dict[str, Any]] = [
         {
             "experiment": one.name,
             "variants": len(one.variants),
@@ -120,19 +120,18 @@ def list_(as_json: AsJson = False) -> None:
     if as_json:
         print_json(documents)
     else:
-        table = _table("Experiments")
-        for heading in ("experiment", "variants", "videos", "last finished", "what for"):
-            table.add_column(heading, overflow="fold")
-        for each in documents:
-            when = each["finished_at"]
-            table.add_row(
-                str(each["experiment"]),
-                str(each["variants"]),
-                str(each["videos"]),
-                f"{when:%Y-%m-%d %H:%M}" if when else "never",
-                plain(str(each["description"] or ""), 100),
+        rows = (
+            (
+                one["experiment"],
+                str(one["variants"]),
+                str(one["videos"]),
+                f"{one['finished_at']:%Y-%m-%d %H:%M}" if one["finished_at"] else "never",
+                plain(one["description"] or "", 100),
             )
-        stdout().print(table)
+            for one in documents
+        )
+        headings = ("experiment", "variants", "videos", "last finished", "what for")
+        stdout().print(_table("Experiments", dict.fromkeys(headings, _WORDS), rows))
     _refuse(reading.problems)
 
 
@@ -193,13 +192,21 @@ def compare(
     corpora = _corpora(settings)
     experiment = _experiment(name, corpora, settings)
     comparison = _comparison(experiment.name, settings, baseline)
-    chosen = _chosen(comparison, metric)
+    known = {each.name: each for each in comparison.metrics}
+    for each in metric or ():
+        if each not in known:
+            raise CliError(
+                f"There is no metric {plain(each, 80)}.",
+                f"Known: {', '.join(known)}.",
+                ExitCode.USAGE,
+            )
+    chosen = [known[each] for each in metric] if metric else comparison.headlines
     path = _write_page(experiment, comparison, settings, output)
     if as_json:
         print_json({**_document(comparison), "report": str(path)})
         return
-    for each in chosen:
-        stdout().print(_metric_table(comparison, each))
+    for one in chosen:
+        stdout().print(_metric_table(comparison, one))
     typer.echo(_basis(comparison))
     typer.echo(f"report: {path}")
 
@@ -246,7 +253,12 @@ def _experiment(name: str, corpora: CorporaReading, settings: Settings) -> Exper
     named = reading.find(name)
     if named is not None:
         return named
-    _refuse(each for each in reading.problems if _concerns(each, name))
+    # A file with a problem may be the one that is meant.
+    _refuse(
+        each
+        for each in reading.problems
+        if each.file.stem.replace("_", "-") == name.replace("_", "-")
+    )
     known = [one.name for one in reading.experiments]
     near = difflib.get_close_matches(name, known, n=1)
     meant = f"Did you mean {near[0]}? " if near else ""
@@ -255,11 +267,6 @@ def _experiment(name: str, corpora: CorporaReading, settings: Settings) -> Exper
         f"There is no experiment {plain(name, 80)}.",
         f"{meant}All of them: factible experiment list.{unread}",
     )
-
-
-def _concerns(problem: CorpusProblem, name: str) -> bool:
-    """Tell whether a file with a problem may be the one that is meant."""
-    return problem.file.stem.replace("_", "-") == name.replace("_", "-")
 
 
 def _refuse(problems: Iterable[CorpusProblem]) -> None:
@@ -368,52 +375,52 @@ def _write_page(
 # --- Text ---------------------------------------------------------------------------------------
 
 
-def _table(title: str) -> Table:
+_NAME: dict[str, Any] = {"no_wrap": True}
+_WORDS: dict[str, Any] = {"overflow": "fold"}
+_FIGURE: dict[str, Any] = {"justify": "right"}
+"""How a column of a table is set."""
+
+
+def _table(
+    title: str, columns: Mapping[str, Mapping[str, Any]], rows: Iterable[Sequence[str]]
+) -> Table:
     from rich.table import Table
 
-    return Table(title=title, title_justify="left", show_lines=False)
-
-
-def _settings_words(values: Any) -> str:
-    from factible_assets.experiments.plan import shown
-
-    return ", ".join(f"{name}={shown(value)}" for name, value in dict(values).items())
+    table = Table(title=title, title_justify="left", show_lines=False)
+    for heading, options in columns.items():
+        table.add_column(heading, **options)
+    for row in rows:
+        table.add_row(*row)
+    return table
 
 
 def _variants_table(experiment: Experiment) -> Table:
-    table = _table(f"{experiment.name}: {plain(experiment.description or '', 120)}")
-    table.add_column("variant", no_wrap=True)
-    table.add_column("settings", overflow="fold")
+    from factible_assets.experiments.plan import shown
+
+    rows = []
     for variant in experiment.variants:
         mark = " (baseline)" if variant.name == experiment.baseline else ""
-        table.add_row(f"{variant.name}{mark}", plain(_settings_words(variant.values)))
-    return table
+        words = ", ".join(f"{name}={shown(value)}" for name, value in variant.values.items())
+        rows.append((f"{variant.name}{mark}", plain(words)))
+    title = f"{experiment.name}: {plain(experiment.description or '', 120)}"
+    return _table(title, {"variant": _NAME, "settings": _WORDS}, rows)
 
 
 def _overview(comparison: Comparison) -> Table:
-    table = _table(
-        f"{comparison.experiment}: {_count(comparison.videos, 'video')}, means over videos"
-    )
-    table.add_column("variant", no_wrap=True)
-    for metric in comparison.headlines:
-        table.add_column(metric.name, justify="right")
+    rows = []
     for variant in comparison.variants:
         mark = "*" if variant.name == comparison.baseline else ""
-        table.add_row(
-            f"{variant.name}{mark}",
-            *(_number(metric.cell(variant.name).value) for metric in comparison.headlines),
-        )
-    return table
+        values = (_number(metric.cell(variant.name).value) for metric in comparison.headlines)
+        rows.append((f"{variant.name}{mark}", *values))
+    return _table(
+        f"{comparison.experiment}: {_count(comparison.videos, 'video')}, means over videos",
+        {"variant": _NAME} | {metric.name: _FIGURE for metric in comparison.headlines},
+        rows,
+    )
 
 
-def _metric_table(comparison: Comparison, name: str) -> Table:
-    metric = comparison.metric(name)
-    if metric is None:
-        raise CliError(f"No variant has the metric {name}.", _known_metrics(comparison))
-    sense = f", {metric.better} is better" if metric.better else ""
-    table = _table(f"{metric.name} ({metric.averaging}{sense}), against {comparison.baseline}")
-    table.add_column("variant", no_wrap=True)
-    for heading in (
+def _metric_table(comparison: Comparison, metric: MetricComparison) -> Table:
+    headings = (
         "value",
         "95 % interval",
         f"n ({metric.cells[0].unit})",
@@ -423,43 +430,28 @@ def _metric_table(comparison: Comparison, name: str) -> Table:
         "p (bootstrap)",
         "p (Wilcoxon)",
         "videos + / −",
-    ):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for cell in metric.cells:
-        table.add_row(cell.variant, *_cell_words(cell))
-    return table
-
-
-def _cell_words(cell: Cell) -> tuple[str, ...]:
-    bootstrap, wilcoxon = cell.bootstrap, cell.wilcoxon
-    interval = bootstrap.interval if bootstrap else None
-    return (
-        _number(cell.value),
-        _range(cell.low, cell.high),
-        str(cell.n),
-        _number(cell.trivial),
-        _signed(bootstrap.difference) if bootstrap else _NONE,
-        _range(interval.low, interval.high) if interval else _NONE,
-        _number(bootstrap.p_value if bootstrap else None),
-        _number(wilcoxon.p_value if wilcoxon else None),
-        f"{cell.above} / {cell.below}" if bootstrap else _NONE,
     )
-
-
-def _chosen(comparison: Comparison, wished: list[str] | None) -> list[str]:
-    if not wished:
-        return [metric.name for metric in comparison.headlines]
-    known = {metric.name for metric in comparison.metrics}
-    for name in wished:
-        if name not in known:
-            raise CliError(
-                f"There is no metric {plain(name, 80)}.", _known_metrics(comparison), ExitCode.USAGE
+    rows = []
+    for cell in metric.cells:
+        bootstrap, wilcoxon = cell.bootstrap, cell.wilcoxon
+        interval = bootstrap.interval if bootstrap else None
+        rows.append(
+            (
+                cell.variant,
+                _number(cell.value),
+                _range(cell.low, cell.high),
+                str(cell.n),
+                _number(cell.trivial),
+                f"{bootstrap.difference:+.3f}" if bootstrap else _NONE,
+                _range(interval.low, interval.high) if interval else _NONE,
+                _number(bootstrap.p_value if bootstrap else None),
+                _number(wilcoxon.p_value if wilcoxon else None),
+                f"{cell.above} / {cell.below}" if bootstrap else _NONE,
             )
-    return wished
-
-
-def _known_metrics(comparison: Comparison) -> str:
-    return f"Known: {', '.join(metric.name for metric in comparison.metrics)}."
+        )
+    sense = f", {metric.better} is better" if metric.better else ""
+    title = f"{metric.name} ({metric.averaging}{sense}), against {comparison.baseline}"
+    return _table(title, {"variant": _NAME} | dict.fromkeys(headings, _FIGURE | _NAME), rows)
 
 
 def _basis(comparison: Comparison) -> str:
@@ -493,68 +485,52 @@ def _print_run(ran: RunOutcome) -> None:
 
 
 def _plan_table(experiment: Experiment, plan: Estimate) -> Table:
-    table = _table(
-        f"{experiment.name}: plan for {_count(plan.videos, 'video')} (searches and pages at most)"
+    columns = {
+        "stages to compute": "compute",
+        "shared": "shared",
+        "done before": "done",
+        "searches": "searches",
+        "pages": "pages",
+        "model calls": "model_calls",
+    }
+    return _table(
+        f"{experiment.name}: plan for {_count(plan.videos, 'video')} (searches and pages at most)",
+        {"variant": _NAME} | dict.fromkeys(columns, _FIGURE),
+        (
+            (each.variant, *(f"{getattr(each, name):,}" for name in columns.values()))
+            for each in plan.variants
+        ),
     )
-    table.add_column("variant", no_wrap=True)
-    for heading in (
-        "stages to compute",
-        "shared",
-        "done before",
-        "searches",
-        "pages",
-        "model calls",
-    ):
-        table.add_column(heading, justify="right")
-    for each in plan.variants:
-        table.add_row(
-            each.variant,
-            *(
-                f"{number:,}"
-                for number in (
-                    each.compute,
-                    each.shared,
-                    each.done,
-                    each.searches,
-                    each.pages,
-                    each.model_calls,
-                )
-            ),
-        )
-    return table
 
 
 def _calls_table(plan: Estimate) -> Table:
-    table = _table("Model calls, at most")
-    table.add_column("stage", no_wrap=True)
-    table.add_column("model", no_wrap=True)
-    for heading in ("calls", "tokens in", "tokens out", "USD"):
-        table.add_column(heading, justify="right")
-    table.add_column("tokens per call from")
     sources = {
         "recorded": "this machine's calls of the model",
         "stage": "this machine's calls of the stage",
         "assumed": "assumptions",
     }
-    for each in plan.calls:
-        table.add_row(
-            each.stage,
-            plain(each.model),
-            f"{each.calls:,}",
-            f"{each.input_tokens:,}",
-            f"{each.output_tokens:,}",
-            "not listed" if each.usd is None else f"{each.usd:.2f}",
-            sources[each.tokens_from],
-        )
-    return table
+    figures = dict.fromkeys(("calls", "tokens in", "tokens out", "USD"), _FIGURE)
+    return _table(
+        "Model calls, at most",
+        {"stage": _NAME, "model": _NAME, **figures, "tokens per call from": {}},
+        (
+            (
+                each.stage,
+                plain(each.model),
+                f"{each.calls:,}",
+                f"{each.input_tokens:,}",
+                f"{each.output_tokens:,}",
+                "not listed" if each.usd is None else f"{each.usd:.2f}",
+                sources[each.tokens_from],
+            )
+            for each in plan.calls
+        ),
+    )
 
 
 def _plan_sentence(plan: Estimate) -> str:
-    words = []
-    words.append(
-        f"At most {plan.searches:,} searches, {plan.pages:,} pages and {plan.model_calls:,} "
-        f"model calls for {plan.usd:.2f} USD."
-    )
+    most = f"{plan.searches:,} searches, {plan.pages:,} pages and {plan.model_calls:,} model calls"
+    words = [f"At most {most} for {plan.usd:.2f} USD."]
     if plan.unpriced:
         words.append(
             f"Without a listed price, and not in that sum: {', '.join(plan.unpriced)}. List it in "
@@ -574,10 +550,6 @@ def _number(value: float | None) -> str:
     if value is None:
         return _NONE
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3f}"  # noqa: PLR2004 - digits
-
-
-def _signed(value: float) -> str:
-    return f"{value:+.3f}"
 
 
 def _range(low: float | None, high: float | None) -> str:

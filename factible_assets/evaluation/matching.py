@@ -70,33 +70,6 @@ class Matching:
         """Return the gold position of each matched system position."""
         return {pair.system: pair.gold for pair in self.pairs}
 
-    @property
-    def total_similarity(self) -> float:
-        """Return the sum of the pairs' similarities, which optimal assignment maximises."""
-        return sum(pair.similarity or 0.0 for pair in self.pairs)
-
-
-def match_claims(
-    system: Sequence[str],
-    gold: Sequence[str],
-    *,
-    similarity: Similarity,
-    threshold: float | None = None,
-    assignment: Assignment = "optimal",
-) -> Matching:
-    """Match claims by their texts.
-
-    Args:
-        system: The claims in the system's order of importance.
-        gold: The annotated claims.
-        similarity: The measure.
-        threshold: Instead of the measure's own.
-        assignment: How pairs are chosen.
-    """
-    limit = similarity.threshold if threshold is None else threshold
-    matrix = similarity.matrix(system, gold)
-    return match_matrix(matrix, name=similarity.name, threshold=limit, assignment=assignment)
-
 
 def match_matrix(
     matrix: Matrix, *, name: str, threshold: float, assignment: Assignment = "optimal"
@@ -151,27 +124,23 @@ class ClaimMatcher:
 
     Attributes:
         similarity: The measure.
-        threshold: Instead of the measure's own.
         assignment: How pairs are chosen.
     """
 
     similarity: Similarity
-    threshold: float | None = None
     assignment: Assignment = "optimal"
 
     @property
     def matcher(self) -> Matcher:
         """Return the rule as results name it."""
-        limit = self.similarity.threshold if self.threshold is None else self.threshold
-        return Matcher(self.assignment, self.similarity.name, limit)
+        return Matcher(self.assignment, self.similarity.name, self.similarity.threshold)
 
     def match(self, system: Sequence[str], gold: Sequence[str]) -> Matching:
         """Match claims by their texts; `system` stands in its order of importance."""
-        return match_claims(
-            system,
-            gold,
-            similarity=self.similarity,
-            threshold=self.threshold,
+        return match_matrix(
+            self.similarity.matrix(system, gold),
+            name=self.similarity.name,
+            threshold=self.similarity.threshold,
             assignment=self.assignment,
         )
 

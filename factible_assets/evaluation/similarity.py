@@ -1,22 +1,31 @@
 """How alike two claims are said to be: three measures behind one protocol.
 
 What belongs here: the measures, their names and thresholds. What does not: which claims are then
-matched (matching.py), the embedding models themselves (reasoners/embedded/embedder.py).
+matched (matching.py), running embedding models (reasoners/embedded/embedder.py).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from factible_assets.evaluation.models import sentence_model
-from factible_assets.reasoners.embedded.embedder import Embedder, OnnxEmbedder, TfidfEmbedder
+from factible_assets.reasoners.embedded.embedder import (
+    Embedder,
+    EmbedderUnavailableError,
+    ModelFiles,
+    OnnxEmbedder,
+    TfidfEmbedder,
+)
 
 SimilarityName = Literal["embeddings", "tf-idf", "token-set"]
+
+_TOKENIZER: Final = "tokenizer.json"
+_ONNX: Final = ("model.onnx", "onnx/model.onnx")
+"""Where folders of models keep their full-precision ONNX export."""
 
 Matrix = npt.NDArray[np.float64]
 """Similarities, shape [system claims, gold claims]; 1 is the same."""
@@ -125,3 +134,26 @@ def chosen_similarity(name: SimilarityName, model: Path | None = None) -> Simila
     if name == "token-set":
         return TokenSetSimilarity()
     return EmbeddingSimilarity(OnnxEmbedder() if model is None else sentence_model(model))
+
+
+def sentence_model(path: Path) -> OnnxEmbedder:
+    """Return the ONNX model at a path: a file, or a folder as model hubs lay it out.
+
+    Nothing is loaded yet; a model whose files turn out unusable says so on first use.
+
+    Raises:
+        EmbedderUnavailableError: if there are no weights or no tokenizer.
+    """
+    files = [path] if path.is_file() else [path / name for name in _ONNX]
+    weights = next((file for file in files if file.is_file()), None)
+    if weights is None:
+        raise EmbedderUnavailableError(
+            f"There is no sentence-embedding model at {path}. Name an ONNX file, or a folder that "
+            f"contains model.safetensors, {' or '.join(_ONNX)}."
+        )
+    for folder in (weights.parent, weights.parent.parent):
+        if (folder / _TOKENIZER).is_file():
+            return OnnxEmbedder(ModelFiles(weights, folder / _TOKENIZER))
+    raise EmbedderUnavailableError(
+        f"The model {weights} has no {_TOKENIZER} beside it. Put the model's tokenizer there."
+    )

@@ -75,21 +75,20 @@ class Assessment:
 def assess(corpus: str, figures: Iterable[Figure], targets: Targets) -> tuple[Assessment, ...]:
     """Compare a corpus's figures with its targets. An undefined figure is not judged."""
     found = {(figure.name, figure.averaging): figure for figure in figures}
-    return tuple(
-        Assessment(corpus, metric, target, figure, _outcome(metric, figure, target))
-        for metric, target in targets.of(corpus).items()
-        for figure in (found.get((metric, target.averaging)),)
-    )
-
-
-def _outcome(metric: str, figure: Figure | None, target: Target) -> Outcome:
-    if figure is None or figure.value is None:
-        return "undefined"
-    if figure.n < target.min_n:
-        return "too few"
-    if _is_worse(metric, figure.value, target.floor):
-        return "below floor"
-    return "below target" if _is_worse(metric, figure.value, target.target) else "reached"
+    assessed = []
+    for metric, target in targets.of(corpus).items():
+        figure = found.get((metric, target.averaging))
+        outcome: Outcome = "reached"
+        if figure is None or figure.value is None:
+            outcome = "undefined"
+        elif figure.n < target.min_n:
+            outcome = "too few"
+        elif _is_worse(metric, figure.value, target.floor):
+            outcome = "below floor"
+        elif _is_worse(metric, figure.value, target.target):
+            outcome = "below target"
+        assessed.append(Assessment(corpus, metric, target, figure, outcome))
+    return tuple(assessed)
 
 
 def _is_worse(metric: str, value: float, than: float) -> bool:
@@ -120,6 +119,9 @@ def load_targets(folders: Iterable[Path]) -> Targets:
     return Targets(targets, overrides, tuple(problems))
 
 
+_FORM: Final = "Write {target: NUMBER, floor: NUMBER}, with averaging and min_n if needed."
+
+
 @dataclass
 class _Reader:
     """Reads one file, and collects every problem on the way."""
@@ -135,35 +137,26 @@ class _Reader:
         except PlacedError as error:
             self.problems.append(error.at(self.file))
             return
-        self._report_keys(document)
-        for metric, given in self._entries(document, ("targets",)):
-            target = self._target(document, ("targets", metric), given)
-            if target is not None:
-                self.targets[metric] = target
-        for corpus, _ in self._entries(document, ("overrides",)):
-            self.overrides[corpus] = self._override(document, ("overrides", corpus))
-
-    def _report_keys(self, document: Document) -> None:
         self.problems += document.repeated_keys(self.file)
         data = document.data if isinstance(document.data, dict) else {}
         for key in sorted(data.keys() - {"targets", "overrides"}):
-            self._report(
-                document.line((key,)),
-                f"{key!r} is not a key of this file. Known keys: targets, overrides.",
-            )
+            known = "Known keys: targets, overrides."
+            self._report(document.line((key,)), f"{key!r} is not a key of this file. {known}")
         if not isinstance(data.get("targets"), dict):
             self._report(document.line(("targets",)), "There are no targets. Begin with targets:.")
+        for metric, given in self._entries(document, ("targets",)):
+            if target := self._target(document, ("targets", metric), given):
+                self.targets[metric] = target
+        for corpus, _ in self._entries(document, ("overrides",)):
+            self._override(document, ("overrides", corpus))
 
-    def _override(self, document: Document, place: Place) -> dict[str, Target | None]:
-        entries: dict[str, Target | None] = {}
+    def _override(self, document: Document, place: Place) -> None:
+        own = self.overrides.setdefault(str(place[-1]), {})
         for metric, given in self._entries(document, place):
             if given in ({}, None) and metric in CATALOGUE:
-                entries[metric] = None
-                continue
-            target = self._target(document, (*place, metric), given)
-            if target is not None:
-                entries[metric] = target
-        return entries
+                own[metric] = None
+            elif target := self._target(document, (*place, metric), given):
+                own[metric] = target
 
     def _entries(self, document: Document, place: Place) -> Sequence[tuple[str, Any]]:
         value = document.data
@@ -179,29 +172,25 @@ class _Reader:
             near = difflib.get_close_matches(metric, CATALOGUE, n=1, cutoff=0.6)
             hint = f"Did you mean {near[0]!r}?" if near else "The metrics are listed in the README."
             self._report(line, f"There is no metric {metric!r}. {hint}")
-            return None
-        if CATALOGUE[metric].better is None:
+        elif CATALOGUE[metric].better is None:
             self._report(line, f"Of {metric!r} neither more nor less is better. Remove its target.")
-            return None
-        try:
-            target = Target.model_validate(given)
-        except ValidationError as error:
-            for detail in error.errors(include_input=False):
-                key = ".".join(str(part) for part in detail["loc"])
-                at = document.line((*place, *detail["loc"]))
-                self._report(at, f"{metric}, {key or 'entry'}: {detail['msg']}. {_FORM}")
-            return None
-        if _is_worse(metric, target.target, target.floor):
+        else:
+            try:
+                target = Target.model_validate(given)
+            except ValidationError as error:
+                for detail in error.errors(include_input=False):
+                    key = ".".join(str(part) for part in detail["loc"])
+                    at = document.line((*place, *detail["loc"]))
+                    self._report(at, f"{metric}, {key or 'entry'}: {detail['msg']}. {_FORM}")
+                return None
+            if not _is_worse(metric, target.target, target.floor):
+                return target
             self._report(
                 line,
                 f"The target of {metric}, {target.target}, is worse than its floor, "
                 f"{target.floor}. Exchange them.",
             )
-            return None
-        return target
+        return None
 
     def _report(self, line: int | None, sentence: str) -> None:
         self.problems.append(CorpusProblem(self.file, line, sentence))
-
-
-_FORM: Final = "Write {target: NUMBER, floor: NUMBER}, with averaging and min_n if needed."

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,10 +11,10 @@ from hypothesis.extra.numpy import arrays
 
 from factible_assets.evaluation.matching import (
     Assignment,
+    ClaimMatcher,
     Matcher,
     Matching,
     Pair,
-    match_claims,
     match_matrix,
 )
 from factible_assets.evaluation.similarity import (
@@ -22,8 +23,14 @@ from factible_assets.evaluation.similarity import (
     Similarity,
     TfidfSimilarity,
     TokenSetSimilarity,
+    sentence_model,
 )
-from factible_assets.reasoners.embedded.embedder import TfidfEmbedder, Vectors
+from factible_assets.reasoners.embedded.embedder import (
+    EmbedderUnavailableError,
+    OnnxEmbedder,
+    TfidfEmbedder,
+    Vectors,
+)
 
 MATRICES = st.tuples(st.integers(0, 7), st.integers(0, 7)).flatmap(
     lambda shape: arrays(np.float64, shape, elements=st.floats(-1, 1, allow_nan=False))
@@ -40,6 +47,10 @@ def matrix(*rows: tuple[float, ...]) -> Matrix:
     return np.array(rows, dtype=np.float64)
 
 
+def total(matching: Matching) -> float:
+    return sum(pair.similarity or 0.0 for pair in matching.pairs)
+
+
 TRAP = matrix((0.9, 0.8), (0.85, 0.1))
 
 
@@ -50,7 +61,7 @@ def test_greedy_matching_lets_the_first_claim_choose_and_the_second_go_without()
 def test_optimal_matching_gives_up_a_better_pair_for_two_good_ones() -> None:
     matching = match_matrix(TRAP, name="m", threshold=0.7)
     assert pairs(matching) == [(0, 1), (1, 0)]
-    assert matching.total_similarity == pytest.approx(1.65)
+    assert total(matching) == pytest.approx(1.65)
 
 
 def test_a_pair_at_the_threshold_is_no_match() -> None:
@@ -85,7 +96,7 @@ def test_optimal_matching_is_never_worse_than_greedy(values: Matrix, threshold: 
     shift = min(threshold, 0.0)
 
     def gain(matching: Matching) -> float:
-        return matching.total_similarity - shift * len(matching.pairs)
+        return total(matching) - shift * len(matching.pairs)
 
     assert gain(optimal) >= gain(greedy) - 1e-9
 
@@ -106,22 +117,22 @@ def test_the_order_of_claims_does_not_change_the_optimum(values: Matrix, seed: i
     shuffled = values[random.permutation(values.shape[0])][:, random.permutation(values.shape[1])]
     one = match_matrix(values, name="m", threshold=0.2)
     other = match_matrix(shuffled, name="m", threshold=0.2)
-    assert one.total_similarity == pytest.approx(other.total_similarity)
+    assert total(one) == pytest.approx(total(other))
 
 
 @pytest.mark.parametrize("similarity", LEXICAL, ids=lambda each: each.name)
 def test_a_lexical_measure_matches_a_reworded_claim_and_no_other(similarity: Similarity) -> None:
     system = ["The Earth orbits the Sun once a year.", "Coffee contains caffeine."]
     gold = ["Bats are blind.", "Once a year, the Earth goes around the Sun."]
-    assert pairs(match_claims(system, gold, similarity=similarity)) == [(0, 1)]
+    assert pairs(ClaimMatcher(similarity).match(system, gold)) == [(0, 1)]
 
 
 @pytest.mark.parametrize(
     "similarity", [*LEXICAL, EmbeddingSimilarity(TfidfEmbedder())], ids=lambda each: each.name
 )
 def test_without_claims_there_is_nothing_to_match(similarity: Similarity) -> None:
-    assert match_claims([], ["Bats are blind."], similarity=similarity).pairs == ()
-    assert match_claims(["Bats are blind."], [], similarity=similarity).pairs == ()
+    assert ClaimMatcher(similarity).match([], ["Bats are blind."]).pairs == ()
+    assert ClaimMatcher(similarity).match(["Bats are blind."], []).pairs == ()
 
 
 @given(st.lists(st.text(max_size=12), max_size=4), st.lists(st.text(max_size=12), max_size=4))
@@ -146,3 +157,14 @@ def test_each_text_is_embedded_once() -> None:
     similarity.matrix(["a"], ["b", "a"])
     assert similarity.matrix(["a"], ["b", "a"]).tolist() == [[0.0, 1.0]]
     assert sorted(seen) == ["a", "b"]
+
+
+@pytest.mark.parametrize("place", ["model.onnx", "onnx/model.onnx"])
+def test_an_onnx_export_is_found_in_a_folder_as_hubs_lay_it_out(tmp_path: Path, place: str) -> None:
+    (tmp_path / place).parent.mkdir(exist_ok=True)
+    (tmp_path / place).write_bytes(b"weights")
+    with pytest.raises(EmbedderUnavailableError, match="tokenizer"):
+        sentence_model(tmp_path)
+    (tmp_path / "tokenizer.json").write_text("{}", encoding="utf-8")
+    assert isinstance(sentence_model(tmp_path), OnnxEmbedder)
+    assert isinstance(sentence_model(tmp_path / place), OnnxEmbedder)

@@ -12,12 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from factible_assets.evaluation.models import (
-    FullPrecisionEmbedder,
-    read_safetensors,
-    sentence_model,
-)
-from factible_assets.reasoners.embedded.embedder import EmbedderUnavailableError, OnnxEmbedder
+from benchmarks.reproduction.full_precision import FullPrecisionEmbedder, read_safetensors
+from factible_assets.reasoners.embedded.embedder import EmbedderUnavailableError
 
 Tensors = dict[str, npt.NDArray[np.float32]]
 WORDS = ["[UNK]", "the", "earth", "goes", "around", "sun", "bats", "are", "not", "blind"]
@@ -156,24 +152,6 @@ def test_a_text_has_the_same_vector_in_any_company(folder: Path) -> None:
     for text, vector in zip(texts, together, strict=True):
         assert embedder.embed([text])[0].tolist() == pytest.approx(vector.tolist(), abs=1e-6)
     assert embedder.embed([]).shape == (0, WIDTH)
-
-
-def test_a_folder_with_safetensors_is_read_in_full_precision(folder: Path) -> None:
-    model = sentence_model(folder)
-    assert isinstance(model, FullPrecisionEmbedder)
-    assert isinstance(sentence_model(folder / "model.safetensors"), FullPrecisionEmbedder)
-    assert "full precision" in model.name
-
-
-@pytest.mark.parametrize("place", ["model.onnx", "onnx/model.onnx"])
-def test_an_onnx_export_is_found_in_a_folder_as_hubs_lay_it_out(tmp_path: Path, place: str) -> None:
-    (tmp_path / place).parent.mkdir(exist_ok=True)
-    (tmp_path / place).write_bytes(b"weights")
-    with pytest.raises(EmbedderUnavailableError, match="tokenizer"):
-        sentence_model(tmp_path)
-    (tmp_path / "tokenizer.json").write_text("{}", encoding="utf-8")
-    assert isinstance(sentence_model(tmp_path), OnnxEmbedder)
-    assert isinstance(sentence_model(tmp_path / place), OnnxEmbedder)
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,7 @@
-"""Sentence-embedding models that a user names by path: ONNX, or full precision from safetensors.
+"""A BERT sentence-embedding model in full precision, read from safetensors and run with numpy.
 
-What belongs here: finding a model's files below a path; the safetensors format and the arithmetic
-of a BERT encoder in numpy. What does not: the quantised model of everyday use
-(reasoners/embedded/embedder.py), downloading (never here).
+What belongs here: the file format, the encoder's arithmetic. What does not: models as ONNX
+(evaluation/similarity.py), the quantised one of everyday use (reasoners/embedded/embedder.py).
 
 Published similarities came from full precision, and 8-bit weights move pairs across a threshold.
 Exports to ONNX in full precision are rarely at hand; the original safetensors are. For a
@@ -20,56 +19,18 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from factible_assets.reasoners.embedded.embedder import (
-    Embedder,
-    EmbedderUnavailableError,
-    ModelFiles,
-    OnnxEmbedder,
-    Vectors,
-    unit_rows,
-)
+from factible_assets.reasoners.embedded.embedder import EmbedderUnavailableError, Vectors, unit_rows
 
 WEIGHTS: Final = "model.safetensors"
 _CONFIG: Final = "config.json"
+_TOKENIZER: Final = "tokenizer.json"
 _MAX_TOKENS: Final = 256
 _BATCH: Final = 32
 _HEADER_BYTES: Final = 8
 _MAX_HEADER: Final = 1 << 24
 _TYPES: Final = {"F32": np.float32, "F16": np.float16, "F64": np.float64, "I64": np.int64}
-_TOKENIZER: Final = "tokenizer.json"
-_ONNX: Final = ("model.onnx", "onnx/model.onnx")
-"""Where folders of models keep their full-precision ONNX export."""
 
 Array = npt.NDArray[np.float32]
-
-
-def sentence_model(path: Path) -> Embedder:
-    """Return the model at a path: a file of weights, or a folder as model hubs lay it out.
-
-    Of a folder that has both, the safetensors are taken: they are what the model was published as,
-    while an ONNX export may be of any precision.
-
-    Nothing is loaded yet; a model whose files turn out unusable says so on first use.
-
-    Raises:
-        EmbedderUnavailableError: if there are no weights or no tokenizer.
-    """
-    folder = path.parent if path.name == WEIGHTS else path
-    if (folder / WEIGHTS).is_file():
-        return FullPrecisionEmbedder(folder)
-    files = [path] if path.is_file() else [path / name for name in _ONNX]
-    weights = next((file for file in files if file.is_file()), None)
-    if weights is None:
-        raise EmbedderUnavailableError(
-            f"There is no sentence-embedding model at {path}. Name an ONNX file, or a folder that "
-            f"contains {WEIGHTS}, {' or '.join(_ONNX)}."
-        )
-    for folder in (weights.parent, weights.parent.parent):
-        if (folder / _TOKENIZER).is_file():
-            return OnnxEmbedder(ModelFiles(weights, folder / _TOKENIZER))
-    raise EmbedderUnavailableError(
-        f"The model {weights} has no {_TOKENIZER} beside it. Put the model's tokenizer there."
-    )
 
 
 class FullPrecisionEmbedder:
