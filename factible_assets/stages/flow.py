@@ -7,10 +7,11 @@ stage, which stands in the stage's own module.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from time import perf_counter
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 from factible_assets.config import FactCheckConfig
 from factible_assets.records import (
@@ -31,7 +32,6 @@ from factible_assets.records import (
 from factible_assets.rows import VideoRows
 from factible_assets.stages.claims import build_claims
 from factible_assets.stages.evidence import (
-    Source,
     StoredPage,
     address_of,
     departure,
@@ -298,7 +298,7 @@ class _Run:
                 *with_added_sources(queries, found.searches, found.hits, self._corrected(claim))
             )
         if self._stages & {"reliability_ratings", "evidence"}:
-            await self._book.rate(hit.url for hit in found.hits)
+            self._book.rate(hit.url for hit in found.hits)
         return found
 
     async def _ask(self, query: Query, progress: Progress) -> Gathered:
@@ -309,17 +309,16 @@ class _Run:
     async def _evidence(
         self, claim: Claim, queries: Sequence[Query], hits: Sequence[SearchHit]
     ) -> tuple[Evidence, ...]:
+        held = tuple(row for row in self._known.evidence if row.claim_id == claim.claim_id)
+        if not self._stages & {"reliability_ratings", "evidence"}:
+            return held
+        selection = select_hits(
+            self._video, queries, hits, self._book, self._config.search, self._corrected(claim)
+        )
         if "evidence" not in self._stages:
-            return tuple(row for row in self._known.evidence if row.claim_id == claim.claim_id)
+            await self._book.look_up_ages(each.hit.url for each in selection.chosen)
+            return held
         with self._watch.time("evidence"):
-            selection = select_hits(
-                self._video,
-                queries,
-                hits,
-                self._book,
-                self._config.search,
-                self._corrected(claim),
-            )
             read = await self._read_all(claim, selection.chosen)
             skipped = (
                 unread_row(claim, each.candidate, None, status="skipped", reason=each.reason)
@@ -360,15 +359,45 @@ class _Run:
     async def _read(
         self, claim: Claim, candidate: Candidate, arrivals: Arrivals | None
     ) -> Evidence:
-        """Fetch a page, or wait for whoever fetches it already, and hand it over to be read."""
+        """Read a source while its domain's age is looked up, which moves its score alone."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._book.look_up_ages([candidate.hit.url]))
+            reading = group.create_task(self._outcome(claim, candidate, arrivals))
+        stored, row_of = reading.result()
+        return row_of(await self._rated(candidate, stored))
+
+    async def _rated(self, candidate: Candidate, stored: StoredPage) -> Candidate:
+        """Return a candidate with the rating of the address where its page was in the end."""
+        address = address_of(candidate.hit, stored.page.final_url)
+        await self._book.look_up_ages([address])
+        rating = self._book.of(address)
+        if departure(candidate.hit, stored.page) is None:
+            rating = as_cited(rating, candidate.hit.citation_count)
+        return replace(candidate, rating=rating)
+
+    async def _outcome(
+        self, claim: Claim, candidate: Candidate, arrivals: Arrivals | None
+    ) -> tuple[StoredPage, Callable[[Candidate], Evidence]]:
+        """Fetch a page and read it; what came of it becomes a row once its source is rated."""
         try:
-            fetched = await self._fetched(claim, candidate)
+            stored = await self._library.get(candidate.hit)
+            left_out = late_exclusion(
+                self._video, stored.page, self._config.search, self._corrected(claim)
+            )
+            source = None if left_out else source_of(candidate, stored)
+            if source is not None:
+                self._texts[source.text.content_hash] = source.text.text
         finally:
             if arrivals is not None:
                 arrivals.one_in()
-        if isinstance(fetched, Evidence):
-            return fetched
-        candidate, stored, source = fetched
+        unread = partial(unread_row, claim, stored=stored)
+        if left_out is not None:
+            return stored, partial(unread, status="skipped", reason=left_out)
+        if source is None:
+            page = stored.page
+            status = "infra_error" if page.status == "infra_error" else "no_evidence"
+            reason = f"{candidate.hit.domain}: {page.reason}"
+            return stored, partial(unread, status=status, reason=reason)
         try:
             judged = await self._services.reasoner.read_evidence(
                 self._video, claim, candidate.query, replace(source.excerpt, arrivals=arrivals)
@@ -376,44 +405,16 @@ class _Run:
         except ReasonerOutageError as outage:
             self._calls.extend(outage.calls)
             reason = f"The page was fetched and could not be read: {outage.reason}"
-            return unread_row(
-                claim, candidate, stored, status="infra_error", reason=reason, basis=self._basis
-            )
+            failed = partial(unread, status="infra_error", reason=reason)
+            return stored, partial(failed, basis=self._basis)
         except ReasonerRefusalError as refusal:
             self._calls.extend(refusal.calls)
             reason = f"The model declined to read it: {refusal.reason}"
-            return unread_row(
-                claim, candidate, stored, status="skipped", reason=reason, basis=self._basis
-            )
+            return stored, partial(unread, status="skipped", reason=reason, basis=self._basis)
         self._calls.extend(judged.calls)
-        return read_row(claim, candidate, source, judged.value, basis=self._basis)
-
-    async def _fetched(
-        self, claim: Claim, candidate: Candidate
-    ) -> tuple[Candidate, StoredPage, Source] | Evidence:
-        """Return what there is to read of a candidate, or the row that says why not."""
-        stored = await self._library.get(candidate.hit)
-        address = address_of(candidate.hit, stored.page.final_url)
-        await self._book.rate([address])
-        rating = self._book.of(address)
-        if departure(candidate.hit, stored.page) is None:
-            rating = as_cited(rating, candidate.hit.citation_count)
-        candidate = replace(candidate, rating=rating)
-        left_out = late_exclusion(
-            self._video, stored.page, self._config.search, self._corrected(claim)
+        return stored, partial(
+            read_row, claim, source=source, draft=judged.value, basis=self._basis
         )
-        if left_out is not None:
-            return unread_row(claim, candidate, stored, status="skipped", reason=left_out)
-        source = source_of(candidate, stored)
-        if source is None:
-            page = stored.page
-            status: Literal["no_evidence", "infra_error"] = (
-                "infra_error" if page.status == "infra_error" else "no_evidence"
-            )
-            reason = f"{candidate.hit.domain}: {page.reason}"
-            return unread_row(claim, candidate, stored, status=status, reason=reason)
-        self._texts[source.text.content_hash] = source.text.text
-        return candidate, stored, source
 
     async def _verdict(self, case: CaseFile) -> Verdict | None:
         if "verdicts" not in self._stages:

@@ -172,6 +172,8 @@ def _listed_rating(
 
 def _unlisted_rating(video_id: str, name: str, age: DomainAge | None) -> ReliabilityRating:
     score, reasons = LISTED_SCORES["unknown"], ["No rating set lists the domain."]
+    if age is None and name:
+        reasons.append("Its age was not looked up: no page of it was chosen to be read.")
     years = age.years if age is not None and age.outcome == "ok" else None
     if years is not None and years >= _OLD_YEARS:
         score += _OLD_BONUS
@@ -223,9 +225,11 @@ def _words(rating: Rating) -> str:
 
 
 class RatingBook:
-    """The ratings of one video's sources. Each registered domain's age is asked for once.
+    """The ratings of one video's sources.
 
-    `known` ratings are taken as they are and not made again.
+    What decides which sources are read is known at once. A registry is asked only for the age of
+    those that are, which moves a score and no rating, once for each registered domain. `known`
+    ratings are taken as they are and not made again.
     """
 
     def __init__(
@@ -242,9 +246,10 @@ class RatingBook:
         self._directory = directory
         self._ages: Once[str, DomainAge] = Once(ages.age)
         self._ratings = {rating.domain: rating for rating in known}
+        self._ageless: set[str] = set()
 
-    async def rate(self, urls: Iterable[str]) -> None:
-        """Rate the domains of some addresses, all at once.
+    def rate(self, urls: Iterable[str]) -> None:
+        """Rate the domains of some addresses, their ages left open.
 
         A registrable domain gets a rating; so does a host below it that a rating set lists by
         its own name, such as a newspaper's section of contributed pieces.
@@ -253,9 +258,22 @@ class RatingBook:
         if not names:
             return
         with self._timed():
+            for name in names:
+                self._ratings[name] = rate(self._video_id, name, self._directory)
+                if not listing_of(name, self._directory)[1] and not institution_of(name):
+                    self._ageless.add(name)
+
+    async def look_up_ages(self, urls: Iterable[str]) -> None:
+        """Complete the ratings of some addresses by the ages of their domains, all at once."""
+        urls = tuple(urls)
+        self.rate(urls)
+        names = {name for url in urls for name in self._names(url)} & self._ageless
+        if not names:
+            return
+        with self._timed():
             async with asyncio.TaskGroup() as group:
                 for name in sorted(names):
-                    group.create_task(self._rate(name))
+                    group.create_task(self._look_up_age(name))
 
     def of(self, url: str) -> ReliabilityRating:
         """Return the rating of an address that has been rated: its host's own, or its domain's.
@@ -281,7 +299,7 @@ class RatingBook:
         own = {listed_name} if listed_name.endswith(f".{domain}") else set()
         return {domain} | own
 
-    async def _rate(self, name: str) -> None:
-        needs_age = not listing_of(name, self._directory)[1] and not institution_of(name)
-        age = await self._ages.get(registrable_domain(name)) if needs_age else None
+    async def _look_up_age(self, name: str) -> None:
+        age = await self._ages.get(registrable_domain(name))
         self._ratings[name] = rate(self._video_id, name, self._directory, age)
+        self._ageless.discard(name)

@@ -81,13 +81,13 @@ async def gather_hits(
     """
     first = await _ask(query, searcher, config, page=1, before_it={})
     hits = merge_hits(first.hits)
-    await book.rate(hit.url for hit in hits)
+    book.rate(hit.url for hit in hits)
     if not _is_poor([book.of(hit.url) for hit in hits], config.minimum_rating):
         return replace(first, hits=hits)
     counts = {search.provider: search.hit_count for search in first.searches}
     second = await _ask(query, searcher, config, page=2, before_it=counts)
     hits = merge_hits([*first.hits, *second.hits])
-    await book.rate(hit.url for hit in hits)
+    book.rate(hit.url for hit in hits)
     return Gathered((*first.searches, *second.searches), hits)
 
 

@@ -256,17 +256,17 @@ def _volume(side: int) -> float:
 
 def settled_vote(
     counted: Tally, missing: Iterable[Rating], config: VerdictsConfig, basis: Basis
-) -> Vote | None:
+) -> tuple[Vote, Vote] | None:
     """Return the vote that stands whatever the missing sources say; None if none does.
 
-    Its stance is certain, its confidence the lowest that is possible.
+    Its stance is certain: it comes with the lowest confidence that is possible, and the highest.
 
     A missing source of a known rating adds at most that rating's full weight to one side, and
     takes nothing away from any (origins.py). Each condition of `decide` is monotone along each
     weight and linear or linear-fractional in what the missing sources add, so its extremes over
     everything that they could have said lie where all say the same: nothing, supports, refutes,
-    or mixed. So does the lowest score: what is against a side lowers its margin and adds no
-    volume. Two conditions join sides and are looked at apart: a conflict needs something on both,
+    or mixed. So do the lowest score and the highest: what is against a side lowers its margin and
+    adds no volume. Two conditions join sides and are looked at apart: a conflict needs something on both,
     and "mixed" must hold for one and the same reason throughout.
     """
     ratings = tuple(missing)
@@ -291,8 +291,8 @@ def settled_vote(
     )
     if stance == "mixed" and not always_mixed:
         return None
-    least = min(votes, key=lambda vote: vote.score)
-    return replace(votes[0], confidence=least.confidence, score=least.score)
+    by_score = sorted(votes, key=lambda vote: vote.score)
+    return by_score[0], by_score[-1]
 
 
 def _weight_of(ratings: Iterable[Rating]) -> int:
@@ -372,19 +372,17 @@ def form_opinion(
         gaps.append(f"{_searches(len(partial))} were answered in part ({_reasons(partial)})")
     missed = "; ".join(gaps) or None
     doubt = [*_gaps(case), *([missed] if missed and settled is None else [])]
-    is_less_sure = settled is not None and (settled.stance, settled.confidence) != (
-        seen.stance,
-        seen.confidence,
-    )
-    is_due = is_less_sure or any(row.page_due for row in rows)
+    least, most = settled or (seen, seen)
+    may_be_surer = least.confidence != most.confidence
+    is_due = may_be_surer or any(row.page_due for row in rows)
     return Opinion(
         case=case,
         rows=rows,
-        vote=seen if doubt or settled is None else settled,
+        vote=seen if doubt else least,
         origins=independent_weight(rows, lambda _: 1, stories),
         doubt=f"{'; '.join(doubt)}. Check the claim again." if doubt else None,
         reserve=f"{missed}, which could change the confidence, not the stance"
-        if is_less_sure
+        if may_be_surer
         else missed
         if is_due
         else None,

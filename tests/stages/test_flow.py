@@ -102,6 +102,37 @@ async def test_a_domain_is_asked_for_its_age_once_however_many_hits_it_has() -> 
     assert len({rating.domain for rating in result.ratings}) == len(result.ratings)
 
 
+async def test_only_domains_of_pages_that_are_read_are_asked_for_their_age() -> None:
+    world, claims = furnished_world(claims=3)
+    world.listed = {}
+    config = FactCheckConfig(search=SearchConfig(max_results=1))
+    result = await check(world, claims, config=config)
+    read = {row.domain for row in result.evidence if row.status != "skipped"}
+    assert {key for what, key in world.asked if what == "age"} == read
+    assert read < {rating.domain for rating in result.ratings}
+    unread = [rating for rating in result.ratings if rating.domain not in read]
+    assert all("not looked up" in " ".join(rating.reasons) for rating in unread)
+
+
+async def test_no_page_waits_for_a_registry() -> None:
+    world, claims = furnished_world(claims=1)
+    world.listed = {}
+    work, all_read = world.work, asyncio.Event()
+
+    async def registries_last(kind: str, key: str) -> bool:
+        if kind == "age":
+            await all_read.wait()
+        failed = await work(kind, key)
+        if sum(what == "read" for what, _ in world.asked) == len(world.texts):
+            all_read.set()
+        return failed
+
+    world.work = registries_last  # type: ignore[method-assign]
+    async with asyncio.timeout(10):
+        result = await check(world, claims)
+    assert {row.status for row in result.evidence} == {"ok"}
+
+
 async def test_a_claim_does_not_wait_for_the_slowest_page_of_another() -> None:
     world, claims = furnished_world()
     slow = "https://site122.example/page"

@@ -41,7 +41,7 @@ async def rate_domains(
 ) -> tuple[ReliabilityRating, ...]:
     """Rate as the flow does: what a book is asked for first, and what it then says."""
     book = RatingBook(video_id, sets, registry)
-    await book.rate(urls)
+    await book.look_up_ages(urls)
     return book.ratings(urls)
 
 
@@ -203,7 +203,7 @@ async def test_a_hit_has_its_host_s_rating_if_that_is_listed_by_itself() -> None
     sets = Sets((("set", "news.example", "high"), ("set", "blogs.news.example", "low")))
     book = RatingBook("v", sets, Registry(World()))
     blog, news = "https://www.blogs.news.example/a", "https://news.example/b"
-    await book.rate([blog, news])
+    await book.look_up_ages([blog, news])
     assert (book.of(blog).rating, book.of(news).rating) == ("low", "high")
     assert [row.domain for row in book.ratings([blog])] == ["blogs.news.example", "news.example"]
 
@@ -213,6 +213,6 @@ async def test_known_ratings_are_not_made_again() -> None:
     url = "https://a.example/"
     first = await rate_domains("v", [url], NOTHING, Registry(world))
     book = RatingBook("v", NOTHING, Registry(world), first)
-    await book.rate([url])
+    await book.look_up_ages([url])
     assert book.of(url) == first[0]
     assert sum(world.asked.values()) == 1

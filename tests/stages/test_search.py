@@ -191,7 +191,7 @@ async def test_a_result_that_is_no_web_address_is_kept_and_not_read() -> None:
     assert {hit.title for hit in found.hits} == {"Odd", "a"}
     assert not world.asked["age", ""]
     book = RatingBook("v", Directory(world), Registry(world))
-    await book.rate(hit.url for hit in found.hits)
+    await book.look_up_ages(hit.url for hit in found.hits)
     choice = select_hits(VIDEO, QUERIES, found.hits, book, SearchConfig())
     assert [(each.candidate.hit.title, each.reason) for each in choice.skipped] == [
         ("Odd", "It is no web address.")
