@@ -201,7 +201,7 @@ class EvidenceConfig(StageConfig):
             "stragglers unread (recorded as skipped). Unset: read everything that was selected."
         ),
     )
-    concurrency: int = Field(default=16, ge=1, le=256, description="Pages read at once.")
+    concurrency: int = Field(default=64, ge=1, le=256, description="Pages read at once.")
 
 
 class VerdictsConfig(StageConfig):
