@@ -27,7 +27,7 @@ from factible_assets.assets.common import (
     tag_run,
 )
 from factible_assets.assets.some_claims import scope_of
-from factible_assets.checks.structural import judged, stored_results, structural_specs
+from factible_assets.checks.structural import judged, structural_specs
 from factible_assets.config import FactCheckConfig
 from factible_assets.launchpad import CLAIM_CHECKS_SCHEMA, settled
 from factible_assets.partitions import videos
@@ -167,7 +167,7 @@ async def claim_checks(  # type: ignore[no-untyped-def]
     stamp = Stamp(run_id=context.run.run_id, checked_at=datetime.now(UTC))
     if checks.refusal is not None:
         record_calls(store, result.llm_calls, stamp)
-        for check in checks.every():
+        for check in checks.results.values():
             yield check
         raise checks.refusal
     sets: dict[str, AssetRows] = {stage: asset_rows(stage, result) for stage in selected}
@@ -189,7 +189,7 @@ async def claim_checks(  # type: ignore[no-untyped-def]
     for stage in selected:
         yield dg.MaterializeResult(
             asset_key=stage,
-            check_results=checks.results[stage],
+            check_results=[checks.results[stage]],
             data_version=dg.DataVersion(written[stage].data_version),
             metadata=_with_report(describe(stage, video, claims.claims, result), stage, published),
         )
@@ -264,16 +264,10 @@ def _stored_checks(
     context: dg.AssetExecutionContext, stored: VideoRows, limits: Limits
 ) -> list[dg.AssetCheckResult]:
     """Judge what is stored; a check of an asset that never ran has nothing to say."""
-    wanted = context.selected_asset_check_keys
-    outcomes = stored_results(
-        [stage for stage in ALL_STAGES if stage in stored.sets],
-        JudgedRows(**stored.parts(), limits=limits),
-    )
-    return [
-        result
-        for result in outcomes
-        if any((result.asset_key, result.check_name) == (key.asset_key, key.name) for key in wanted)
-    ]
+    wanted = {key.asset_key.to_user_string() for key in context.selected_asset_check_keys}
+    there = [stage for stage in ALL_STAGES if stage in wanted & stored.sets.keys()]
+    outcomes = judged(there, JudgedRows(**stored.parts(), limits=limits))
+    return list(outcomes.results.values())
 
 
 def asset_rows(stage: Stage, result: FlowResult) -> AssetRows:

@@ -112,12 +112,12 @@ async def claims(  # type: ignore[no-untyped-def]
     checks = judged(["claims"], all_rows)
     if checks.refusal is not None:
         keep(found.llm_calls)
-        for result in checks.every():
+        for result in checks.results.values():
             yield result
         raise checks.refusal
     yield dg.MaterializeResult(
         value=rows,
-        check_results=checks.results["claims"],
+        check_results=[checks.results["claims"]],
         data_version=dg.DataVersion(data_version(rows.rows)),
         metadata=_metadata(video, found),
     )

@@ -236,12 +236,12 @@ async def transcripts(  # type: ignore[no-untyped-def]
     )
     checks = judged(["transcripts"], JudgedRows.of(rows.rows))
     if checks.refusal is not None:
-        for result in checks.every():
+        for result in checks.results.values():
             yield result
         raise checks.refusal
     yield dg.MaterializeResult(
         value=rows,
-        check_results=checks.results["transcripts"],
+        check_results=[checks.results["transcripts"]],
         data_version=dg.DataVersion(data_version(rows.rows)),
         metadata={
             **_metadata(video, transcript, segments, rows.duration_seconds),

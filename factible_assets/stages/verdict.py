@@ -266,8 +266,8 @@ def settled_vote(
     weight and linear or linear-fractional in what the missing sources add, so its extremes over
     everything that they could have said lie where all say the same: nothing, supports, refutes,
     or mixed. So do the lowest score and the highest: what is against a side lowers its margin and
-    adds no volume. Two conditions join sides and are looked at apart: a conflict needs something on both,
-    and "mixed" must hold for one and the same reason throughout.
+    adds no volume. Two conditions join sides and are looked at apart: a conflict needs something on
+    both, and "mixed" must hold for one and the same reason throughout.
     """
     ratings = tuple(missing)
     everything = _weight_of(ratings)
