@@ -1,0 +1,144 @@
+"""Whether the ledger is what the servers billed, however often a check is killed.
+
+A real `factible check` checks a video in a world on loopback, and is killed without
+a chance to say anything, when the world has been asked so many questions; then the same command
+goes on, is killed again, and so on until one run comes through. Then the rows of `llm_calls` are
+held against what the model's server answered. Prints for all data folders together:
+
+- requests that the server answered, and those that have a row with a cost: none may be missing;
+- rows for requests that were on their way when the process was killed, which are estimates;
+- dollars on both sides, without these and with them.
+
+Exits with 1 if a request that was answered has no row.
+
+    python -m benchmarks.ledger --kills 60
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from resources.llm.registry import PROJECT_MODELS, ModelRegistry
+from tests.end_to_end.loopback import CHAT, VIDEO_URL, LoopbackWorld, loopback_world
+from tests.resources.llm.servers import USAGE
+from warehouse.store import Warehouse
+
+MODEL = "gpt-4o-mini"
+KEYS = {"SERPER_API_KEY": "a-key", "OPENAI_API_KEY": "another-key", "FACTIBLE_MODEL": MODEL}
+QUESTIONS = 40
+"""What the world is asked in one whole check, roughly."""
+MOST_IN_A_ROW = 8
+SECONDS = 240
+
+
+@dataclass
+class Ledger:
+    """Both sides of one data folder, or of several."""
+
+    kills: int = 0
+    answered: int = 0
+    rows: int = 0
+    estimates: int = 0
+    billed_usd: float = 0.0
+    certain_usd: float = 0.0
+    estimated_usd: float = 0.0
+
+    def add(self, other: Ledger) -> None:
+        """Count another folder in."""
+        for name, value in vars(other).items():
+            setattr(self, name, getattr(self, name) + value)
+
+    @property
+    def missing(self) -> int:
+        """Requests that were answered, and paid, and of which no row tells."""
+        return max(0, self.answered - self.rows - self.estimates)
+
+
+def check(world: LoopbackWorld, kill_after: int | None) -> bool:
+    """Run a check; kill it once the world was asked so much more. Return whether it was not."""
+    environment = dict(os.environ)
+    for name, value in world.environment.items():
+        environment.pop(name, None)
+        environment |= {} if value is None else {name: value}
+    before = len(world.server.asked)
+    process = subprocess.Popen(
+        [str(Path(sys.executable).with_name("factible")), "check", VIDEO_URL, "--quiet"],
+        env=environment,
+        cwd=world.work,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + SECONDS
+    while process.poll() is None:
+        if time.monotonic() > deadline:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise RuntimeError(f"A check took longer than {SECONDS} seconds.")
+        if kill_after is not None and len(world.server.asked) - before >= kill_after:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            return False
+        time.sleep(0.001)
+    return True
+
+
+def ledger(folder: Path, chance: random.Random, kills: int) -> Ledger:
+    """Check a video that is killed up to so many times; return both sides."""
+    found = Ledger()
+    with loopback_world(folder) as world:
+        world.settings = KEYS
+        while found.kills < kills and not check(world, chance.randint(2, QUESTIONS)):
+            found.kills += 1
+            print(f"killed after {world.server.count(CHAT)} answers of the model", flush=True)
+        check(world, None)
+        found.answered = world.server.count(CHAT)
+    price = ModelRegistry.load(PROJECT_MODELS).model(MODEL).price
+    assert price is not None
+    found.billed_usd = found.answered * price.cost(*USAGE)
+    store = Warehouse(folder / "home" / "warehouse.duckdb")
+    rows = store.query(
+        "SELECT coalesce(usage_reported, true), count(*), sum(cost_usd) FROM llm_calls "
+        "WHERE cost_usd > 0 GROUP BY ALL"
+    )
+    for reported, count, usd in rows.rows():
+        if reported:
+            found.rows, found.certain_usd = count, usd
+        else:
+            found.estimates, found.estimated_usd = count, usd
+    return found
+
+
+def main() -> int:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, default=60)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    chance = random.Random(options.seed)  # noqa: S311 - to be repeated, not to be secret
+    total = Ledger()
+    while total.kills < options.kills:
+        with tempfile.TemporaryDirectory() as folder:
+            most = min(MOST_IN_A_ROW, options.kills - total.kills)
+            total.add(ledger(Path(folder), chance, most))
+    print(f"kills: {total.kills}")
+    print(f"requests answered: {total.answered}, with a row: {total.rows}")
+    print(f"rows of requests that were on their way: {total.estimates} (estimates)")
+    print(f"missing: {total.missing}")
+    print(
+        f"billed ${total.billed_usd:.6f}; recorded ${total.certain_usd:.6f}, and "
+        f"${total.estimated_usd:.6f} estimated"
+    )
+    return 1 if total.missing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
