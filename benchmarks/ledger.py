@@ -17,16 +17,18 @@ Exits with 1 if a request that was answered has no row.
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import os
 import random
 import signal
-import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from factible_assets.cli.main import app
 from resources.llm.registry import PROJECT_MODELS, ModelRegistry
 from tests.end_to_end.loopback import CHAT, VIDEO_URL, LoopbackWorld, loopback_world
 from tests.resources.llm.servers import USAGE
@@ -34,9 +36,12 @@ from warehouse.store import Warehouse
 
 MODEL = "gpt-4o-mini"
 KEYS = {"SERPER_API_KEY": "a-key", "OPENAI_API_KEY": "another-key", "FACTIBLE_MODEL": MODEL}
-QUESTIONS = 40
-"""What the world is asked in one whole check, roughly."""
+QUESTIONS = 9
+"""Most that a check asks before it is killed; a whole one asks some 30."""
 MOST_IN_A_ROW = 8
+PROCESSES = multiprocessing.get_context("forkserver")
+"""Each check is a process of its own, for which the libraries were loaded once."""
+PROCESSES.set_forkserver_preload(["factible_assets.cli.check", "factible_assets.definitions"])
 SECONDS = 240
 
 
@@ -63,6 +68,24 @@ class Ledger:
         return max(0, self.answered - self.rows - self.estimates)
 
 
+def factible_check(environment: dict[str, str], folder: str) -> None:
+    """Be a `factible check`, in a process of its own."""
+    os.setsid()
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    with Path(os.devnull).open("w") as nowhere:
+        os.dup2(nowhere.fileno(), 1)
+        os.dup2(nowhere.fileno(), 2)
+    app(["check", VIDEO_URL, "--quiet"])
+
+
+def _kill(process: int | None) -> None:
+    assert process is not None
+    with suppress(ProcessLookupError):
+        os.killpg(process, signal.SIGKILL)
+
+
 def check(world: LoopbackWorld, kill_after: int | None) -> bool:
     """Run a check; kill it once the world was asked so much more. Return whether it was not."""
     environment = dict(os.environ)
@@ -70,22 +93,16 @@ def check(world: LoopbackWorld, kill_after: int | None) -> bool:
         environment.pop(name, None)
         environment |= {} if value is None else {name: value}
     before = len(world.server.asked)
-    process = subprocess.Popen(
-        [str(Path(sys.executable).with_name("factible")), "check", VIDEO_URL, "--quiet"],
-        env=environment,
-        cwd=world.work,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    process = PROCESSES.Process(target=factible_check, args=(environment, str(world.work)))
+    process.start()
     deadline = time.monotonic() + SECONDS
-    while process.poll() is None:
+    while process.is_alive():
         if time.monotonic() > deadline:
-            os.killpg(process.pid, signal.SIGKILL)
+            _kill(process.pid)
             raise RuntimeError(f"A check took longer than {SECONDS} seconds.")
         if kill_after is not None and len(world.server.asked) - before >= kill_after:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+            _kill(process.pid)
+            process.join()
             return False
         time.sleep(0.001)
     return True
@@ -96,7 +113,7 @@ def ledger(folder: Path, chance: random.Random, kills: int) -> Ledger:
     found = Ledger()
     with loopback_world(folder) as world:
         world.settings = KEYS
-        while found.kills < kills and not check(world, chance.randint(2, QUESTIONS)):
+        while found.kills < kills and not check(world, chance.randint(1, QUESTIONS)):
             found.kills += 1
             print(f"killed after {world.server.count(CHAT)} answers of the model", flush=True)
         check(world, None)

@@ -130,6 +130,7 @@ def _metadata(video: Video, found: ClaimsResult) -> dict[str, dg.MetadataValue]:
         "claims": dg.MetadataValue.md(claims_table(video, found.claims)),
         "count": dg.MetadataValue.int(len(found.claims)),
         "located in the transcript": dg.MetadataValue.int(located),
+        "refused, because they say more than was said": dg.MetadataValue.int(found.refused),
         "thesis": dg.MetadataValue.md(f"> {cell(thesis)}" if thesis else "–"),
         "seconds": dg.MetadataValue.float(round(found.seconds, 3)),
         **usage_metadata(found.llm_calls),

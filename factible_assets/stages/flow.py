@@ -98,11 +98,12 @@ class FlowResult(VideoRows):
 
 @dataclass(frozen=True, slots=True)
 class ClaimsResult:
-    """The claims of one transcript, most important first."""
+    """The claims of one transcript, most important first; for `refused` see ClaimDrafts."""
 
     claims: tuple[Claim, ...]
     llm_calls: tuple[LlmCall, ...]
     seconds: float
+    refused: int = 0
 
 
 async def extract_claims(
@@ -134,7 +135,8 @@ async def extract_claims(
         judged.value, transcript, segments, config.claims, basis=services.reasoner.basis
     )
     services.observer.claims_found(claims)
-    return ClaimsResult(claims, judged.calls, perf_counter() - started)
+    seconds = perf_counter() - started
+    return ClaimsResult(claims, judged.calls, seconds, judged.value.refused)
 
 
 async def check_claims(

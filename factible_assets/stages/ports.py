@@ -244,10 +244,14 @@ class ClaimDraft:
 
 @dataclass(frozen=True, slots=True)
 class ClaimDrafts:
-    """The claims of one transcript, most important first."""
+    """The claims of one transcript, most important first.
+
+    `refused` counts those that the reasoner worded and that say more than was said.
+    """
 
     thesis: str | None
     claims: tuple[ClaimDraft, ...]
+    refused: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ guardrails). The caps are asked for in the prompt and kept in code.
 from __future__ import annotations
 
 import asyncio
-import logging
 import math
 import re
 from collections import Counter
@@ -84,8 +83,6 @@ _AROUND_SOURCE = 300
 _MOST_CANDIDATES = 60
 _HALVINGS = 2
 
-_log = logging.getLogger(__name__)
-
 
 @dataclass(frozen=True, slots=True)
 class Windowing:
@@ -117,11 +114,13 @@ async def find_claims(
     if transcript.language:
         video = video.model_copy(update={"language": transcript.language})
     spans, answers = await _read_fitting(desks, video, transcript.text, windowing, max_claims)
-    found = await asyncio.to_thread(_candidates, transcript.text, video.title, spans, answers)
+    found, refused = await asyncio.to_thread(
+        _candidates, transcript.text, video.title, spans, answers
+    )
     distinct = _distinct(found)[:_MOST_CANDIDATES]
     if len(spans) == 1 or not distinct:
         thesis = next((answer.thesis for answer in answers if answer.thesis.strip()), "")
-        return _drafts(thesis, [each.draft for each in distinct], max_claims)
+        return _drafts(thesis, [each.draft for each in distinct], max_claims, refused)
     desk = desks.open()
     merged = await desk.ask(
         desk.prompt.fill(
@@ -134,7 +133,7 @@ async def find_claims(
         max_tokens=_tokens(desk, max_claims),
     )
     ranked = _reranked(merged, distinct)
-    return _drafts(merged.thesis, ranked, max_claims)
+    return _drafts(merged.thesis, ranked, max_claims, refused)
 
 
 # --- Reading ------------------------------------------------------------------------------------
@@ -242,47 +241,34 @@ def importance_of(claim: StatedClaim | RankedClaim, *, credential: bool, experti
 
 def _candidates(
     text: str, title: str, spans: Sequence[tuple[int, int]], answers: Sequence[ClaimsAnswer]
-) -> list[Candidate]:
+) -> tuple[list[Candidate], int]:
+    """Return the claims that can be checked and were said, and how many others were not said."""
     found, refused = [], 0
     for stretch, ((start, end), answer) in enumerate(zip(spans, answers, strict=True), start=1):
-        said = _Spoken(text[start:end], start)
+        window = text[start:end]
+        said = _Spoken(window)
         for claim in answer.claims:
-            draft = _believed(claim, said, expertise=answer.thesis_is_about_expertise)
-            if draft is None:
+            worded = _within_limit(plain(claim.text), plain(claim.source))
+            if claim.kind not in {"fact", "credential"} or not worded or worded.endswith("?"):
                 continue
-            first, last = (draft.char_start or 0) - start, (draft.char_end or 0) - start
-            around = text[start:end][max(0, first - _AROUND_SOURCE) : last + _AROUND_SOURCE]
-            if rests_on(draft.text, around, f"{text[start:end]} {title}"):
-                found.append(Candidate(draft, stretch, claim.kind == "credential"))
-            else:
+            place = said.find(claim.source) or said.find(worded)
+            first, last = place or (0, 0)
+            around = window[max(0, first - _AROUND_SOURCE) : last + _AROUND_SOURCE]
+            if place is None or not rests_on(worded, around, f"{window} {title}"):
                 refused += 1
-    if refused:
-        _log.warning(
-            "%d claims of the model were refused: they say more than the words that they rest on.",
-            refused,
-        )
-    return found
-
-
-def _believed(claim: StatedClaim, said: _Spoken, *, expertise: bool) -> ClaimDraft | None:
-    """Return what is kept of a claim; None if it cannot be checked or was not said."""
-    text = _within_limit(plain(claim.text), plain(claim.source))
-    if claim.kind not in {"fact", "credential"} or not text or text.endswith("?"):
-        return None
-    place = said.find(claim.source) or said.find(text)
-    if place is None:
-        _log.info("A claim was left out, because nothing in the transcript resembles it.")
-        return None
-    credential = claim.kind == "credential"
-    return ClaimDraft(
-        text=text,
-        importance=importance_of(claim, credential=credential, expertise=expertise),
-        confidence=claim.confidence,
-        category=clip(plain(claim.category), _CATEGORY_WORDS).lower().rstrip(".…") or None,
-        context=clip(plain(claim.context), CONTEXT_WORDS) if claim.context else None,
-        char_start=place[0],
-        char_end=place[1],
-    )
+                continue
+            credential, expertise = claim.kind == "credential", answer.thesis_is_about_expertise
+            draft = ClaimDraft(
+                text=worded,
+                importance=importance_of(claim, credential=credential, expertise=expertise),
+                confidence=claim.confidence,
+                category=clip(plain(claim.category), _CATEGORY_WORDS).lower().rstrip(".…") or None,
+                context=clip(plain(claim.context), CONTEXT_WORDS) if claim.context else None,
+                char_start=start + first,
+                char_end=start + last,
+            )
+            found.append(Candidate(draft, stretch, credential))
+    return found, refused
 
 
 def _within_limit(text: str, source: str) -> str | None:
@@ -295,17 +281,16 @@ def _within_limit(text: str, source: str) -> str | None:
 class _Spoken:
     """One stretch of a transcript, searched first for exact words and then for similar ones."""
 
-    def __init__(self, text: str, offset: int) -> None:
+    def __init__(self, text: str) -> None:
         self._shown = ShownText(text)
         self._similar = Localiser(text)
-        self._offset = offset
 
     def find(self, words: str) -> tuple[int, int] | None:
+        near = None
         place = self._shown.find(words)
         if place is None:
             near = self._similar.locate(words)
-            place = None if near is None else (near.char_start, near.char_end)
-        return None if place is None else (place[0] + self._offset, place[1] + self._offset)
+        return place if near is None else (near.char_start, near.char_end)
 
 
 def _distinct(found: Sequence[Candidate]) -> list[Candidate]:
@@ -414,6 +399,9 @@ def _reranked(merged: MergeAnswer, found: Sequence[Candidate]) -> list[ClaimDraf
     return list(ranked.values()) or [each.draft for each in found]
 
 
-def _drafts(thesis: str, drafts: Sequence[ClaimDraft], max_claims: int) -> ClaimDrafts:
+def _drafts(
+    thesis: str, drafts: Sequence[ClaimDraft], max_claims: int, refused: int
+) -> ClaimDrafts:
     ordered = sorted(drafts, key=lambda draft: (-draft.importance, -draft.confidence))
-    return ClaimDrafts(clip(plain(thesis), THESIS_WORDS) or None, tuple(ordered[:max_claims]))
+    worded = clip(plain(thesis), THESIS_WORDS) or None
+    return ClaimDrafts(worded, tuple(ordered[:max_claims]), refused)

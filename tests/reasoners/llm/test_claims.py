@@ -173,14 +173,14 @@ def test_a_word_for_the_same_thing_makes_no_other_claim() -> None:
     ],
 )
 async def test_a_claim_that_says_more_than_its_source_is_refused_and_counted(
-    invented: str, caplog: pytest.LogCaptureFixture
+    invented: str,
 ) -> None:
     text = "Welcome. So um sugar makes children hyperactive, I have seen it myself. Goodbye then."
     said = stated("Sugar makes children hyperactive.", "sugar makes children hyperactive")
     lie = stated(invented, "sugar makes children hyperactive")
     found = await drafts(answer(lie, said), text=text)
     assert [claim.text for claim in found.claims] == ["Sugar makes children hyperactive."]
-    assert "1 claims of the model were refused" in caplog.text
+    assert found.refused == 1
 
 
 def test_two_claims_with_different_figures_are_two_claims() -> None:
