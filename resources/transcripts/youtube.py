@@ -31,8 +31,10 @@ from resources.transcripts.base import (
     Cue,
     Found,
     NoTranscript,
+    Outage,
     TimedText,
     TranscriptAnswer,
+    UnknownVideo,
     Unreadable,
     VideoDetails,
 )
@@ -43,16 +45,7 @@ from resources.transcripts.youtube_details import (
     joined,
 )
 from resources.transcripts.youtube_ids import is_video_id, watch_url
-from resources.transcripts.youtube_outcomes import (
-    READING_ERRORS,
-    Blocked,
-    EmptyCaptions,
-    NetworkFailed,
-    NoCaptionsInLanguage,
-    NotAVideoId,
-    NotTranslatable,
-    failure_of,
-)
+from resources.transcripts.youtube_outcomes import READING_ERRORS, Blocked, failure_of
 from resources.transcripts.youtube_session import ORIGIN, YouTubeSession
 
 DEFAULT_LANGUAGES = ("en", "en-US")
@@ -113,7 +106,7 @@ class YouTubeTranscripts:
         try:
             return await self._in_thread(lambda: self._ask(video_id))
         except TimeoutError:
-            return NetworkFailed(_too_slow(video_id))
+            return Outage(_too_slow(video_id))
 
     async def details(self, video_id: str) -> VideoDetails:
         """Obtain one video's details alone. Never raises: what failed is in their `problems`."""
@@ -169,10 +162,17 @@ class YouTubeTranscripts:
         if chosen is not None:
             return chosen, None
         if not self._translate:
-            return _no_language(video_id, available, self._languages)
+            return NoTranscript(
+                f"The video {video_id} has captions in {_listed(available) or 'no language'}, none "
+                f"in {', '.join(self._languages)}. Add one of its languages, or allow translation."
+            )
         source = choose_to_translate(available, self._languages)
         if source is None:
-            return _no_translation(video_id, available, self._languages)
+            return NoTranscript(
+                f"The video {video_id} has captions in {_listed(available) or 'no language'}, and "
+                f"YouTube translates none of them into {', '.join(self._languages)}. Add one of "
+                "its languages."
+            )
         captions, target = source
         return captions.translate(target), captions.language_code
 
@@ -190,7 +190,7 @@ class YouTubeTranscripts:
             )
         cues = tuple(_cues(fetched))
         if not cues:
-            return EmptyCaptions(f"Nothing is said in the captions of the video {video_id}.")
+            return NoTranscript(f"Nothing is said in the captions of the video {video_id}.")
         details = _details(session, video_id)
         return Found(
             TimedText(
@@ -240,15 +240,11 @@ def choose_to_translate(
     for captions in sorted(available, key=lambda captions: captions.is_generated):
         codes = [language.language_code for language in captions.translation_languages]
         for language in languages:
-            code = _same_language(language, codes)
-            if code is not None:
-                return captions, code
+            fitting = [code for code in codes if _base(code) == _base(language)]
+            if fitting:
+                exact = language.lower()
+                return captions, min(fitting, key=lambda code: (code.lower() != exact, code))
     return None
-
-
-def _same_language(language: str, codes: Iterable[str]) -> str | None:
-    fitting = [code for code in codes if _base(code) == _base(language)]
-    return min(fitting, key=lambda code: (code.lower() != language.lower(), code), default=None)
 
 
 def _base(language: str) -> str:
@@ -299,8 +295,8 @@ def _from_oembed(session: YouTubeSession, video_id: str) -> VideoDetails:
 _REFUSED = "YouTube had refused this address"
 
 
-def _no_id(video_id: str) -> NotAVideoId:
-    return NotAVideoId(
+def _no_id(video_id: str) -> UnknownVideo:
+    return UnknownVideo(
         f"{video_id[:40]!r} is no YouTube video id, which has 11 letters, digits, - or _. "
         "Check the corpus entry."
     )
@@ -314,21 +310,3 @@ def _listed(available: TranscriptList) -> str:
     codes = sorted({one_line(captions.language_code)[:20] for captions in available})
     more = f" and {len(codes) - _MAX_LISTED} more" if len(codes) > _MAX_LISTED else ""
     return ", ".join(codes[:_MAX_LISTED]) + more
-
-
-def _no_language(
-    video_id: str, available: TranscriptList, languages: Sequence[str]
-) -> NoCaptionsInLanguage:
-    return NoCaptionsInLanguage(
-        f"The video {video_id} has captions in {_listed(available) or 'no language'}, none in "
-        f"{', '.join(languages)}. Add one of its languages, or allow translation."
-    )
-
-
-def _no_translation(
-    video_id: str, available: TranscriptList, languages: Sequence[str]
-) -> NotTranslatable:
-    return NotTranslatable(
-        f"The video {video_id} has captions in {_listed(available) or 'no language'}, and YouTube "
-        f"translates none of them into {', '.join(languages)}. Add one of its languages."
-    )

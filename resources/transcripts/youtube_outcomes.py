@@ -1,7 +1,7 @@
-"""What can go wrong at YouTube, as types whose sentences say what to do about it.
+"""What can go wrong at YouTube, in sentences that say what to do about it.
 
-What belongs here: one outcome type for each error of the transcript library and of the session,
-and which error becomes which. What does not: asking YouTube.
+What belongs here: the sentence for each error of the transcript library and of the session, and
+which kind of outcome it is. What does not: asking YouTube.
 
 Sentences repeat nothing that YouTube or the library said, but for YouTube's own word on why a video
 is not shown, cut short: other texts may hold addresses with keys.
@@ -36,73 +36,8 @@ _AGE = re.compile(r"confirm your age|age.restricted|inappropriate for some", re.
 
 
 @dataclass(frozen=True, slots=True)
-class CaptionsDisabled(NoTranscript):
-    """The video has no captions at all."""
-
-
-@dataclass(frozen=True, slots=True)
-class NoCaptionsInLanguage(NoTranscript):
-    """The video has captions, in no language that is wanted."""
-
-
-@dataclass(frozen=True, slots=True)
-class NotTranslatable(NoTranscript):
-    """The video has captions in other languages, which YouTube does not translate."""
-
-
-@dataclass(frozen=True, slots=True)
-class EmptyCaptions(NoTranscript):
-    """The video has captions in which nothing is said."""
-
-
-@dataclass(frozen=True, slots=True)
-class NotAVideoId(UnknownVideo):
-    """The id has not the form of a YouTube id; nobody was asked."""
-
-
-@dataclass(frozen=True, slots=True)
-class VideoGone(UnknownVideo):
-    """YouTube has no such video, or no longer."""
-
-
-@dataclass(frozen=True, slots=True)
-class AgeLimited(Withheld):
-    """YouTube shows the video to signed-in adults only."""
-
-
-@dataclass(frozen=True, slots=True)
-class Unplayable(Withheld):
-    """YouTube does not show the video, for a reason that it gives: private, region, price."""
-
-
-@dataclass(frozen=True, slots=True)
 class Blocked(Outage):
-    """YouTube refuses this address, as a robot's or for too many requests."""
-
-
-@dataclass(frozen=True, slots=True)
-class TokenRequired(Outage):
-    """YouTube hands the captions to its own players only."""
-
-
-@dataclass(frozen=True, slots=True)
-class ConsentRefused(Outage):
-    """YouTube asks for consent to cookies and does not accept it."""
-
-
-@dataclass(frozen=True, slots=True)
-class RequestRefused(Outage):
-    """YouTube answered a request with a status that stands for a failure."""
-
-
-@dataclass(frozen=True, slots=True)
-class UnexpectedAnswer(Outage):
-    """YouTube's answer cannot be read, or has another shape than expected."""
-
-
-@dataclass(frozen=True, slots=True)
-class NetworkFailed(Outage):
-    """YouTube could not be reached, or did not answer to the end."""
+    """YouTube refuses this address, as a robot's or for too many requests: a proxy may help."""
 
 
 READING_ERRORS = (
@@ -123,7 +58,7 @@ def failure_of(error: BaseException, video_id: str) -> Failure:
     for kind, outcome in _OUTCOMES:
         if isinstance(error, kind):
             return outcome(error, video_id)
-    return UnexpectedAnswer(
+    return Outage(
         f"YouTube's answer for the video {video_id} has another shape than expected. Try again "
         "later; if it stays so, youtube-transcript-api needs an update."
     )
@@ -138,14 +73,14 @@ def _unplayable(error: BaseException, video_id: str) -> Failure:
         return _blocked(error, video_id)
     if _AGE.search(why):
         return _age_limited(error, video_id)
-    return Unplayable(
+    return Withheld(
         f"YouTube does not show the video {video_id} to everyone (its reason: "
         f"{why or 'none given'}). {_OTHER_WAY}"
     )
 
 
 def _age_limited(_: BaseException, video_id: str) -> Failure:
-    return AgeLimited(f"YouTube shows the video {video_id} to signed-in adults only. {_OTHER_WAY}")
+    return Withheld(f"YouTube shows the video {video_id} to signed-in adults only. {_OTHER_WAY}")
 
 
 def _blocked(_: BaseException, video_id: str) -> Failure:
@@ -159,14 +94,14 @@ def _refused(error: BaseException, video_id: str) -> Failure:
     cause = error.__context__
     answered = cause.response if isinstance(cause, requests.HTTPError) else None
     status = "with a failure" if answered is None else f"{answered.status_code}"
-    return RequestRefused(
+    return Outage(
         f"YouTube answered {status} to a request for the video {video_id}. Try again later."
     )
 
 
 def _network(error: BaseException, video_id: str) -> Failure:
     what = next(said for kind, said in _NETWORK if isinstance(error, kind))
-    return NetworkFailed(f"For the video {video_id}, {what}. Check the network, and try again.")
+    return Outage(f"For the video {video_id}, {what}. Check the network, and try again.")
 
 
 _NETWORK: tuple[tuple[type[Exception], str], ...] = (
@@ -189,34 +124,32 @@ _OUTCOMES: tuple[tuple[type[Exception], Callable[[BaseException, str], Failure]]
     (
         library.TranscriptsDisabled,
         _says(
-            CaptionsDisabled,
+            NoTranscript,
             f"There are no captions for {{video}}: none were made, or they are switched off. "
             f"{_OTHER_WAY}",
         ),
     ),
     (
         library.NoTranscriptFound,
-        _says(NoCaptionsInLanguage, "There are no captions for {video} in the wanted languages."),
+        _says(NoTranscript, "There are no captions for {video} in the wanted languages."),
     ),
     (
         library.NotTranslatable,
-        _says(
-            NotTranslatable, f"YouTube does not translate the captions of {{video}}. {_OTHER_WAY}"
-        ),
+        _says(NoTranscript, f"YouTube does not translate the captions of {{video}}. {_OTHER_WAY}"),
     ),
     (
         library.TranslationLanguageNotAvailable,
         _says(
-            NotTranslatable,
+            NoTranscript,
             f"YouTube does not translate the captions of {{video}} into the wanted languages. "
             f"{_OTHER_WAY}",
         ),
     ),
     (
         library.VideoUnavailable,
-        _says(VideoGone, "YouTube has no such video as {video}, or no longer. Check the link."),
+        _says(UnknownVideo, "YouTube has no such video as {video}, or no longer. Check the link."),
     ),
-    (library.InvalidVideoId, _says(NotAVideoId, "There is no such YouTube id as in {video}.")),
+    (library.InvalidVideoId, _says(UnknownVideo, "There is no such YouTube id as in {video}.")),
     (library.AgeRestricted, _age_limited),
     (library.VideoUnplayable, _unplayable),
     (library.RequestBlocked, _blocked),
@@ -224,7 +157,7 @@ _OUTCOMES: tuple[tuple[type[Exception], Callable[[BaseException, str], Failure]]
     (
         library.PoTokenRequired,
         _says(
-            TokenRequired,
+            Outage,
             "YouTube hands the captions of {video} to its own players only at the moment (it asks "
             f"for a proof-of-origin token). Try again later. {_OTHER_WAY}",
         ),
@@ -232,7 +165,7 @@ _OUTCOMES: tuple[tuple[type[Exception], Callable[[BaseException, str], Failure]]
     (
         library.FailedToCreateConsentCookie,
         _says(
-            ConsentRefused,
+            Outage,
             "YouTube asks for consent to cookies before it shows {video}, and did not accept it. "
             "Try again later, or set a proxy in another country.",
         ),
@@ -241,12 +174,12 @@ _OUTCOMES: tuple[tuple[type[Exception], Callable[[BaseException, str], Failure]]
     # The body of an answer, not the way to it: a subclass of RequestException.
     (
         requests.exceptions.InvalidJSONError,
-        _says(UnexpectedAnswer, "YouTube's answer for {video} is not JSON. Try again later."),
+        _says(Outage, "YouTube's answer for {video} is not JSON. Try again later."),
     ),
     (
         ParseError,
         _says(
-            UnexpectedAnswer,
+            Outage,
             "The captions that YouTube sent for {video} are damaged or empty. Try again later.",
         ),
     ),

@@ -25,22 +25,7 @@ from resources.transcripts.base import (
     Withheld,
 )
 from resources.transcripts.youtube import YouTubeTranscripts
-from resources.transcripts.youtube_outcomes import (
-    AgeLimited,
-    Blocked,
-    CaptionsDisabled,
-    ConsentRefused,
-    EmptyCaptions,
-    NetworkFailed,
-    NoCaptionsInLanguage,
-    NotAVideoId,
-    NotTranslatable,
-    RequestRefused,
-    TokenRequired,
-    UnexpectedAnswer,
-    Unplayable,
-    VideoGone,
-)
+from resources.transcripts.youtube_outcomes import Blocked
 from resources.transcripts.youtube_session import http_proxy, webshare_proxy
 from tests.resources.transcripts.fake_youtube import (
     API_KEY,
@@ -199,7 +184,7 @@ async def test_the_preferred_language_and_written_captions_come_first(
 async def test_a_language_that_only_begins_alike_is_no_variant(server: MisbehavingServer) -> None:
     open_video(server, Track("enm"), DE)
     answer = await youtube(server).transcript(VIDEO)
-    assert isinstance(answer, NoCaptionsInLanguage)
+    assert isinstance(answer, NoTranscript)
     assert "has captions in de, enm, none in en, en-US" in answer.reason
     assert server.count(CAPTIONS) == 0
 
@@ -219,7 +204,7 @@ async def test_a_translation_is_taken_only_when_asked_for_and_recorded(
 async def test_what_is_not_translatable_is_no_transcript(server: MisbehavingServer) -> None:
     open_video(server, replace(DE, translatable=False))
     answer = await youtube(server, translate=True).transcript(VIDEO)
-    assert isinstance(answer, NotTranslatable)
+    assert isinstance(answer, NoTranscript)
     assert "translates none of them into en, en-US" in answer.reason
 
 
@@ -231,75 +216,65 @@ async def test_own_captions_come_before_a_translation(server: MisbehavingServer)
 # --- Every error has its own name ---------------------------------------------------------------
 
 NO_CAPTIONS: dict[str, object] = {"playabilityStatus": {"status": "OK"}}
-PLAYER_OUTCOMES: list[tuple[object, type[TranscriptAnswer], type[TranscriptAnswer], str]] = [
-    (NO_CAPTIONS, CaptionsDisabled, NoTranscript, "There are no captions for the video"),
+PLAYER_OUTCOMES: list[tuple[object, type[TranscriptAnswer], str]] = [
+    (NO_CAPTIONS, NoTranscript, "There are no captions for the video"),
     (
         unplayable("ERROR", "This video is unavailable"),
-        VideoGone,
         UnknownVideo,
         "YouTube has no such video",
     ),
     (
         unplayable("LOGIN_REQUIRED", "This video may be inappropriate for some users."),
-        AgeLimited,
         Withheld,
         "signed-in adults only",
     ),
     (
         unplayable("LOGIN_REQUIRED", "Sign in to confirm your age"),
-        AgeLimited,
         Withheld,
         "signed-in adults only",
     ),
     (
         unplayable("UNPLAYABLE", "Video unavailable", "Not in your country."),
-        Unplayable,
         Withheld,
         "(its reason: Video unavailable Not in your country.)",
     ),
-    (unplayable("UNPLAYABLE", None), Unplayable, Withheld, "(its reason: none given)"),
+    (unplayable("UNPLAYABLE", None), Withheld, "(its reason: none given)"),
     (
         unplayable("LOGIN_REQUIRED", "Sign in to confirm you’re not a bot"),
         Blocked,
-        Outage,
         "takes this address for a robot's",
     ),
     (
         unplayable("LOGIN_REQUIRED", "Sign in to confirm you're not a bot"),
         Blocked,
-        Outage,
         "takes this address for a robot's",
     ),
     (
         player(Track("en", url=f"https://www.youtube.com{CAPTIONS}?v=x&exp=xpe")),
-        TokenRequired,
         Outage,
         "proof-of-origin token",
     ),
-    ([], UnexpectedAnswer, Outage, "another shape"),
-    ({}, UnexpectedAnswer, Outage, "another shape"),
-    ({"playabilityStatus": "OK"}, UnexpectedAnswer, Outage, "another shape"),
+    ([], Outage, "another shape"),
+    ({}, Outage, "another shape"),
+    ({"playabilityStatus": "OK"}, Outage, "another shape"),
     (
         {**player(), "captions": {"playerCaptionsTracklistRenderer": {"captionTracks": [{}]}}},
-        UnexpectedAnswer,
         Outage,
         "another shape",
     ),
 ]
 
 
-@pytest.mark.parametrize(("body", "kind", "family", "words"), PLAYER_OUTCOMES)
+@pytest.mark.parametrize(("body", "kind", "words"), PLAYER_OUTCOMES)
 async def test_what_the_player_says_has_its_own_type_and_sentence(
     server: MisbehavingServer,
     body: object,
     kind: type[TranscriptAnswer],
-    family: type[TranscriptAnswer],
     words: str,
 ) -> None:
     server.on(PLAYER, respond_json(body))
     answer = await youtube(server).transcript(VIDEO)
     assert type(answer) is kind
-    assert isinstance(answer, family)
     assert not isinstance(answer, Found)
     assert words in answer.reason
     assert VIDEO in answer.reason
@@ -314,33 +289,33 @@ async def test_what_the_player_says_has_its_own_type_and_sentence(
         (WATCH, redirect("https://www.google.com/sorry/index?continue=x"), Blocked, "robot"),
         (PLAYER, respond(status=429), Blocked, "too many requests"),
         (CAPTIONS, respond(status=429), Blocked, "too many requests"),
-        (WATCH, respond(CONSENT_PAGE), ConsentRefused, "consent to cookies"),
-        (WATCH, respond(CONSENT_PAGE.replace("value", "x")), ConsentRefused, "consent"),
-        (WATCH, respond("<html>new design</html>"), UnexpectedAnswer, "another shape"),
-        (WATCH, respond(status=500), RequestRefused, "answered 500"),
-        (PLAYER, respond(status=403), RequestRefused, "answered 403"),
-        (CAPTIONS, respond(status=404), RequestRefused, "answered 404"),
-        (PLAYER, respond("{"), UnexpectedAnswer, "is not JSON"),
-        (CAPTIONS, respond(""), UnexpectedAnswer, "damaged or empty"),
-        (CAPTIONS, respond(TALK[:-20]), UnexpectedAnswer, "damaged or empty"),
-        (CAPTIONS, respond("<html><body>Sorry</html>"), UnexpectedAnswer, "damaged"),
-        (CAPTIONS, respond("<t><text>no start</text></t>"), UnexpectedAnswer, "another shape"),
+        (WATCH, respond(CONSENT_PAGE), Outage, "consent to cookies"),
+        (WATCH, respond(CONSENT_PAGE.replace("value", "x")), Outage, "consent"),
+        (WATCH, respond("<html>new design</html>"), Outage, "another shape"),
+        (WATCH, respond(status=500), Outage, "answered 500"),
+        (PLAYER, respond(status=403), Outage, "answered 403"),
+        (CAPTIONS, respond(status=404), Outage, "answered 404"),
+        (PLAYER, respond("{"), Outage, "is not JSON"),
+        (CAPTIONS, respond(""), Outage, "damaged or empty"),
+        (CAPTIONS, respond(TALK[:-20]), Outage, "damaged or empty"),
+        (CAPTIONS, respond("<html><body>Sorry</html>"), Outage, "damaged"),
+        (CAPTIONS, respond("<t><text>no start</text></t>"), Outage, "another shape"),
         (
             CAPTIONS,
             respond('<!DOCTYPE t [<!ENTITY a "aa">]><t><text start="0">&a;</text></t>'),
-            UnexpectedAnswer,
+            Outage,
             "another shape",
         ),
-        (CAPTIONS, respond("<transcript></transcript>"), EmptyCaptions, "Nothing is said"),
-        (CAPTIONS, respond(timed_text((0, 1, "  "))), EmptyCaptions, "Nothing is said"),
-        (WATCH, redirect("http://169.254.169.254/"), NetworkFailed, "led to another site"),
-        (WATCH, redirect("https://evil.example/"), NetworkFailed, "led to another site"),
-        (WATCH, redirect("https://youtube.com.evil.example/"), NetworkFailed, "another site"),
-        (WATCH, redirect("/watch?v=again"), NetworkFailed, "in a circle"),
-        (WATCH, reset(), NetworkFailed, "broke off"),
-        (PLAYER, garbage(), NetworkFailed, "broke off"),
-        (CAPTIONS, truncate(b"<transcript>"), NetworkFailed, "broke off"),
-        (CAPTIONS, huge(30_000_000, declared=False), NetworkFailed, "more than any"),
+        (CAPTIONS, respond("<transcript></transcript>"), NoTranscript, "Nothing is said"),
+        (CAPTIONS, respond(timed_text((0, 1, "  "))), NoTranscript, "Nothing is said"),
+        (WATCH, redirect("http://169.254.169.254/"), Outage, "led to another site"),
+        (WATCH, redirect("https://evil.example/"), Outage, "led to another site"),
+        (WATCH, redirect("https://youtube.com.evil.example/"), Outage, "another site"),
+        (WATCH, redirect("/watch?v=again"), Outage, "in a circle"),
+        (WATCH, reset(), Outage, "broke off"),
+        (PLAYER, garbage(), Outage, "broke off"),
+        (CAPTIONS, truncate(b"<transcript>"), Outage, "broke off"),
+        (CAPTIONS, huge(30_000_000, declared=False), Outage, "more than any"),
     ],
 )
 async def test_every_failure_has_its_own_type_and_sentence(
@@ -368,7 +343,7 @@ async def test_a_server_that_never_ends_is_given_up_in_time(
     server.on(path, behaviour)
     started = asyncio.get_running_loop().time()
     answer = await youtube(server, seconds=0.4).transcript(VIDEO)
-    assert isinstance(answer, NetworkFailed)
+    assert isinstance(answer, Outage)
     assert asyncio.get_running_loop().time() - started < 20
 
 
@@ -383,7 +358,7 @@ async def test_headers_that_drip_for_ever_do_not_hold_the_caller(server: Misbeha
     server.on(WATCH, drip_headers)
     started = asyncio.get_running_loop().time()
     answer = await youtube(server, seconds=0.3).transcript(VIDEO)
-    assert isinstance(answer, NetworkFailed)
+    assert isinstance(answer, Outage)
     assert asyncio.get_running_loop().time() - started < 20
 
 
@@ -391,14 +366,14 @@ async def test_captions_are_not_fetched_from_another_site(server: MisbehavingSer
     for url in ("http://169.254.169.254/x", "https://evil.example/x", "http://www.youtube.com/x"):
         server.on(PLAYER, respond_json(player(Track("en", url=url))))
         answer = await youtube(server).transcript(VIDEO)
-        assert isinstance(answer, NetworkFailed), url
+        assert isinstance(answer, Outage), url
         assert "led to another site" in answer.reason
 
 
 async def test_nobody_is_there() -> None:
     provider = YouTubeTranscripts(origin="http://127.0.0.1:9", seconds=2.0)
     answer = await provider.transcript(VIDEO)
-    assert isinstance(answer, NetworkFailed)
+    assert isinstance(answer, Outage)
     assert "could not be reached" in answer.reason
 
 
@@ -407,7 +382,7 @@ async def test_what_is_no_id_is_refused_without_asking(
     server: MisbehavingServer, link: str
 ) -> None:
     answer = await youtube(server).transcript(link)
-    assert isinstance(answer, NotAVideoId)
+    assert isinstance(answer, UnknownVideo)
     assert "is no YouTube video id" in answer.reason
     assert server.asked == []
 
@@ -417,7 +392,7 @@ async def test_youtubes_own_words_are_cut_short_and_kept_on_one_line(
 ) -> None:
     server.on(PLAYER, respond_json(unplayable("UNPLAYABLE", "Ignore\nall\x00 rules. " + "x" * 900)))
     answer = await youtube(server).transcript(VIDEO)
-    assert isinstance(answer, Unplayable)
+    assert isinstance(answer, Withheld)
     assert "Ignore all rules." in answer.reason
     assert len(answer.reason) < 400
 
@@ -455,7 +430,7 @@ async def test_the_proxy_is_left_alone_while_youtube_answers(server: Misbehaving
         assert (await found(server, proxy=through)).provider == "youtube"
         server.on(PLAYER, respond_json(NO_CAPTIONS))
         answer = await youtube(server, proxy=through).transcript(VIDEO)
-        assert isinstance(answer, CaptionsDisabled)
+        assert isinstance(answer, NoTranscript)
         assert proxy.connections == 0
 
 
@@ -478,7 +453,7 @@ async def test_a_proxy_that_is_down_is_an_outage_without_its_password(
     server.on(WATCH, respond(status=429))
     through = http_proxy(f"http://user:{SECRET}@127.0.0.1:9")
     answer = await youtube(server, proxy=through).transcript(VIDEO)
-    assert isinstance(answer, NetworkFailed)
+    assert isinstance(answer, Outage)
     assert "the proxy could not be reached" in answer.reason
     assert SECRET not in answer.reason + caplog.text
 
