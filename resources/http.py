@@ -462,7 +462,8 @@ def status_failure(response: Response) -> HttpFailureError | None:
     host = host_of(httpx.URL(response.url))
     passing = status in _PASSING_STATUSES or status >= HTTPStatus.INTERNAL_SERVER_ERROR
     kind = OutageError if passing else UnavailableError
-    reason = f"{host} answered {status} {_phrase(status)}".rstrip()
+    phrase = next((known.phrase for known in HTTPStatus if known.value == status), "")
+    reason = f"{host} answered {status} {phrase}".rstrip()
     asked = retry_after_seconds(response.headers)
     if kind is OutageError and asked is not None:
         reason += f" and asks to wait {asked:.0f} seconds"
@@ -507,10 +508,6 @@ def _parse(url: str) -> httpx.URL:
 
 def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
     return url.scheme, host_of(url), url.port
-
-
-def _phrase(status: int) -> str:
-    return next((known.phrase for known in HTTPStatus if known.value == status), "")
 
 
 async def _read(raw: httpcore.Response, head: Response, ask: _Ask, most_bytes: int) -> Response:

@@ -38,7 +38,6 @@ from resources.reliability.ages import RegistryAges, UnknownAges
 from resources.reliability.rdap import BOOTSTRAP_URL, RdapRegistry
 from resources.reliability.whois_registry import WhoisRegistry
 from resources.scraping import jina, wayback
-from resources.scraping.base import FetchedPage
 from resources.scraping.browser import Browser, find_browser
 from resources.scraping.pages import PageFetcher
 from resources.search.merged import MergedSearch
@@ -97,20 +96,16 @@ async def open_web(
     if chosen == "live":
         return await _live(settings, stack, cache, renew=renew)
     if chosen == "miniature":
-        return await _miniature(settings, stack)
+        web = stack.enter_context(MiniatureWeb(settings.project_corpora / "miniature_web"))
+        http = await stack.enter_async_context(HttpClient(guard=NetworkGuard(names=web.names)))
+        search = SerperSearch(http, api_key="none", base_url=SEARCH_BASE_URL, provider="miniature")
+        return OpenWeb(MergedSearch([search]), PageFetcher(http), UnknownAges())
     archive = Archive(settings.archive, canonicalise=canonical_url)
     collection = chosen.partition(":")[2]
     collections = (collection,) if collection else None
     return OpenWeb(
         ArchiveSearcher(archive, collections), ArchiveFetcher(archive, collections), UnknownAges()
     )
-
-
-async def _miniature(settings: Settings, stack: AsyncExitStack) -> OpenWeb:
-    web = stack.enter_context(MiniatureWeb(settings.project_corpora / "miniature_web"))
-    http = await stack.enter_async_context(HttpClient(guard=NetworkGuard(names=web.names)))
-    search = SerperSearch(http, api_key="none", base_url=SEARCH_BASE_URL, provider="miniature")
-    return OpenWeb(MergedSearch([search]), PageFetcher(http), UnknownAges())
 
 
 async def _live(
@@ -148,22 +143,12 @@ async def _live(
 # --- Pages --------------------------------------------------------------------------------------
 
 
-class _Unconditional:
-    """A reader that knows no conditional requests, in the place of a fetcher that does."""
-
-    def __init__(self, reader: jina.JinaReader) -> None:
-        self._reader = reader
-
-    async def fetch(self, url: str, known: FetchedPage | None = None) -> FetchedPage:
-        return await self._reader.fetch(url)
-
-
 async def _page_fetcher(
     settings: Settings, services: HttpClient, stack: AsyncExitStack
 ) -> tuple[ConditionalFetcher, str]:
     """Return who fetches pages, and what the cache must know of it."""
     if settings.pages == "jina":
-        return _Unconditional(jina_reader(settings, services)), f"jina {_jina_address(settings)}"
+        return jina_reader(settings, services), f"jina {_jina_address(settings)}"
     guard = NetworkGuard(names=NameTable(settings.hosts))
     http = await stack.enter_async_context(
         HttpClient(guard=guard, limits=_SLOW_PAGES, retry=RetryPolicy(after_silence=False))

@@ -28,7 +28,6 @@ from collections.abc import AsyncIterator, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
@@ -92,85 +91,9 @@ _GRACE_SECONDS = 5.0
 _START_SECONDS = 30.0
 _CLOSE_SECONDS = 10.0
 
-_TEXT_LENGTH = """() => {
-  let length = document.body ? document.body.innerText.trim().length : 0;
-  const walk = root => {
-    for (const element of root.querySelectorAll('*')) {
-      if (element.shadowRoot) {
-        length += element.shadowRoot.textContent.trim().length;
-        walk(element.shadowRoot);
-      }
-    }
-  };
-  walk(document);
-  return length;
-}"""
-
-# What is not seen is marked for hidden.py, by what the browser computes. Open shadow trees are
-# written out as plain elements: readers of markup skip templates.
-_MARKUP = """limit => {
-  const number = text => (text.match(/[\\d.]+/g) || []).map(Number);
-  const opaque = element => {
-    for (let each = element; each instanceof Element; each = each.parentElement) {
-      const style = getComputedStyle(each);
-      if (style.backgroundImage !== 'none') { return null; }
-      const parts = number(style.backgroundColor);
-      if (parts.length < 4 || parts[3] > 0.9) { return parts; }
-      if (parts[3] > 0) { return null; }
-    }
-    return [255, 255, 255];
-  };
-  const unseen = element => {
-    if (['HTML', 'BODY', 'MAIN', 'HEAD'].includes(element.tagName)) { return false; }
-    const style = getComputedStyle(element);
-    if (style.display === 'contents' || element.closest('head')) { return false; }
-    if (style.display === 'none') { return !element.closest('details:not([open])'); }
-    if (style.visibility !== 'visible' || Number(style.opacity) <= 0.05) { return true; }
-    if (parseFloat(style.fontSize) <= 1 || parseFloat(style.textIndent) <= -400) { return true; }
-    if (style.textDecorationLine.includes('line-through')) { return true; }
-    if (/^rect\\([01]px, [01]px,/.test(style.clip)) { return true; }
-    if (/^inset\\(([5-9]\\d|100)/.test(style.clipPath)) { return true; }
-    if (/^(circle|ellipse)\\(0/.test(style.clipPath)) { return true; }
-    const box = element.getBoundingClientRect();
-    const cut = style.overflowX !== 'visible' || style.overflowY !== 'visible';
-    if (cut && style.display !== 'inline' && (box.width <= 1 || box.height <= 1)) { return true; }
-    const sized = box.width > 0 || box.height > 0;
-    return sized && (box.right + scrollX <= 0 || box.bottom + scrollY <= 0);
-  };
-  const camouflaged = element => {
-    if (![...element.childNodes].some(node => node.nodeType === 3 && node.data.trim())) {
-      return false;
-    }
-    const style = getComputedStyle(element);
-    const ink = number(style.webkitTextFillColor || style.color);
-    if (ink.length > 3 && ink[3] < 0.1) { return true; }
-    const ground = opaque(element);
-    return ground !== null && ink.slice(0, 3).every((part, at) => Math.abs(part - ground[at]) < 31);
-  };
-  const mark = root => {
-    for (const element of root.querySelectorAll('*')) {
-      if (unseen(element)) { element.setAttribute('data-unseen', ''); }
-      else if (camouflaged(element)) { element.setAttribute('data-unseen', 'text'); }
-      if (element.shadowRoot) { mark(element.shadowRoot); }
-    }
-  };
-  mark(document);
-  const roots = [];
-  const walk = root => {
-    for (const element of root.querySelectorAll('*')) {
-      if (element.shadowRoot) { roots.push(element.shadowRoot); walk(element.shadowRoot); }
-    }
-  };
-  walk(document);
-  let html = document.documentElement ? document.documentElement.outerHTML : '';
-  if (roots.length && document.documentElement.getHTML) {
-    const inside = document.documentElement.getHTML({shadowRoots: roots});
-    html = '<html>' + inside
-      .replaceAll('<template shadowrootmode=', '<div data-shadow=')
-      .replaceAll('</template>', '</div>') + '</html>';
-  }
-  return {url: location.href, html: html.slice(0, limit)};
-}"""
+_TEXT_LENGTH, _MARKUP = (
+    Path(__file__).with_name(name).read_text("utf-8") for name in ("text_length.js", "markup.js")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,12 +154,7 @@ class Browser:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
     async def aclose(self) -> None:
@@ -253,7 +171,10 @@ class Browser:
             OutageError: The browser broke, or the page was not there in time.
         """
         if self._process is None:
-            self._process = _Process.join(self._find())
+            executable = self._executable or find_browser()
+            if executable is None:
+                raise UnavailableError(f"no browser was found on this machine; {_INSTALL}")
+            self._process = _Process.join(executable)
         async with self._slots:
             try:
                 browser = await self._process.running()
@@ -262,12 +183,6 @@ class Browser:
                 raise OutageError(
                     f"the browser could not draw the page: {_first_line(error)}"
                 ) from error
-
-    def _find(self) -> str:
-        executable = self._executable or find_browser()
-        if executable is None:
-            raise UnavailableError(f"no browser was found on this machine; {_INSTALL}")
-        return executable
 
     async def _draw(self, browser: PlaywrightBrowser, response: Response) -> Drawn:
         limit = self._load_seconds + self._wait_seconds + _GRACE_SECONDS

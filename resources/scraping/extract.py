@@ -65,7 +65,7 @@ _PROGRAM_TAGS = ("script", "style", "noscript", "template", "svg", "math", "ifra
 _MENU_TAGS = ("canvas", "nav", "footer", "aside", "form", "button", "select", "dialog", "title")
 _UNREAD_TAGS = _PROGRAM_TAGS + _MENU_TAGS
 _BLOCK_TAGS = frozenset(
-    {
+    [
         "address",
         "article",
         "blockquote",
@@ -100,7 +100,7 @@ _BLOCK_TAGS = frozenset(
         "th",
         "tr",
         "ul",
-    }
+    ]
 )
 # What hostile markup has made readers raise; the plain blocks then serve.
 _READER_ERRORS = (
@@ -165,14 +165,17 @@ def extract_html(html: str, url: str) -> Extract:
     tree = parse_html(html)
     if tree is None:
         return Extract(text="", obstacle="textless")
-    title = _title(tree)
+    title = page_title(tree)
     scripts = tree.find(".//script") is not None
     headings = [title or "", *("".join(element.itertext()) for element in tree.iter("h1"))]
-    if is_wall(headings, _visible_text(tree)):
+    # Walls speak where a visitor without scripts sees them.
+    seen = _blocks(tree, set(tree.iter("script", "style", "template", "title")))
+    if is_wall(headings, seen):
         return Extract(text="", title=title, obstacle="blocked")
     drop_hidden(tree)
     plain = plain_text(tree)
-    page = _with_trafilatura(tree, url, plain) if _is_small(tree) else Extract(plain, title)
+    is_small = sum(1 for _ in tree.iter()) <= MAX_ELEMENTS
+    page = _with_trafilatura(tree, url, plain) if is_small else Extract(plain, title)
     obstacle = notice_in(headings, page.text) if page.text else None
     if obstacle is None:
         obstacle = _shortage(tree, len(page.text), len(html), scripts=scripts)
@@ -219,11 +222,6 @@ def plain_text(tree: lxml.html.HtmlElement) -> str:
     return _blocks(tree, set(tree.iter(*_UNREAD_TAGS)))
 
 
-def page_title(tree: lxml.html.HtmlElement) -> str | None:
-    """Return the page's title as its markup states it."""
-    return _title(tree)
-
-
 def _blocks(tree: lxml.html.HtmlElement, skipped: set[lxml.html.HtmlElement]) -> str:
     pieces: list[str] = []
     inside_skipped = 0
@@ -247,15 +245,6 @@ def _folded(text: str | None) -> str:
     return re.sub(r"\s+", " ", text) if text else ""
 
 
-def _visible_text(tree: lxml.html.HtmlElement) -> str:
-    """Return what a visitor without scripts would see, which is where walls speak."""
-    return _blocks(tree, set(tree.iter("script", "style", "template", "title")))
-
-
-def _is_small(tree: lxml.html.HtmlElement) -> bool:
-    return sum(1 for _ in tree.iter()) <= MAX_ELEMENTS
-
-
 def _with_trafilatura(tree: lxml.html.HtmlElement, url: str, plain: str) -> Extract:
     # Imported late: it takes a third of a second, which `--help` should not.
     from trafilatura import bare_extraction  # noqa: PLC0415
@@ -272,13 +261,13 @@ def _with_trafilatura(tree: lxml.html.HtmlElement, url: str, plain: str) -> Extr
         _plain_lists_and_captions(tree)
         document = bare_extraction(tree, url=url, include_comments=False, include_tables=True)
     except _READER_ERRORS:
-        return Extract(plain, _title(tree))
+        return Extract(plain, page_title(tree))
     text = storable((document.text if isinstance(document, Document) else None) or "").strip()
     if len(text) < _LITTLE_TEXT and len(plain) > len(text):
         text = plain
     return Extract(
         text=text,
-        title=_clean(facts.title) or _title(tree),
+        title=_clean(facts.title) or page_title(tree),
         author=_clean(facts.author),
         published_on=_date(facts.date),
     )
@@ -299,7 +288,8 @@ def _plain_lists_and_captions(tree: lxml.html.HtmlElement) -> None:
         figure.tag = "div" if figure.tag == "figure" else "p"
 
 
-def _title(tree: lxml.html.HtmlElement) -> str | None:
+def page_title(tree: lxml.html.HtmlElement) -> str | None:
+    """Return the page's title as its markup states it."""
     for path in ("//meta[@property='og:title']/@content", "//title//text()", "//h1//text()"):
         found = _clean(" ".join(str(part) for part in tree.xpath(path)[:20]))
         if found:

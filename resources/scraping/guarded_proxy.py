@@ -16,7 +16,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
-from types import TracebackType
 from typing import Self
 
 import httpcore
@@ -77,12 +76,7 @@ class GuardedProxy:
         self.port = self._server.sockets[0].getsockname()[1]
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         if self._server is not None:
             self._server.close()
         tasks = list(self._tasks)
@@ -110,7 +104,12 @@ class GuardedProxy:
             method, url = _target(head)
             upstream = await self._connect(url)
         except _RefusedError as refusal:
-            await _answer(writer, refusal.status)
+            status = (
+                f"HTTP/1.1 {refusal.status} -\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+            )
+            with contextlib.suppress(OSError):
+                writer.write(status.encode())
+                await writer.drain()
             return
         except (*_LOST, asyncio.LimitOverrunError):
             return
@@ -119,7 +118,7 @@ class GuardedProxy:
             if method == b"CONNECT":
                 writer.write(_ESTABLISHED)
             else:
-                await upstream.write(_rewritten(head, _request_line(method, url)))
+                await upstream.write(_rewritten(head, method + b" " + url.raw_path + b" HTTP/1.1"))
             await self._carry(reader, send, upstream, raw=method == b"CONNECT")
         except _LOST:
             return
@@ -193,10 +192,6 @@ def _target(head: bytes) -> tuple[bytes, httpx.URL]:
     return method, url
 
 
-def _request_line(method: bytes, url: httpx.URL) -> bytes:
-    return method + b" " + url.raw_path + b" HTTP/1.1"
-
-
 def _rewritten(head: bytes, first_line: bytes) -> bytes:
     """Replace the first line, and have the connection end with this exchange.
 
@@ -227,11 +222,3 @@ async def _forward_answer_head(upstream: httpcore.AsyncNetworkStream, send: Send
             await send(_rewritten(head + end, first_line) + rest)
             return
         buffer = rest
-
-
-async def _answer(writer: asyncio.StreamWriter, status: int) -> None:
-    with contextlib.suppress(OSError):
-        writer.write(
-            f"HTTP/1.1 {status} -\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".encode()
-        )
-        await writer.drain()

@@ -33,7 +33,7 @@ _KINDS = (
 # Sites hide these until their scripts have run; their text is meant to be read.
 _NEVER_HIDDEN = frozenset({"html", "body", "main"})
 _UNSEEN_CLASSES = frozenset(
-    {
+    [
         "d-none",
         "element-invisible",
         "hidden",
@@ -44,7 +44,7 @@ _UNSEEN_CLASSES = frozenset(
         "u-visually-hidden",
         "visually-hidden",
         "visuallyhidden",
-    }
+    ]
 )
 _SHOWN_SOMEWHERE = re.compile(r"d-\w+-(?!none)\w+|\w+:(?!hidden)\w+(?:-\w+)*")
 """Classes that show an element on wider screens again."""
@@ -96,7 +96,9 @@ def drop_hidden(tree: Element) -> None:
         if element.tag not in _NEVER_HIDDEN:
             _drop(element)
     for element in tree.xpath("//*[@class]"):
-        if element.tag not in _NEVER_HIDDEN and _has_unseen_class(element):
+        names = set(element.get("class", "").split())
+        is_shown = any(_SHOWN_SOMEWHERE.fullmatch(name) for name in names)
+        if element.tag not in _NEVER_HIDDEN and names & _UNSEEN_CLASSES and not is_shown:
             _drop(element)
     for element in tree.xpath(f"//*[@{UNSEEN_MARK} = 'text']"):
         _drop_own_text(element)
@@ -113,13 +115,6 @@ def _drop_own_text(element: Element) -> None:
     element.text = None
     for child in element:
         child.tail = None
-
-
-def _has_unseen_class(element: Element) -> bool:
-    names = set(element.get("class", "").split())
-    return not names.isdisjoint(_UNSEEN_CLASSES) and not any(
-        _SHOWN_SOMEWHERE.fullmatch(name) for name in names
-    )
 
 
 # --- Styles -------------------------------------------------------------------------------------
@@ -172,14 +167,11 @@ def _rules(tree: Element, most: int) -> list[tuple[str, list[Declaration]]]:
                         found.append((selector.specificity(), len(found), xpath, declarations))
             except SelectorError:
                 continue
-    return [(xpath, declarations) for _, _, xpath, declarations in sorted(found, key=_by_weight)]
+    found.sort(key=lambda rule: rule[:2])
+    return [(xpath, declarations) for _, _, xpath, declarations in found]
 
 
 _TRANSLATOR = HTMLTranslator()
-
-
-def _by_weight(rule: tuple[tuple[int, int, int], int, str, object]) -> tuple[object, int]:
-    return rule[0], rule[1]
 
 
 def _flat(rules: list[object]) -> Iterator[QualifiedRule]:

@@ -91,12 +91,19 @@ class JinaReader:
         if api_key:
             self._headers["Authorization"] = f"Bearer {api_key}"
 
-    async def fetch(self, url: str) -> FetchedPage:
-        """Fetch and read one page. Never raises for a page that fails: it answers so."""
+    async def fetch(self, url: str, known: FetchedPage | None = None) -> FetchedPage:
+        """Fetch and read one page. Never raises for a page that fails: it answers so.
+
+        What is `known` of it is no help: Jina knows no conditions.
+        """
+        del known
         retrieved_at, started = datetime.now(UTC), time.perf_counter()
         try:
             self._check(url)
-            data = _data(await self._ask(url))
+            content = json.dumps({"url": url}).encode()
+            data = _data(
+                await self._http.post(self._base_url, content=content, headers=self._headers)
+            )
             text = _text(data)
         except HttpFailureError as failure:
             return FetchedPage(
@@ -108,11 +115,13 @@ class JinaReader:
                 latency_seconds=elapsed_since(started),
                 tried=(f"scraped: {failure.reason}",),
             )
+        final_url = str(data.get("url"))
+        is_address = final_url.startswith(("http://", "https://"))
         return FetchedPage(
             url=url,
             outcome="ok",
             retrieved_at=retrieved_at,
-            final_url=_final_url(data, url),
+            final_url=final_url if is_address else url,
             http_status=HTTPStatus.OK,
             via="scraped",
             title=_line(data.get("title")),
@@ -129,11 +138,6 @@ class JinaReader:
             raise UnavailableError("this is not a URL that can be fetched") from error
         except ForbiddenTargetError as error:
             raise UnavailableError(f"{shown(url)} is not fetched: {error.reason}") from error
-
-    async def _ask(self, url: str) -> Response:
-        return await self._http.post(
-            self._base_url, content=json.dumps({"url": url}).encode(), headers=self._headers
-        )
 
 
 def _data(response: Response) -> dict[str, Any]:
@@ -172,11 +176,6 @@ def _text(data: dict[str, Any]) -> str:
         kind = OutageError if obstacle in PASSING else UnavailableError
         raise kind(OBSTACLES[obstacle])
     return text.strip()
-
-
-def _final_url(data: dict[str, Any], url: str) -> str:
-    found = data.get("url")
-    return found if isinstance(found, str) and found.startswith(("http://", "https://")) else url
 
 
 def _line(value: object) -> str | None:

@@ -346,7 +346,12 @@ def is_garbled(text: str) -> bool:
     if not sample or sample.isascii():
         lost = sum(1 for each in sample if each < " " and each not in "\t\n\r")
         return lost > _LOST_SHARE * len(sample)
-    lost = sum(1 for each in sample if each == "\ufffd" or _is_lost(each))
+    lost = sum(
+        each == "\ufffd"
+        or unicodedata.category(each) in {"Co", "Cn", "Cs"}
+        or (unicodedata.category(each) == "Cc" and each not in "\t\n\r\x85")
+        for each in sample
+    )
     if lost > max(3, _LOST_SHARE * len(sample)):
         return True
     if len(_MISREAD.findall(sample)) > max(3, _MISREAD_SHARE * len(sample)):
@@ -361,11 +366,6 @@ def is_garbled(text: str) -> bool:
     words = [word for word in _WORD.findall(sample) if len(word) >= _TELLING_LENGTH]
     mixed = sum(_is_mixed(word) or bool(_INNER_CAPITALS.match(word)) for word in words)
     return mixed > _MIXED_SHARE * max(len(words), 20)
-
-
-def _is_lost(character: str) -> bool:
-    category = unicodedata.category(character)
-    return category in {"Co", "Cn", "Cs"} or (category == "Cc" and character not in "\t\n\r\x85")
 
 
 def _is_mixed(word: str) -> bool:

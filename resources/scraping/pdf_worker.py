@@ -83,20 +83,15 @@ def reflow(text: str) -> str:
     paragraphs: list[str] = []
     current = ""
     for line in lines:
-        current = _joined(current, line) if line else current
+        if line and _BROKEN_WORD.search(current) and line[:1].islower():
+            current = current[:-1] + line
+        elif line:
+            current = f"{current} {line}" if current else line
         ends = bool(_SENTENCE_END.search(line)) and len(line) < _FULL_LINE * usual
         if (not line or ends) and current:
             paragraphs.append(current)
             current = ""
     return "\n".join([*paragraphs, current] if current else paragraphs)
-
-
-def _joined(before: str, line: str) -> str:
-    if not before:
-        return line
-    if _BROKEN_WORD.search(before) and line[:1].islower():
-        return before[:-1] + line
-    return f"{before} {line}"
 
 
 def _texts(reader: pypdf.PdfReader) -> Iterator[str]:
@@ -128,7 +123,8 @@ def _facts(reader: pypdf.PdfReader) -> dict[str, str | None]:
     with contextlib.suppress(*_PAGE_ERRORS):
         found = reader.metadata
         if found is not None:
-            facts["title"] = _title(found.title)
+            title = _PROGRAM_TITLE.sub("", _line(found.title) or "")
+            facts["title"] = None if title.casefold() in _EMPTY_TITLES else title or None
             facts["author"] = _line(found.author)
             facts["created"] = _day(found.creation_date)
     return facts
@@ -139,11 +135,6 @@ def _day(moment: datetime | None) -> str | None:
     if moment is None or moment.year < _FIRST_YEAR or moment.date() > datetime.now(UTC).date():
         return None
     return moment.date().isoformat()
-
-
-def _title(text: str | None) -> str | None:
-    title = _PROGRAM_TITLE.sub("", _line(text) or "")
-    return None if title.casefold() in _EMPTY_TITLES else title or None
 
 
 def _line(text: str | None) -> str | None:

@@ -16,7 +16,6 @@ import os
 import re
 from collections.abc import Callable
 from email.message import Message
-from http import HTTPStatus
 from typing import Literal
 
 from resources.http import (
@@ -33,14 +32,7 @@ from resources.scraping.pdf import PdfError, read_pdf
 Kind = Literal["text", "pdf"]
 
 # A wall for robots comes with one of these, and then the page itself says so.
-_WALL_STATUSES = frozenset(
-    {
-        HTTPStatus.UNAUTHORIZED,
-        HTTPStatus.FORBIDDEN,
-        HTTPStatus.TOO_MANY_REQUESTS,
-        HTTPStatus.SERVICE_UNAVAILABLE,
-    }
-)
+_WALL_STATUSES = frozenset({401, 403, 429, 503})
 
 _PDF_START = b"%PDF-"
 _PDF_END = b"%%EOF"
@@ -213,8 +205,8 @@ def _read_plain(response: Response) -> Extract:
 
 
 def _read_undeclared(response: Response) -> Extract:
-    looks_like_markup = response.body[:512].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
-    return _read_html(response) if looks_like_markup else _read_plain(response)
+    is_markup = response.body[:512].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
+    return _read_html(response) if is_markup else _read_plain(response)
 
 
 def _read_no_pdf(response: Response) -> Extract:

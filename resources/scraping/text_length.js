@@ -1,0 +1,14 @@
+// How long the text of a page is that its readers see, in characters.
+() => {
+  let length = document.body ? document.body.innerText.trim().length : 0;
+  const walk = root => {
+    for (const element of root.querySelectorAll('*')) {
+      if (element.shadowRoot) {
+        length += element.shadowRoot.textContent.trim().length;
+        walk(element.shadowRoot);
+      }
+    }
+  };
+  walk(document);
+  return length;
+}
