@@ -43,8 +43,6 @@ TWINS = {"judging"}
 """Those that are left; none comes to them."""
 SQL = re.compile(r"\s*(SELECT\s|INSERT INTO\s|DELETE FROM\s|UPDATE \w+ SET\s|WITH \w+ AS\s|COPY\s)")
 SQL_IN_PYTHON = {
-    "factible_assets/http_service/auth.py",
-    "factible_assets/http_service/results.py",
     "factible_assets/services/checkup.py",
     "resources/archive/store.py",
 }

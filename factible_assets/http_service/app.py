@@ -7,6 +7,7 @@ runs (runs.py), reading results (results.py).
 from __future__ import annotations
 
 import asyncio
+import difflib
 import uuid
 from collections.abc import AsyncIterable, AsyncIterator
 from contextlib import asynccontextmanager
@@ -16,7 +17,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, FastAPI, Header, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, RedirectResponse
 from fastapi.security import HTTPBearer
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.exceptions import HTTPException
@@ -24,8 +25,11 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import compile_path
 
 import factible_assets
+from factible_assets.corpora import load_corpora
+from factible_assets.corpora.adding import bare_id
 from factible_assets.http_service.auth import Quotas, Tokens, is_loopback
-from factible_assets.http_service.events import ProgressUpdate
+from factible_assets.http_service.docs import docs_page
+from factible_assets.http_service.events import Order, ProgressUpdate
 from factible_assets.http_service.models import (
     FactCheckRequest,
     Health,
@@ -35,7 +39,6 @@ from factible_assets.http_service.models import (
     VideoPage,
     VideoResult,
 )
-from factible_assets.http_service.orders import Order
 from factible_assets.http_service.problems import (
     MEDIA_TYPE,
     NotFoundError,
@@ -45,7 +48,6 @@ from factible_assets.http_service.problems import (
 )
 from factible_assets.http_service.results import PublishedResults
 from factible_assets.http_service.runs import GRACE_SECONDS, Run, Runs
-from factible_assets.http_service.videos import meant_video
 from factible_assets.http_service.walls import (
     SECURITY_HEADERS,
     Admission,
@@ -55,14 +57,18 @@ from factible_assets.http_service.walls import (
 )
 from factible_assets.http_service.workers import Launch, launch_worker
 from factible_assets.settings import Settings
+from resources.transcripts.youtube_ids import NotAVideoLinkError, is_video_id
 
 _DESCRIPTION = """
 Fact-checks videos, tells live how they get on, and answers with what earlier checks found.
 
-`POST /api/v1/fact-check/stream` launches a run and streams its events; every run is a Dagster run,
-which the Dagster UI over the same data folder shows too. What is wrong with a request is said in a
-sentence, as problem details (RFC 9457).
+`POST /api/v1/fact-check/stream` launches a run and streams its events; `POST /api/v1/fact-check`
+launches one and answers at once with its address. Every run is a Dagster run, which the Dagster UI
+over the same data folder shows too. What is wrong with a request is said in a sentence, as problem
+details (RFC 9457).
 """
+
+_SHOWN_CHARACTERS = 120
 
 VideoId = Annotated[
     str,
@@ -131,10 +137,36 @@ async def health() -> Health:
     return Health(version=factible_assets.__version__)
 
 
-async def _launched(
-    asked: FactCheckRequest, house: InHouse, client: ByClient, response: Response
-) -> AsyncIterator[Run]:
-    """Launch or join a run and follow it for as long as the client listens."""
+def meant_video(text: str, settings: Settings) -> str:
+    """Return the id of the video that is meant: a link, a YouTube id, or one of a corpus.
+
+    Unlike the command line's, a client's text never names a file of this machine.
+
+    Raises:
+        NotFoundError: It is no video that can be checked.
+    """
+    wanted = text.strip()
+    try:
+        video_id = bare_id(wanted)
+    except NotAVideoLinkError as error:
+        raise NotFoundError(str(error)) from error
+    reading = load_corpora(settings.corpus_folders)
+    if reading.find(video_id) is not None or is_video_id(video_id):
+        return video_id
+    known = [listed.video.video_id for listed in reading.videos()]
+    close = difflib.get_close_matches(video_id, known, n=1)
+    meant = f" Did you mean {close[0]}?" if close else ""
+    shown = repr(video_id[:_SHOWN_CHARACTERS])
+    raise NotFoundError(
+        f"{shown} is neither a YouTube link nor the id of a video on YouTube or in a corpus.{meant}"
+        " Give a link such as https://www.youtube.com/watch?v=VIDEO_ID."
+    )
+
+
+async def _started(
+    asked: FactCheckRequest, house: House, client: str, response: Response, *, detached: bool
+) -> Run:
+    """Launch or join a run, and name it in the header Location."""
     video_id = await asyncio.to_thread(meant_video, asked.video_url, house.settings)
     order = Order(
         run_id=str(uuid.uuid4()),
@@ -144,31 +176,49 @@ async def _launched(
         experiment_name=asked.experiment_name,
     )
     run = house.runs.start(
-        order,
-        client=client,
-        detached=asked.detach,
-        pay=lambda: house.quotas.count_video(client),
+        order, client=client, detached=detached, pay=lambda: house.quotas.count_video(client)
     )
     response.headers["Location"] = f"/api/v1/runs/{run.run_id}"
-    house.runs.enter(run)
-    try:
+    return run
+
+
+async def _launched(
+    asked: FactCheckRequest, house: InHouse, client: ByClient, response: Response
+) -> AsyncIterator[Run]:
+    """Launch or join a run and follow it for as long as the client listens."""
+    run = await _started(asked, house, client, response, detached=asked.detach)
+    with house.runs.followed(run):
         yield run
-    finally:
-        house.runs.leave(run)
 
 
 async def _followed(run_id: RunId, house: InHouse) -> AsyncIterator[Run]:
     run = house.runs.get(str(run_id))
-    house.runs.enter(run)
-    try:
+    with house.runs.followed(run):
         yield run
-    finally:
-        house.runs.leave(run)
 
 
 async def _as_events(run: Run, after: int = 0) -> AsyncIterator[ServerSentEvent]:
     async for number, update in run.follow(after):
-        yield ServerSentEvent(data=update, event=update.step, id=str(number))
+        # What breaks a silence has no number: nobody who comes back would miss it.
+        yield ServerSentEvent(data=update, event=update.step, id=str(number) if number else None)
+
+
+@routes.post(
+    "/fact-check",
+    status_code=202,
+    responses=_problems(400, 403, 404, 408, 409, 413, 415, 503),
+    tags=["fact-check"],
+    summary="Fact-check a video and come back for the result",
+)
+async def fact_check(
+    asked: FactCheckRequest, house: InHouse, client: ByClient, response: Response
+) -> RunInfo:
+    """Launch a run that goes on by itself, as with `detach`. The header Location names it.
+
+    `GET /api/v1/runs/{run_id}` says how it stands; when it has succeeded, the result is at
+    `GET /api/v1/videos/{video_id}`.
+    """
+    return (await _started(asked, house, client, response, detached=True)).info()
 
 
 @routes.post(
@@ -301,6 +351,13 @@ def video_history(
     return house.results.history(video_id, limit=limit, offset=offset)
 
 
+@pages.get(
+    "/reports/{video_id}",
+    response_class=HTMLResponse,
+    responses=_problems(404, 503),
+    tags=["results"],
+    summary="Show the HTML report of a video, by its short address",
+)
 @routes.get(
     "/videos/{video_id}/report",
     response_class=HTMLResponse,
@@ -314,16 +371,17 @@ def video_report(video_id: VideoId, house: InHouse) -> HTMLResponse:
     return HTMLResponse(page, headers={"Content-Security-Policy": policy})
 
 
-@pages.get(
-    "/reports/{video_id}",
-    response_class=HTMLResponse,
-    responses=_problems(404, 503),
-    tags=["results"],
-    summary="Show the HTML report of a video, by its short address",
-)
-def report(video_id: VideoId, house: InHouse) -> HTMLResponse:
-    """Return the report as one self-contained page."""
-    return video_report(video_id, house)
+@pages.get("/", include_in_schema=False)
+def front() -> RedirectResponse:
+    """Lead whoever opens the service in a browser to what it offers."""
+    return RedirectResponse("/docs")
+
+
+@pages.get("/docs", include_in_schema=False)
+def docs(request: Request) -> HTMLResponse:
+    """Show the API, with a client in Python."""
+    page, policy = docs_page(request.app.openapi())
+    return HTMLResponse(page, headers={"Content-Security-Policy": policy})
 
 
 def create_app(

@@ -24,6 +24,7 @@ from pathlib import Path
 
 from factible_assets.http_service.problems import TooManyError, UnauthorizedError
 from factible_assets.settings import Settings, SettingsError
+from warehouse.statements import statements
 
 SHORTEST_TOKEN = 16
 MACHINE = "this machine"
@@ -32,10 +33,7 @@ _MINUTE, _DAY = 60.0, 86_400.0
 _VIDEOS_PER_DAY, _REQUESTS_PER_MINUTE = 50, 120
 """The quotas of clients beyond loopback, where the settings state none."""
 
-_SCHEMA = """
-    CREATE TABLE IF NOT EXISTS launches (client TEXT NOT NULL, at REAL NOT NULL);
-    CREATE INDEX IF NOT EXISTS launches_by_client ON launches (client, at);
-"""
+_ASK = statements("factible_assets.http_service", "auth.sql")
 
 
 def is_loopback(address: str) -> bool:
@@ -161,11 +159,9 @@ class Quotas:
             return
         now = self.now()
         with self._lock, closing(sqlite3.connect(self.file, timeout=10)) as database, database:
-            database.executescript(_SCHEMA)
-            database.execute("DELETE FROM launches WHERE at <= ?", [now - _DAY])
-            launched, first = database.execute(
-                "SELECT count(*), min(at) FROM launches WHERE client = ?", [client]
-            ).fetchone()
+            database.executescript(_ASK["table"])
+            database.execute(_ASK["forget"], [now - _DAY])
+            launched, first = database.execute(_ASK["launched"], [client]).fetchone()
             if launched >= self.videos_per_day:
                 raise TooManyError(
                     f"{launched} fact-checks were launched with this token within 24 hours, and "
@@ -173,4 +169,4 @@ class Quotas:
                     "FACTIBLE_SERVE_VIDEOS_PER_DAY.",
                     retry_after_seconds=(first or now) + _DAY - now,
                 )
-            database.execute("INSERT INTO launches VALUES (?, ?)", [client, now])
+            database.execute(_ASK["count"], [client, now])

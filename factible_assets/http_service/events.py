@@ -1,15 +1,19 @@
-"""What a client hears of a run: the steps, their progress, and the messages beside them.
+"""What passes between service, worker and client: the order of a run, and the events of it.
 
-What belongs here: the vocabulary of Factible (section 1.8.3, table 8), the event per verdict that
-is added to it, and how far along each one is. What does not: who sends them (worker.py), how they
-travel (app.py).
+What belongs here: which video, with which knobs, as which run; the vocabulary of Factible (section
+1.8.3, table 8), the events per verdict and per silence that are added to it, and how far along each
+one is. What does not: who sends them (workers.py, worker.py), how they reach clients (app.py).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from factible_assets.config import FactCheckConfig
 
 Step = Literal[
     "transcript_extraction",
@@ -17,11 +21,14 @@ Step = Literal[
     "claim_extraction",
     "claims_extracted",
     "verdict_reached",
+    "still_running",
     "generating_report",
     "complete",
     "error",
 ]
-"""The names of the events, in the order in which they come; `error` ends a stream at any point."""
+"""The names of the events, in the order in which they come.
+
+`error` ends a stream at any point; `still_running` breaks a silence at any point."""
 
 PROGRESS: dict[Step, int] = {
     "transcript_extraction": 5,
@@ -38,6 +45,27 @@ FINAL: frozenset[Step] = frozenset({"complete", "error"})
 """The events that end a stream."""
 
 _BEFORE_REPORT = 89
+
+
+class Order(BaseModel):
+    """One fact-check to run. `run_id` is the id of the Dagster run, a UUID."""
+
+    model_config = ConfigDict(frozen=True)
+
+    run_id: str
+    video_id: str
+    home: Path
+    config: FactCheckConfig
+    experiment_name: str = "default"
+
+    @property
+    def tags(self) -> dict[str, str]:
+        """The tags of the Dagster run."""
+        return {"launched_by": "factible serve", "experiment": self.experiment_name}
+
+    def is_like(self, other: Order) -> bool:
+        """Tell whether another order asks for the same work."""
+        return self.video_id == other.video_id and self.config == other.config
 
 
 class ProgressUpdate(BaseModel):
@@ -99,3 +127,9 @@ def error_update(
     return update(
         "error", message, run_id=run_id, cancelled=cancelled, failures=list(failures or (message,))
     )
+
+
+def silence_update(earlier: Sequence[ProgressUpdate]) -> ProgressUpdate:
+    """Return the event that tells a listener, and whoever is between, that the run goes on."""
+    last = earlier[-1].progress if earlier else 0
+    return ProgressUpdate(step="still_running", message="The run goes on.", progress=last)

@@ -34,6 +34,7 @@ from factible_assets.report.reader import read_report_data
 from factible_assets.report.render import render_report
 from warehouse.connection import FileConnector
 from warehouse.errors import WarehouseError
+from warehouse.statements import statements
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
 
     from duckdb import DuckDBPyConnection
 
-    from factible_assets.records import Evidence
     from factible_assets.report.data import ReportData
     from factible_assets.settings import Settings
 
@@ -53,56 +53,7 @@ _POLICY = re.compile(
     r'<meta\s+http-equiv="Content-Security-Policy"\s+content="([^"]+)"', re.IGNORECASE
 )
 
-_SUMMARIES = """
-    SELECT
-        videos.video_id,
-        videos.title,
-        videos.channel,
-        count(claims.claim_id) AS claims,
-        count(*) FILTER (verdicts.stance = 'supports') AS supports,
-        count(*) FILTER (verdicts.stance = 'refutes') AS refutes,
-        count(*) FILTER (verdicts.stance = 'mixed') AS mixed,
-        count(*) FILTER (verdicts.stance = 'unclear') AS unclear,
-        count(*) FILTER (verdicts.status = 'incomplete') AS incomplete,
-        any_value(verdicts.basis) AS basis,
-        max(verdicts.checked_at) AS checked_at
-    FROM current_videos AS videos
-    LEFT JOIN current_claims AS claims ON claims.video_id = videos.video_id
-    LEFT JOIN current_verdicts AS verdicts
-        ON verdicts.video_id = claims.video_id AND verdicts.claim_id = claims.claim_id
-    GROUP BY ALL
-    ORDER BY checked_at DESC NULLS LAST, videos.video_id
-    LIMIT $limit OFFSET $offset
-"""
-
-_CHECKS = """
-    SELECT
-        run_id,
-        max(checked_at) AS checked_at,
-        count(*) AS verdicts,
-        count(*) FILTER (status = 'incomplete') AS incomplete
-    FROM verdicts
-    WHERE video_id = $video_id
-    GROUP BY run_id
-    ORDER BY checked_at DESC, run_id DESC
-    LIMIT $limit OFFSET $offset
-"""
-
-_CHANGES = """
-    SELECT
-        claim_id, claim, previous_stance, stance, previous_confidence, confidence,
-        previous_checked_at, checked_at, previous_run_id, run_id
-    FROM verdict_changes
-    WHERE video_id = $video_id
-    ORDER BY checked_at DESC, claim_id
-    LIMIT $limit OFFSET $offset
-"""
-
-_COUNTS = """
-    SELECT
-        (SELECT count(DISTINCT run_id) FROM verdicts WHERE video_id = $video_id),
-        (SELECT count(*) FROM verdict_changes WHERE video_id = $video_id)
-"""
+_ASK = statements("factible_assets.http_service", "results.sql")
 
 
 class _PublishedFile(FileConnector):
@@ -130,24 +81,9 @@ class PublishedResults:
         if not self._path.exists():
             return VideoPage(items=[], total=0, limit=limit, offset=offset)
         with self._line, self._opened() as (_, ask):
-            ((total,),) = ask("SELECT count(*) FROM current_videos", {})
-            rows = ask(_SUMMARIES, {"limit": limit, "offset": offset})
-        items = [
-            VideoSummary(
-                video_id=row[0],
-                title=row[1],
-                channel=row[2],
-                claims=row[3],
-                supports=row[4],
-                refutes=row[5],
-                mixed=row[6],
-                unclear=row[7],
-                incomplete=row[8],
-                basis=row[9],
-                checked_at=_utc(row[10]),
-            )
-            for row in rows
-        ]
+            total = ask("total")[0]["videos"]
+            rows = ask("summaries", limit=limit, offset=offset)
+        items = [VideoSummary(**row) for row in rows]
         return VideoPage(items=items, total=total, limit=limit, offset=offset)
 
     def video(self, video_id: str) -> VideoResult:
@@ -176,20 +112,17 @@ class PublishedResults:
             NotFoundError: The video was not checked.
         """
         self._require_copy(video_id)
-        which = {"video_id": video_id}
-        part = {**which, "limit": limit, "offset": offset}
+        part = {"limit": limit, "offset": offset}
         with self._line, self._opened() as (_, ask):
-            ((checks, changes),) = ask(_COUNTS, which)
-            if not checks:
+            (totals,) = ask("totals", video_id=video_id)
+            if not totals["total_checks"]:
                 raise _unknown(video_id)
             return VideoHistory(
                 video_id=video_id,
-                total_checks=checks,
-                total_changes=changes,
-                limit=limit,
-                offset=offset,
-                checks=[_check(row) for row in ask(_CHECKS, part)],
-                changes=[_change(row) for row in ask(_CHANGES, part)],
+                **totals,
+                **part,
+                checks=[Check(**row) for row in ask("checks", video_id=video_id, **part)],
+                changes=[Change(**row) for row in ask("changes", video_id=video_id, **part)],
             )
 
     def _data(self, video_id: str) -> ReportData:
@@ -214,15 +147,20 @@ class PublishedResults:
             raise _unknown(video_id)
 
     @contextmanager
-    def _opened(
-        self,
-    ) -> Iterator[tuple[Warehouse, Callable[[str, dict[str, Any]], list[Any]]]]:
+    def _opened(self) -> Iterator[tuple[Warehouse, Callable[..., list[dict[str, Any]]]]]:
         copy = Warehouse(_PublishedFile(self._path, lock_timeout_seconds=_PATIENCE_SECONDS))
         try:
             with copy.snapshot() as now, now.connection(read_only=True) as connection:
 
-                def ask(sql: str, values: dict[str, Any]) -> list[Any]:
-                    return connection.execute(sql, values).fetchall()
+                def ask(question: str, **values: Any) -> list[dict[str, Any]]:
+                    found = connection.execute(_ASK[question], values)
+                    names = [column[0] for column in found.description]
+                    rows = [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+                    for row in rows:
+                        for name in names:
+                            if isinstance(row[name], datetime):
+                                row[name] = row[name].replace(tzinfo=UTC)
+                    return rows
 
                 yield now, ask
         except WarehouseError as error:
@@ -232,6 +170,11 @@ class PublishedResults:
             ) from error
 
 
+_OF_SOURCE = Source.model_fields.keys() - {"url"}
+_OF_VIDEO = {"video_id", "title", "url", "channel", "duration_seconds", "published_on"}
+"""What the answers say in the records' own words."""
+
+
 def result_of(data: ReportData) -> VideoResult:
     """Arrange the rows of a video for a client."""
     verdicts = {verdict.claim_id: verdict for verdict in data.verdicts}
@@ -239,7 +182,8 @@ def result_of(data: ReportData) -> VideoResult:
     sources: dict[str, list[Source]] = {}
     for evidence in data.evidence:
         link = links[evidence.evidence_id] or evidence.canonical_url
-        sources.setdefault(evidence.claim_id, []).append(_source(evidence, link))
+        source = Source(url=link, **evidence.model_dump(include=_OF_SOURCE))
+        sources.setdefault(evidence.claim_id, []).append(source)
     claims = sorted(
         data.claims,
         key=lambda each: (each.start_seconds is None, each.start_seconds or 0.0, each.rank),
@@ -254,12 +198,7 @@ def result_of(data: ReportData) -> VideoResult:
     ]
     complete = {verdict.claim_id for verdict in data.verdicts if verdict.status == "complete"}
     return VideoResult(
-        video_id=data.video.video_id,
-        title=data.video.title,
-        url=data.video.url,
-        channel=data.video.channel,
-        duration_seconds=data.video.duration_seconds,
-        published_on=data.video.published_on,
+        **data.video.model_dump(include=_OF_VIDEO),
         run_id=data.run_id,
         checked_at=data.checked_at,
         is_finished=(
@@ -279,47 +218,6 @@ def result_of(data: ReportData) -> VideoResult:
 def report_path(video_id: str) -> str:
     """Return where the service answers with the report of a video."""
     return f"/reports/{quote(video_id, safe='')}"
-
-
-def _source(evidence: Evidence, link: str) -> Source:
-    return Source(
-        url=link,
-        domain=evidence.domain,
-        title=evidence.title,
-        status=evidence.status,
-        reason=evidence.reason,
-        stance=evidence.stance,
-        relevance=evidence.relevance,
-        quote=evidence.quote,
-        summary=evidence.summary,
-        rating=evidence.rating,
-        published_on=evidence.published_on,
-    )
-
-
-def _check(row: Any) -> Check:
-    return Check(
-        run_id=row[0], checked_at=row[1].replace(tzinfo=UTC), verdicts=row[2], incomplete=row[3]
-    )
-
-
-def _change(row: Any) -> Change:
-    return Change(
-        claim_id=row[0],
-        claim=row[1],
-        previous_stance=row[2],
-        stance=row[3],
-        previous_confidence=row[4],
-        confidence=row[5],
-        previous_checked_at=row[6].replace(tzinfo=UTC),
-        checked_at=row[7].replace(tzinfo=UTC),
-        previous_run_id=row[8],
-        run_id=row[9],
-    )
-
-
-def _utc(value: datetime | None) -> datetime | None:
-    return None if value is None else value.replace(tzinfo=UTC)
 
 
 def _unknown(video_id: str) -> NotFoundError:

@@ -11,13 +11,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from factible_assets.http_service.events import FINAL, ProgressUpdate, error_update
+from factible_assets.http_service.events import (
+    FINAL,
+    Order,
+    ProgressUpdate,
+    error_update,
+    silence_update,
+)
 from factible_assets.http_service.models import RunInfo, RunStatus
-from factible_assets.http_service.orders import Order
 from factible_assets.http_service.problems import (
     ConflictError,
     ForbiddenError,
@@ -37,6 +42,10 @@ GRACE_SECONDS = 5.0
 
 PATIENCE_SECONDS = 30.0
 """How long a worker may take to stop before it is killed."""
+
+SILENCE_SECONDS = 10.0
+"""How long a stream may say nothing: less than the 15 s after which FastAPI sends a comment, which
+some clients (httpx-sse) take for an event without data."""
 
 _RETRY_SECONDS = 10.0
 
@@ -83,8 +92,11 @@ class Run:
         self.ended_at = datetime.now(UTC)
         self._announce()
 
-    async def follow(self, after: int = 0) -> AsyncIterator[tuple[int, ProgressUpdate]]:
-        """Yield the events behind number `after`, numbered from 1, until the run is over."""
+    async def follow(self, after: int = 0) -> AsyncIterator[tuple[int | None, ProgressUpdate]]:
+        """Yield the events behind number `after`, numbered from 1, until the run is over.
+
+        A silence is broken by events without a number.
+        """
         position = max(0, after)
         while True:
             # Taken before looking, so that what comes in between wakes this one up.
@@ -94,7 +106,11 @@ class Run:
                 yield position, self.events[position - 1]
             if self.is_over:
                 return
-            await news.wait()
+            try:
+                async with asyncio.timeout(SILENCE_SECONDS):
+                    await news.wait()
+            except TimeoutError:
+                yield None, silence_update(self.events)
 
     def info(self) -> RunInfo:
         """Return the run as clients see it."""
@@ -205,20 +221,20 @@ class Runs:
         run.detached = run.detached or detached
         return run
 
-    def enter(self, run: Run) -> None:
-        """Count one more follower."""
+    @contextlib.contextmanager
+    def followed(self, run: Run) -> Iterator[None]:
+        """Count one more follower; a run that nobody follows and nobody detached is cancelled."""
         run.followers += 1
         if run.leaving is not None:
             run.leaving.cancel()
             run.leaving = None
-
-    def leave(self, run: Run) -> None:
-        """Count one follower less; a run that nobody follows and nobody detached is cancelled."""
-        run.followers -= 1
-        if run.followers or run.detached or run.is_over:
-            return
-        loop = asyncio.get_running_loop()
-        run.leaving = loop.call_later(self._grace, self.cancel, run)
+        try:
+            yield
+        finally:
+            run.followers -= 1
+            if not (run.followers or run.detached or run.is_over):
+                loop = asyncio.get_running_loop()
+                run.leaving = loop.call_later(self._grace, self.cancel, run)
 
     def cancel_for(self, run: Run, client: str) -> None:
         """Cancel a run because a client asks.
@@ -293,15 +309,11 @@ class Runs:
                 await self._end_run(run.run_id, cancelled)
             last = error_update(words, run.run_id, cancelled=cancelled)
             run.tell(last)
-        run.end(_final_status(last))
+        is_cancelled = (last.data or {}).get("cancelled")
+        failed: RunStatus = "canceled" if is_cancelled else "failure"
+        run.end("success" if last.step == "complete" else failed)
 
     def _forget_old(self) -> None:
         over = [run for run in self._runs.values() if run.is_over]
         for run in over[: max(0, len(over) - KEPT_RUNS)]:
             del self._runs[run.run_id]
-
-
-def _final_status(last: ProgressUpdate) -> RunStatus:
-    if last.step == "complete":
-        return "success"
-    return "canceled" if (last.data or {}).get("cancelled") else "failure"

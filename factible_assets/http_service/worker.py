@@ -24,12 +24,12 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from factible_assets.http_service.events import (
+    Order,
     ProgressUpdate,
     error_update,
     update,
     verdict_update,
 )
-from factible_assets.http_service.orders import Order
 from factible_assets.records import Claim, Transcript, Verdict
 from factible_assets.settings import Settings, SettingsError, load_settings
 from factible_assets.wording import verdict_words
@@ -129,7 +129,9 @@ class Teller:
                 return
             self._has_transcript = True
             length = self._transcript_length()
-            words = "The transcript is stored." if length is None else _characters(length)
+            words = "The transcript is stored."
+            if length is not None:
+                words = f"The transcript has {length} characters."
             self._wire.send(update("transcript_complete", words, transcript_length=length))
             self._wire.send(update("claim_extraction", "Looking for claims that can be checked."))
 
@@ -195,7 +197,10 @@ def carry_out(order: Order, wire: Wire) -> bool:
         outcome = _check(order, settings, wire)
         cancellation.finish()
     except KeyboardInterrupt:
-        _record_cancellation(order, settings)
+        from factible_assets.http_service.instance import end_run  # noqa: PLC0415
+
+        # It was interrupted before it started, or as it ended: see to it that it is over.
+        end_run(settings, order.run_id, cancelled=True)
     if outcome is not None and outcome.success:
         return _hand_over(order, settings, wire)
     if outcome is None or outcome.canceled:
@@ -256,31 +261,15 @@ def _hand_over(order: Order, settings: Settings, wire: Wire) -> bool:
     return True
 
 
-def _record_cancellation(order: Order, settings: Settings) -> None:
-    """See to it that the run is over: it was interrupted before it started, or as it ended."""
-    from factible_assets.http_service.instance import end_run  # noqa: PLC0415
-
-    end_run(settings, order.run_id, cancelled=True)
-
-
-def _characters(length: int) -> str:
-    return f"The transcript has {length} characters."
-
-
 def _counted(claims: int) -> str:
     return "1 claim." if claims == 1 else f"{claims} claims."
 
 
-def _own_stdout() -> TextIO:
-    """Return the stream of events; what else is printed goes to stderr, as it is no event."""
-    events = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    return events
-
-
 def main() -> int:
     """Carry out the order on stdin."""
-    events = _own_stdout()
+    # Stdout is for events alone; what else is printed goes to stderr.
+    events = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     try:
         line = b""
         while not line.endswith(b"\n"):

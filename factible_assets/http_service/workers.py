@@ -17,8 +17,7 @@ from typing import Protocol
 
 from pydantic import ValidationError
 
-from factible_assets.http_service.events import ProgressUpdate
-from factible_assets.http_service.orders import Order
+from factible_assets.http_service.events import Order, ProgressUpdate
 
 _LONGEST_LINE_BYTES = 64 * 1024 * 1024
 _MODULE = "factible_assets.http_service.worker"

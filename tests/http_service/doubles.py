@@ -14,8 +14,7 @@ from typing import Any
 import httpx
 from fastapi import FastAPI
 
-from factible_assets.http_service.events import ProgressUpdate, error_update, update
-from factible_assets.http_service.orders import Order
+from factible_assets.http_service.events import Order, ProgressUpdate, error_update, update
 from factible_assets.http_service.server import build_server, open_door
 
 DEADLINE_SECONDS = 60.0
@@ -120,7 +119,7 @@ class Heard:
     """One event as it came over the wire."""
 
     name: str
-    number: int
+    number: int | None
     data: dict[str, Any]
 
     @property
@@ -129,15 +128,16 @@ class Heard:
         return payload
 
 
-def events_of(response: httpx.Response) -> Iterator[Heard]:
-    """Parse a stream of server-sent events as it comes."""
+def events_of(response: httpx.Response, *, silences: bool = False) -> Iterator[Heard]:
+    """Parse a stream of server-sent events as it comes, without those that break a silence."""
     fields: dict[str, str] = {}
     for line in response.iter_lines():
-        if line.startswith(":"):
-            continue
+        assert not line.startswith(":"), "some clients take a comment for an event without data"
         if line:
             name, _, value = line.partition(": ")
             fields[name] = value
         elif fields:
-            yield Heard(fields["event"], int(fields["id"]), json.loads(fields["data"]))
+            number = int(fields["id"]) if "id" in fields else None
+            if silences or fields["event"] != "still_running":
+                yield Heard(fields["event"], number, json.loads(fields["data"]))
             fields = {}

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import html
+import subprocess
+import sys
 from pathlib import Path
 
 import httpx
 import pytest
 
+from factible_assets.http_service import runs
 from factible_assets.http_service.events import update
 from tests.http_service.conftest import BOTH, OTHER_TOKEN, TOKEN, Serve, bearer
-from tests.http_service.doubles import Script, events_of, wait_until
+from tests.http_service.doubles import DEADLINE_SECONDS, Script, events_of, wait_until
 
 STREAM = "/api/v1/fact-check/stream"
 VIDEO = "everyday-beliefs-talk"
@@ -64,6 +68,63 @@ def test_events_come_while_the_run_goes_on(serve: Serve, script: Script) -> None
         assert next(events).name == "transcript_extraction"
         script.worker().complete()
         assert [event.name for event in events][-1] == "complete"
+
+
+def test_a_silence_is_broken_by_an_event_with_data_and_without_a_number(
+    serve: Serve, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runs, "SILENCE_SECONDS", 0.05)
+    with serve().stream("POST", STREAM, json={"video_url": VIDEO}) as response:
+        script.worker().say(READING)
+        events = events_of(response, silences=True)
+        silence = next(event for event in events if event.name == "still_running")
+        later = next(event for event in events if event.data["progress"])
+        script.worker().complete()
+        numbers = [event.number for event in events if event.number]
+    assert silence.number is None
+    assert silence.data["message"] == "The run goes on."
+    assert later.data["progress"] == 5
+    assert numbers[-1] == 7
+
+
+def test_who_does_not_stream_gets_the_address_of_the_run_at_once(
+    serve: Serve, script: Script
+) -> None:
+    client = serve(grace_seconds=0.0)
+    answer = client.post("/api/v1/fact-check", json={"video_url": VIDEO})
+    assert answer.status_code == 202
+    run_id = script.worker().order.run_id
+    assert answer.headers["location"] == f"/api/v1/runs/{run_id}"
+    assert answer.json()["run_id"] == run_id
+    assert answer.json()["video_id"] == VIDEO
+    script.worker().complete()
+    with client.stream("GET", answer.json()["events"]) as response:
+        assert [event.name for event in events_of(response)][-1] == "complete"
+
+
+def test_the_docs_show_every_address_and_a_client_that_works(
+    serve: Serve, script: Script, tmp_path: Path
+) -> None:
+    client = serve()
+    page = client.get("/", follow_redirects=True)
+    assert page.url.path == "/docs"
+    assert "default-src 'none'; style-src 'sha256-" in page.headers["content-security-policy"]
+    for path, operations in client.get("/openapi.json").json()["paths"].items():
+        for method in operations:
+            assert f"<code>{method.upper()} {path}</code>" in page.text
+    example = tmp_path / "client.py"
+    example.write_text(html.unescape(page.text.split("<pre><code>")[1].split("</code></pre>")[0]))
+    address = str(client.base_url).rstrip("/")
+    command = [sys.executable, str(example), address, VIDEO]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
+        worker = script.worker()
+        worker.say(
+            update("complete", "Done.", result={"claims": [{"text": "It is.", "verdict": None}]})
+        )
+        worker.vanish()
+        out, _ = running.communicate(timeout=DEADLINE_SECONDS)
+    assert running.returncode == 0
+    assert out.splitlines() == ["100 %  Done.", "None: It is."]
 
 
 def test_who_asks_for_the_same_joins_the_run_and_hears_all_of_it(

@@ -1,0 +1,51 @@
+-- What the service asks the published copy. Times are in UTC without a zone.
+
+-- name: total
+SELECT count(*) AS videos FROM current_videos
+
+-- name: summaries
+SELECT
+    videos.video_id,
+    videos.title,
+    videos.channel,
+    count(claims.claim_id) AS claims,
+    count(*) FILTER (verdicts.stance = 'supports') AS supports,
+    count(*) FILTER (verdicts.stance = 'refutes') AS refutes,
+    count(*) FILTER (verdicts.stance = 'mixed') AS mixed,
+    count(*) FILTER (verdicts.stance = 'unclear') AS unclear,
+    count(*) FILTER (verdicts.status = 'incomplete') AS incomplete,
+    any_value(verdicts.basis) AS basis,
+    max(verdicts.checked_at) AS checked_at
+FROM current_videos AS videos
+LEFT JOIN current_claims AS claims ON claims.video_id = videos.video_id
+LEFT JOIN current_verdicts AS verdicts
+    ON verdicts.video_id = claims.video_id AND verdicts.claim_id = claims.claim_id
+GROUP BY ALL
+ORDER BY checked_at DESC NULLS LAST, videos.video_id
+LIMIT $limit OFFSET $offset
+
+-- name: checks
+SELECT
+    run_id,
+    max(checked_at) AS checked_at,
+    count(*) AS verdicts,
+    count(*) FILTER (status = 'incomplete') AS incomplete
+FROM verdicts
+WHERE video_id = $video_id
+GROUP BY run_id
+ORDER BY checked_at DESC, run_id DESC
+LIMIT $limit OFFSET $offset
+
+-- name: changes
+SELECT
+    claim_id, claim, previous_stance, stance, previous_confidence, confidence,
+    previous_checked_at, checked_at, previous_run_id, run_id
+FROM verdict_changes
+WHERE video_id = $video_id
+ORDER BY checked_at DESC, claim_id
+LIMIT $limit OFFSET $offset
+
+-- name: totals
+SELECT
+    (SELECT count(DISTINCT run_id) FROM verdicts WHERE video_id = $video_id) AS total_checks,
+    (SELECT count(*) FROM verdict_changes WHERE video_id = $video_id) AS total_changes
