@@ -153,8 +153,14 @@ class Warehouse:
             connection.commit()
         return [one.whole for one in prepared]
 
-    def write_rows(self, entries: Mapping[str, Iterable[Any]]) -> None:
+    def write_rows(
+        self, entries: Mapping[str, Iterable[Any]], *, replacing: tuple[str, str] | None = None
+    ) -> None:
         """Enter rows into tables that hold no sets, all or none; see entries.py.
+
+        Args:
+            entries: The rows of each table.
+            replacing: A column and a value: the rows of these tables that have it go first.
 
         Raises:
             WarehouseIntegrityError: A row breaks a rule of its table. The warehouse is as it was.
@@ -162,6 +168,10 @@ class Warehouse:
         with self.connection() as connection:
             connection.begin()
             for table, rows in entries.items():
+                if replacing is not None:
+                    column, value = replacing
+                    forget = _QUESTIONS["forget"].format(table=table, column=column)
+                    connection.execute(forget, [value])
                 enter(connection, table, rows)
             connection.commit()
 

@@ -22,3 +22,6 @@ WHERE asset = $asset AND video_id = $video_id AND run_id = $run_id
 
 -- name: videos
 SELECT DISTINCT video_id FROM materializations ORDER BY video_id
+
+-- name: forget
+DELETE FROM {table} WHERE {column} = ?

@@ -30,9 +30,7 @@ from factible_assets.evaluation.targets import assess, load_targets
 from factible_assets.launchpad import launchpad_schema, settled
 from factible_assets.services import FactCheckServices
 from factible_assets.services.corpora import CorporaResource
-from warehouse.metrics import MetricRow, write_metrics
 from warehouse.resource import WarehouseResource
-from warehouse.rows import Stamp
 
 NAME = "evaluation"
 EVALUATION_JOB = "evaluate"
@@ -101,9 +99,10 @@ def evaluation_asset(folders: Sequence[Path]) -> dg.AssetsDefinition:
             )
         except UnknownCorpusError as unknown:
             raise final_failure(str(unknown)) from unknown
-        stamp = Stamp(run_id=context.run.run_id, checked_at=datetime.now(UTC))
-        rows = [row for name, each in evaluations.items() for row in metric_rows(name, each)]
-        write_metrics(store, rows, stamp=stamp)
+        run = {"run_id": context.run.run_id, "evaluated_at": datetime.now(UTC)}
+        rows = [row | run for name, each in evaluations.items() for row in metric_rows(name, each)]
+        # A step that is repeated writes its own again. Those of other runs stay.
+        store.write_rows({"metrics": rows}, replacing=("run_id", context.run.run_id))
         targets = load_targets(folders)
         assessed = [
             one for name, each in evaluations.items() for one in assess(name, each.figures, targets)
@@ -116,37 +115,27 @@ def evaluation_asset(folders: Sequence[Path]) -> dg.AssetsDefinition:
     return evaluation
 
 
-def metric_rows(corpus: str, evaluation: Evaluation) -> list[MetricRow]:
+def metric_rows(corpus: str, evaluation: Evaluation) -> list[dict[str, Any]]:
     """Return an evaluation as rows: the figures of the corpus, then those of each video."""
-    whole = [
-        _row(corpus, None, position, figure, evaluation)
-        for position, figure in enumerate(evaluation.figures, start=1)
-    ]
-    single = [
-        _row(corpus, video_id, position, figure, evaluation)
-        for video_id, figures in evaluation.per_video.items()
+    whole: tuple[str | None, Sequence[Figure]] = (None, evaluation.figures)
+    return [
+        {
+            "corpus": corpus,
+            "video_id": video_id,
+            "position": position,
+            "family": measure.family,
+            "better": measure.better,
+            **columns_of(figure),
+            "baseline": figure.baseline,
+            "matcher": str(evaluation.matcher),
+            "threshold": evaluation.matcher.threshold,
+            "videos": evaluation.videos,
+            "annotated": evaluation.annotated,
+        }
+        for video_id, figures in (whole, *evaluation.per_video.items())
         for position, figure in enumerate(figures, start=1)
+        for measure in (measure_of(figure.name),)
     ]
-    return [*whole, *single]
-
-
-def _row(
-    corpus: str, video_id: str | None, position: int, figure: Figure, evaluation: Evaluation
-) -> MetricRow:
-    measure = measure_of(figure.name)
-    return MetricRow(
-        corpus=corpus,
-        video_id=video_id,
-        position=position,
-        family=measure.family,
-        better=measure.better,
-        **columns_of(figure),
-        baseline=figure.baseline,
-        matcher=str(evaluation.matcher),
-        threshold=evaluation.matcher.threshold,
-        videos=evaluation.videos,
-        annotated=evaluation.annotated,
-    )
 
 
 def _metadata(evaluations: Mapping[str, Evaluation], rows: int) -> dict[str, Any]:

@@ -12,9 +12,6 @@ JOIN materializations AS written
 WHERE sets.experiment = ?
 ORDER BY sets.variant, sets.video_id, sets.asset
 
--- name: forget
-DELETE FROM {table} WHERE experiment = ?
-
 -- name: finished
 SELECT experiment, finished_at FROM experiments
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
 from factible_assets.config import KnobError, Value
@@ -45,7 +45,6 @@ STRATEGIES: Final[Mapping[str, Mapping[str, int]]] = {
 MAX_VARIANTS: Final = 200
 """More than that is a slip of the pen: five lists of three values make 243."""
 
-_NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _VARIANT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
@@ -55,7 +54,8 @@ class ExperimentFile(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     experiment: str = Field(
-        description="Its name: small letters, digits, hyphens and underscores, at most 64."
+        pattern=r"^[a-z0-9][a-z0-9_-]{0,63}$",
+        description="Its name: small letters, digits, hyphens and underscores, at most 64.",
     )
     description: str | None = Field(default=None, description="What it is to find out.")
     videos: tuple[str, ...] = Field(
@@ -83,20 +83,6 @@ class ExperimentFile(BaseModel):
         default=None, description="The variant that others are compared with; the first if unset."
     )
 
-    @field_validator("experiment")
-    @classmethod
-    def _name_is_usable(cls, value: str) -> str:
-        if _NAME.fullmatch(value) is None:
-            raise ValueError(
-                "the name is made of small letters, digits, hyphens and underscores, at most 64"
-            )
-        return value
-
-
-def is_variant_name(name: str) -> bool:
-    """Tell whether a strategy of one's own may be called so."""
-    return _VARIANT.fullmatch(name) is not None
-
 
 def experiment_json_schema() -> dict[str, Any]:
     """Return the JSON Schema of an experiment file, for editors that check while one types."""
@@ -112,7 +98,6 @@ def experiment_json_schema() -> dict[str, Any]:
     properties["one_at_a_time"] |= _closed(many)
     properties["variants"]["additionalProperties"] = {"anyOf": [_closed(one), {"type": "null"}]}
     properties["strategies"]["items"] = {"type": "string", "enum": list(STRATEGIES)}
-    properties["experiment"]["pattern"] = f"^{_NAME.pattern}$"
     return schema | {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Experiment",
@@ -263,11 +248,14 @@ class _Reader:
         listed = list(self.corpora.videos())
         tags = {tag for one in listed for tag in one.video.tags}
         for index, tag in enumerate(written.tags):
-            self._expect("tag", tag, tags, ("tags", index), "corpus")
+            self._expect("tag", tag, tags, ("tags", index))
         if written.videos:
             # By its name a video is found in corpora on demand, too.
-            named = [self._named(video_id, index) for index, video_id in enumerate(written.videos)]
-            listed = [one for one in dict.fromkeys(named) if one is not None]
+            everything = {one.video.video_id: one for one in self.corpora.everything()}
+            for index, video_id in enumerate(written.videos):
+                self._expect("video", video_id, everything, ("videos", index))
+            named = dict.fromkeys(map(self.corpora.find, written.videos))
+            listed = [one for one in named if one is not None]
         chosen = tuple(
             one for one in listed if not written.tags or set(one.video.tags) & set(written.tags)
         )
@@ -278,22 +266,13 @@ class _Reader:
             )
         return chosen
 
-    def _named(self, video_id: str, index: int) -> CorpusVideo | None:
-        found = self.corpora.find(video_id)
-        if found is None:
-            known = [one.video.video_id for one in self.corpora.everything()]
-            self._expect("video", video_id, known, ("videos", index), "corpus")
-        return found
-
-    def _expect(self, kind: str, name: str, known: Iterable[str], place: Place, where: str) -> None:
+    def _expect(self, kind: str, name: str, known: Iterable[str], place: Place) -> None:
         if name in known:
             return
-        unread = (
-            f" Not every corpus could be read, such as {self.corpora.problems[0]}"
-            if self.corpora.problems
-            else ""
-        )
-        self._report(place, f"No {where} has a {kind} {name!r}. {_nearest(name, known)}{unread}")
+        words = f"No corpus has a {kind} {name!r}. {_nearest(name, known)}"
+        if self.corpora.problems:
+            words += f" Not every corpus could be read, such as {self.corpora.problems[0]}"
+        self._report(place, words)
 
     # Which settings.
 
@@ -307,7 +286,7 @@ class _Reader:
             if isinstance(given, list):
                 sweeps += self._axis(name, given, place)
             else:
-                self._take(name, given, place, into=fixed)
+                fixed |= self._taken(name, given, place)
         factors: list[Axis] = []
         for name, given in written.one_at_a_time.items():
             place = ("one_at_a_time", name)
@@ -326,40 +305,34 @@ class _Reader:
     def _axis(self, name: str, given: list[Any], place: Place) -> list[Axis]:
         values: dict[str, Value] = {}
         for index, each in enumerate(given):
-            taken: dict[str, Value] = {}
-            if not self._take(name, each, (*place, index), into=taken):
-                continue
-            label = shown(taken[name])
-            if label in values:
-                self._report((*place, index), f"The value {label} stands twice. Remove one.")
-            values[label] = taken[name]
+            for value in self._taken(name, each, (*place, index)).values():
+                label = shown(value)
+                if label in values:
+                    self._report((*place, index), f"The value {label} stands twice. Remove one.")
+                values[label] = value
         if not given:
             self._report(place, f"The list of {name} is empty. Give values, or leave it out.")
         return [(name, tuple(values.values()))] if values else []
 
-    def _take(self, name: str, given: object, place: Place, *, into: dict[str, Value]) -> bool:
+    def _taken(self, name: str, given: object, place: Place) -> dict[str, Value]:
+        """Return the knob with its value; without it, and a problem, if it cannot have it."""
         try:
-            into[name] = checked_value(name, given)
+            value = checked_value(name, given)
+            if name in MODEL_KNOBS:
+                plan_models(settings_of({"model": value}, self.settings))
         except KnobError as error:
             self._report(place, error.sentence)
-            return False
-        if name in MODEL_KNOBS:
-            return self._is_model(name, str(into[name]), place)
-        return True
+        except SetupError as error:
+            self._report(place, f"{name}: {error}")
+        else:
+            return {name: value}
+        return {}
 
     def _is_knob(self, name: str, place: Place) -> bool:
         if name in knobs():
             return True
         self._report(place, f"There is no knob {name!r}. {_nearest(name, knobs())}")
         return False
-
-    def _is_model(self, knob: str, name: str, place: Place) -> bool:
-        try:
-            plan_models(settings_of({"model": name}, self.settings))
-        except SetupError as error:
-            self._report(place, f"{knob}: {error}")
-            return False
-        return True
 
     def _strategies(self, written: ExperimentFile) -> dict[str, dict[str, Value]]:
         chosen: dict[str, dict[str, Value]] = {}
@@ -377,7 +350,7 @@ class _Reader:
                 chosen[name] = dict(STRATEGIES[name])
         for name, given in written.variants.items():
             place = ("variants", name)
-            if not is_variant_name(name) or name in chosen or name in STRATEGIES:
+            if not _VARIANT.fullmatch(name) or name in chosen or name in STRATEGIES:
                 self._report(
                     place,
                     f"A variant cannot be called {name!r}. Take letters, digits, dots, hyphens "
@@ -387,7 +360,7 @@ class _Reader:
             chosen[name] = {}
             for knob, value in (given or {}).items():
                 if self._is_knob(knob, (*place, knob)):
-                    self._take(knob, value, (*place, knob), into=chosen[name])
+                    chosen[name] |= self._taken(knob, value, (*place, knob))
         return chosen
 
     # What does not go together.
@@ -451,6 +424,9 @@ def _sentence(detail: ErrorDetails) -> str:
         "tuple_type": lambda: f"{key} is a list. Begin each entry with a dash.",
         "dict_type": lambda: f"{key} is written as name: value lines. Correct it.",
         "string_type": lambda: f"{key} is text. Write it on one line.",
+        "string_pattern_mismatch": lambda: (
+            "The name is made of small letters, digits, hyphens and underscores, at most 64."
+        ),
     }
     if say := sentences.get(detail["type"]):
         return say()

@@ -8,8 +8,9 @@ warehouse, the order of these steps. What does not: any metric (evaluation/), pa
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 from factible_assets.corpora.format import ClaimEntry
 from factible_assets.corpora.reading import CorporaReading
@@ -22,7 +23,7 @@ from factible_assets.evaluation.tables import columns_of
 from factible_assets.experiments.plan import STAGES
 from factible_assets.experiments.reading import Experiment
 from factible_assets.experiments.runner import DEFAULT_JOBS, RunOutcome, Watcher, run_experiment
-from factible_assets.experiments.store import Findings, Ledger, experiment_file, write_findings
+from factible_assets.experiments.store import Ledger, StageSet, experiment_file
 from factible_assets.experiments.surroundings import choose, code_version
 from factible_assets.settings import Settings
 from warehouse.store import Warehouse
@@ -53,7 +54,7 @@ def conduct(
     scored = score_variants(experiment, ledger, default_matcher())
     main = Warehouse(settings.warehouse)
     rows = findings(experiment, settings, ran, ledger, scored, started_at=started)
-    write_findings(main, experiment.name, rows)
+    main.write_rows(rows, replacing=("experiment", experiment.name))
     main.publish(settings.published)
     return ran
 
@@ -98,8 +99,8 @@ def findings(
     scored: Mapping[str, Evaluation],
     *,
     started_at: datetime,
-) -> Findings:
-    """Lay the figures out as rows of the main warehouse."""
+) -> dict[str, Sequence[StageSet | Mapping[str, Any]]]:
+    """Lay the figures out as rows of the main warehouse, by table."""
     name = experiment.name
     names = {variant.name for variant in experiment.variants}
     ids = {listed.video.video_id for listed in experiment.videos}

@@ -1,8 +1,8 @@
-"""The warehouses of experiments: a file for the rows of each, and its figures in the main one.
+"""The warehouses of experiments: a file for the rows of each.
 
-What belongs here: which variant holds which work, reading and writing it, and the tables that
-analysts ask (schema/0010_experiments.sql). What does not: deciding what is computed (runner.py),
-figures (results.py), the tables of rows, which are those of every run (warehouse/).
+What belongs here: which variant holds which work, reading and writing it. What does not: deciding
+what is computed (runner.py), figures (results.py), the tables of rows, which are those of every run
+(warehouse/).
 
 In the file of an experiment the name of a variant is the run_id, so that variants stand side by
 side, complete, in the same tables that a production warehouse has; the production rows are in
@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Literal
 
 from factible_assets.experiments.plan import STAGES, ExperimentError
 from factible_assets.records import (
@@ -168,20 +168,6 @@ def status_of(rows: Sequence[Record]) -> tuple[SetStatus, str | None]:
         if isinstance(row, Verdict) and row.status == "incomplete":
             return "incomplete", row.reason or "services failed"
     return "ok", None
-
-
-Findings: TypeAlias = Mapping[str, Sequence[StageSet | Mapping[str, Any]]]
-"""What came of an experiment: rows of the main warehouse, by table."""
-
-
-def write_findings(warehouse: Warehouse, name: str, findings: Findings) -> None:
-    """Put an experiment's figures in the place of those of its last run, all or none."""
-    with warehouse.connection() as connection:
-        connection.begin()
-        for table, rows in findings.items():
-            connection.execute(_ASK["forget"].format(table=table), [name])
-            enter(connection, table, rows)
-        connection.commit()
 
 
 def forget(path: Path) -> None:

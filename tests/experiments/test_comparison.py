@@ -6,9 +6,10 @@ import base64
 import hashlib
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from html.parser import HTMLParser
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ from factible_assets.evaluation.intervals import paired_bootstrap, wilcoxon_sign
 from factible_assets.experiments.comparison import Comparison, read_comparison
 from factible_assets.experiments.page import render_page, scatter, strips
 from factible_assets.experiments.plan import ExperimentError
-from factible_assets.experiments.store import Findings, StageSet, write_findings
+from factible_assets.experiments.store import StageSet
 from warehouse.store import Warehouse
 
 HOSTILE = "<script>alert(1)</script>\" onload='x' \x07\u202e"
@@ -29,7 +30,7 @@ BETTER = {"v1": 0.5, "v2": 0.6, "v3": 0.4, "v4": 0.9, "v5": 0.15, "v7": 1.0}
 @pytest.fixture(scope="module")
 def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
     store = Warehouse(tmp_path_factory.mktemp("findings") / "warehouse.duckdb")
-    write_findings(store, "e", findings())
+    store.write_rows(findings(), replacing=("experiment", "e"))
     return store
 
 
@@ -38,7 +39,7 @@ def comparison(warehouse: Warehouse) -> Comparison:
     return read_comparison(warehouse, "e")
 
 
-def findings() -> Findings:
+def findings() -> Mapping[str, Sequence[Any]]:
     values: Mapping[str, Mapping[str, float]] = {"plain": BASE, "better": BETTER, "gone": {}}
     now = datetime(2026, 1, 2, tzinfo=UTC)
     sets = [
@@ -180,7 +181,7 @@ def test_the_view_shows_the_difference_from_the_baseline(warehouse: Warehouse) -
 
 
 def test_a_new_run_takes_the_place_of_the_last(warehouse: Warehouse) -> None:
-    write_findings(warehouse, "e", findings())
+    warehouse.write_rows(findings(), replacing=("experiment", "e"))
     assert warehouse.query("SELECT count(*) FROM experiments").item() == 1
     assert warehouse.query("SELECT count(*) FROM experiment_variants").item() == 3
 

@@ -60,10 +60,10 @@ class MatchedVideo:
         matched = self.matching.gold_of
         return [position in matched for position in range(len(self.system))][:k]
 
-    def found(self, k: int | None = None) -> list[GoldClaim]:
-        """Return the gold claims that the first k system claims were matched to."""
-        count = len(self.system) if k is None else k
-        return [self.gold[pair.gold] for pair in self.matching.pairs if pair.system < count]
+    @property
+    def found(self) -> list[GoldClaim]:
+        """Return the gold claims that were matched, in the system's order."""
+        return [self.gold[pair.gold] for pair in self.matching.pairs]
 
 
 def precision_at_k(video: MatchedVideo, k: int | None = None) -> Ratio:
@@ -93,48 +93,50 @@ def f1_at_k(video: MatchedVideo, k: int | None = None) -> Ratio:
     return Ratio(2 * sum(hits), len(hits) + len(video.gold))
 
 
-def average_precision_over_hits(video: MatchedVideo, k: int | None = None) -> Ratio:
+def average_precision_over_hits(video: MatchedVideo) -> Ratio:
     """Return the mean of the precisions at the ranks of hits: MAP's summand as published.
 
     AP = Σ P@i over matched ranks i, divided by the number of hits (how the tables of Factible,
     sections 2.2 and 2.3, were computed). Missing gold claims cost nothing, so it measures order
     alone. Undefined without hits.
     """
-    precisions = _precisions_at_hits(video, k)
+    precisions = _precisions_at_hits(video)
     return Ratio(math.fsum(precisions), len(precisions))
 
 
-def average_precision_over_relevant(video: MatchedVideo, k: int | None = None) -> Ratio:
+def average_precision_over_relevant(video: MatchedVideo) -> Ratio:
     """Return average precision as information retrieval defines it.
 
     AP = Σ P@i over matched ranks i, divided by |gold| (Manning, Raghavan and Schütze, 2008,
     section 8.4). Every missing gold claim costs. Undefined without gold claims.
     """
-    return Ratio(math.fsum(_precisions_at_hits(video, k)), len(video.gold))
+    return Ratio(math.fsum(_precisions_at_hits(video)), len(video.gold))
 
 
-def _precisions_at_hits(video: MatchedVideo, k: int | None) -> list[float]:
+def _precisions_at_hits(video: MatchedVideo) -> list[float]:
     precisions = []
     matched = 0
-    for rank, hit in enumerate(video.hits(k), start=1):
+    for rank, hit in enumerate(video.hits(), start=1):
         if hit:
             matched += 1
             precisions.append(matched / rank)
     return precisions
 
 
-def ndcg_by_importance(video: MatchedVideo, k: int | None = None) -> Ratio:
+def ndcg_by_importance(video: MatchedVideo) -> Ratio:
     """Return the discounted importance gained, as a share of the most that was possible.
 
-    DCG = Σ importance(gold of rank i) / log2(i + 1), 0 for unmatched ranks; IDCG is that of the
-    gold claims in order of importance, over the first k ranks or over all gold claims (Järvelin and
-    Kekäläinen, 2002). Undefined if no gold claim has importance.
+    DCG = Σ importance(gold of rank i) / log2(i + 1), 0 for unmatched ranks; IDCG is that of all
+    gold claims in order of importance (Järvelin and Kekäläinen, 2002). Undefined if no gold claim
+    has importance.
     """
     gold_of = video.matching.gold_of
-    ranks = range(len(video.system) if k is None else min(k, len(video.system)))
-    gains = [_importance(video.gold[gold_of[i]]) if i in gold_of else 0.0 for i in ranks]
+    gains = [
+        _importance(video.gold[gold_of[rank]]) if rank in gold_of else 0.0
+        for rank in range(len(video.system))
+    ]
     ideal = sorted((_importance(claim) for claim in video.gold), reverse=True)
-    return Ratio(_discounted(gains), _discounted(ideal[:k]))
+    return Ratio(_discounted(gains), _discounted(ideal))
 
 
 def _importance(claim: GoldClaim) -> float:
@@ -145,66 +147,58 @@ def _discounted(gains: Sequence[float]) -> float:
     return math.fsum(gain / math.log2(rank + 1) for rank, gain in enumerate(gains, start=1))
 
 
-def recall_at_important(
-    video: MatchedVideo, k: int | None = None, *, threshold: float = IMPORTANT
-) -> Ratio:
+def recall_at_important(video: MatchedVideo) -> Ratio:
     """Return the recall of the important gold claims (Factible, section 2.1.3).
 
-    |matched gold with importance ≥ threshold| / |gold with importance ≥ threshold|. Undefined if no
-    gold claim is that important.
+    |matched gold with importance ≥ 0.80| / |gold with importance ≥ 0.80|. Undefined if no gold
+    claim is that important.
     """
-    found = sum(_importance(claim) >= threshold for claim in video.found(k))
-    return Ratio(found, sum(_importance(claim) >= threshold for claim in video.gold))
+    found = sum(_importance(claim) >= IMPORTANT for claim in video.found)
+    return Ratio(found, sum(_importance(claim) >= IMPORTANT for claim in video.gold))
 
 
-def importance_weighted_coverage(video: MatchedVideo, k: int | None = None) -> Ratio:
+def importance_weighted_coverage(video: MatchedVideo) -> Ratio:
     """Return the share of the gold claims' importance that was matched (Factible, section 2.1.3).
 
     Σ importance of matched gold / Σ importance of gold. Undefined if there is no importance.
     """
-    found = math.fsum(_importance(claim) for claim in video.found(k))
+    found = math.fsum(_importance(claim) for claim in video.found)
     return Ratio(found, math.fsum(_importance(claim) for claim in video.gold))
 
 
-def importance_mae(video: MatchedVideo, k: int | None = None) -> Ratio:
+def importance_mae(video: MatchedVideo) -> Ratio:
     """Return the mean absolute error of importance over matched claims (Factible, table 13).
 
     Σ |importance of system − of gold| / |matched|. Undefined without matched claims whose
     importance is known on both sides.
     """
-    pairs = importance_pairs(video, k)
+    pairs = importance_pairs(video)
     return Ratio(math.fsum(abs(system - gold) for system, gold in pairs), len(pairs))
 
 
-def importance_pairs(video: MatchedVideo, k: int | None = None) -> list[tuple[float, float]]:
+def importance_pairs(video: MatchedVideo) -> list[tuple[float, float]]:
     """Return (system's, gold's) importance of each matched claim that has both."""
-    pairs = []
-    for pair in video.matching.pairs:
-        if k is not None and pair.system >= k:
-            continue
-        system, gold = video.system[pair.system].importance, video.gold[pair.gold].importance
-        if system is not None and gold is not None:
-            pairs.append((system, gold))
-    return pairs
+    pairs = (
+        (video.system[pair.system].importance, video.gold[pair.gold].importance)
+        for pair in video.matching.pairs
+    )
+    return [(system, gold) for system, gold in pairs if system is not None and gold is not None]
 
 
 def spearman(pairs: Sequence[tuple[float, float]]) -> float | None:
     """Return Spearman's correlation of pairs of numbers; None where it is undefined."""
-    from scipy.stats import spearmanr  # noqa: PLC0415 - slow to import
-
-    if not _can_be_ranked(pairs):
-        return None
-    return float(spearmanr(*zip(*pairs, strict=True)).statistic)
+    return _correlation("spearmanr", pairs)
 
 
 def kendall(pairs: Sequence[tuple[float, float]]) -> float | None:
     """Return Kendall's τ-b of pairs of numbers; None where it is undefined."""
-    from scipy.stats import kendalltau  # noqa: PLC0415 - slow to import
+    return _correlation("kendalltau", pairs)
 
-    if not _can_be_ranked(pairs):
+
+def _correlation(name: str, pairs: Sequence[tuple[float, float]]) -> float | None:
+    from scipy import stats  # noqa: PLC0415 - slow to import
+
+    # Where one side is the same throughout, nothing can be ranked.
+    if any(len({pair[side] for pair in pairs}) < 2 for side in (0, 1)):  # noqa: PLR2004
         return None
-    return float(kendalltau(*zip(*pairs, strict=True)).statistic)
-
-
-def _can_be_ranked(pairs: Sequence[tuple[float, float]]) -> bool:
-    return all(len({pair[side] for pair in pairs}) > 1 for side in (0, 1))
+    return float(getattr(stats, name)(*zip(*pairs, strict=True)).statistic)

@@ -1,4 +1,0 @@
--- What the history of metrics asks.
-
--- name: forget
-DELETE FROM metrics WHERE run_id = ? AND corpus = ?
