@@ -29,6 +29,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from factible_assets.cli.main import app
+from factible_assets.errors import ExitCode
 from resources.llm.registry import PROJECT_MODELS, ModelRegistry
 from tests.end_to_end.loopback import CHAT, VIDEO_URL, LoopbackWorld, loopback_world
 from tests.resources.llm.servers import USAGE
@@ -105,6 +106,8 @@ def check(world: LoopbackWorld, kill_after: int | None) -> bool:
             process.join()
             return False
         time.sleep(0.001)
+    if process.exitcode not in {ExitCode.DONE, ExitCode.INCOMPLETE}:
+        raise RuntimeError(f"A check that nobody killed ended with {process.exitcode}.")
     return True
 
 

@@ -2,12 +2,13 @@
 
 import json
 import logging
+import re
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import dagster as dg
 import pytest
@@ -34,11 +35,11 @@ from factible_assets.services.reasoning import (
     stage_model,
 )
 from factible_assets.services.remarks import reasoner_remark, search_remark
-from factible_assets.services.search import search_names
+from factible_assets.services.search import PROVIDERS, search_names
 from factible_assets.services.setup import SetupError
 from factible_assets.services.transcripts import youtube_transcripts
 from factible_assets.services.web import OpenWeb, browser_executable, choose_web, open_web
-from factible_assets.settings import Settings
+from factible_assets.settings import SEARCH_PROVIDERS, Endpoint, Settings
 from factible_assets.stages.ports import ReasonerOutageError, Services, SilentObserver
 from factible_assets.stages.reliability import rate
 from resources.cache import DiskCache
@@ -53,6 +54,7 @@ from tests.resources.llm.servers import CHAT, openai_answer
 from tests.resources.reliability.test_ages import WhoisServer, say
 from tests.servers import MisbehavingServer, respond, respond_json
 
+EXAMPLE = (Path(__file__).parents[1] / ".env.example").read_text(encoding="utf-8")
 CANARY = "canary-wrong-ü-4f1d"
 
 
@@ -320,6 +322,29 @@ def test_a_model_that_is_not_listed_belongs_to_the_server_that_is_named(tmp_path
     plan = plan_models(settings(tmp_path, openai_base_url=base, model="mistralai/Ministral-8B"))
     assert {model.name for model in plan.models} == {"mistralai/Ministral-8B"}
     assert {model.provider for model in plan.models} == {"openai"}
+
+
+@pytest.mark.parametrize("name", SEARCH_PROVIDERS)
+def test_settings_env_file_and_doctor_know_a_search_provider_as_the_table_has_it(name: str) -> None:
+    provider = PROVIDERS[name]  # type: ignore[index]
+    described = (Settings.model_fields["search"].description or "") + EXAMPLE
+    assert provider.name == name
+    assert name in described
+    assert provider.remedy
+    if provider.given is not None:
+        field = Settings.model_fields[provider.given]
+        assert provider.variable == (field.validation_alias or f"FACTIBLE_{provider.given.upper()}")
+        assert f"#{provider.variable}=" in EXAMPLE
+        assert provider.variable in provider.remedy
+    if provider.address:
+        assert name in get_args(Endpoint)
+
+
+def test_the_table_has_every_search_provider_in_the_order_of_the_settings() -> None:
+    assert tuple(PROVIDERS) == SEARCH_PROVIDERS
+    sentence = re.search(r"Who is asked, together: ([^.]*)\.", EXAMPLE)
+    assert sentence is not None
+    assert sentence[1].split(", ") == list(SEARCH_PROVIDERS)
 
 
 def test_own_models_are_listed_in_the_data_folder(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from factible_assets.services.embedded import stance_model_in_use
 from factible_assets.services.ratings import rating_directory
 from factible_assets.services.reasoning import model_clients, names_models, plan_models
 from factible_assets.services.search import (
+    PROVIDERS,
     asks_fact_checkers,
     fact_check_lane,
     search_names,
@@ -54,14 +55,6 @@ _VIDEO = "jNQXAC9IVRw"
 """The first video on YouTube, which is likely to stay."""
 
 _IMPATIENT = RetryPolicy(attempts=1)
-
-_HOW_TO: dict[SearchProvider, str] = {
-    "serper": "For web search: set SERPER_API_KEY.",
-    "searxng": "For web search by an own instance: set FACTIBLE_SEARXNG_URL.",
-    "semantic_scholar": "For papers: set SEMANTIC_SCHOLAR_API_KEY, or name it in FACTIBLE_SEARCH.",
-    "wikipedia": "Needs no key: name it in FACTIBLE_SEARCH.",
-    "perplexity": "Set PERPLEXITY_API_KEY and name it in FACTIBLE_SEARCH.",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +237,7 @@ async def _models(settings: Settings, stack: AsyncExitStack) -> list[Finding]:
 
 async def _search(name: SearchProvider, http: HttpClient, settings: Settings) -> Finding:
     if name not in search_names(settings):
-        return Finding(name, False, remedy=_HOW_TO[name])
+        return Finding(name, False, remedy=PROVIDERS[name].remedy)
 
     async def ask() -> str | None:
         answers = await search_service(name, http, settings).search(_QUERY, limit=1)

@@ -7,14 +7,15 @@ they find (stages/search.py).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 
 from pydantic import SecretStr
 
 from factible_assets.services.setup import SetupError
-from factible_assets.settings import SEARCH_PROVIDERS, SearchProvider, Settings
+from factible_assets.settings import SearchProvider, Settings
 from resources.cache import DiskCache
 from resources.cache.search import CachingFactChecks, CachingSearch
 from resources.http import HttpClient, HttpLimits, RetryPolicy
@@ -27,6 +28,90 @@ _PATIENT = HttpLimits(read_seconds=45.0, attempt_seconds=90.0)
 """For Perplexity, which answers after it has searched, and for Jina, which draws pages."""
 
 
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """One search provider: everything that this project has to know of it.
+
+    Attributes:
+        name: As FACTIBLE_SEARCH, endpoints and rows name it.
+        make: Makes its client of an HTTP client, what the settings give, its address, a language.
+        given: The setting that holds its key, or, without an `address`, where it is; None for none.
+        variable: How that setting is called.
+        needed: Whether it cannot be asked without.
+        unbidden: Whether it is asked as soon as that is given, without being named.
+        address: Where it is asked, if the settings do not say otherwise.
+        remedy: What to do to have it asked.
+    """
+
+    name: SearchProvider
+    make: Callable[[HttpClient, str, str, str], SearchService]
+    remedy: str
+    given: str | None = None
+    variable: str = ""
+    needed: bool = True
+    unbidden: bool = False
+    address: str = ""
+
+    def value(self, settings: Settings) -> str:
+        """Return the key, or the address, that the settings give; nothing if they give none."""
+        held = getattr(settings, self.given) if self.given else None
+        return held.get_secret_value() if isinstance(held, SecretStr) else held or ""
+
+
+PROVIDERS: Mapping[SearchProvider, Provider] = {
+    each.name: each
+    for each in (
+        Provider(
+            "serper",
+            lambda http, key, url, _: serper.SerperSearch(http, api_key=key, base_url=url),
+            "For web search: set SERPER_API_KEY.",
+            given="serper_api_key",
+            variable="SERPER_API_KEY",
+            unbidden=True,
+            address=serper.DEFAULT_BASE_URL,
+        ),
+        Provider(
+            "searxng",
+            lambda http, url, _, __: SearxngSearch(http, base_url=url),
+            "For web search by an own instance: set FACTIBLE_SEARXNG_URL.",
+            given="searxng_url",
+            variable="FACTIBLE_SEARXNG_URL",
+            unbidden=True,
+        ),
+        Provider(
+            "semantic_scholar",
+            lambda http, key, url, _: semantic_scholar.SemanticScholarSearch(
+                http, api_key=key or None, base_url=url
+            ),
+            "For papers: set SEMANTIC_SCHOLAR_API_KEY, or name it in FACTIBLE_SEARCH.",
+            given="semantic_scholar_api_key",
+            variable="SEMANTIC_SCHOLAR_API_KEY",
+            needed=False,
+            unbidden=True,
+            address=semantic_scholar.DEFAULT_BASE_URL,
+        ),
+        Provider(
+            "wikipedia",
+            lambda http, _, url, language: wikipedia.WikipediaSearch(
+                http, base_url=url, language=language
+            ),
+            "Needs no key: name it in FACTIBLE_SEARCH.",
+            needed=False,
+            address=wikipedia.DEFAULT_BASE_URL,
+        ),
+        Provider(
+            "perplexity",
+            lambda http, key, url, _: perplexity.PerplexityExpert(http, api_key=key, base_url=url),
+            "Set PERPLEXITY_API_KEY and name it in FACTIBLE_SEARCH.",
+            given="perplexity_api_key",
+            variable="PERPLEXITY_API_KEY",
+            address=perplexity.DEFAULT_BASE_URL,
+        ),
+    )
+}
+"""All of them, in the order in which their answers are listed."""
+
+
 def search_names(settings: Settings) -> tuple[SearchProvider, ...]:
     """Return who is asked on the live web; empty if it is not set up.
 
@@ -35,14 +120,11 @@ def search_names(settings: Settings) -> tuple[SearchProvider, ...]:
     are named, because what is not asked for should not be able to fail: a search that fails makes
     a verdict incomplete. Perplexity too, because every question to it is paid for.
     """
-    if settings.search:
-        return tuple(name for name in SEARCH_PROVIDERS if name in settings.search)
-    given: Mapping[SearchProvider, object] = {
-        "serper": settings.serper_api_key,
-        "searxng": settings.searxng_url,
-        "semantic_scholar": settings.semantic_scholar_api_key,
-    }
-    return tuple(name for name in SEARCH_PROVIDERS if given.get(name))
+    return tuple(
+        name
+        for name, each in PROVIDERS.items()
+        if (name in settings.search if settings.search else each.unbidden and each.value(settings))
+    )
 
 
 def service_client(settings: Settings, *, retry: RetryPolicy | None = None) -> HttpClient:
@@ -63,56 +145,25 @@ def search_service(name: SearchProvider, http: HttpClient, settings: Settings) -
     Raises:
         SetupError: Its key or address is missing, or cannot be used.
     """
+    provider = PROVIDERS[name]
+    value = provider.value(settings)
+    if provider.needed and not value:
+        raise SetupError(
+            f"FACTIBLE_SEARCH names {name}, and {provider.variable} is not set. Set it in .env, or "
+            f"leave {name} out."
+        )
     try:
-        return _search_service(name, http, settings, search_address(name, settings))
+        address = search_address(name, settings)
+        return provider.make(http, value, address, _first_language(settings))
     except ValueError as error:
         raise SetupError(f"{name} cannot be asked: {error}.") from error
 
 
 def search_address(name: SearchProvider, settings: Settings) -> str:
     """Return where a provider is asked; empty for a SearXNG without an address."""
-    usual: Mapping[SearchProvider, str] = {
-        "serper": serper.DEFAULT_BASE_URL,
-        "semantic_scholar": semantic_scholar.DEFAULT_BASE_URL,
-        "wikipedia": wikipedia.DEFAULT_BASE_URL,
-        "perplexity": perplexity.DEFAULT_BASE_URL,
-    }
     if name == "searxng":
-        return settings.searxng_url or ""
-    return settings.endpoints.get(name, usual[name])
-
-
-def _search_service(
-    name: SearchProvider, http: HttpClient, settings: Settings, address: str
-) -> SearchService:
-    match name:
-        case "serper":
-            key = _required(settings.serper_api_key, name, "SERPER_API_KEY")
-            return serper.SerperSearch(http, api_key=key, base_url=address)
-        case "searxng":
-            url = _required(settings.searxng_url, name, "FACTIBLE_SEARXNG_URL")
-            return SearxngSearch(http, base_url=url)
-        case "semantic_scholar":
-            secret = settings.semantic_scholar_api_key
-            return semantic_scholar.SemanticScholarSearch(
-                http, api_key=secret.get_secret_value() if secret else None, base_url=address
-            )
-        case "wikipedia":
-            return wikipedia.WikipediaSearch(
-                http, base_url=address, language=_first_language(settings)
-            )
-        case "perplexity":
-            key = _required(settings.perplexity_api_key, name, "PERPLEXITY_API_KEY")
-            return perplexity.PerplexityExpert(http, api_key=key, base_url=address)
-
-
-def _required(value: SecretStr | str | None, name: str, variable: str) -> str:
-    if not value:
-        raise SetupError(
-            f"FACTIBLE_SEARCH names {name}, and {variable} is not set. Set it in .env, or leave "
-            f"{name} out."
-        )
-    return value.get_secret_value() if isinstance(value, SecretStr) else value
+        return PROVIDERS[name].value(settings)
+    return settings.endpoints.get(name, PROVIDERS[name].address)
 
 
 def cached_search(

@@ -102,25 +102,19 @@ class GoogleFactChecks:
         http: The client; its owner closes it. Its guard must allow the base URL's host.
         api_key: Sent as X-Goog-Api-Key and shown nowhere.
         base_url: Where `/v1alpha1` is, without a closing slash.
-        provider: The name that answers carry.
 
     Raises:
         ValueError: The key holds characters that no HTTP header may hold.
     """
 
-    def __init__(
-        self,
-        http: HttpClient,
-        *,
-        api_key: str,
-        base_url: str = DEFAULT_BASE_URL,
-        provider: str = "google_fact_check",
-    ) -> None:
+    provider = "google_fact_check"
+    """The name that answers carry."""
+
+    def __init__(self, http: HttpClient, *, api_key: str, base_url: str = DEFAULT_BASE_URL) -> None:
         self._http = http
         # The service accepts the key in the URL too, where it would end up in logs.
         self._headers = {"X-Goog-Api-Key": checked_key(api_key, _ACCOUNT.setting)}
         self._url = f"{base_url.rstrip('/')}/v1alpha1/claims:search"
-        self._provider = provider
 
     async def prior_checks(
         self,
@@ -148,12 +142,12 @@ class GoogleFactChecks:
             checks = tuple(_checks(response))
         except HttpFailureError as failure:
             return FactCheckAnswer(
-                self._provider,
+                self.provider,
                 "outage",
-                reason=f"{self._provider}: {failure.reason}",
+                reason=f"{self.provider}: {failure.reason}",
                 latency_seconds=elapsed_since(started),
             )
-        return FactCheckAnswer(self._provider, "ok", checks, latency_seconds=elapsed_since(started))
+        return FactCheckAnswer(self.provider, "ok", checks, latency_seconds=elapsed_since(started))
 
 
 def _today() -> date:

@@ -9,7 +9,7 @@ any it is an outage, because nobody can tell whether there was something to find
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from http import HTTPStatus
 
 from resources.http import HttpClient, HttpFailureError, OutageError, Response, status_failure
@@ -42,24 +42,13 @@ class SearxngSearch(SearchService):
         http: The client; its owner closes it. Its guard must allow the base URL's host: for an
             own network by `NameTable.for_service(base_url)`.
         base_url: Where `/search` is, such as http://127.0.0.1:8888.
-        provider: The name that answers carry.
-        language: Two letters, such as en; none leaves it to the instance.
-        engines: Ask only these of the instance's engines; its own choice if empty.
     """
 
-    def __init__(
-        self,
-        http: HttpClient,
-        *,
-        base_url: str,
-        provider: str = "searxng",
-        language: str | None = None,
-        engines: Sequence[str] = (),
-    ) -> None:
-        super().__init__(http, provider=provider)
+    provider = "searxng"
+
+    def __init__(self, http: HttpClient, *, base_url: str) -> None:
+        super().__init__(http)
         self._url = f"{base_url.rstrip('/').removesuffix('/search')}/search"
-        self._language = language
-        self._engines = ",".join(engines)
 
     async def _find(self, request: SearchRequest) -> Findings:
         url = with_parameters(
@@ -68,8 +57,7 @@ class SearxngSearch(SearchService):
                 "q": request.query,
                 "format": "json",
                 "pageno": request.page,
-                "language": request.language or self._language,
-                "engines": self._engines,
+                "language": request.language,
             },
         )
         response = await self._http.get(url, max_bytes=MAX_BYTES)

@@ -51,11 +51,12 @@ class SemanticScholarSearch(SearchService):
         api_key: Sent as x-api-key and shown nowhere. Without one, all users of the world share
             one small limit, and refusals are common.
         base_url: Where `/graph/v1` is, without a closing slash.
-        provider: The name that answers carry.
 
     Raises:
         ValueError: The key holds characters that no HTTP header may hold.
     """
+
+    provider = "semantic_scholar"
 
     def __init__(
         self,
@@ -63,9 +64,8 @@ class SemanticScholarSearch(SearchService):
         *,
         api_key: str | None = None,
         base_url: str = DEFAULT_BASE_URL,
-        provider: str = "semantic_scholar",
     ) -> None:
-        super().__init__(http, provider=provider)
+        super().__init__(http)
         self._headers = (
             {} if api_key is None else {"x-api-key": checked_key(api_key, _ACCOUNT.setting)}
         )

@@ -47,9 +47,7 @@ class SerperSearch(SearchService):
         http: The client; its owner closes it. Its guard must allow the base URL's host.
         api_key: Sent as X-API-KEY and shown nowhere.
         base_url: Where `/search` is, without a closing slash.
-        provider: The name that answers carry.
-        country: Two letters (`gl`), such as us; none leaves it to the service.
-        language: Two letters (`hl`), such as en; none leaves it to the service.
+        provider: The name that answers carry, for another server of the format.
         today: The day from which relative dates ("3 days ago") count.
 
     Raises:
@@ -63,14 +61,12 @@ class SerperSearch(SearchService):
         api_key: str,
         base_url: str = DEFAULT_BASE_URL,
         provider: str = "serper",
-        country: str | None = None,
-        language: str | None = None,
         today: Callable[[], date] = _today,
     ) -> None:
-        super().__init__(http, provider=provider)
+        super().__init__(http)
+        self.provider = provider
         self._api_key = checked_key(api_key, _ACCOUNT.setting)
         self._url = f"{base_url.rstrip('/')}/search"
-        self._country, self._language = country, language
         self._today = today
 
     async def _find(self, request: SearchRequest) -> Findings:
@@ -83,17 +79,16 @@ class SerperSearch(SearchService):
         return Findings(self._hits(response, first_rank=request.offset + 1))
 
     def _body(self, request: SearchRequest) -> bytes:
-        locale = {
-            "gl": request.country or self._country,
-            "hl": request.language or self._language,
+        wishes = {
+            "gl": request.country,
+            "hl": request.language,
+            "tbs": _period(request.after, request.before),
         }
-        period = _period(request.after, request.before)
         body: dict[str, object] = {
             "q": " ".join([request.query, *_exclusions(request)]),
             "num": request.limit,
             "page": request.page,
-            **{name: value for name, value in locale.items() if value},
-            **({"tbs": period} if period else {}),
+            **{name: value for name, value in wishes.items() if value},
         }
         return json.dumps(body).encode("utf-8")
 

@@ -49,12 +49,13 @@ class SearchService(ABC):
 
     Args:
         http: The client; its owner closes it. Its guard must allow the service's host.
-        provider: The name that answers carry.
     """
 
-    def __init__(self, http: HttpClient, *, provider: str) -> None:
+    provider: str
+    """The name that answers carry."""
+
+    def __init__(self, http: HttpClient) -> None:
         self._http = http
-        self._provider = provider
 
     async def search(
         self,
@@ -75,19 +76,19 @@ class SearchService(ABC):
         wanted = [hit for hit in findings.hits if request.admits_url(hit.url)]
         return (
             SearchAnswer(
-                provider=self._provider,
+                provider=self.provider,
                 outcome="ok",
                 hits=tuple(wanted[:limit]),
-                reason=findings.caveat and f"{self._provider}: {findings.caveat}",
+                reason=findings.caveat and f"{self.provider}: {findings.caveat}",
                 latency_seconds=elapsed_since(started),
             ),
         )
 
     def _outage(self, failure: HttpFailureError, started: float) -> SearchAnswer:
         return SearchAnswer(
-            provider=self._provider,
+            provider=self.provider,
             outcome="outage",
-            reason=f"{self._provider}: {failure.reason}",
+            reason=f"{self.provider}: {failure.reason}",
             latency_seconds=elapsed_since(started),
         )
 

@@ -45,11 +45,12 @@ class WikipediaSearch(SearchService):
         http: The client; its owner closes it. Its guard must allow the base URL's host.
         language: The language edition, such as en; a search's own language wins.
         base_url: Where `/w/api.php` is; `{language}` stands for the edition.
-        provider: The name that answers carry.
 
     Raises:
         ValueError: The language is no language code.
     """
+
+    provider = "wikipedia"
 
     def __init__(
         self,
@@ -57,9 +58,8 @@ class WikipediaSearch(SearchService):
         *,
         language: str = "en",
         base_url: str = DEFAULT_BASE_URL,
-        provider: str = "wikipedia",
     ) -> None:
-        super().__init__(http, provider=provider)
+        super().__init__(http)
         if _edition(language) is None:
             raise ValueError(f"{language[:40]!r} is no language of Wikipedia; write it as en or de")
         self._language = language

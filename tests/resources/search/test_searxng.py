@@ -54,7 +54,7 @@ def result(url: str, **fields: object) -> dict[str, object]:
 
 @pytest.fixture
 def searxng(http: HttpClient) -> SearxngSearch:
-    return SearxngSearch(http, base_url="http://searx.example/", language="en")
+    return SearxngSearch(http, base_url="http://searx.example/")
 
 
 async def test_results_become_hits(server: MisbehavingServer, searxng: SearxngSearch) -> None:
@@ -71,7 +71,6 @@ async def test_results_become_hits(server: MisbehavingServer, searxng: SearxngSe
         "q": "sugar & salt",
         "format": "json",
         "pageno": "1",
-        "language": "en",
     }
 
 
