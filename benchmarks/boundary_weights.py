@@ -25,7 +25,7 @@ import numpy.typing as npt
 from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
 
-from factible_assets.reasoners.embedded.boundaries import features
+from factible_assets.reasoners.embedded.claims.boundaries import features
 from factible_assets.reasoners.embedded.embedder import minilm
 
 FIRST_YEAR, FEWEST, KEPT = 1961, 5, 8000

@@ -30,8 +30,9 @@ from factible_assets.evaluation.metrics.claims import (
     recall_at_k,
 )
 from factible_assets.evaluation.similarity import EmbeddingSimilarity
-from factible_assets.reasoners.embedded import claims as engine
+from factible_assets.reasoners.embedded.claims import selection as engine
 from factible_assets.reasoners.embedded.embedder import minilm
+from factible_assets.records import TranscriptSegment
 from factible_assets.stages.ports import ClaimDraft
 
 PUBLISHED = "gpt-4o-mini (published, 30 videos): P@5 .813  MAP .870"
@@ -91,12 +92,21 @@ def main() -> None:
 
 
 def _matched(videos: Sequence[AnnotatedVideo], limit: int) -> list[MatchedVideo]:
-    return [_match(video, _claims(video, limit)) for video in videos]
+    return [_match(video, extract(video, limit)) for video in videos]
 
 
-def _claims(video: AnnotatedVideo, limit: int) -> Sequence[ClaimDraft]:
+def extract(
+    video: AnnotatedVideo,
+    limit: int,
+    text: str | None = None,
+    segments: Sequence[TranscriptSegment] = (),
+) -> Sequence[ClaimDraft]:
+    """Return the engine's claims of a video, or of another text of its talk."""
+    transcript, timed = video.transcript, video.segments
+    if text is not None:
+        transcript, timed = transcript.model_copy(update={"text": text}), tuple(segments)
     return engine.extract_claims(
-        video.video, video.transcript, video.segments, max_claims=limit, embedder=minilm()
+        video.video, transcript, timed, max_claims=limit, embedder=minilm()
     ).claims
 
 

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.shared import AnnotatedVideo, load_annotated_videos, require
-from factible_assets.reasoners.embedded.claims import extract_claims
+from factible_assets.reasoners.embedded.claims.selection import extract_claims
 from factible_assets.reasoners.embedded.embedder import Embedder, OnnxEmbedder
 from factible_assets.reasoners.embedded.queries import write_queries
 from factible_assets.reasoners.embedded.text import content_stems, tokenise

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchmarks.shared import AnnotatedVideo, load_annotated_videos
-from factible_assets.reasoners.embedded.sentences import split_sentences
+from factible_assets.reasoners.embedded.claims.sentences import split_sentences
 from factible_assets.records import TranscriptSegment
 
 _MARKS = re.compile(r"[^\w\s$%'\u2019.,:-]|(?<!\d)[.,:]|[.,:](?!\d)")
@@ -34,7 +34,7 @@ class Stripped:
 
 def main() -> None:
     """Print boundary precision, recall and F1 of the model and of fixed windows."""
-    transcripts = [strip(video) for video in load_annotated_videos() if _is_punctuated(video)]
+    transcripts = [strip(video) for video in load_annotated_videos() if is_punctuated(video)]
     began = time.perf_counter()
     rows = {
         "boundary model, timed captions": [(t.ends, _predict(t, t.segments)) for t in transcripts],
@@ -52,7 +52,8 @@ def _say(line: str) -> None:
     sys.stdout.write(line + "\n")
 
 
-def _is_punctuated(video: AnnotatedVideo) -> bool:
+def is_punctuated(video: AnnotatedVideo) -> bool:
+    """Tell whether a transcript has stops."""
     text = video.transcript.text
     return 100 * len(re.findall(r"[.?!]", text)) / len(text.split()) >= _PUNCTUATED
 

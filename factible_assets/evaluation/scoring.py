@@ -42,7 +42,7 @@ from factible_assets.evaluation.outcomes import (
     group_by_corpus,
     load_outcomes,
 )
-from factible_assets.reasoners.embedded.sentences import split_sentences
+from factible_assets.reasoners.embedded.claims.sentences import split_sentences
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """The embedded engine: all four judgements without a key, a server or a download.
 
 What belongs here: the reasoner that puts the engine's parts together and keeps their work off the
-event loop. What does not: the parts (claims.py, queries.py, passages.py, stance.py, judge.py).
+event loop. What does not: the parts (claims/, queries.py, reading/).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 from weakref import WeakKeyDictionary
 
-from factible_assets.reasoners.embedded.claims import extract_claims
+from factible_assets.reasoners.embedded.claims.selection import extract_claims
 from factible_assets.reasoners.embedded.embedder import Embedder, OnnxEmbedder
 from factible_assets.reasoners.embedded.queries import write_queries
 from factible_assets.reasoners.embedded.reading.evidence import read_page

@@ -2,7 +2,7 @@
 
 What belongs here: where sentences begin and end, by punctuation where there is any and by the
 boundary model (boundaries.py) where there is none; markers such as [Music] that are not speech.
-What does not: which sentences matter (claims.py).
+What does not: which sentences matter (selection.py).
 
 Nothing is removed from the raw text: a sentence is a span of it. Its `text` is for reading, with
 markers left out and white space collapsed.
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
-from factible_assets.reasoners.embedded.boundaries import Gap, WordReader, cut_points
+from factible_assets.reasoners.embedded.claims.boundaries import Gap, WordReader, cut_points
 from factible_assets.reasoners.embedded.embedder import minilm
 from factible_assets.reasoners.embedded.text import fold, word_set
 from factible_assets.records import TranscriptSegment

@@ -1,7 +1,7 @@
 """Whom a sentence speaks of when it says "it", "they" or "this".
 
 What belongs here: recognising a reference that stands open, and the one thing before it that it
-can mean. What does not: which sentences are claims (claims.py), trimming them (wording.py).
+can mean. What does not: which sentences are claims (selection.py), trimming them (wording.py).
 
 Only what is plain is resolved (the disambiguation of Claimify, arXiv 2502.10855, abstains
 likewise): the pronoun opens the sentence, and the subject of the sentence before is a short noun

@@ -17,24 +17,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from factible_assets.reasoners.embedded.checkworthiness import (
+from factible_assets.reasoners.embedded.claims.checkworthiness import (
     Signs,
     categorise,
     rate_wording,
     read_signs,
 )
-from factible_assets.reasoners.embedded.embedder import (
-    BlendedEmbedder,
-    Embedder,
-    TfidfEmbedder,
-    Vectors,
-    unit_rows,
-)
-from factible_assets.reasoners.embedded.language import is_english
-from factible_assets.reasoners.embedded.references import is_open, resolve
-from factible_assets.reasoners.embedded.sentences import CERTAIN, Sentence, split_sentences
-from factible_assets.reasoners.embedded.text import content_stems, find_numbers
-from factible_assets.reasoners.embedded.wording import (
+from factible_assets.reasoners.embedded.claims.references import is_open, resolve
+from factible_assets.reasoners.embedded.claims.sentences import CERTAIN, Sentence, split_sentences
+from factible_assets.reasoners.embedded.claims.wording import (
     MAX_CLAIM_WORDS,
     head_clause,
     join,
@@ -43,6 +34,14 @@ from factible_assets.reasoners.embedded.wording import (
     strip_lead_ins,
     write_claim,
 )
+from factible_assets.reasoners.embedded.embedder import (
+    BlendedEmbedder,
+    Embedder,
+    TfidfEmbedder,
+    Vectors,
+    unit_rows,
+)
+from factible_assets.reasoners.embedded.text import content_stems, find_numbers, is_english
 from factible_assets.records import Transcript, TranscriptSegment, Video
 from factible_assets.stages.ports import ClaimDraft, ClaimDrafts, ReasonerRefusalError
 

@@ -1,7 +1,7 @@
 """From a sentence as it was said to a claim as it can be read.
 
 What belongs here: lead-ins that say nothing, limits of length, how a claim is written. What does
-not: which sentences are claims (checkworthiness.py, claims.py). Everything works on spans of the
+not: which sentences are claims (checkworthiness.py, selection.py). Everything works on spans of the
 raw transcript; a claim's text is what its span says, tidied at its two ends only.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from factible_assets.reasoners.embedded.sentences import CERTAIN, Sentence, reading_text
+from factible_assets.reasoners.embedded.claims.sentences import CERTAIN, Sentence, reading_text
 from factible_assets.reasoners.embedded.text import tokenise, word_set
 
 MAX_CLAIM_WORDS = 48

@@ -152,7 +152,7 @@ class _Weights:
 @lru_cache(maxsize=1)
 def _load_weights() -> _Weights:
     """Read the weights that ship with the package. Loaded once."""
-    source = files("factible_assets.reasoners.embedded").joinpath("boundary_weights.tsv")
+    source = files("factible_assets.reasoners.embedded.claims").joinpath("boundary_weights.tsv")
     rows = (line.split("\t") for line in source.read_text(encoding="utf-8").splitlines())
     weights = {feature: float(weight) for feature, weight in rows}
     dimensions = sum(feature.startswith("L ") for feature in weights)

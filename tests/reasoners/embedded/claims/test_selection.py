@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from factible_assets.reasoners.embedded.checkworthiness import rate_wording, read_signs
-from factible_assets.reasoners.embedded.claims import extract_claims
-from factible_assets.reasoners.embedded.references import is_open, resolve
-from factible_assets.reasoners.embedded.sentences import Sentence, split_sentences
-from factible_assets.reasoners.embedded.wording import (
+from factible_assets.reasoners.embedded.claims.checkworthiness import rate_wording, read_signs
+from factible_assets.reasoners.embedded.claims.references import is_open, resolve
+from factible_assets.reasoners.embedded.claims.selection import extract_claims
+from factible_assets.reasoners.embedded.claims.sentences import Sentence, split_sentences
+from factible_assets.reasoners.embedded.claims.wording import (
     head_clause,
     strip_lead_ins,
     write_claim,

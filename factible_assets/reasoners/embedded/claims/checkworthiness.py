@@ -1,7 +1,7 @@
 """How much a single sentence sounds like a checkable statement of fact.
 
 What belongs here: signs in the wording of one sentence, their weights, and the category that they
-suggest. What does not: how central the sentence is to its video (claims.py).
+suggest. What does not: how central the sentence is to its video (selection.py).
 
 The signs are those that annotators of check-worthy claims go by (ClaimBuster: Hassan et al., KDD
 2017; Factible, section 1.3.2): figures, causes, comparisons and named things speak for a claim;
@@ -16,7 +16,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from factible_assets.reasoners.embedded.boundaries import CONTINUERS, OPEN_ENDED
+from factible_assets.reasoners.embedded.claims.boundaries import CONTINUERS, OPEN_ENDED
 from factible_assets.reasoners.embedded.text import (
     Word,
     find_numbers,

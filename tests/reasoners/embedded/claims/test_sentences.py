@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from factible_assets.reasoners.embedded.boundaries import LONGEST
-from factible_assets.reasoners.embedded.sentences import CERTAIN, split_sentences
+from factible_assets.reasoners.embedded.claims.boundaries import LONGEST
+from factible_assets.reasoners.embedded.claims.sentences import CERTAIN, split_sentences
 from factible_assets.records import TranscriptSegment
 
 

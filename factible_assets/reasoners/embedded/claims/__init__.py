@@ -1,0 +1,1 @@
+"""Which statements of a transcript are its check-worthy claims, and how they are worded."""
