@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -83,22 +84,25 @@ class Ends:
 LEAD_IN = 4
 """Words that a claim may leave off at a sentence's head, or at its tail, and still be whole."""
 
+JOINTS = frozenset(
+    ["and", "but", "so", "or", "because", "which", "while", "whereas", "although", "then"]
+)
+"""Words at which a compound sentence comes apart into statements that can stand alone."""
+
 
 def held_against(stripped: Stripped, claim: ClaimDraft) -> Ends:
     """Hold a claim against the true sentences: by word, with a lead-in's length to spare."""
-    starts = stripped.word_starts
+    starts, words = stripped.word_starts, stripped.text.split(" ")
     assert claim.char_start is not None
     assert claim.char_end is not None
-    first = max(place for place, start in enumerate(starts) if start <= claim.char_start)
-    last = max(place for place, start in enumerate(starts) if start < claim.char_end)
+    first = bisect_right(starts, claim.char_start) - 1
+    last = bisect_left(starts, claim.char_end) - 1
     opens = {0, *(end + 1 for end in stripped.ends)}
     closes = {len(starts) - 1, *stripped.ends}
-    # A sentence's last words or the next one's first, left over at the claim's own ends.
-    inner = {end for end in stripped.ends if first <= end < last}
     return Ends(
-        head=not any(first - LEAD_IN <= place <= first for place in opens),
-        tail=not any(last <= place <= last + 1 for place in closes),
-        run_on=bool(inner),
+        head=words[first - 1] not in JOINTS and opens.isdisjoint(range(first - LEAD_IN, first + 1)),
+        tail=last not in closes and words[last + 1] not in JOINTS,
+        run_on=any(first <= end < last for end in stripped.ends),
     )
 
 

@@ -100,40 +100,13 @@ def unit_rows(vectors: npt.NDArray[np.float32]) -> Vectors:
     return (vectors / np.where(lengths > 0, lengths, 1)).astype(np.float32)
 
 
-# --- Both ---------------------------------------------------------------------------------------
-
-_SEMANTIC_SHARE = 0.3
-
-
-class BlendedEmbedder:
-    """A semantic model's vectors beside TF-IDF's, so that one dot product weighs both.
-
-    The similarity of two texts is 0.3 of the semantic and 0.7 of the lexical cosine. Within one
-    transcript words are repeated rather than paraphrased, so the lexical part leads and the
-    semantic part finds what is said otherwise. Vectors of two calls are not comparable.
-    """
-
-    def __init__(self, semantic: Embedder) -> None:
-        """Blend a semantic embedder with TF-IDF."""
-        self._semantic = semantic
-        self._lexical = TfidfEmbedder()
-
-    @property
-    def name(self) -> str:
-        """Return the names of both parts."""
-        return f"{self._semantic.name} + {self._lexical.name}"
-
-    def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return one vector per text, of unit length if both parts are."""
-        semantic = self._semantic.embed(texts) * np.float32(math.sqrt(_SEMANTIC_SHARE))
-        lexical = self._lexical.embed(texts) * np.float32(math.sqrt(1 - _SEMANTIC_SHARE))
-        return np.concatenate([semantic, lexical], axis=1)
-
-
 # --- MiniLM -------------------------------------------------------------------------------------
 
 _MAX_TOKENS = 256
 _WINDOW, _OVERLAP = 120, 40  # words
+_THIRD_LAYER, _DIMENSIONS = "layer_norm_6", 384
+"""MiniLM's layer that knows most of where sentences end (average precision .63 by a linear reading,
+against .57, .60 and .36 for the second, the fourth and the sixth), by its name in the model."""
 _BATCH = 16
 _KEPT = 8192
 """Texts whose vectors are kept, 12 MB with MiniLM: one page is read for many claims."""
@@ -213,19 +186,18 @@ class OnnxEmbedder:
         return np.stack([known[text] for text in texts])
 
     def read_words(self, words: Sequence[str]) -> tuple[Vectors, Vectors]:
-        """Return the last layer at each word's last token and at its first, in their context.
+        """Return the third layer at each word's last token and at its first, in their context.
 
-        Two arrays of shape [len(words), dimensions of the model]. Words are read in windows of 120
-        that overlap by 40, each word in the window in which it stands further from the edge.
+        Two arrays of shape [len(words), 384]; of the installed MiniLM only. Words are read in
+        windows of 120 that overlap by 40, each word in the window in which it stands further from
+        the edge.
         """
         session, tokenizer = self._load()
-        last = first = np.zeros((0, 1), dtype=np.float32)
+        last = np.zeros((len(words), _DIMENSIONS), dtype=np.float32)
+        first = np.zeros_like(last)
         for start in range(0, max(1, len(words) - _OVERLAP), _WINDOW - _OVERLAP):
             encoding = tokenizer.encode(list(words[start : start + _WINDOW]), is_pretokenized=True)
-            states = _last_layer(session, [encoding])[0]
-            if not len(last):
-                last = np.zeros((len(words), states.shape[1]), dtype=np.float32)
-                first = np.zeros_like(last)
+            states = _run_to(_THIRD_LAYER, session, [encoding])[0]
             seen = -1
             for token, word in enumerate(encoding.word_ids):
                 if word is None or (start and word < _OVERLAP // 2):
@@ -238,7 +210,7 @@ class OnnxEmbedder:
     def _load(self) -> tuple[InferenceSession, Tokenizer]:
         with self._lock:
             if self._loaded is None:
-                self._loaded = _open_model(self._files or minilm_files(), self._threads)
+                self._loaded = _open_model(self._files, self._threads)
             return self._loaded
 
 
@@ -248,11 +220,12 @@ def minilm() -> OnnxEmbedder:
     return OnnxEmbedder()
 
 
-def _open_model(files: ModelFiles, threads: int) -> tuple[InferenceSession, Tokenizer]:
+def _open_model(given: ModelFiles | None, threads: int) -> tuple[InferenceSession, Tokenizer]:
     """Load weights and tokenizer; the heavy packages are imported only here."""
     import onnxruntime  # noqa: PLC0415 - slow to import
     import tokenizers  # noqa: PLC0415 - as above
 
+    files = given or minilm_files()
     for path in (files.weights, files.tokenizer):
         if not path.is_file():
             raise EmbedderUnavailableError(f"The embedding model's file {path} does not exist.")
@@ -262,8 +235,9 @@ def _open_model(files: ModelFiles, threads: int) -> tuple[InferenceSession, Toke
     options.log_severity_level = 3
     try:
         tokenizer = tokenizers.Tokenizer.from_file(str(files.tokenizer))
+        model = _with_third_layer(files.weights.read_bytes()) if given is None else files.weights
         session = onnxruntime.InferenceSession(
-            str(files.weights), sess_options=options, providers=["CPUExecutionProvider"]
+            model, sess_options=options, providers=["CPUExecutionProvider"]
         )
     # Both libraries raise bare Exception or private types for a file that is not a model.
     except Exception as error:
@@ -275,21 +249,37 @@ def _open_model(files: ModelFiles, threads: int) -> tuple[InferenceSession, Toke
     return session, tokenizer
 
 
+def _with_third_layer(model: bytes) -> bytes:
+    """Add MiniLM's third layer to what the model can be asked for.
+
+    A message that a Protocol Buffer has twice is merged, so a graph of one output (field 12) that
+    is appended (field 7) joins the graph that is there; nothing has to be parsed.
+    """
+    name = _THIRD_LAYER.encode()
+    output = b"\x0a" + bytes([len(name)]) + name
+    graph = b"\x62" + bytes([len(output)]) + output
+    return model + b"\x3a" + bytes([len(graph)]) + graph
+
+
 def _run(session: InferenceSession, tokenizer: Tokenizer, texts: Sequence[str]) -> Vectors:
     """Embed one batch: mean of the last layer over real tokens, scaled to length 1."""
     encodings = tokenizer.encode_batch(list(texts))
-    hidden = _last_layer(session, encodings)
+    hidden = _run_to(session.get_outputs()[0].name, session, encodings)
     mask = np.array([encoding.attention_mask for encoding in encodings], dtype=np.float32)
     weights = mask[:, :, None]
     pooled = (hidden * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1)
     return unit_rows(pooled)
 
 
-def _last_layer(session: InferenceSession, encodings: Sequence[Encoding]) -> Vectors:
-    """Run the model over encodings of one length; shape [encodings, tokens, dimensions]."""
+def _run_to(output: str, session: InferenceSession, encodings: Sequence[Encoding]) -> Vectors:
+    """Run the model up to an output, over encodings of one length: [encodings, tokens, width]."""
+    import onnxruntime  # noqa: PLC0415 - slow to import
+
     ids = np.array([encoding.ids for encoding in encodings], dtype=np.int64)
     mask = np.array([encoding.attention_mask for encoding in encodings], dtype=np.int64)
     feeds = {"input_ids": ids, "attention_mask": mask}
     if any(each.name == "token_type_ids" for each in session.get_inputs()):
         feeds["token_type_ids"] = np.zeros_like(ids)
-    return np.asarray(session.run(None, feeds)[0], dtype=np.float32)
+    only = onnxruntime.RunOptions()
+    only.only_execute_path_to_fetches = True
+    return np.asarray(session.run([output], feeds, only)[0], dtype=np.float32)

@@ -9,7 +9,6 @@ import pytest
 
 from factible_assets.reasoners.embedded import embedder
 from factible_assets.reasoners.embedded.embedder import (
-    BlendedEmbedder,
     Embedder,
     EmbedderUnavailableError,
     ModelFiles,
@@ -71,10 +70,6 @@ def test_minilm_keeps_the_order_of_texts_whatever_their_lengths() -> None:
     together = model.embed(texts)
     alone = np.concatenate([model.embed([text]) for text in texts[::13]])
     assert np.einsum("ij,ij->i", together[::13], alone) == pytest.approx(np.ones(4), abs=1e-3)
-
-
-def test_a_blend_of_both_still_has_unit_length() -> None:
-    _assert_unit_rows(BlendedEmbedder(OnnxEmbedder()))
 
 
 def test_a_missing_file_is_named_with_the_remedy(tmp_path: Path) -> None:

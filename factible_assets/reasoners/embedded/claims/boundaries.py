@@ -3,21 +3,22 @@
 What belongs here: the small boundary model over gaps between words, and the dynamic programme that
 picks boundaries under length limits. What does not: punctuation (sentences.py).
 
-The model adds up what the words around a gap say and what MiniLM makes of the two beside it
-(log-odds of a sentence's end, from boundary_weights.tsv), the caption's own line ends, the
-speaker's pauses, and a preference for spoken lengths. The weights are two logistic regressions on
-the addresses of the presidents of the United States on the state of the union, which are in the
-public domain (benchmarks/boundary_weights.py). How the parts are weighed against each other was
-chosen from a plateau of the boundary benchmark (benchmarks/sentences.py): settings beside it are
-within .02 of its figure.
+The model adds up what MiniLM makes of the two words beside a gap (log-odds of a sentence's end,
+from boundary_weights.tsv), the caption's own line ends, the speaker's pauses, and a preference for
+spoken lengths. The weights are a logistic regression on the addresses of the presidents of the
+United States on the state of the union, which are in the public domain
+(benchmarks/boundary_weights.py). How the parts are weighed against each other was chosen from a
+plateau of the boundary benchmark (benchmarks/sentences.py): settings beside it are within .02 of
+its figure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -34,13 +35,11 @@ LONGEST = 42
 
 _USUAL_LENGTH = 15.0
 _LENGTH_SPREAD = 0.6  # of the logarithm of the length
-_LENGTH_WEIGHT = 0.35
+_LENGTH_WEIGHT = 0.2
 
-_BASE = -1.1
-_WORDS = 0.5
-_STATES = 0.3
-_LINE_END = 1.5
-_INSIDE_LINE = -0.8
+_BASE = -3.3
+_STATES = 0.6
+_LINE_END = {True: 1.5, False: -0.8, None: 0.4}
 _PER_SECOND_OF_PAUSE = 1.5
 _LONGEST_PAUSE = 2.0
 _MARKER = 1.5
@@ -98,10 +97,10 @@ class WordReader(Protocol):
         ...
 
 
-def cut_points(
+def find_sentences(
     words: Sequence[str], gaps: Sequence[Gap], reader: WordReader
-) -> list[tuple[int, float]]:
-    """Choose where sentences end in a run of words without punctuation.
+) -> list[tuple[int, int, float]]:
+    """Choose the sentences of a run of words without punctuation.
 
     Args:
         words: The folded words of the run, in order.
@@ -109,87 +108,42 @@ def cut_points(
         reader: MiniLM, for whose states the weights were fitted.
 
     Returns:
-        The indices of words after which a sentence ends, the last word's not included, ascending,
-        each with the evidence for it (log-odds; below 0 only length speaks for the cut). Sentences
-        have SHORTEST to LONGEST words, unless the whole run is shorter. Time grows with
-        len(words) * LONGEST.
+        The first and the last word of each, in order, together all words; each with the
+        probability (semi-Markov, Sarawagi and Cohen, NIPS 2004) that it is one whole sentence:
+        that it begins and ends there and that none ends within. Sentences have SHORTEST to
+        LONGEST words, unless the run is shorter. Time grows with len(words) * LONGEST.
     """
     count = len(words)
     if count < 2 * SHORTEST:
-        return []
+        return [(0, count - 1, 1.0)]
     last, first = reader.read_words(words)
-    closing, opening = _load_weights().states
+    closing, opening = _load_weights().T
     scores = np.zeros(count + 1)
-    scores[1:count] = _STATES * (last[:-1] @ closing + first[1:] @ opening) + [
-        _WORDS * _log_odds(words, position) + _evidence(gaps[position])
-        for position in range(count - 1)
+    scores[1:count] = _STATES * (last[:-1] @ closing + first[1:] @ opening)
+    scores[1:count] += [_evidence(gap) for gap in gaps]
+    cuts = [0, *_best_cuts(scores), count]
+    before, after = _log_weights(scores), _log_weights(scores[::-1])[::-1]
+    return [
+        (
+            start,
+            end - 1,
+            float(np.exp(before[start] + _PREFERENCE[end - start] + after[end] - before[count])),
+        )
+        for start, end in pairwise(cuts)
     ]
-    return [(cut, float(scores[cut + 1])) for cut in _best_cuts(scores)]
 
 
 def _evidence(gap: Gap) -> float:
     """Weigh what is known of a gap beside its words; above 0 speaks for an end."""
-    score = _BASE + _PER_SECOND_OF_PAUSE * min(gap.pause, _LONGEST_PAUSE)
-    if gap.line_end is not None:
-        score += _LINE_END if gap.line_end else _INSIDE_LINE
-    return score + _MARKER * gap.marker
-
-
-def _log_odds(words: Sequence[str], position: int) -> float:
-    """Add up what the words around the gap after a position say of an end there."""
-    seen = _load_weights().words
-    return sum(seen.get(feature, 0.0) for feature in features(words, position))
-
-
-@dataclass(frozen=True, slots=True)
-class _Weights:
-    """What each feature of the words, and each dimension of the model's two states, adds."""
-
-    words: Mapping[str, float]
-    states: npt.NDArray[np.float64]
+    pause = _PER_SECOND_OF_PAUSE * min(gap.pause, _LONGEST_PAUSE)
+    return _BASE + _LINE_END[gap.line_end] + pause + _MARKER * gap.marker
 
 
 @lru_cache(maxsize=1)
-def _load_weights() -> _Weights:
-    """Read the weights that ship with the package. Loaded once."""
+def _load_weights() -> npt.NDArray[np.float64]:
+    """Read the weights of the states before and after a gap: [dimensions, 2]. Loaded once."""
     source = files("factible_assets.reasoners.embedded.claims").joinpath("boundary_weights.tsv")
-    rows = (line.split("\t") for line in source.read_text(encoding="utf-8").splitlines())
-    weights = {feature: float(weight) for feature, weight in rows}
-    dimensions = sum(feature.startswith("L ") for feature in weights)
-    states = [[weights.pop(f"{side} {place}") for place in range(dimensions)] for side in "LF"]
-    return _Weights(weights, np.array(states))
-
-
-_ENDINGS = ("ing", "ed", "ly", "tion", "ment", "ness", "ity", "ies", "s")
-
-
-def features(words: Sequence[str], position: int) -> Iterator[str]:
-    """Name what is seen at the gap after a position: words, pairs of words, forms of words."""
-    before, last, first, second, third = (
-        words[place] if 0 <= place < len(words) else "_"
-        for place in range(position - 1, position + 4)
-    )
-    yield f"a {last}"
-    yield f"b {first}"
-    yield f"c {second}"
-    yield f"A {before} {last}"
-    yield f"B {first} {second}"
-    yield f"C {first} {second} {third}"
-    yield f"m {last} {first}"
-    yield f"s {_form(last)} {_form(first)}"
-    yield f"t {_form(last)} {first}"
-    yield f"u {last} {_form(first)}"
-    yield f"v {first} {_form(second)}"
-
-
-def _form(word: str) -> str:
-    """Reduce a word to a figure, its ending, or nothing."""
-    if any(letter.isdigit() for letter in word):
-        return "#"
-    for ending in _ENDINGS:
-        if word.endswith(ending) and len(word) > len(ending) + 2:
-            return f"-{ending}"
-    return "-"
+    return np.loadtxt(source.read_text(encoding="utf-8").splitlines())
 
 
 def _length_preference() -> npt.NDArray[np.float64]:
@@ -202,6 +156,19 @@ def _length_preference() -> npt.NDArray[np.float64]:
 
 
 _PREFERENCE = _length_preference()
+
+
+def _log_weights(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Sum up, for each end, the weights of all ways to cut what lies before it (logarithms)."""
+    weights = np.full(len(scores), -np.inf)
+    weights[0] = scores[0]
+    for end in range(SHORTEST, len(scores)):
+        low = max(0, end - LONGEST)
+        ways = weights[low:end] + _PREFERENCE[end - low : 0 : -1]
+        top = ways.max()
+        if top > -np.inf:
+            weights[end] = top + np.log(np.exp(ways - top).sum()) + scores[end]
+    return weights
 
 
 def _best_cuts(scores: npt.NDArray[np.float64]) -> list[int]:
@@ -219,6 +186,6 @@ def _best_cuts(scores: npt.NDArray[np.float64]) -> list[int]:
     cuts: list[int] = []
     end = int(origin[count])
     while end > 0:
-        cuts.append(end - 1)
+        cuts.append(end)
         end = int(origin[end])
     return cuts[::-1]

@@ -168,7 +168,7 @@ def rate_wording(signs: Signs) -> float:
     score += 0.3 * signs.causal + 0.2 * signs.comparative
     score += 0.3 * signs.scientific + 0.3 * signs.attributed + 0.3 * signs.historical
     score -= 1.0 * signs.first_person + 0.2 * signs.first_person_plural
-    score -= 0.3 * signs.second_person + 0.5 * signs.opinion
+    score -= 0.7 * signs.second_person + 0.5 * signs.opinion
     score -= 1.0 * signs.question + 1.0 * signs.about_the_video
     score -= 0.5 * signs.leading_pronoun + 0.5 * signs.hypothetical
     score -= 0.5 * signs.verbless + 0.5 * signs.fragment

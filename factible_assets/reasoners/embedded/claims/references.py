@@ -12,7 +12,14 @@ from __future__ import annotations
 
 import re
 
-from factible_assets.reasoners.embedded.text import Word, content_stems, stem, tokenise, word_set
+from factible_assets.reasoners.embedded.text import (
+    Word,
+    content_stems,
+    is_stop_word,
+    stem,
+    tokenise,
+    word_set,
+)
 
 _SINGULAR = word_set("it it's its this that that's")
 _PLURAL = word_set("they they're they've these those their")
@@ -46,12 +53,13 @@ _DEMONSTRATIVE = re.compile(
     r"\b(?:this|these|those|such)\s+(?:(?:one|two|three|new|same|other)\s+)?([a-z][\w-]+)",
     re.IGNORECASE,
 )
-_OF_TIME = word_set(
-    """
-    year years month week day days morning evening time moment point way kind sort type century
-    decade country planet is are was were can will means one
-    """
+_TIMES = word_set(
+    "year years month months week weeks day days morning evening time times moment century decade"
 )
+_NO_NOUNS = _TIMES | word_set(
+    "point way kind sort type country planet is are was were can will means one"
+)
+_EXPLETIVE = re.compile(r"it(?:'s| is| was| has been)(?: \w+){1,3} that\b", re.IGNORECASE)
 
 
 def resolve(text: str, before: str) -> str:
@@ -77,13 +85,22 @@ def resolve(text: str, before: str) -> str:
 
 
 def is_open(text: str) -> bool:
-    """Tell whether a sentence points at something that it does not name itself."""
+    """Tell whether a sentence points at something that it does not name itself.
+
+    That is a pronoun before anything is named ("Together, they …", "In that case …"), or "these"
+    or "such" with a noun that has not been said.
+    """
+    if _EXPLETIVE.match(text):
+        return False
     words = tokenise(text)
-    if words and words[0].norm in PRONOUNS and not text.startswith("["):
-        return True
+    for word, following in zip(words, [*words[1:], None], strict=True):
+        if word.norm in PRONOUNS and not (following and following.norm in _TIMES):
+            return True
+        if not is_stop_word(word.norm):
+            break
     for match in _DEMONSTRATIVE.finditer(text):
         noun = match[1].casefold()
-        if noun not in _OF_TIME and stem(noun) not in content_stems(text[: match.start()]):
+        if noun not in _NO_NOUNS and stem(noun) not in content_stems(text[: match.start()]):
             return True
     return False
 

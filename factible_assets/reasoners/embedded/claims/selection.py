@@ -28,47 +28,35 @@ from factible_assets.reasoners.embedded.claims.sentences import CERTAIN, Sentenc
 from factible_assets.reasoners.embedded.claims.wording import (
     MAX_CLAIM_WORDS,
     head_clause,
-    join,
     leans_back,
     opens_inside,
     strip_lead_ins,
     write_claim,
 )
-from factible_assets.reasoners.embedded.embedder import (
-    BlendedEmbedder,
-    Embedder,
-    TfidfEmbedder,
-    Vectors,
-    unit_rows,
-)
-from factible_assets.reasoners.embedded.text import content_stems, find_numbers, is_english
+from factible_assets.reasoners.embedded.embedder import Embedder, Vectors
+from factible_assets.reasoners.embedded.text import find_numbers, is_english
 from factible_assets.records import Transcript, TranscriptSegment, Video
 from factible_assets.stages.ports import ClaimDraft, ClaimDrafts, ReasonerRefusalError
 
 Scores = npt.NDArray[np.float64]
 
-_CENTRALITY = 0.15
-"""What each standardised similarity is worth in units of wording (rate_wording, spread about 1)."""
+_PLACE = 0.2
+"""What each standardised measure of place is worth in units of wording (spread about 1)."""
 
 _DIVERSITY = 0.15
 """How much likeness to claims already chosen counts against a candidate (MMR's 1 - lambda)."""
 
-_OPEN_REFERENCE, _JOINED, _COMPOUND, _HEADLESS = 0.6, 0.5, 0.8, 0.8
+_OPEN_REFERENCE, _COMPOUND, _HEADLESS = 0.9, 0.8, 0.8
 """What counts against a candidate, in units of wording: pointing at what it does not name, being
-two sentences, being two statements in one, opening in the middle of one."""
+two statements in one, opening in the middle of one."""
 
-_UNSURE_ENDS, _SURE = 0.6, 2.0
-"""What each unit of log-odds counts by which a candidate's ends are less sure than _SURE."""
+_UNSURE_ENDS = 1.5
+"""What counts against a candidate that is surely no whole sentence, in units of wording."""
 
 _LEAST_WORDING = 0.05
-_NEAREST = 5
+_NEAREST, _AROUND, _ALIKE = 5, 3, 0.5
 _DUPLICATE = 0.85
-_DUPLICATE_WORDS = 0.8
-_DUPLICATE_WORDS_WITH_FIGURE = 0.6
-_CANDIDATES_PER_CLAIM = 8
-_FEWEST_CANDIDATES = 60
 _BLOCK = 512
-_LONGEST_PAIR = 40
 _FEWEST_CONTENT_WORDS = 2
 
 _EVEN_WORDING = 2.0
@@ -91,12 +79,11 @@ _TALK = -1.0
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A sentence in the running, or two neighbours that belong together (first < last)."""
+    """A sentence in the running, or its first statement; `place` counts the sentences."""
 
     sentence: Sentence
     text: str
-    first: int
-    last: int
+    place: int
     signs: Signs
     wording: float
 
@@ -107,23 +94,21 @@ def extract_claims(
     segments: Sequence[TranscriptSegment],
     *,
     max_claims: int,
-    embedder: Embedder | None = None,
+    embedder: Embedder,
 ) -> ClaimDrafts:
     """Find the check-worthy claims of a transcript, most important first.
 
-    A sentence is scored by how much its wording sounds like a claim, and by its similarity to the
-    title, to the centre of what the transcript claims and to its five nearest sentences, each
-    standardised over the video. Claims are picked by maximal marginal relevance (Carbonell and
-    Goldstein, SIGIR 1998), near-duplicates are cut. Time grows with the square of the number of
-    sentences, memory with their number; a three-hour transcript takes seconds with TF-IDF.
+    A sentence is scored by how much its wording sounds like a claim and by its place in the talk
+    (_measure_place). Claims are picked by maximal marginal relevance (Carbonell and Goldstein,
+    SIGIR 1998), near-duplicates are cut. Time grows with the square of the number of sentences,
+    memory with their number.
 
     Args:
-        video: Its title is what centrality is measured against first.
+        video: Its title tells what it is about.
         transcript: The raw text; every offset in the result indexes it.
         segments: The timed captions, if known.
         max_claims: How many claims to return at most, at least 1.
-        embedder: How similarity is measured; TF-IDF if not given. A semantic model is blended with
-            TF-IDF (see BlendedEmbedder), which finds better claims than either alone.
+        embedder: How similarity is measured.
 
     Returns:
         The claims without a thesis: which sentence a talk argues for is too seldom sure.
@@ -140,15 +125,12 @@ def extract_claims(
     if not candidates:
         return ClaimDrafts(thesis=None, claims=())
     texts = [video.title, *(candidate.text for candidate in candidates)]
-    vectors = _blended(embedder).embed(texts)
-    place = _measure_place(vectors[0], vectors[1:], candidates)
-    worth = _between_0_and_1(
-        np.array([candidate.wording for candidate in candidates]) + _CENTRALITY * place
-    )
+    vectors = embedder.embed(texts)
+    wording = np.array([candidate.wording for candidate in candidates])
+    worth = _between_0_and_1(wording + _measure_place(vectors[0], vectors[1:], candidates))
     drafts = [
         _draft(raw, sentences, candidates[index], float(worth[index]))
         for index in _choose(candidates, vectors[1:], worth, max_claims)
-        if candidates[index].wording > _TALK
     ]
     return ClaimDrafts(
         thesis=None,
@@ -156,95 +138,56 @@ def extract_claims(
     )
 
 
-def _blended(embedder: Embedder | None) -> Embedder:
-    if embedder is None:
-        return TfidfEmbedder()
-    if isinstance(embedder, TfidfEmbedder | BlendedEmbedder):
-        return embedder
-    return BlendedEmbedder(embedder)
-
-
 def _candidates(raw: str, sentences: Sequence[Sentence]) -> list[_Candidate]:
-    """List every sentence, and every pair of neighbours of which the second leans on the first."""
-    tidy = [strip_lead_ins(raw, sentence) for sentence in sentences]
-    written = [write_claim(raw, sentence) for sentence in tidy]
+    """List every sentence, and the first statement of every compound one."""
     candidates = []
-    for position, (sentence, text) in enumerate(zip(tidy, written, strict=True)):
-        before = written[position - 1] if position else ""
-        spans = [(sentence, position, resolve(text, before))]
+    before = ""
+    for place, sentence in enumerate(strip_lead_ins(raw, each) for each in sentences):
         head = head_clause(raw, sentence)
-        if head is not None:
-            spans.append((head, position, resolve(write_claim(raw, head), before)))
-        if position + 1 < len(tidy):
-            joined = _join(text, written[position + 1], sentences[position + 1].text)
-            if joined is not None:
-                spans.append((join(raw, sentence, sentences[position + 1]), position + 1, joined))
-        for span, last, claim in spans:
+        for span in (sentence, head) if head else (sentence,):
+            claim = resolve(write_claim(raw, span), before)
             signs = read_signs(claim)
             if signs.content_words >= _FEWEST_CONTENT_WORDS and signs.words <= MAX_CLAIM_WORDS:
-                wording = rate_wording(signs) - _rate_form(claim, span, joined=last > position)
-                wording -= _COMPOUND * (head is not None and span is not head)
-                candidates.append(_Candidate(span, claim, position, last, signs, wording))
+                against = (
+                    _OPEN_REFERENCE * is_open(claim)
+                    + _COMPOUND * (head is not None and span is not head)
+                    + _HEADLESS * (span.certainty < CERTAIN and opens_inside(claim))
+                    + _UNSURE_ENDS * (CERTAIN - span.certainty)
+                )
+                wording = rate_wording(signs) - against
+                candidates.append(_Candidate(span, claim, place, signs, wording))
+        before = write_claim(raw, sentence)
     return candidates
-
-
-def _rate_form(claim: str, span: Sentence, *, joined: bool) -> float:
-    """Rate what a reader would miss in a candidate, in units of wording."""
-    unsure = max(0.0, _SURE - span.certainty)
-    headless = span.certainty < CERTAIN and opens_inside(claim)
-    return (
-        _OPEN_REFERENCE * is_open(claim)
-        + _JOINED * joined
-        + _HEADLESS * headless
-        + _UNSURE_ENDS * unsure
-    )
-
-
-def _join(first: str, second: str, said: str) -> str | None:
-    """Write two neighbours as one claim, if the second takes up the first; else None."""
-    if len(first.split()) + len(second.split()) > _LONGEST_PAIR:
-        return None
-    if first.endswith("?") or is_open(first) or not (is_open(second) or leans_back(said)):
-        return None
-    return f"{first} {second}"
 
 
 def _measure_place(
     title: npt.NDArray[np.float32], vectors: Vectors, candidates: Sequence[_Candidate]
 ) -> Scores:
-    """Measure each candidate's similarity to the title, to the centre and to its nearest.
+    """Measure how much each candidate is what the talk is about.
 
-    The centre is the mean of the sentences, each weighted by how much it sounds like a claim: the
-    middle of what is claimed, not of the small talk.
+    Six measures, standardised and summed: likeness to the title; to the centre of the candidates,
+    each weighted by how much it sounds like a claim; to the five nearest; to what is said around
+    it; how many are much like it (degree centrality: Erkan and Radev, LexRank, JAIR 2004); and how
+    far it is from the talk's two ends, where greetings and thanks stand.
     """
-    single = np.flatnonzero([each.first == each.last for each in candidates])
-    if not len(single):
-        single = np.arange(len(candidates))
-    weights = np.array([max(_LEAST_WORDING, candidates[int(index)].wording) for index in single])
-    centre = (vectors[single] * weights[:, None]).sum(axis=0, keepdims=True)
-    return (
-        _standardise(vectors @ title)
-        + _standardise(vectors @ unit_rows(centre.astype(np.float32))[0])
-        + _standardise(_mean_nearest(vectors, candidates, single))
-    )
-
-
-def _mean_nearest(
-    vectors: Vectors, candidates: Sequence[_Candidate], single: npt.NDArray[np.intp]
-) -> Scores:
-    """Average each candidate's similarity to the nearest sentences outside it, block by block."""
-    position = np.array([candidates[int(index)].first for index in single])
-    first = np.array([each.first for each in candidates])[:, None]
-    last = np.array([each.last for each in candidates])[:, None]
-    nearest = min(_NEAREST, len(single))
-    means = np.empty(len(vectors))
+    places = np.array([candidate.place for candidate in candidates])
+    weights = np.array([max(_LEAST_WORDING, candidate.wording) for candidate in candidates])
+    centre = (vectors * weights[:, None]).sum(axis=0)
+    nearest = min(_NEAREST, len(vectors))
+    near, around, alike = np.zeros((3, len(vectors)))
     for start in range(0, len(vectors), _BLOCK):
         rows = slice(start, start + _BLOCK)
-        block = vectors[rows] @ vectors[single].T
-        # A sentence inside the candidate counts as unlike it, not as its best neighbour.
-        block[(position >= first[rows]) & (position <= last[rows])] = 0.0
-        means[rows] = np.partition(block, len(single) - nearest, axis=1)[:, -nearest:].mean(axis=1)
-    return means
+        likeness = vectors[rows] @ vectors.T
+        apart = np.abs(places[rows, None] - places)
+        likeness[apart == 0] = 0.0
+        near[rows] = np.partition(likeness, -nearest)[:, -nearest:].mean(axis=1)
+        beside = (apart > 0) & (apart <= _AROUND)
+        around[rows] = (likeness * beside).sum(axis=1) / np.maximum(beside.sum(axis=1), 1)
+        alike[rows] = (likeness > _ALIKE).sum(axis=1)
+    inside = -np.abs(places / max(1, places[-1]) - 0.5)
+    measures = (vectors @ title, vectors @ centre, near, around, alike, inside)
+    total: Scores = np.sum([_standardise(each) for each in measures], axis=0)
+    return _PLACE * total
 
 
 def _standardise(values: npt.ArrayLike) -> Scores:
@@ -264,9 +207,7 @@ def _choose(
     candidates: Sequence[_Candidate], vectors: Vectors, worth: Scores, max_claims: int
 ) -> list[int]:
     """Pick claims one by one: the best of what is unlike those picked before."""
-    pool_size = max(_FEWEST_CANDIDATES, _CANDIDATES_PER_CLAIM * max_claims)
-    pool = [int(index) for index in np.argsort(-worth, kind="stable")[:pool_size]]
-    stems = {index: frozenset(content_stems(candidates[index].text)) for index in pool}
+    pool = [place for place, each in enumerate(candidates) if each.wording > _TALK]
     likeness = np.zeros(len(candidates))
     chosen: list[int] = []
     while pool and len(chosen) < max_claims:
@@ -278,24 +219,9 @@ def _choose(
         pool = [
             index
             for index in pool
-            if similarity[index] < _DUPLICATE
-            and not _overlap(candidates[index].sentence, candidates[best].sentence)
-            and not _mostly_same(stems[index], stems[best])
+            if similarity[index] < _DUPLICATE and candidates[index].place != candidates[best].place
         ]
     return chosen
-
-
-def _overlap(left: Sentence, right: Sentence) -> bool:
-    return left.start < right.end and right.start < left.end
-
-
-def _mostly_same(left: frozenset[str], right: frozenset[str]) -> bool:
-    """Tell whether two claims share most of their words, or a figure and many of them."""
-    shorter = min(len(left), len(right))
-    shared = left & right
-    figure = any(letter.isdigit() for stem in shared for letter in stem)
-    limit = _DUPLICATE_WORDS_WITH_FIGURE if figure else _DUPLICATE_WORDS
-    return shorter > 0 and len(shared) / shorter >= limit
 
 
 def _draft(
@@ -320,9 +246,9 @@ def _draft(
 
 def _context(sentences: Sequence[Sentence], candidate: _Candidate) -> str | None:
     """Give the sentence before a claim that opens with a pronoun or a connective."""
-    if candidate.first == 0:
+    if candidate.place == 0:
         return None
-    said = sentences[candidate.first].text
+    said = sentences[candidate.place].text
     if candidate.signs.leading_pronoun or leans_back(said):
-        return sentences[candidate.first - 1].text
+        return sentences[candidate.place - 1].text
     return None

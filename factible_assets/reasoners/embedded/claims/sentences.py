@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
-from factible_assets.reasoners.embedded.claims.boundaries import Gap, WordReader, cut_points
+from factible_assets.reasoners.embedded.claims.boundaries import Gap, WordReader, find_sentences
 from factible_assets.reasoners.embedded.embedder import minilm
 from factible_assets.reasoners.embedded.text import fold, word_set
 from factible_assets.records import TranscriptSegment
@@ -70,16 +70,16 @@ _LONGEST_RAW = 14
 _OVERLAP = 0.1  # seconds
 
 
-CERTAIN = 3.0
-"""The certainty of ends that punctuation marks, and the most that a model's cut can have."""
+CERTAIN = 1.0
+"""The certainty of ends that punctuation marks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
     """One sentence: `raw[start:end]`, the same for reading, and whether its ends are sure.
 
-    `certainty` is the evidence for the less sure of its two ends in log-odds: CERTAIN where
-    punctuation tells, below 0 where little but its length speaks for one.
+    `certainty` is the probability that it is one whole sentence: CERTAIN where punctuation tells,
+    less where the boundary model cut it out.
     """
 
     text: str
@@ -230,13 +230,12 @@ def _cut(
     reader: WordReader | None,
 ) -> Iterator[tuple[int, int, float]]:
     """Yield the sentences of a run: itself, or the model's cuts if it is too long to be one."""
-    begin, before = first, CERTAIN
-    if last - first + 1 > limit:
-        norms = [token.norm for token in tokens[first : last + 1]]
-        for cut, evidence in cut_points(norms, gaps[first:last], reader or minilm()):
-            yield begin, first + cut, min(before, evidence)
-            begin, before = first + cut + 1, min(CERTAIN, evidence)
-    yield begin, last, before
+    if last - first + 1 <= limit:
+        yield first, last, CERTAIN
+        return
+    norms = [token.norm for token in tokens[first : last + 1]]
+    for begin, end, likely in find_sentences(norms, gaps[first:last], reader or minilm()):
+        yield first + begin, first + end, likely
 
 
 def _read_gaps(

@@ -95,7 +95,7 @@ _FILLER = re.compile(
     r"|,\s*(?:you know|i mean)\b(?=[,.?!])",
     re.IGNORECASE,
 )
-_DOUBLED = re.compile(r"\b(\w+(?:'\w+)?),? \1\b(?=\s)", re.IGNORECASE)
+_DOUBLED = re.compile(r"\b(\w+(?:'\w+)?),? \1\b", re.IGNORECASE)
 _TAG = re.compile(
     r",\s+(?:right|ok(?:ay)?|you know|i mean|you see|huh|by the way|of course"
     r"|(?:he|she|they|i) (?:(?:would|used to) )?(?:says?|said|thinks?|thought))[\s.?!,]*\Z",
@@ -181,11 +181,6 @@ def _spanning(raw: str, start: int, end: int, certainty: float) -> Sentence:
     while end > start and raw[end - 1].isspace():
         end -= 1
     return Sentence(reading_text(raw[start:end]), start, end, certainty)
-
-
-def join(raw: str, first: Sentence, second: Sentence) -> Sentence:
-    """Span two neighbouring sentences."""
-    return _spanning(raw, first.start, second.end, min(first.certainty, second.certainty))
 
 
 def opens_inside(text: str) -> bool:

@@ -18,6 +18,7 @@ from factible_assets.reasoners.embedded.claims.wording import (
     strip_lead_ins,
     write_claim,
 )
+from factible_assets.reasoners.embedded.embedder import minilm
 from factible_assets.records import Transcript, Video
 from factible_assets.stages.ports import ClaimDrafts, ReasonerRefusalError
 
@@ -40,6 +41,7 @@ def _extract(text: str, limit: int = 5, title: str = "What coffee does to us") -
         Transcript(video_id="v", text=text, provider="file", content_hash="0"),
         (),
         max_claims=limit,
+        embedder=minilm(),
     )
 
 
