@@ -12,6 +12,7 @@ environment are not used; one is used where the caller gives it.
 
 from __future__ import annotations
 
+import io
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -145,7 +146,11 @@ class _BoundedAdapter(HTTPAdapter):
         _check_target(url)
         left = self._deadline.left()
         sent = request.copy()
-        sent.url = self._placed(url)
+        if self._origin.geturl() != ORIGIN:
+            parts = urlsplit(url)
+            sent.url = parts._replace(
+                scheme=self._origin.scheme, netloc=self._origin.netloc
+            ).geturl()
         response = super().send(
             sent,
             stream=True,
@@ -156,20 +161,9 @@ class _BoundedAdapter(HTTPAdapter):
         )
         # To the library and to redirects, the answer comes from where it was asked for.
         response.url, response.request = url, request
-        with response.raw:
-            # `requests` has no public way to read a body in bounds and hand it on.
-            response._content = self._body(response.raw)
-        response._content_consumed = True
+        with response.raw as raw:
+            response.raw = io.BytesIO(self._body(raw))
         return response
-
-    def _placed(self, url: str) -> str:
-        parts = urlsplit(url)
-        return parts._replace(
-            scheme=self._origin.scheme, netloc=self._netloc(parts.netloc)
-        ).geturl()
-
-    def _netloc(self, asked: str) -> str:
-        return asked if self._origin.geturl() == ORIGIN else self._origin.netloc
 
     def _body(self, raw: urllib3.BaseHTTPResponse) -> bytes:
         body = bytearray()
