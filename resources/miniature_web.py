@@ -28,24 +28,27 @@ import sqlite3
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from email.utils import format_datetime
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 from urllib.parse import quote, unquote, urlsplit
 
 import yaml
 
 from resources.network_guard import NameTable
+from resources.sqlite import statements
 
 if TYPE_CHECKING:
+    import uvicorn
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 SEARCH_HOST = "search.example"
 SEARCH_BASE_URL = f"http://{SEARCH_HOST}"
 
+_SQL = statements("resources", "miniature_web.sql")
 _SETTINGS_FILE = "web.yaml"
 _MEDIA_TYPES = {
     ".html": "text/html; charset=utf-8",
@@ -100,103 +103,85 @@ class MiniatureWeb:
 
     def __init__(self, root: Path, *, port: int = 0) -> None:
         self._root = root
-        self._wanted_port = port
+        self._port = port
         self._lock = threading.Lock()
-        self._running: _Running | None = None
+        self._server: uvicorn.Server | None = None
+        self._stop = ExitStack()
 
     def __enter__(self) -> Self:
         self.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @property
     def port(self) -> int:
         """The port that is listened on; starts the server if it is not running yet."""
-        return self.start().port
+        self.start()
+        return self._port
 
     @property
     def names(self) -> NameTable:
         """The table that leads every `*.example` name here; starts the server if need be."""
         return NameTable({"*.example": ("127.0.0.1", self.port)})
 
-    def start(self) -> _Running:
+    def start(self) -> None:
         """Start serving, unless it is being served already.
 
         Raises:
             MiniatureWebError: The folder or its settings cannot be read, or nothing could start.
         """
-        with self._lock:
-            if self._running is None:
-                self._running = _Running(_list_resources(self._root), self._wanted_port)
-            return self._running
+        import uvicorn  # noqa: PLC0415 - only the demo and the tests serve anything
+
+        with self._lock, ExitStack() as undone:
+            if self._server is not None:
+                return
+            resources = _list_resources(self._root)
+            index = undone.enter_context(closing(SearchIndex(resources)))
+            listening = undone.enter_context(socket.socket())
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                listening.bind(("127.0.0.1", self._port))
+            except OSError as error:
+                raise MiniatureWebError(
+                    f"port {self._port} on 127.0.0.1 cannot be used: {error.strerror}; choose "
+                    "another"
+                ) from error
+            server = uvicorn.Server(
+                uvicorn.Config(
+                    _build_app(resources, index),
+                    loop="asyncio",
+                    http="h11",
+                    ws="none",
+                    lifespan="off",
+                    log_config=None,
+                    access_log=False,
+                    server_header=False,
+                    timeout_graceful_shutdown=1,
+                )
+            )
+            thread = threading.Thread(
+                target=lambda: asyncio.run(server.serve(sockets=[listening])),
+                name="miniature-web",
+                daemon=True,
+            )
+            thread.start()
+            undone.callback(thread.join, _START_SECONDS)
+            undone.callback(setattr, server, "should_exit", True)
+            deadline = time.monotonic() + _START_SECONDS
+            while not server.started:
+                if not thread.is_alive() or time.monotonic() > deadline:
+                    raise MiniatureWebError("the miniature web's server did not start")
+                time.sleep(0.002)
+            self._port = listening.getsockname()[1]
+            self._server, self._stop = server, undone.pop_all()
 
     def close(self) -> None:
-        """Stop serving and free the port. Does nothing if it never started."""
+        """Let running answers end, then free the port. Does nothing if it never started."""
         with self._lock:
-            running, self._running = self._running, None
-        if running is not None:
-            running.stop()
-
-
-class _Running:
-    """The server's thread, from its start to its end."""
-
-    def __init__(self, resources: Mapping[tuple[str, str], _Resource], port: int) -> None:
-        # Imported late: only the demo and the tests serve anything.
-        import uvicorn  # noqa: PLC0415
-
-        self._index = SearchIndex(resources)
-        self._socket = socket.socket()
-        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            self._socket.bind(("127.0.0.1", port))
-        except OSError as error:
-            self._socket.close()
-            raise MiniatureWebError(
-                f"port {port} on 127.0.0.1 cannot be used: {error.strerror}; choose another"
-            ) from error
-        self.port: int = self._socket.getsockname()[1]
-        self._server = uvicorn.Server(
-            uvicorn.Config(
-                _build_app(resources, self._index),
-                loop="asyncio",
-                http="h11",
-                ws="none",
-                lifespan="off",
-                log_config=None,
-                access_log=False,
-                server_header=False,
-                timeout_graceful_shutdown=1,
-            )
-        )
-        self._thread = threading.Thread(target=self._serve, name="miniature-web", daemon=True)
-        self._thread.start()
-        self._wait_until_started()
-
-    def _serve(self) -> None:
-        asyncio.run(self._server.serve(sockets=[self._socket]))
-
-    def _wait_until_started(self) -> None:
-        deadline = time.monotonic() + _START_SECONDS
-        while not self._server.started:
-            if not self._thread.is_alive() or time.monotonic() > deadline:
-                self.stop()
-                raise MiniatureWebError("the miniature web's server did not start")
-            time.sleep(0.002)
-
-    def stop(self) -> None:
-        """Let running answers end, then close the port and the index."""
-        self._server.should_exit = True
-        self._thread.join(_START_SECONDS)
-        self._socket.close()
-        self._index.close()
+            self._server = None
+            self._stop.close()
 
 
 class SearchIndex:
@@ -233,17 +218,14 @@ class SearchIndex:
             return []
         with self._lock:
             rows = self._open().execute(
-                "select url, title, published_on, snippet(pages, 1, '', '', ' ... ', 30) "
-                "from pages where pages match ? "
-                "and (? is null or published_on >= ?) and (? is null or published_on <= ?) "
-                "order by bm25(pages, 3.0, 1.0), url limit ? offset ?",
-                (
-                    " OR ".join(f'"{word}"' for word in dict.fromkeys(words)),
-                    *_twice(first_day),
-                    *_twice(last_day),
-                    limit,
-                    (page - 1) * limit,
-                ),
+                _SQL["search"],
+                {
+                    "expression": " OR ".join(f'"{word}"' for word in dict.fromkeys(words)),
+                    "first_day": first_day and first_day.isoformat(),
+                    "last_day": last_day and last_day.isoformat(),
+                    "limit": limit,
+                    "skipped": (page - 1) * limit,
+                },
             )
             return [_result(place, *row) for place, row in enumerate(rows.fetchall(), start=1)]
 
@@ -257,20 +239,9 @@ class SearchIndex:
     def _open(self) -> sqlite3.Connection:
         if self._database is None:
             self._database = sqlite3.connect(":memory:", check_same_thread=False)
-            self._database.execute(
-                "create virtual table pages using fts5(title, text, url unindexed, "
-                "published_on unindexed, tokenize = 'porter unicode61')"
-            )
-            self._database.executemany(
-                "insert into pages (url, title, text, published_on) values (?, ?, ?, ?)",
-                (_indexed(page) for page in self._pages),
-            )
+            self._database.execute(_SQL["create"])
+            self._database.executemany(_SQL["add"], (_indexed(page) for page in self._pages))
         return self._database
-
-
-def _twice(day: date | None) -> tuple[str | None, str | None]:
-    text = day.isoformat() if day is not None else None
-    return text, text
 
 
 def _result(
@@ -290,13 +261,13 @@ def _result(
 
 def _indexed(page: _Resource) -> tuple[str, str, str, str | None]:
     """Read what a search engine keeps of a page: address, title, description and text, date."""
-    from resources.scraping.extract import (  # noqa: PLC0415 - see _Running
+    from resources.scraping.extract import (  # noqa: PLC0415 - see start
         decode,
         page_title,
         parse_html,
         plain_text,
     )
-    from resources.scraping.hidden import drop_hidden  # noqa: PLC0415 - see _Running
+    from resources.scraping.hidden import drop_hidden  # noqa: PLC0415 - see start
 
     tree = parse_html(decode(page.file.read_bytes()) if page.file is not None else "")
     if tree is None:
@@ -318,7 +289,7 @@ def _day(text: str) -> date | None:
 
 
 def _build_app(resources: Mapping[tuple[str, str], _Resource], index: SearchIndex) -> ASGIApp:
-    from starlette.requests import Request  # noqa: PLC0415 - see _Running
+    from starlette.requests import Request  # noqa: PLC0415 - see start
     from starlette.responses import JSONResponse, Response  # noqa: PLC0415
 
     async def answer(request: Request) -> Response:
@@ -400,29 +371,21 @@ def _list_resources(root: Path) -> dict[tuple[str, str], _Resource]:
     for site in sorted(root.iterdir()):
         for file in sorted(site.rglob("*")) if site.is_dir() else ():
             if file.suffix in _MEDIA_TYPES and file.resolve().is_relative_to(inside):
-                path = _url_path(file.relative_to(site))
+                path = f"/{file.relative_to(site).as_posix()}".removesuffix(".html")
+                path = path.removesuffix("index") if file.name == "index.html" else path
                 host = site.name.lower()
                 found[host, path] = _Resource(f"http://{host}{quote(path)}", file)
     for special in _read_settings(root / _SETTINGS_FILE):
         parts = urlsplit(special.url)
         key = ((parts.hostname or "").lower(), unquote(parts.path) or "/")
         listed = _find(found, *key)
-        found[key if listed is None else _key(listed)] = (
-            special if listed is None else replace(special, url=listed.url, file=listed.file)
-        )
+        if listed is not None:
+            parts = urlsplit(listed.url)
+            key = parts.netloc, unquote(parts.path)
+            found[key] = replace(special, url=listed.url, file=listed.file)
+        else:
+            found[key] = special
     return found
-
-
-def _key(resource: _Resource) -> tuple[str, str]:
-    parts = urlsplit(resource.url)
-    return parts.netloc, unquote(parts.path)
-
-
-def _url_path(file: Path) -> str:
-    path = "/" + file.as_posix()
-    if file.suffix != ".html":
-        return path
-    return path.removesuffix(".html").removesuffix("index") if file.stem == "index" else path[:-5]
 
 
 def _read_settings(file: Path) -> list[_Resource]:
