@@ -44,7 +44,6 @@ TWINS = {"judging"}
 SQL = re.compile(r"\s*(SELECT\s|INSERT INTO\s|DELETE FROM\s|UPDATE \w+ SET\s|WITH \w+ AS\s|COPY\s)")
 SQL_IN_PYTHON = {
     "factible_assets/services/checkup.py",
-    "resources/archive/store.py",
 }
 PRIVATE_NAMES = {
     "factible_assets/http_service/dagster_ui.py",

@@ -98,3 +98,6 @@ WHERE documents_fts MATCH :expression AND rowid IN (SELECT value FROM json_each(
 
 -- name: count_pages
 SELECT collection, sum(has_text) FROM documents GROUP BY collection ORDER BY collection
+
+-- name: count_tables
+SELECT count(*) FROM sqlite_schema

@@ -65,11 +65,6 @@ def is_fictional(url: str) -> bool:
     return host.rstrip(".").rpartition(".")[2] == "example"
 
 
-def unchanged(url: str) -> str:
-    """Return a URL as it is: for archives whose URLs are canonical already."""
-    return url
-
-
 class Archive:
     """Pages and recorded searches, in named collections that keep worlds apart.
 
@@ -77,27 +72,19 @@ class Archive:
     that are set apart (fictional ones): those are found only in a collection that is named.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        *,
-        canonicalise: Callable[[str], str] = unchanged,
-        set_apart: Callable[[str], bool] = is_fictional,
-    ) -> None:
+    def __init__(self, path: Path, *, canonicalise: Callable[[str], str] = str) -> None:
         """Open an archive, and create it if it is not there.
 
         Args:
             path: The SQLite file.
             canonicalise: Gives every URL the form under which it is stored and looked up; raises
                 ValueError for what is no address of a page.
-            set_apart: Tells URLs that a search of everything must not find.
 
         Raises:
             ArchiveError: if the file cannot be created, is no archive, or is a newer one's.
         """
         self.path = path
         self._canonicalise = canonicalise
-        self._set_apart = set_apart
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -155,7 +142,7 @@ class Archive:
             )
         tally: Counter[str] = Counter()
         remarks: list[str] = []
-        with self._writing() as connection:
+        with self._transaction("BEGIN IMMEDIATE") as connection:
             for entry in entries:
                 match entry:
                     case FetchedPage():
@@ -190,7 +177,7 @@ class Archive:
             "canonical_final_url": self._key(page.final_url) if page.final_url else None,
             "url": page.url,
             "final_url": page.final_url,
-            "set_apart": self._set_apart(page.url) or self._set_apart(page.final_url or ""),
+            "set_apart": is_fictional(page.url) or is_fictional(page.final_url or ""),
             "author": page.author,
             "published_on": page.published_on.isoformat() if page.published_on else None,
             "retrieved_at": _stamp(page.retrieved_at),
@@ -217,7 +204,7 @@ class Archive:
                 "collection": collection,
                 "canonical_url": canonical,
                 "url": hit.url,
-                "set_apart": self._set_apart(hit.url),
+                "set_apart": is_fictional(hit.url),
                 "stored_at": _stamp(datetime.now(UTC)),
                 "title": hit.title,
                 "snippet": hit.snippet,
@@ -264,14 +251,14 @@ class Archive:
         values = {
             "query_key": query_key(query),
             "expression": match_expression(query),
-            "collections": _names(collections),
+            "collections": None if collections is None else json.dumps(list(collections)),
             "before": before.isoformat() if before else None,
             "after": after.isoformat() if after else None,
             "words": _SNIPPET_WORDS,
             **_WEIGHTS,
         }
         skipped = (page - 1) * limit
-        with self._reading() as connection:
+        with self._transaction("BEGIN") as connection:
             found = _found(connection, values, admits, skipped + limit)[skipped:]
             ids = {"ids": json.dumps([identifier for identifier, _ in found])}
             rows = {row["id"]: row for row in connection.execute(_SQL["show_documents"], ids)}
@@ -308,14 +295,17 @@ class Archive:
         canonical = self._key(url)
         if canonical is None:
             return None
-        values = {"canonical_url": canonical, "collections": _names(collections)}
-        with self._reading() as connection:
+        values = {
+            "canonical_url": canonical,
+            "collections": None if collections is None else json.dumps(list(collections)),
+        }
+        with self._transaction("BEGIN") as connection:
             row = connection.execute(_SQL["find_page"], values).fetchone()
         return _stored_page(row) if row is not None else None
 
     def collections(self) -> dict[str, int]:
         """Return every collection with the number of its pages that have text."""
-        with self._reading() as connection:
+        with self._transaction("BEGIN") as connection:
             rows = connection.execute(_SQL["count_pages"]).fetchall()
         return {str(name): int(count) for name, count in rows}
 
@@ -337,37 +327,24 @@ class Archive:
                 )
             if version == _SCHEMA_VERSION:
                 return
-            if connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
-                # Version 0 with tables: an archive gets both in one transaction.
-                if connection.execute("PRAGMA user_version").fetchone()[0] == 0:
-                    raise ArchiveError(
-                        f"{self.path}: this SQLite file belongs to something else. "
-                        "Choose another file for the archive."
-                    )
-                return
-            switch_to_wal(connection)
-            schema = package_files.files(__package__).joinpath("schema.sql").read_text("utf-8")
-            connection.executescript(f"BEGIN IMMEDIATE;\n{schema}\nCOMMIT;")
+            is_empty = connection.execute(_SQL["count_tables"]).fetchone()[0] == 0
+            if is_empty:
+                switch_to_wal(connection)
+                schema = package_files.files(__package__).joinpath("schema.sql").read_text("utf-8")
+                connection.executescript(f"BEGIN IMMEDIATE;\n{schema}\nCOMMIT;")
+            # Version 0 with tables: an archive gets both in one transaction.
+            elif connection.execute("PRAGMA user_version").fetchone()[0] == 0:
+                raise ArchiveError(
+                    f"{self.path}: this SQLite file belongs to something else. "
+                    "Choose another file for the archive."
+                )
 
     @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        """One transaction: what is written in it is stored whole, or not at all."""
-        with self._connected() as connection:
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield connection
-            except BaseException:
-                connection.execute("ROLLBACK")
-                raise
-            connection.execute("COMMIT")
-
-    @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection]:
-        """One transaction, so that all statements see the same state of the archive."""
-        with self._connected() as connection:
-            connection.execute("BEGIN")
+    def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
+        """What is written is stored whole or not at all; what is read is of one moment."""
+        with self._connected() as connection, connection:
+            connection.execute(begin)
             yield connection
-            connection.execute("COMMIT")
 
     @contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:
@@ -451,10 +428,6 @@ def _stamp(moment: datetime) -> str | None:
 
 def _day(value: str | None) -> date | None:
     return date.fromisoformat(value) if value else None
-
-
-def _names(collections: Sequence[str] | None) -> str | None:
-    return None if collections is None else json.dumps(list(collections))
 
 
 def _told(steps: Iterable[Step], progress: Progress | None) -> Iterator[Entry]:
