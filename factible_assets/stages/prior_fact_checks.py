@@ -12,9 +12,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from factible_assets.config import SearchConfig
-from factible_assets.records import Claim, PriorFactCheck, Video
+from factible_assets.records import Claim, PriorFactCheck, Status, Video
 from factible_assets.stages.ids import normalise_text, prior_fact_check_id
 from factible_assets.stages.ports import FactCheckAnswer, FoundFactCheck, PriorFactChecks
 from factible_assets.stages.search import is_the_video, unwanted
@@ -65,14 +66,14 @@ async def look_up(
     )
     if answer.outcome == "outage":
         reason = answer.reason or f"{answer.provider} did not say why"
-        return (_row_without_review(claim, answer, reason),)
+        return (_row(claim, answer, 1, "infra_error", reason),)
     found = sorted(_distinct(claim, answer.checks), key=lambda each: -each.similarity)
     judged = [(each, _exclusion(each, video, config)) for each in found]
     judged.sort(key=lambda pair: pair[1] is not None)
     if not judged:
-        return (_row_without_review(claim, answer, None),)
+        return (_row(claim, answer, 1, "no_evidence", None),)
     return tuple(
-        _row(claim, answer, rank, review, reason)
+        _row(claim, answer, rank, "skipped" if reason else "ok", reason, review)
         for rank, (review, reason) in enumerate(judged, start=1)
     )
 
@@ -140,44 +141,42 @@ def _exclusion(review: _Review, video: Video, config: SearchConfig) -> str | Non
     return None
 
 
-def _row_without_review(
-    claim: Claim, answer: FactCheckAnswer, outage: str | None
-) -> PriorFactCheck:
-    return PriorFactCheck(
-        prior_fact_check_id=prior_fact_check_id(claim.claim_id, None),
-        claim_id=claim.claim_id,
-        video_id=claim.video_id,
-        provider=answer.provider,
-        rank=1,
-        status="no_evidence" if outage is None else "infra_error",
-        reason=outage,
-        latency_seconds=answer.latency_seconds,
-    )
-
-
 def _row(
-    claim: Claim, answer: FactCheckAnswer, rank: int, review: _Review, reason: str | None
+    claim: Claim,
+    answer: FactCheckAnswer,
+    rank: int,
+    status: Status,
+    reason: str | None,
+    review: _Review | None = None,
 ) -> PriorFactCheck:
-    check = review.check
+    found: dict[str, Any] = {}
+    if review is not None:
+        check = review.check
+        texts = {
+            "publisher": check.publisher,
+            "title": check.title,
+            "claim_reviewed": check.claim,
+            "claimant": check.claimant,
+            "textual_rating": check.rating,
+            "language": check.language,
+        }
+        found = {
+            **{name: storable(text) or None for name, text in texts.items()},
+            "domain": review.domain or None,
+            "url": storable(check.url),
+            "canonical_url": review.canonical_url,
+            "reviewed_on": check.reviewed_on,
+            "claimed_on": check.claimed_on,
+            "similarity": review.similarity,
+        }
     return PriorFactCheck(
-        prior_fact_check_id=prior_fact_check_id(claim.claim_id, review.canonical_url),
+        prior_fact_check_id=prior_fact_check_id(claim.claim_id, found.get("canonical_url")),
         claim_id=claim.claim_id,
         video_id=claim.video_id,
         provider=answer.provider,
         rank=rank,
-        status="ok" if reason is None else "skipped",
+        status=status,
         reason=reason,
-        publisher=storable(check.publisher) or None,
-        domain=review.domain or None,
-        url=storable(check.url),
-        canonical_url=review.canonical_url,
-        title=storable(check.title) or None,
-        claim_reviewed=storable(check.claim) or None,
-        claimant=storable(check.claimant) or None,
-        textual_rating=storable(check.rating) or None,
-        reviewed_on=check.reviewed_on,
-        claimed_on=check.claimed_on,
-        language=storable(check.language) or None,
-        similarity=review.similarity,
         latency_seconds=answer.latency_seconds,
+        **found,
     )

@@ -75,21 +75,11 @@ RATING_ORDER: Mapping[Rating, int] = {
 RELIABLE: frozenset[Rating] = frozenset({"high", "medium"})
 """Ratings that count as reliable (Factible, table 5)."""
 
+_GOVERNMENT = "gov gob gouv govt gub gv gc go mil nhs police"
 _INSTITUTIONS: Mapping[str, SourceClass] = {
-    "gov": "government",
-    "gob": "government",
-    "gouv": "government",
-    "govt": "government",
-    "gub": "government",
-    "gv": "government",
-    "gc": "government",
-    "go": "government",
-    "mil": "government",
-    "nhs": "government",
-    "police": "government",
+    **dict.fromkeys(_GOVERNMENT.split(), "government"),
+    **dict.fromkeys(("edu", "ac"), "academic"),
     "int": "organisation",
-    "edu": "academic",
-    "ac": "academic",
 }
 """Labels that registries reserve, as the whole suffix (.gov) or before a country's (.gov.uk)."""
 

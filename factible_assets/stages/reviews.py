@@ -41,6 +41,12 @@ OPINIONS: frozenset[ReviewKind] = frozenset({"note", "assess"})
 QUERY_KINDS: frozenset[ReviewKind] = frozenset({"add_query", "edit_query", "remove_query"})
 
 
+_SOURCE_KINDS: Mapping[ReviewKind, Literal["blocked", "added"]] = {
+    "block_source": "blocked",
+    "add_source": "added",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class WordedQuery:
     """A query in a reviewer's words. `replaces` are the queries in whose place it is asked."""
@@ -109,12 +115,10 @@ class Corrections:
         own = self.sources.get(canonical)
         if own is not None and own.kind == "blocked":
             return own.words
-        host = urlsplit(canonical).hostname or ""
-        blocks = [
-            word
-            for name in _host_and_all_parents(host)
-            if (word := self.sources.get(name)) is not None and word.kind == "blocked"
-        ]
+        labels = (urlsplit(canonical).hostname or "").split(".")
+        names = [".".join(labels[start:]) for start in range(len(labels))]
+        words = [self.sources[name] for name in names if name in self.sources]
+        blocks = [word for word in words if word.kind == "blocked"]
         latest = max(blocks, key=lambda word: word.place, default=None)
         if latest is None or (own is not None and own.place > latest.place):
             return None
@@ -150,54 +154,37 @@ def _fold(actions: Sequence[ReviewAction]) -> Corrections:
     sources: dict[str, SourceWord] = {}
     for action in actions:
         if action.action in QUERY_KINDS:
-            _fold_query(action, worded, unasked)
+            replaced: tuple[str, ...] = ()
+            if action.target is not None:
+                before = worded.pop(action.target, None)
+                unasked.add(action.target)
+                replaced = (*(before.replaces if before else ()), action.target)
+            if action.query_id is not None and action.value is not None:
+                unasked.discard(action.query_id)
+                worded[action.query_id] = WordedQuery(
+                    action.query_id,
+                    action.value,
+                    action.query_type,
+                    action.seeks_opposite,
+                    replaced,
+                )
         elif action.target is not None:
             sources.pop(action.target, None)
-            word = _source_word(action)
-            if word is not None:
-                sources[word.subject] = word
+            if kind := _SOURCE_KINDS.get(action.action):
+                sources[action.target] = SourceWord(
+                    subject=action.target,
+                    kind=kind,
+                    url=action.value or action.target,
+                    reviewer=action.reviewer,
+                    acted_at=action.acted_at,
+                    place=_place(action),
+                    reason=action.reason,
+                )
     return Corrections(tuple(worded.values()), frozenset(unasked), sources)
-
-
-def _fold_query(action: ReviewAction, worded: dict[str, WordedQuery], unasked: set[str]) -> None:
-    replaced: tuple[str, ...] = ()
-    if action.target is not None:
-        before = worded.pop(action.target, None)
-        unasked.add(action.target)
-        replaced = (*(before.replaces if before else ()), action.target)
-    if action.query_id is not None and action.value is not None:
-        unasked.discard(action.query_id)
-        worded[action.query_id] = WordedQuery(
-            action.query_id, action.value, action.query_type, action.seeks_opposite, replaced
-        )
-
-
-def _source_word(action: ReviewAction) -> SourceWord | None:
-    kinds: dict[ReviewKind, Literal["blocked", "added"]] = {
-        "block_source": "blocked",
-        "add_source": "added",
-    }
-    kind = kinds.get(action.action)
-    if kind is None or action.target is None:
-        return None
-    return SourceWord(
-        subject=action.target,
-        kind=kind,
-        url=action.value or action.target,
-        reviewer=action.reviewer,
-        acted_at=action.acted_at,
-        place=_place(action),
-        reason=action.reason,
-    )
 
 
 def _place(action: ReviewAction) -> tuple[datetime, int, str]:
     return action.acted_at, action.position, action.action_id
-
-
-def _host_and_all_parents(host: str) -> list[str]:
-    labels = host.split(".")
-    return [".".join(labels[start:]) for start in range(len(labels))]
 
 
 # --- Applying -----------------------------------------------------------------------------------
@@ -227,7 +214,17 @@ def corrected_queries(
     for mine in corrections.queries:
         kept.setdefault(mine.query_id, _worded_row(claim, mine))
     if not kept and written:
-        kept[claim.claim_id] = _own_words(claim, written[0])
+        kept[claim.claim_id] = written[0].model_copy(
+            update={
+                "query_id": query_id(claim.claim_id, claim.text),
+                "text": claim.text,
+                "query_type": "direct",
+                "priority": 1,
+                "seeks_opposite": False,
+                "status": "ok",
+                "reason": None,
+            }
+        )
     return tuple(
         query.model_copy(update={"rank": rank}) for rank, query in enumerate(kept.values(), start=1)
     )
@@ -244,20 +241,6 @@ def _worded_row(claim: Claim, mine: WordedQuery, like: Query | None = None) -> Q
         priority=like.priority if like else 1,
         seeks_opposite=mine.seeks_opposite,
         basis="reviewer",
-    )
-
-
-def _own_words(claim: Claim, like: Query) -> Query:
-    return like.model_copy(
-        update={
-            "query_id": query_id(claim.claim_id, claim.text),
-            "text": claim.text,
-            "query_type": "direct",
-            "priority": 1,
-            "seeks_opposite": False,
-            "status": "ok",
-            "reason": None,
-        }
     )
 
 
@@ -279,11 +262,22 @@ def with_added_sources(
     merged = {(hit.query_id, hit.canonical_url): hit for hit in hits}
     for rank, word in enumerate(added, start=1):
         place = under.query_id, word.subject
-        held = merged.get(place)
-        merged[place] = (
-            _added_hit(under, word, rank)
-            if held is None
-            else held.model_copy(update={"provider": f"{held.provider}+{REVIEWER}"})
+        if held := merged.get(place):
+            merged[place] = held.model_copy(update={"provider": f"{held.provider}+{REVIEWER}"})
+            continue
+        merged[place] = SearchHit(
+            hit_id=hit_id(under.query_id, word.subject),
+            query_id=under.query_id,
+            claim_id=under.claim_id,
+            video_id=under.video_id,
+            provider=REVIEWER,
+            page=1,
+            rank=rank,
+            title=word.url,
+            url=word.url,
+            canonical_url=word.subject,
+            domain=registrable_domain(host_of(word.url)),
+            snippet="",
         )
     asked = Search(
         query_id=under.query_id,
@@ -296,23 +290,6 @@ def with_added_sources(
         status="ok",
     )
     return (*searches, asked), tuple(merged.values())
-
-
-def _added_hit(query: Query, word: SourceWord, rank: int) -> SearchHit:
-    return SearchHit(
-        hit_id=hit_id(query.query_id, word.subject),
-        query_id=query.query_id,
-        claim_id=query.claim_id,
-        video_id=query.video_id,
-        provider=REVIEWER,
-        page=1,
-        rank=rank,
-        title=word.url,
-        url=word.url,
-        canonical_url=word.subject,
-        domain=registrable_domain(host_of(word.url)),
-        snippet="",
-    )
 
 
 def applied_by(

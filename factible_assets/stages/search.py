@@ -82,7 +82,8 @@ async def gather_hits(
     first = await _ask(query, searcher, config, page=1, before_it={})
     hits = merge_hits(first.hits)
     book.rate(hit.url for hit in hits)
-    if not _is_poor([book.of(hit.url) for hit in hits], config.minimum_rating):
+    poor = sum(not _reaches(book.of(hit.url).rating, config.minimum_rating) for hit in hits)
+    if 2 * poor <= len(hits):
         return replace(first, hits=hits)
     counts = {search.provider: search.hit_count for search in first.searches}
     second = await _ask(query, searcher, config, page=2, before_it=counts)
@@ -95,26 +96,18 @@ def merge_hits(hits: Iterable[SearchHit]) -> tuple[SearchHit, ...]:
     """Merge a query's hits by canonical URL, best rank first."""
     merged: dict[str, SearchHit] = {}
     for hit in sorted(hits, key=lambda hit: (hit.rank, hit.page)):
-        held = merged.get(hit.canonical_url)
-        merged[hit.canonical_url] = hit if held is None else _joined(held, hit)
+        held = merged.setdefault(hit.canonical_url, hit)
+        if held is not hit:
+            providers = dict.fromkeys([*held.provider.split("+"), *hit.provider.split("+")])
+            merged[hit.canonical_url] = held.model_copy(
+                update={
+                    "provider": "+".join(providers),
+                    "snippet": held.snippet or hit.snippet,
+                    "published_on": held.published_on or hit.published_on,
+                    "citation_count": held.citation_count or hit.citation_count,
+                }
+            )
     return tuple(merged.values())
-
-
-def _joined(best: SearchHit, again: SearchHit) -> SearchHit:
-    providers = dict.fromkeys([*best.provider.split("+"), *again.provider.split("+")])
-    return best.model_copy(
-        update={
-            "provider": "+".join(providers),
-            "snippet": best.snippet or again.snippet,
-            "published_on": best.published_on or again.published_on,
-            "citation_count": best.citation_count or again.citation_count,
-        }
-    )
-
-
-def _is_poor(ratings: Sequence[ReliabilityRating], minimum: Rating) -> bool:
-    poor = sum(not _reaches(rating.rating, minimum) for rating in ratings)
-    return 2 * poor > len(ratings)
 
 
 def _reaches(rating: Rating, minimum: Rating) -> bool:

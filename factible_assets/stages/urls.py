@@ -9,11 +9,12 @@ to be the same page. Pages are fetched by the URL that a search gave.
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from urllib.parse import parse_qsl, quote, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
 
 import idna
 from tldextract import TLDExtract
@@ -23,36 +24,11 @@ _WEB_SCHEMES = frozenset({"http", "https"})
 _DEFAULT_PORTS = frozenset({80, 443})
 
 _TRACKING_PREFIXES = ("utm_", "pk_", "mtm_", "hsa_", "oly_", "vero_", "__hs")
-_TRACKING_NAMES = frozenset(
-    {
-        "_ga",
-        "_gl",
-        "_hsenc",
-        "_hsmi",
-        "cmpid",
-        "dclid",
-        "fb_action_ids",
-        "fb_action_types",
-        "fb_source",
-        "fbclid",
-        "gbraid",
-        "gclid",
-        "gclsrc",
-        "igsh",
-        "igshid",
-        "mc_cid",
-        "mc_eid",
-        "mkt_tok",
-        "msclkid",
-        "ocid",
-        "s_cid",
-        "srsltid",
-        "ttclid",
-        "twclid",
-        "wbraid",
-        "yclid",
-    }
-)
+_TRACKING_TEXT = """
+    _ga _gl _hsenc _hsmi cmpid dclid fb_action_ids fb_action_types fb_source fbclid gbraid gclid
+    gclsrc igsh igshid mc_cid mc_eid mkt_tok msclkid ocid s_cid srsltid ttclid twclid wbraid yclid
+"""
+_TRACKING_NAMES = frozenset(_TRACKING_TEXT.split())
 _AMP_QUERIES = frozenset({("amp", ""), ("amp", "1"), ("amp", "true"), ("outputtype", "amp")})
 
 _SAME_SITE_LABELS = frozenset({"www", "m", "mobile", "amp"})
@@ -108,11 +84,8 @@ def canonical_url(url: str) -> str:
     """
     parts = _split(url)
     host = _same_site_host(_ascii_host(url, parts.hostname or ""))
-    try:
-        port = parts.port
-    except ValueError as error:
-        raise UnusableUrlError(url, str(error)) from error
-    authority = host if port is None or port in _DEFAULT_PORTS else f"{host}:{port}"
+    is_default = parts.port is None or parts.port in _DEFAULT_PORTS
+    authority = host if is_default else f"{host}:{parts.port}"
     query = _canonical_query(parts.query)
     return f"https://{authority}{_canonical_path(parts.path)}{'?' if query else ''}{query}"
 
@@ -122,24 +95,16 @@ def host_of(url: str) -> str:
     return _ascii_host(url, _split(url).hostname or "")
 
 
-@dataclass(frozen=True, slots=True)
-class _Parts:
-    hostname: str | None
-    path: str
-    query: str
-    port: int | None
-
-
-def _split(url: str) -> _Parts:
-    stripped = url.strip()
+def _split(url: str) -> SplitResult:
+    """Split the URL of a web page; its port can be read without an error."""
     try:
-        parts = urlsplit(stripped)
-        port = parts.port
+        parts = urlsplit(url.strip())
+        _ = parts.port
     except ValueError as error:
         raise UnusableUrlError(url, str(error)) from error
     if parts.scheme.lower() not in _WEB_SCHEMES:
         raise UnusableUrlError(url, "its scheme is not http or https")
-    return _Parts(parts.hostname, parts.path, parts.query, port)
+    return parts
 
 
 def _ascii_host(url: str, host: str) -> str:
@@ -189,16 +154,11 @@ def _canonical_query(query: str) -> str:
     for part in query.split("&"):
         name, equals, value = part.partition("=")
         pair = (_normalise_percent(name, _QUERY_SAFE), _normalise_percent(value, _QUERY_SAFE))
-        if (part and not _is_tracking(pair[0])) and (
-            (pair[0].lower(), pair[1].lower()) not in _AMP_QUERIES
-        ):
+        lowered = pair[0].lower()
+        is_tracking = lowered in _TRACKING_NAMES or lowered.startswith(_TRACKING_PREFIXES)
+        if part and not is_tracking and (lowered, pair[1].lower()) not in _AMP_QUERIES:
             pairs.append((*pair, equals))
     return "&".join(f"{name}{equals}{value}" for name, value, equals in sorted(pairs))
-
-
-def _is_tracking(name: str) -> bool:
-    lowered = name.lower()
-    return lowered in _TRACKING_NAMES or lowered.startswith(_TRACKING_PREFIXES)
 
 
 def _normalise_percent(text: str, safe: str) -> str:
@@ -234,15 +194,10 @@ def published_at(url: str) -> str:
 # --- Domains ------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=1)
-def _suffixes() -> TLDExtract:
+@lru_cache(maxsize=2)
+def _suffixes(*, private: bool) -> TLDExtract:
     # The snapshot inside the package: nothing is downloaded, nothing is cached on disk.
-    return TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)
-
-
-@lru_cache(maxsize=1)
-def _public_suffixes() -> TLDExtract:
-    return TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=False)
+    return TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=private)
 
 
 @lru_cache(maxsize=65_536)
@@ -254,7 +209,7 @@ def registrable_domain(host: str) -> str:
     2606, falls under the list's default rule: its last two labels. An IP address, a single label
     and a public suffix itself stand for themselves.
     """
-    return _registrable(host, _suffixes())
+    return _registrable(_trimmed(host), _suffixes(private=True))
 
 
 def domain_of(url: str) -> str:
@@ -268,7 +223,7 @@ def domain_of(url: str) -> str:
 @lru_cache(maxsize=65_536)
 def public_suffix(host: str) -> str:
     """Return the suffix under which a registry sells names, such as `co.uk`; empty if unlisted."""
-    return _public_suffixes()(_trimmed(host)).suffix
+    return _suffixes(private=False)(_trimmed(host)).suffix
 
 
 @lru_cache(maxsize=65_536)
@@ -279,7 +234,7 @@ def host_and_parents(host: str) -> tuple[str, ...]:
     (`name.blogspot.com`) that is the platform (`blogspot.com`).
     """
     name = _trimmed(host)
-    last = _registrable(name, _public_suffixes())
+    last = _registrable(name, _suffixes(private=False))
     names = []
     while name != last:
         names.append(name)
@@ -297,9 +252,9 @@ def is_fictional(url: str) -> bool:
     return host.rpartition(".")[2] in _RESERVED_NAMES or registrable_domain(host) in _RESERVED
 
 
-def _registrable(host: str, suffixes: TLDExtract) -> str:
-    name = _trimmed(host)
-    if name.startswith("[") or _is_ip_address(name):
+def _registrable(name: str, suffixes: TLDExtract) -> str:
+    with contextlib.suppress(ValueError):
+        ipaddress.ip_address(name.strip("[]"))
         return name
     found = suffixes(name)
     if found.suffix:
@@ -309,14 +264,6 @@ def _registrable(host: str, suffixes: TLDExtract) -> str:
 
 def _trimmed(host: str) -> str:
     return host.strip().rstrip(".").lower()
-
-
-def _is_ip_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
 
 
 # --- Videos -------------------------------------------------------------------------------------
@@ -375,7 +322,7 @@ def video_reference(url: str) -> VideoReference | None:
     return VideoReference(platform, found) if platform and found else None
 
 
-def _youtube_id(host: str, parts: _Parts) -> str | None:
+def _youtube_id(host: str, parts: SplitResult) -> str | None:
     segments = [segment for segment in unquote(parts.path).split("/") if segment]
     if registrable_domain(host) == "youtu.be":
         found = segments[0] if segments else ""

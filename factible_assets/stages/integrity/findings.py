@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from datetime import date
 
-from factible_assets.records import Evidence, Page, SearchHit, Verdict
+from factible_assets.records import Evidence, Page, Verdict
 from factible_assets.stages import ids
 from factible_assets.stages.integrity.judged_rows import (
     JudgedRows,
@@ -79,7 +78,11 @@ def evidence_refers_to_its_hit(rows: JudgedRows) -> Iterator[Violation]:
         hit = hits.get(row.hit_id)
         if hit is None:
             yield from missing(name, "hit", row.hit_id, hits)
-        elif _address(hit) != (row.claim_id, row.query_id, row.canonical_url):
+        elif (hit.claim_id, hit.query_id, hit.canonical_url) != (
+            row.claim_id,
+            row.query_id,
+            row.canonical_url,
+        ):
             yield Violation(name, f"its claim, query or address is not that of hit {row.hit_id}")
         page = pages.get(row.page_id or "")
         stands_at = page.domain if page else hit.domain if hit else row.domain
@@ -137,16 +140,12 @@ def no_page_is_too_new(rows: JudgedRows) -> Iterator[Violation]:
     for row in _used(rows):
         page = pages.get(row.page_id or "")
         dates = {row.published_on, page.published_on if page else None}
+        before, after = rows.limits.published_before, rows.limits.published_after
         for published in sorted(day for day in dates if day is not None):
-            yield from _outside(row, published, rows)
-
-
-def _outside(row: Evidence, published: date, rows: JudgedRows) -> Iterator[Violation]:
-    before, after = rows.limits.published_before, rows.limits.published_after
-    if before is not None and published >= before:
-        yield Violation(_evidence(row), f"its page is of {published}, not before {before}")
-    if after is not None and published < after:
-        yield Violation(_evidence(row), f"its page is of {published}, before {after}")
+            if before is not None and published >= before:
+                yield Violation(_evidence(row), f"its page is of {published}, not before {before}")
+            if after is not None and published < after:
+                yield Violation(_evidence(row), f"its page is of {published}, before {after}")
 
 
 def every_claim_has_a_verdict(rows: JudgedRows) -> Iterator[Violation]:
@@ -173,13 +172,8 @@ def verdicts_count_their_evidence(rows: JudgedRows) -> Iterator[Violation]:
         (row.claim_id, row.stance) for row in rows.evidence if row.status == "ok"
     )
     for verdict in rows.verdicts:
-        counted = {
-            "supports": verdict.supporting,
-            "refutes": verdict.refuting,
-            "mixed": verdict.mixed,
-            "unclear": verdict.unclear,
-        }
-        for stance, count in counted.items():
+        counts = verdict.supporting, verdict.refuting, verdict.mixed, verdict.unclear
+        for stance, count in zip(("supports", "refutes", "mixed", "unclear"), counts, strict=True):
             there = stances[verdict.claim_id, stance]
             if count != there:
                 yield Violation(
@@ -190,10 +184,6 @@ def verdicts_count_their_evidence(rows: JudgedRows) -> Iterator[Violation]:
 
 def _used(rows: JudgedRows) -> Iterator[Evidence]:
     return (row for row in rows.evidence if row.status != "skipped")
-
-
-def _address(hit: SearchHit) -> tuple[str, str, str]:
-    return hit.claim_id, hit.query_id, hit.canonical_url
 
 
 def _page(page: Page) -> str:

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from factible_assets.records import ASSET_RECORDS, LlmCall, Record
 from factible_assets.stages.integrity import findings, sources, words
-from factible_assets.stages.integrity.judged_rows import JudgedRows, Violation
+from factible_assets.stages.integrity.judged_rows import JudgedRows, Violation, missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,17 +102,13 @@ def _calls(asset: str) -> Callable[[JudgedRows], Iterator[Violation]]:
         queries = {query.query_id for query in rows.queries}
         for call in rows.llm_calls:
             if call.stage == asset:
-                yield from _stray(call, rows.claim_ids, queries)
+                name = f"model call {call.call_id}"
+                if call.claim_id is not None:
+                    yield from missing(name, "claim", call.claim_id, rows.claim_ids)
+                if call.query_id is not None:
+                    yield from missing(name, "query", call.query_id, queries)
 
     return calls_refer_to_rows
-
-
-def _stray(call: LlmCall, claims: frozenset[str], queries: set[str]) -> Iterator[Violation]:
-    name = f"model call {call.call_id}"
-    if call.claim_id is not None and call.claim_id not in claims:
-        yield Violation(name, f"it refers to the claim {call.claim_id}, which is not there")
-    if call.query_id is not None and call.query_id not in queries:
-        yield Violation(name, f"it refers to the query {call.query_id}, which is not there")
 
 
 # --- The rules ----------------------------------------------------------------------------------

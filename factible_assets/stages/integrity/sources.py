@@ -69,7 +69,10 @@ def hits_are_identified(rows: JudgedRows) -> Iterator[Violation]:
     for hit in rows.hits:
         derived = ids.hit_id(hit.query_id, hit.canonical_url)
         yield from unlike(_hit(hit), "hit_id", hit.hit_id, derived)
-        canonical, domain = _address(hit.url)
+        try:
+            canonical, domain = canonical_url(hit.url), registrable_domain(host_of(hit.url))
+        except UnusableUrlError:
+            canonical, domain = hit.url, ""
         yield from unlike(_hit(hit), "canonical_url", hit.canonical_url, canonical)
         yield from unlike(_hit(hit), "domain", hit.domain, domain)
 
@@ -108,20 +111,10 @@ def every_domain_is_rated_once(rows: JudgedRows) -> Iterator[Violation]:
         if not any(reason.strip() for reason in rating.reasons):
             yield Violation(f"rating of {rating.domain}", "it gives no reason")
     rated = {rating.domain for rating in rows.ratings}
-    for domain in sorted({hit.domain for hit in _own_hits(rows) if hit.domain} - rated):
-        yield Violation(f"domain {domain}", "it was found and is not rated")
-
-
-def _own_hits(rows: JudgedRows) -> Iterator[SearchHit]:
     claims = rows.claim_ids
-    return (hit for hit in rows.hits if hit.claim_id in claims)
-
-
-def _address(url: str) -> tuple[str, str]:
-    try:
-        return canonical_url(url), registrable_domain(host_of(url))
-    except UnusableUrlError:
-        return url, ""
+    found = {hit.domain for hit in rows.hits if hit.domain and hit.claim_id in claims}
+    for domain in sorted(found - rated):
+        yield Violation(f"domain {domain}", "it was found and is not rated")
 
 
 def _query(query: Query) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from factible_assets.records import Claim, Transcript
+from factible_assets.records import Claim
 from factible_assets.stages import ids
 from factible_assets.stages.integrity.judged_rows import (
     JudgedRows,
@@ -89,29 +89,20 @@ def claims_stand_in_the_transcript(rows: JudgedRows) -> Iterator[Violation]:
     """A claim's place lies in the text, and its time is that of the captions there."""
     transcript = rows.transcripts[0] if rows.transcripts else None
     clock = Clock.of(rows.segments)
-    for claim in rows.claims:
-        yield from _misplaced(claim, transcript, clock)
-
-
-def _misplaced(claim: Claim, transcript: Transcript | None, clock: Clock) -> Iterator[Violation]:
-    if claim.char_start is None or claim.char_end is None:
-        return
     length = len(transcript.text) if transcript else 0
-    if claim.char_end > length:
-        yield Violation(
-            _name(claim), f"it ends at {claim.char_end}, and the transcript at {length}"
-        )
-        return
-    spoken = clock.start_at(claim.char_start)
-    if not _alike(claim.start_seconds, spoken):
-        yield Violation(
-            _name(claim), f"it is said to begin at {claim.start_seconds} s, its caption at {spoken}"
-        )
-    ended = clock.second_at(claim.char_end)
-    if not _alike(claim.end_seconds, ended):
-        yield Violation(
-            _name(claim), f"it is said to end at {claim.end_seconds} s, its caption at {ended}"
-        )
+    for claim in rows.claims:
+        name = _name(claim)
+        if claim.char_start is None or claim.char_end is None:
+            continue
+        if claim.char_end > length:
+            yield Violation(name, f"it ends at {claim.char_end}, and the transcript at {length}")
+            continue
+        for verb, said, there in (
+            ("begin", claim.start_seconds, clock.start_at(claim.char_start)),
+            ("end", claim.end_seconds, clock.second_at(claim.char_end)),
+        ):
+            if not _alike(said, there):
+                yield Violation(name, f"it is said to {verb} at {said} s, its caption at {there}")
 
 
 def _alike(first: float | None, second: float | None) -> bool:
