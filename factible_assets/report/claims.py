@@ -12,6 +12,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 from factible_assets.records import (
     Claim,
@@ -19,7 +20,6 @@ from factible_assets.records import (
     Page,
     PriorFactCheck,
     Query,
-    ReliabilityRating,
     ReviewAction,
     Search,
     Stance,
@@ -177,29 +177,19 @@ class Shelves:
         self._verdicts = {verdict.claim_id: verdict for verdict in data.verdicts}
         self._ratings = {rating.domain: rating for rating in data.ratings}
         self._anchors = {id(row): f"e{n}" for n, row in enumerate(in_order(data.evidence), 1)}
-        self._evidence: dict[str, list[Evidence]] = defaultdict(list)
-        self._queries: dict[str, list[Query]] = defaultdict(list)
+        self._evidence = _by_claim(in_order(data.evidence))
+        self._queries = _by_claim(sorted(data.queries, key=lambda query: query.rank))
+        self._prior = _by_claim(sorted(data.prior_fact_checks, key=lambda review: review.rank))
+        self._reviews = _by_claim(in_order_of_time(data.reviews))
+        self._changes = _by_claim(sorted(data.changes, key=lambda change: change.checked_at))
         self._searches: dict[str, list[Search]] = defaultdict(list)
-        self._prior: dict[str, list[PriorFactCheck]] = defaultdict(list)
-        self._changes: dict[str, list[VerdictChange]] = defaultdict(list)
-        for evidence in in_order(data.evidence):
-            self._evidence[evidence.claim_id].append(evidence)
-        for query in sorted(data.queries, key=lambda query: query.rank):
-            self._queries[query.claim_id].append(query)
         for search in sorted(data.searches, key=lambda search: (search.provider, search.page)):
             self._searches[search.query_id].append(search)
-        for review in sorted(data.prior_fact_checks, key=lambda review: review.rank):
-            self._prior[review.claim_id].append(review)
-        self._reviews: dict[str, list[ReviewAction]] = defaultdict(list)
-        for action in in_order_of_time(data.reviews):
-            self._reviews[action.claim_id].append(action)
-        for change in sorted(data.changes, key=lambda change: change.checked_at):
-            self._changes[change.claim_id].append(change)
 
     def claim_view(self, claim: Claim, number: int) -> ClaimView:
         """Return a claim with its number in order of time, from 1."""
         verdict = self._verdicts.get(claim.claim_id)
-        outcome = _outcome(verdict)
+        outcome = UNJUDGED if verdict is None else verdict.stance or INCOMPLETE
         said = self._said(claim)
         jump = moment_url(self._data.video, claim.start_seconds)
         groups = self._groups(claim)
@@ -281,6 +271,9 @@ class Shelves:
         page = self.pages.get(evidence.page_id or "")
         is_classed = evidence.source_class != "unknown"
         passage = quote_passage(evidence, text)
+        reasons = [*rating.reasons] if rating else []
+        if rating and rating.datasets:
+            reasons.append(f"listed in {', '.join(rating.datasets)}")
         link = self.links[evidence.evidence_id]
         return SourceView(
             evidence=evidence,
@@ -292,7 +285,7 @@ class Shelves:
             rating_words=rating_words(evidence.rating),
             class_words=evidence.source_class.replace("_", " ") if is_classed else None,
             via_words=VIA_WORDS.get(evidence.via) if evidence.via else None,
-            rating_reasons=_rating_reasons(rating),
+            rating_reasons=tuple(reasons),
             passage=passage,
             same_origin_as=same_origin_as,
             page=page,
@@ -341,6 +334,21 @@ class Shelves:
             _review_words(each) for each in self._prior[claim.claim_id] if each.status == status
         ]
         return tuple(lines)
+
+
+class _OfClaim(Protocol):
+    @property
+    def claim_id(self) -> str: ...
+
+
+_Row = TypeVar("_Row", bound=_OfClaim)
+
+
+def _by_claim(rows: Iterable[_Row]) -> dict[str, list[_Row]]:
+    found: dict[str, list[_Row]] = defaultdict(list)
+    for row in rows:
+        found[row.claim_id].append(row)
+    return found
 
 
 def claim_anchor(claim_id: str, number: int) -> str:
@@ -395,24 +403,11 @@ def _origin(evidence: Evidence) -> str:
     return evidence.origin or evidence.domain
 
 
-def _outcome(verdict: Verdict | None) -> str:
-    if verdict is None:
-        return UNJUDGED
-    return verdict.stance or INCOMPLETE
-
-
 def _vote_words(verdict: Verdict | None) -> str | None:
     if verdict is None or verdict.vote_stance is None:
         return None
     words = STANCE_WORDS[verdict.vote_stance]
     return words if verdict.vote_margin is None else f"{words} (margin {verdict.vote_margin:+.2f})"
-
-
-def _rating_reasons(rating: ReliabilityRating | None) -> tuple[str, ...]:
-    if rating is None:
-        return ()
-    listed = (f"listed in {', '.join(rating.datasets)}",) if rating.datasets else ()
-    return (*rating.reasons, *listed)
 
 
 def _review_words(review: PriorFactCheck) -> str:

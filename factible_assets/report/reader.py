@@ -24,6 +24,7 @@ from warehouse.statements import statements
 if TYPE_CHECKING:
     from warehouse.store import Warehouse
 
+_COLUMNS_OF_VIDEOS = "video_id title url channel duration_seconds published_on category corpus"
 _QUESTIONS = statements("factible_assets.report", "reader.sql")
 
 
@@ -43,10 +44,13 @@ def read_report_data(warehouse: Warehouse, video_id: str) -> ReportData | None:
         ((checks,),) = _rows(now, "checks", video_id=video_id)
         return ReportData(
             **rows.parts(),
-            changes=_changes(now, video_id),
+            changes=tuple(VerdictChange(*row) for row in _rows(now, "changes", video_id=video_id)),
             reviews=tuple(read_actions(now, video_id)),
             reviewed_queries=dict(_rows(now, "reviewed_queries", video_id=video_id)),
-            outlived=_outlived(now, video_id),
+            outlived={
+                claim_id: Outlived(*row)
+                for claim_id, *row in _rows(now, "outlived", video_id=video_id)
+            },
             checks=checks,
         )
 
@@ -62,61 +66,19 @@ def read_index_data(warehouse: Warehouse) -> IndexData:
         claim_rows, video_rows = _rows(now, "index_claims"), _rows(now, "index_videos")
     for video_id, *fields in claim_rows:
         claims[video_id].append(IndexedClaim(*fields))
-    names = (
-        "video_id",
-        "title",
-        "url",
-        "channel",
-        "duration_seconds",
-        "published_on",
-        "category",
-        "corpus",
-    )
     videos = []
     for *fields, checked_at, changes, cost_usd in video_rows:
-        video = Video(**dict(zip(names, fields, strict=True)))
+        video = Video(**dict(zip(_COLUMNS_OF_VIDEOS.split(), fields, strict=True)))
         rows = tuple(claims[video.video_id])
-        videos.append(IndexedVideo(video, _aware(checked_at), rows, changes, cost_usd))
+        videos.append(IndexedVideo(video, checked_at, rows, changes, cost_usd))
     return IndexData(tuple(videos))
 
 
-def _rows(warehouse: Warehouse, question: str, **values: Any) -> list[tuple[Any, ...]]:
+def _rows(warehouse: Warehouse, question: str, **values: Any) -> list[list[Any]]:
+    """Return the rows of an answer, their times with the zone that all of them have."""
     with warehouse.connection(read_only=True) as connection:
-        return connection.execute(_QUESTIONS[question], values).fetchall()
-
-
-def _aware(value: datetime | None) -> datetime | None:
-    return None if value is None else value.replace(tzinfo=UTC)
-
-
-def _outlived(warehouse: Warehouse, video_id: str) -> dict[str, Outlived]:
-    return {
-        claim_id: Outlived(reached.replace(tzinfo=UTC), failed.replace(tzinfo=UTC), reason)
-        for claim_id, reached, failed, reason in _rows(warehouse, "outlived", video_id=video_id)
-    }
-
-
-def _changes(warehouse: Warehouse, video_id: str) -> tuple[VerdictChange, ...]:
-    rows = _rows(warehouse, "changes", video_id=video_id)
-    return tuple(
-        VerdictChange(
-            claim_id=claim_id,
-            claim=claim,
-            previous_stance=previous_stance,
-            stance=stance,
-            previous_confidence=previous_confidence,
-            confidence=confidence,
-            previous_checked_at=before.replace(tzinfo=UTC),
-            checked_at=after.replace(tzinfo=UTC),
-        )
-        for (
-            claim_id,
-            claim,
-            previous_stance,
-            stance,
-            previous_confidence,
-            confidence,
-            before,
-            after,
-        ) in rows
-    )
+        found = connection.execute(_QUESTIONS[question], values).fetchall()
+    return [
+        [each.replace(tzinfo=UTC) if isinstance(each, datetime) else each for each in row]
+        for row in found
+    ]
