@@ -39,8 +39,6 @@ ROOT_MODULES = {
     "settings",
     "wording",
 }
-TWINS = {"judging"}
-"""Those that are left; none comes to them."""
 SQL = re.compile(r"\s*(SELECT\s|INSERT INTO\s|DELETE FROM\s|UPDATE \w+ SET\s|WITH \w+ AS\s|COPY\s)")
 SQL_IN_PYTHON = {
     "factible_assets/services/checkup.py",
@@ -87,7 +85,7 @@ def test_no_room_imports_what_it_must_not_know(room: str) -> None:
 
 def test_the_root_of_the_package_holds_what_every_room_may_need_and_nothing_else() -> None:
     found = {path.stem for path in (ROOT / "factible_assets").glob("*.py")}
-    assert found - {"judging"} == ROOT_MODULES
+    assert found == ROOT_MODULES
 
 
 def test_no_two_files_differ_only_by_ing() -> None:
@@ -97,7 +95,7 @@ def test_no_two_files_differ_only_by_ing() -> None:
         f"{path.relative_to(ROOT)} and {stems[base].relative_to(ROOT)}"
         for path in modules(*ROOMS)
         for base in {path.stem.removesuffix("ing"), path.stem.removesuffix("ing") + "e"}
-        if path.stem.endswith("ing") and base in stems and path.stem not in TWINS
+        if path.stem.endswith("ing") and base in stems
     ]
     assert twins == []
 

@@ -1,12 +1,12 @@
 """What a language model as judge said: writing it, and finding what was said before.
 
 What belongs here: the rows of `judgements` and `judge_calls`. What does not: what they mean, and
-asking (factible_assets/evaluation/judging, factible_assets/judging.py).
+asking (factible_assets/evaluation/judging, factible_assets/running/judge.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 
@@ -43,25 +43,6 @@ class JudgementRow:
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeCallRow:
-    """One call of a judge, as the table keeps it."""
-
-    judgement_id: str
-    judging_id: str
-    attempt: int
-    provider: str
-    model: str
-    input_tokens: int
-    output_tokens: int
-    cost_usd: float
-    price_known: bool
-    latency_seconds: float
-    cache_hit: bool
-    outcome: str
-    reason: str | None
-
-
-@dataclass(frozen=True, slots=True)
 class MeanTokens:
     """What a question to a judge took on average, over all of its calls."""
 
@@ -74,9 +55,9 @@ _ASK = statements("warehouse", "judgements.sql")
 
 
 def write_judgements(
-    store: Warehouse, judgements: Sequence[JudgementRow], calls: Sequence[JudgeCallRow]
+    store: Warehouse, judgements: Sequence[JudgementRow], calls: Sequence[Mapping[str, object]]
 ) -> None:
-    """Add judgements with their calls, all or none.
+    """Add judgements with their calls (by column), all or none.
 
     Raises:
         WarehouseIntegrityError: A row breaks a rule of its table. The warehouse is as it was.

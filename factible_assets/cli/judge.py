@@ -1,7 +1,7 @@
 """`factible judge`: a language model scores what was found, on the scales of people.
 
 What belongs here: arguments, the plan and the scores as tables. What does not: judging
-(factible_assets/judging.py), criteria (evaluation/judging).
+(running/judge.py), criteria (evaluation/judging).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from factible_assets.evaluation.judging.agreement import Agreed
     from factible_assets.evaluation.judging.criteria import Rubric
     from factible_assets.evaluation.judging.summary import CriterionFigures
-    from factible_assets.judging import CriterionPlan, JudgingPlan, JudgingResult, Listener
+    from factible_assets.running.judge import CriterionPlan, JudgingPlan, JudgingResult, Listener
     from factible_assets.services.reasoning import ModelPlan
     from factible_assets.settings import Settings
     from warehouse.judgements import JudgementRow
@@ -72,7 +72,7 @@ def judge(
     """
     import asyncio
 
-    from factible_assets.judging import run_judging
+    from factible_assets.running.judge import run_judging
     from factible_assets.settings import load_settings
 
     settings = load_settings()
@@ -129,7 +129,7 @@ def _planned(
     from factible_assets.corpora import load_corpora
     from factible_assets.corpora.adding import bare_id
     from factible_assets.evaluation.outcomes import UnknownCorpusError
-    from factible_assets.judging import NothingToJudgeError, Wish, plan_judging
+    from factible_assets.running.judge import NothingToJudgeError, Wish, plan_judging
     from factible_assets.running.targets import unchecked
 
     ids = tuple(dict.fromkeys(bare_id(each) for each in videos))

@@ -9,7 +9,7 @@ import pytest
 from factible_assets.records import Claim
 from tests.warehouse.samples import claim, stamp
 from warehouse.errors import WarehouseIntegrityError
-from warehouse.judgements import JudgeCallRow, JudgementRow, read_judgements, write_judgements
+from warehouse.judgements import JudgementRow, read_judgements, write_judgements
 from warehouse.migrations import packaged_schema
 from warehouse.store import Warehouse
 
@@ -35,7 +35,21 @@ ROW = JudgementRow(
     price_known=True,
     judged_at=datetime(2026, 1, 2, 3, 4, tzinfo=UTC),
 )
-CALL = JudgeCallRow("j1", "first", 1, "openai", "m", 10, 2, 0.1, True, 0.5, False, "ok", None)
+CALL: dict[str, object] = {
+    "judgement_id": "j1",
+    "judging_id": "first",
+    "attempt": 1,
+    "provider": "openai",
+    "model": "m",
+    "input_tokens": 10,
+    "output_tokens": 2,
+    "cost_usd": 0.1,
+    "price_known": True,
+    "latency_seconds": 0.5,
+    "cache_hit": False,
+    "outcome": "ok",
+    "reason": None,
+}
 FAILED = replace(
     ROW, judging_id="second", outcome="infra_error", score=None, normalised=None, quote=None
 )

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -119,49 +119,35 @@ async def judge(model: StageModel, asked: Inquiry) -> Judged:
     Raises:
         BudgetExhaustedError: A ceiling does not allow the question; nothing was judged.
     """
-    sitting = _Sitting(model, asked)
+    calls: list[ModelCall] = []
+
+    async def answer_to(parts: tuple[Part, ...]) -> JudgeAnswer:
+        request = model.request(asked.prompt.system, parts, JudgeAnswer)
+        answer = await model.model.complete(request)
+        calls.extend(answer.calls)
+        return answer.value
+
     try:
-        return await sitting.judged()
+        answer = await answer_to(asked.parts)
+        quote = found(answer.quote, asked.subject)
+        if quote is None:
+            misquote = Data("your quote", answer.quote)
+            material = asked.subject.material
+            answer = await answer_to(asked.prompt.fill("Repair", **material, misquote=misquote))
+            quote = found(answer.quote, asked.subject)
     except BudgetExhaustedError:
         raise
     except ModelError as failure:
-        sitting.calls.extend(failure.calls)
+        calls.extend(failure.calls)
         last = failure.calls[-1].outcome if failure.calls else "infra_error"
         outcome = "infra_error" if last == "ok" else last
         reason = plain(failure.reason) or "The service gave no reason."
-        return Judged(asked, outcome, reason, calls=tuple(sitting.calls))
-
-
-@dataclass
-class _Sitting:
-    """All that happens for one question."""
-
-    model: StageModel
-    asked: Inquiry
-    calls: list[ModelCall] = field(default_factory=list)
-
-    async def judged(self) -> Judged:
-        answer = await self._ask(self.asked.parts)
-        quote = found(answer.quote, self.asked.subject)
-        if quote is None:
-            misquote = Data("your quote", answer.quote)
-            parts = self.asked.prompt.fill(
-                "Repair", **self.asked.subject.material, misquote=misquote
-            )
-            answer = await self._ask(parts)
-            quote = found(answer.quote, self.asked.subject)
-        calls = tuple(self.calls)
-        if quote is None:
-            reason = "The judge quoted twice what stands nowhere in the material."
-            return Judged(self.asked, "invalid", reason, calls=calls)
-        reason = clip(plain(answer.reason), REASON_WORDS) or "No reason was given."
-        return Judged(self.asked, "ok", reason, answer.score, quote, calls)
-
-    async def _ask(self, parts: tuple[Part, ...]) -> JudgeAnswer:
-        request = self.model.request(self.asked.prompt.system, parts, JudgeAnswer)
-        answer = await self.model.model.complete(request)
-        self.calls.extend(answer.calls)
-        return answer.value
+        return Judged(asked, outcome, reason, calls=tuple(calls))
+    if quote is None:
+        reason = "The judge quoted twice what stands nowhere in the material."
+        return Judged(asked, "invalid", reason, calls=tuple(calls))
+    reason = clip(plain(answer.reason), REASON_WORDS) or "No reason was given."
+    return Judged(asked, "ok", reason, answer.score, quote, tuple(calls))
 
 
 # --- Quotes -------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from pydantic import SecretStr
 from factible_assets.corpora import CorporaReading
 from factible_assets.evaluation.judging.criteria import rubrics
 from factible_assets.evaluation.outcomes import UnknownCorpusError
-from factible_assets.judging import (
+from factible_assets.running.judge import (
     JudgingPlan,
     JudgingResult,
     NothingToJudgeError,

@@ -16,7 +16,7 @@ import hashlib
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TypeAlias
 from uuid import uuid4
@@ -37,7 +37,6 @@ from resources.llm.base import BudgetExhaustedError, ModelCall
 from resources.llm.budget import Budget, Ceiling
 from resources.llm.registry import ModelInfo
 from warehouse.judgements import (
-    JudgeCallRow,
     JudgementRow,
     MeanTokens,
     judge_usage,
@@ -291,7 +290,7 @@ async def run_judging(
     return result
 
 
-_Batch: TypeAlias = list[tuple[JudgementRow, list[JudgeCallRow]]]
+_Batch: TypeAlias = list[tuple[JudgementRow, list[dict[str, object]]]]
 
 
 def _write(store: Warehouse, batch: _Batch) -> None:
@@ -399,23 +398,19 @@ class _Session:
             judged_at=datetime.now(UTC),
         )
 
-    def _calls(self, task: Task, judged: Judged) -> list[JudgeCallRow]:
+    def _calls(self, task: Task, judged: Judged) -> list[dict[str, object]]:
+        keys = {"judgement_id": task.judgement_id, "judging_id": self.judging_id}
         return [
-            JudgeCallRow(
-                judgement_id=task.judgement_id,
-                judging_id=self.judging_id,
-                attempt=attempt,
-                **{name: getattr(call, name) for name in _OF_A_CALL},
-            )
+            {**keys, "attempt": attempt, **{name: getattr(call, name) for name in _OF_A_CALL}}
             for attempt, call in enumerate(judged.calls, start=1)
         ]
 
 
-_OF_A_CALL = tuple(
-    each.name
-    for each in fields(JudgeCallRow)
-    if each.name not in {"judgement_id", "judging_id", "attempt"}
+_OF_A_CALL = (
+    *("provider", "model", "input_tokens", "output_tokens", "cost_usd", "price_known"),
+    *("latency_seconds", "cache_hit", "outcome", "reason"),
 )
+"""What `judge_calls` keeps of a call, in the client's own words."""
 
 
 def _already_paid(call: ModelCall) -> ModelCall:
