@@ -65,8 +65,6 @@ _PORT = re.compile(r"[0-9]{1,5}")
 SearchProvider = Literal["serper", "searxng", "semantic_scholar", "wikipedia", "perplexity"]
 """The search providers of the live web, in the order in which their answers are listed."""
 
-SEARCH_PROVIDERS: tuple[SearchProvider, ...] = get_args(SearchProvider)
-
 Endpoint = Literal[
     "serper",
     "semantic_scholar",
@@ -156,15 +154,6 @@ SPEAKING = frozenset(
 
 _HARMLESS = frozenset({("browser", "auto"), ("browser", "off")})
 
-_KEYS = {
-    "openai_api_key": ("openai_base_url", None),
-    "serper_api_key": ("endpoints", "serper"),
-    "semantic_scholar_api_key": ("endpoints", "semantic_scholar"),
-    "perplexity_api_key": ("endpoints", "perplexity"),
-    "google_fact_check_api_key": ("endpoints", "google_fact_check"),
-    "jina_api_key": ("endpoints", "jina"),
-}
-"""Where each key is sent: the setting, and the service in it."""
 
 Listed = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed)]
 WebAddress = Annotated[
@@ -330,13 +319,20 @@ class _Surroundings(PydanticBaseSettingsSource):
         return values
 
 
+def _sent_to() -> dict[str, tuple[str, str | None]]:
+    """Return where each key is sent: the setting, and the service in it, which bears its name."""
+    services = {f"{name}_api_key": ("endpoints", name) for name in get_args(Endpoint)}
+    known = {key: place for key, place in services.items() if key in Settings.model_fields}
+    return {"openai_api_key": ("openai_base_url", None), **known}
+
+
 def _withheld(
     environment: Mapping[str, Any], written: Mapping[str, str], mine: Mapping[str, Any]
 ) -> list[str]:
     """Return the keys of the environment whose endpoint only a file of the folder names."""
     return [
         key
-        for key, (setting, service) in _KEYS.items()
+        for key, (setting, service) in _sent_to().items()
         if key in environment
         and setting in written
         and setting not in mine

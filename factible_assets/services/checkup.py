@@ -38,7 +38,7 @@ from factible_assets.services.web import (
     jina_reader,
     wayback_machine,
 )
-from factible_assets.settings import SEARCH_PROVIDERS, SearchProvider, Settings, withheld_keys
+from factible_assets.settings import SearchProvider, Settings, withheld_keys
 from resources.http import HttpClient, HttpFailureError, RetryPolicy
 from resources.reliability.registries import RegistryError
 from resources.scraping.browser import UNSANDBOXED, is_sandboxed
@@ -86,7 +86,7 @@ async def examine(settings: Settings, *, network: bool = False) -> list[Finding]
             asyncio.to_thread(_kept_here, settings),
             asyncio.to_thread(lambda: [_rating_sets(settings)]),
             _models(settings, stack),
-            *(_alone(_search(name, http, settings)) for name in SEARCH_PROVIDERS),
+            *(_alone(_search(name, http, settings)) for name in PROVIDERS),
             _alone(_fact_checks(settings, http)),
             asyncio.to_thread(lambda: [_browser(settings), *_local_models(settings)]),
             _alone(_jina(settings, http)),

@@ -26,12 +26,12 @@ from factible_assets.services.reasoning import (
     service_prices,
 )
 from factible_assets.services.remarks import search_remark
-from factible_assets.services.search import search_names
+from factible_assets.services.search import PROVIDERS, search_names
 from factible_assets.services.setup import SaidOnce, SetupError
 from factible_assets.services.stopping import STOPS
 from factible_assets.services.transcripts import youtube_transcripts
 from factible_assets.services.web import choose_web, open_web
-from factible_assets.settings import SEARCH_PROVIDERS, Settings, SettingsError, load_settings
+from factible_assets.settings import Settings, SettingsError, load_settings
 from factible_assets.stages.ports import Observer, RatingDirectory, Reasoner, Services
 from resources.archive.errors import ArchiveError
 from resources.cache import DiskCache
@@ -81,7 +81,7 @@ class FactCheckServices(dg.ConfigurableResource):  # type: ignore[type-arg]
         settings = self.settings()
         with _final():
             reader = None if settings.pages == "direct" else settings.pages
-            return SEARCH_PROVIDERS, reader, service_prices(settings)
+            return tuple(PROVIDERS), reader, service_prices(settings)
 
     def youtube(self) -> TranscriptProvider:
         """Return who is asked for the transcripts of YouTube's videos."""
