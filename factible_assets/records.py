@@ -4,8 +4,8 @@ What belongs here: pydantic records, which asset writes them, the closed vocabul
 columns, and the rules that hold for one row alone (ranges, fields that require each other). What
 does not: rules over several rows (stages), SQL (warehouse), identifiers' derivation (stages.ids).
 
-A table is declared here once: its class says which assets write it and in which group the UI shows
-them, and its place among the classes is its place in the method.
+A table is declared here once: its class says in which order it is read, which assets write it and
+in which group the UI shows them, and its place among the classes is its place in the method.
 
 Every record is frozen and rejects unknown fields. The warehouse adds `run_id` and `checked_at` to
 each row when it writes; records do not carry them. A field named in `volatile` (a latency, a time
@@ -88,6 +88,9 @@ class Record(BaseModel):
     table: ClassVar[str]
     """The warehouse table that holds rows of this class."""
 
+    order: ClassVar[tuple[str, ...]] = ()
+    """The columns by which its rows are put in order when they are read."""
+
     assets: ClassVar[tuple[str, ...]] = ()
     """The assets that write it; of a table that several write, each owns the rows of its stage."""
 
@@ -102,6 +105,7 @@ class Video(Record):
     """A video of the corpus. `video_id` is also its partition key."""
 
     table: ClassVar[str] = "videos"
+    order: ClassVar[tuple[str, ...]] = ("video_id",)
     assets: ClassVar[tuple[str, ...]] = ("transcripts",)
 
     video_id: str = Field(min_length=1, max_length=128)
@@ -121,6 +125,7 @@ class Transcript(Record):
     """The raw text that was said, exactly as stored; every offset indexes `text`."""
 
     table: ClassVar[str] = "transcripts"
+    order: ClassVar[tuple[str, ...]] = ("video_id",)
     assets: ClassVar[tuple[str, ...]] = ("transcripts",)
     group: ClassVar[str] = "1_video"
 
@@ -136,6 +141,7 @@ class TranscriptSegment(Record):
     """One timed caption. Untimed transcripts have no segments."""
 
     table: ClassVar[str] = "transcript_segments"
+    order: ClassVar[tuple[str, ...]] = ("position",)
     assets: ClassVar[tuple[str, ...]] = ("transcripts",)
 
     video_id: str
@@ -156,6 +162,10 @@ class Claim(Record):
     """A check-worthy factual statement that the video makes."""
 
     table: ClassVar[str] = "claims"
+    order: ClassVar[tuple[str, ...]] = (
+        "rank",
+        "claim_id",
+    )
     assets: ClassVar[tuple[str, ...]] = ("claims",)
     group: ClassVar[str] = "2_claims"
 
@@ -198,6 +208,11 @@ class Query(Record):
     """
 
     table: ClassVar[str] = "queries"
+    order: ClassVar[tuple[str, ...]] = (
+        "claim_id",
+        "rank",
+        "query_id",
+    )
     assets: ClassVar[tuple[str, ...]] = ("queries",)
     group: ClassVar[str] = "3_search"
 
@@ -223,6 +238,12 @@ class Search(Record):
     """
 
     table: ClassVar[str] = "searches"
+    order: ClassVar[tuple[str, ...]] = (
+        "claim_id",
+        "query_id",
+        "provider",
+        "page",
+    )
     assets: ClassVar[tuple[str, ...]] = ("search_hits",)
     volatile: ClassVar[frozenset[str]] = frozenset({"latency_seconds"})
 
@@ -241,6 +262,13 @@ class SearchHit(Record):
     """One search result, before anything is fetched."""
 
     table: ClassVar[str] = "search_hits"
+    order: ClassVar[tuple[str, ...]] = (
+        "claim_id",
+        "query_id",
+        "provider",
+        "rank",
+        "hit_id",
+    )
     assets: ClassVar[tuple[str, ...]] = ("search_hits",)
     group: ClassVar[str] = "3_search"
 
@@ -274,6 +302,11 @@ class PriorFactCheck(Record):
     """
 
     table: ClassVar[str] = "prior_fact_checks"
+    order: ClassVar[tuple[str, ...]] = (
+        "claim_id",
+        "rank",
+        "prior_fact_check_id",
+    )
     assets: ClassVar[tuple[str, ...]] = ("search_hits",)
     volatile: ClassVar[frozenset[str]] = frozenset({"latency_seconds"})
 
@@ -320,6 +353,7 @@ class ReliabilityRating(Record):
     """How reliable one domain is held to be, and why."""
 
     table: ClassVar[str] = "reliability_ratings"
+    order: ClassVar[tuple[str, ...]] = ("domain",)
     assets: ClassVar[tuple[str, ...]] = ("reliability_ratings",)
     group: ClassVar[str] = "4_evidence"
     volatile: ClassVar[frozenset[str]] = frozenset({"domain_age_years"})
@@ -348,6 +382,10 @@ class Page(Record):
     """
 
     table: ClassVar[str] = "pages"
+    order: ClassVar[tuple[str, ...]] = (
+        "canonical_url",
+        "page_id",
+    )
     assets: ClassVar[tuple[str, ...]] = ("evidence",)
     volatile: ClassVar[frozenset[str]] = frozenset({"retrieved_at", "latency_seconds"})
 
@@ -381,6 +419,7 @@ class PageText(Record):
     """The text of a page, stored once however often and for whichever claim it is read."""
 
     table: ClassVar[str] = "page_texts"
+    order: ClassVar[tuple[str, ...]] = ("content_hash",)
     assets: ClassVar[tuple[str, ...]] = ("evidence",)
 
     content_hash: str = Field(description="SHA-256 of the text, hexadecimal.")
@@ -395,6 +434,11 @@ class Evidence(Record):
     """
 
     table: ClassVar[str] = "evidence"
+    order: ClassVar[tuple[str, ...]] = (
+        "claim_id",
+        "rating_score DESC",
+        "evidence_id",
+    )
     assets: ClassVar[tuple[str, ...]] = ("evidence",)
     group: ClassVar[str] = "4_evidence"
 
@@ -455,6 +499,12 @@ class Verdict(Record):
     """
 
     table: ClassVar[str] = "verdicts"
+    # Ranks of verdicts from different runs do not compare; what they are derived from does.
+    order: ClassVar[tuple[str, ...]] = (
+        "evidence_quality DESC",
+        "rank",
+        "claim_id",
+    )
     assets: ClassVar[tuple[str, ...]] = ("verdicts",)
     group: ClassVar[str] = "5_verdicts"
 
@@ -506,6 +556,10 @@ class LlmCall(Record):
     """One call of a language model, with the usage that its API reported."""
 
     table: ClassVar[str] = "llm_calls"
+    order: ClassVar[tuple[str, ...]] = (
+        "stage",
+        "call_id",
+    )
     assets: ClassVar[tuple[str, ...]] = ("claims", "queries", "evidence", "verdicts")
     volatile: ClassVar[frozenset[str]] = frozenset(
         {"call_id", "request_id", "latency_seconds", "cache_hit", "cost_usd", "cached_tokens"}

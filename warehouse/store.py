@@ -23,21 +23,11 @@ import polars as pl
 
 from factible_assets.records import (
     ASSET_RECORDS,
-    Claim,
     Evidence,
-    LlmCall,
     Page,
     PageText,
-    PriorFactCheck,
-    Query,
     Record,
-    ReliabilityRating,
-    Search,
-    SearchHit,
-    Transcript,
-    TranscriptSegment,
     Verdict,
-    Video,
 )
 from factible_assets.rows import Materialization, VideoRows
 from warehouse.connection import Connector, FileConnector, file_path
@@ -54,23 +44,6 @@ from warehouse.sets import (
 )
 from warehouse.statements import statements
 
-_NATURAL_ORDER: Mapping[type[Record], str] = {
-    Video: "video_id",
-    Transcript: "video_id",
-    TranscriptSegment: "position",
-    Claim: "rank, claim_id",
-    Query: "claim_id, rank, query_id",
-    Search: "claim_id, query_id, provider, page",
-    SearchHit: "claim_id, query_id, provider, rank, hit_id",
-    PriorFactCheck: "claim_id, rank, prior_fact_check_id",
-    ReliabilityRating: "domain",
-    Page: "canonical_url, page_id",
-    PageText: "content_hash",
-    Evidence: "claim_id, rating_score DESC, evidence_id",
-    # Ranks of verdicts from different runs do not compare; what they are derived from does.
-    Verdict: "evidence_quality DESC, rank, claim_id",
-    LlmCall: "stage, call_id",
-}
 """In which order rows are read back: as a person would list them, and always the same."""
 
 _QUESTIONS = statements("warehouse", "store.sql")
@@ -382,7 +355,7 @@ def _rows(
         columns=", ".join(column.name for column in columns_of(record)),
         table=record.table,
         view=view or f"current_{record.table}",
-        order=_NATURAL_ORDER[record],
+        order=", ".join(record.order),
     )
     return [from_row(record, row) for row in connection.execute(sql, values).fetchall()]
 

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 from pydantic.fields import FieldInfo
 
-from factible_assets.records import ALL_RECORDS, ASSET_RECORDS, Record
+from factible_assets.records import ALL_RECORDS, Record
 from tests.warehouse.samples import fact_check, stamp
 from warehouse.migrations import packaged_schema
 from warehouse.rows import columns_of
@@ -106,7 +106,6 @@ def _vocabularies() -> Iterator[tuple[str, str, set[str]]]:
             values = _literals(field.annotation)
             if values:
                 yield record.table, name, values
-    yield "materializations", "asset", set(ASSET_RECORDS)
 
 
 def _literals(annotation: Any) -> set[str]:

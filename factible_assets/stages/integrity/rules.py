@@ -156,9 +156,9 @@ _CALLS = "Model calls refer to claims and queries that are there."
 
 
 def _rules() -> Iterator[Rule]:
-    for asset, specific in _SPECIFIC.items():
+    for asset in ASSET_RECORDS:
         yield Rule(asset, f"{asset}_rows_are_valid", _VALIDITY, _valid(asset))
-        for find in specific:
+        for find in _SPECIFIC.get(asset, ()):
             words_of_rule = (find.__doc__ or find.__name__).strip()
             yield Rule(asset, find.__name__, words_of_rule, find, find not in _WARNINGS)
         if LlmCall in ASSET_RECORDS[asset]:

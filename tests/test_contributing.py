@@ -1,0 +1,446 @@
+"""CONTRIBUTING.md, followed by somebody who knows the house from it alone.
+
+Each recipe is carried out in a copy of the tree, in the files that it names and in no other; one
+process then finds everything that was added where the recipe says that it appears.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import textwrap
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ("factible_assets", "resources", "warehouse")
+VERSION = len(list((ROOT / "warehouse" / "schema").glob("*.sql"))) + 1
+
+
+@dataclass(frozen=True)
+class Put:
+    """Words put before a place that a file has; without a place, a file of its own."""
+
+    words: str
+    before: str | None = None
+
+
+A = "factible_assets/"
+
+RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
+    "A knob.": {
+        f"{A}config.py": (
+            Put(
+                """
+                    patience: float = Field(
+                        default=0.5, ge=0.0, le=1.0, description="How long a verdict ripens."
+                    )
+                """,
+                before="\n\nclass FactCheckConfig(StageConfig):",
+            ),
+        )
+    },
+    "A column that no code computes.": {
+        f"{A}records.py": (
+            Put(
+                '    mood: str | None = Field(default=None, description="How it is said.")\n',
+                before='    basis: ClaimBasis\n\n    @model_validator(mode="after")',
+            ),
+        ),
+        f"warehouse/schema/{VERSION:04}_moods.sql": (
+            Put(
+                "ALTER TABLE claims ADD COLUMN mood VARCHAR;\n"
+                "COMMENT ON COLUMN claims.mood IS 'How it is said.';\n"
+            ),
+        ),
+    },
+    "An asset.": {
+        f"{A}records.py": (
+            Put(
+                """
+                class Topic(Record):
+                    \"\"\"What a video is about.\"\"\"
+
+                    table: ClassVar[str] = "topics"
+                    order: ClassVar[tuple[str, ...]] = ("name",)
+                    assets: ClassVar[tuple[str, ...]] = ("topics",)
+                    group: ClassVar[str] = "2_claims"
+
+                    video_id: str
+                    name: str = Field(min_length=1, description="In one word.")
+
+
+                """,
+                before="class Query(Record):",
+            ),
+        ),
+        f"{A}rows.py": (
+            Put("    Topic,\n", before="    Transcript,\n"),
+            Put("    topics: Sequence[Topic] = ()\n", before="    queries: Sequence[Query]"),
+        ),
+        f"warehouse/schema/{VERSION + 1:04}_topics.sql": (
+            Put(
+                """
+                CREATE TABLE topics (
+                    video_id VARCHAR NOT NULL,
+                    name VARCHAR NOT NULL CHECK (name <> ''),
+                    run_id VARCHAR NOT NULL,
+                    checked_at TIMESTAMP NOT NULL,
+                    PRIMARY KEY (video_id, run_id, name)
+                );
+                COMMENT ON TABLE topics IS 'What each video is about.';
+                COMMENT ON COLUMN topics.video_id IS 'The video.';
+                COMMENT ON COLUMN topics.name IS 'In one word.';
+                COMMENT ON COLUMN topics.run_id IS 'The run that wrote the row.';
+                COMMENT ON COLUMN topics.checked_at IS 'When (UTC).';
+                """
+            ),
+        ),
+        "warehouse/views/10_current.sql": (
+            Put(
+                """
+                CREATE OR REPLACE VIEW current_topics AS
+                SELECT topics.*
+                FROM topics
+                SEMI JOIN current_materializations AS newest
+                    ON newest.asset = 'topics'
+                    AND newest.video_id = topics.video_id
+                    AND newest.run_id = topics.run_id;
+                COMMENT ON VIEW current_topics IS 'What each video is about.';
+
+                """,
+                before="CREATE OR REPLACE VIEW current_queries AS",
+            ),
+        ),
+        f"{A}stages/topics.py": (
+            Put(
+                '''
+                """What a video is about. What does not belong here: everything else."""
+
+                from collections.abc import Sequence
+
+                from factible_assets.records import Claim, Topic
+
+
+                def topics_of(claims: Sequence[Claim]) -> list[Topic]:
+                    """Return the first word of each claim."""
+                    found = {(claim.video_id, claim.text.split()[0].lower()) for claim in claims}
+                    return [Topic(video_id=video, name=name) for video, name in sorted(found)]
+                '''
+            ),
+        ),
+        f"{A}assets/topics.py": (
+            Put(
+                '''
+                """The asset `topics`. What does not belong here: how topics are found."""
+
+                import dagster as dg
+
+                from factible_assets.assets.common import KINDS, OWNERS, definition_metadata
+                from factible_assets.checks.structural import judged, structural_specs
+                from factible_assets.partitions import videos
+                from factible_assets.records import Topic
+                from factible_assets.rows import VideoRows
+                from factible_assets.stages.integrity import JudgedRows
+                from factible_assets.stages.topics import topics_of
+                from warehouse.rows import data_version
+                from warehouse.sets import AssetRows
+
+
+                @dg.asset(
+                    name="topics",
+                    partitions_def=videos,
+                    group_name=Topic.group,
+                    code_version="1",
+                    owners=OWNERS,
+                    kinds=KINDS,
+                    metadata=definition_metadata("topics"),
+                    check_specs=structural_specs("topics"),
+                )
+                def topics(transcripts: VideoRows, claims: VideoRows):
+                    found = topics_of(claims.claims)
+                    whole = transcripts.parts() | {"claims": claims.claims, "topics": found}
+                    checks = judged(["topics"], JudgedRows(**whole))
+                    if checks.refusal is not None:
+                        yield from checks.results.values()
+                        raise checks.refusal
+                    yield dg.MaterializeResult(
+                        value=AssetRows(rows=found, code_version="1", duration_seconds=0.1),
+                        check_results=[checks.results["topics"]],
+                        data_version=dg.DataVersion(data_version(found)),
+                        metadata={"count": len(found)},
+                    )
+                '''
+            ),
+        ),
+        f"{A}definitions.py": (
+            Put(
+                "from factible_assets.assets.topics import topics\n",
+                before="from factible_assets.assets.transcripts import",
+            ),
+            Put("topics, ", before="evaluation_asset(settings.corpus_folders)]"),
+        ),
+    },
+    "A check.": {
+        f"{A}stages/integrity/words.py": (
+            Put(
+                '''
+                def claims_are_said_aloud(rows: JudgedRows) -> Iterator[Violation]:
+                    """No claim is a whisper."""
+                    for claim in rows.claims:
+                        if claim.text.startswith("psst"):
+                            yield Violation(f"claim {claim.rank}", "it is whispered")
+
+
+                ''',
+                before="def captions_stand_in_the_text(",
+            ),
+        ),
+        f"{A}stages/integrity/rules.py": (
+            Put(
+                "        words.claims_are_said_aloud,\n",
+                before="        words.claim_ids_are_derived",
+            ),
+        ),
+    },
+    "A metric.": {
+        f"{A}evaluation/metrics/evidence.py": (
+            Put(
+                '''
+                def queries_per_claim(rows: VideoRows) -> Ratio:
+                    """Return how many queries a claim has; undefined without claims."""
+                    return Ratio(len(rows.queries), len(rows.claims))
+
+
+                ''',
+                before="def sources_per_query(",
+            ),
+        ),
+        f"{A}evaluation/measures.py": (
+            Put("    queries_per_claim,\n", before="    query_success_rate,\n"),
+            Put(
+                '    _evidence("queries per claim", "claims", queries_per_claim, better=None),\n',
+                before='    _evidence("query success rate"',
+            ),
+        ),
+    },
+    "A metric of stances.": {
+        f"{A}evaluation/metrics/stances.py": (
+            Put(
+                '''
+                def boldness(judgements: Sequence[Judgement]) -> float | None:
+                    """Return the share of answers; undefined without judgements."""
+                    return len(answered(judgements)) / len(judgements) if judgements else None
+
+
+                ''',
+                before="def accuracy(",
+            ),
+        ),
+        f"{A}evaluation/measures.py": (
+            Put("    boldness,\n", before="    brier,\n"),
+            Put(
+                '    PooledMeasure("boldness", "stances", "claims", _of_verdicts, boldness, '
+                "trivial=lambda judged, among: None),\n",
+                before='    PooledMeasure(\n        "stance accuracy"',
+            ),
+        ),
+    },
+    "A search provider.": {
+        "resources/search/almanac.py": (
+            Put(
+                '''
+                """Searches an almanac. What does not belong here: HTTP."""
+
+                from resources.search.base import SearchRequest
+                from resources.search.service import Findings, SearchService
+
+
+                class AlmanacSearch(SearchService):
+                    """Knows nothing yet."""
+
+                    provider = "almanac"
+
+                    async def _find(self, request: SearchRequest) -> Findings:
+                        return Findings([])
+                '''
+            ),
+        ),
+        f"{A}settings.py": (
+            Put('"almanac", ', before='"serper", "searxng", "semantic_scholar"'),
+            Put(
+                "    almanac_api_key: SecretStr | None = None\n",
+                before="    perplexity_api_key: SecretStr",
+            ),
+        ),
+        f"{A}services/search.py": (
+            Put("almanac, ", before="fact_checks, perplexity"),
+            Put(
+                """
+                Provider(
+                    "almanac",
+                    lambda http, *_: almanac.AlmanacSearch(http),
+                    "For sunrises: set FACTIBLE_ALMANAC_API_KEY.",
+                    given="almanac_api_key",
+                    variable="FACTIBLE_ALMANAC_API_KEY",
+                    address="https://almanac.example",
+                ),
+                """,
+                before='        Provider(\n            "wikipedia",',
+            ),
+        ),
+        ".env.example": (Put("#FACTIBLE_ALMANAC_API_KEY=\n", before="#PERPLEXITY_API_KEY="),),
+    },
+}
+
+FOUND = """
+    import asyncio, sys
+    from pathlib import Path
+    import dagster as dg
+    from typer.testing import CliRunner
+    from factible_assets.cli.main import app
+    from factible_assets.config import config_of
+    from factible_assets.definitions import build_defs
+    from factible_assets.evaluation.measures import CATALOGUE
+    from factible_assets.experiments.reading import experiment_json_schema
+    from factible_assets.launchpad import CLAIM_CHECKS_SCHEMA, run_config_for
+    from factible_assets.records import ALL_RECORDS, Topic
+    from factible_assets.services.checkup import examine
+    from factible_assets.services.search import search_names, search_service
+    from factible_assets.settings import Settings
+    from factible_assets.stages.integrity import JudgedRows, judge
+    from tests.warehouse.samples import claim, fact_check, stamp
+    from tests.test_settings import test_every_variable_is_described_in_the_example
+    from warehouse.rows import columns_of
+    from warehouse.store import Warehouse
+
+    # A knob: the launchpad, the command line, experiments, the run.
+    assert "patience" in CLAIM_CHECKS_SCHEMA["verdicts"].config_type.fields
+    assert "--patience" in CliRunner().invoke(app, ["check", "--help"]).output
+    assert "patience" in experiment_json_schema()["properties"]["settings"]["properties"]
+    assert config_of({"patience": 0.7}).verdicts.patience == 0.7
+
+    sys.excepthook = sys.__excepthook__  # The command line has one of its own.
+
+    # A column: written, read, in the view, described.
+    store = Warehouse(Path("home/warehouse.duckdb"))
+    whole = fact_check("v")
+    moody = claim("v").model_copy(update={"mood": "merry"})
+    store.write_asset("claims", "v", [moody], stamp=stamp(1), code_version="1")
+    assert store.query("SELECT mood FROM current_claims").item() == "merry"
+    columns = store.query("SELECT column_name, comment FROM duckdb_columns() "
+                          "WHERE table_name = 'claims'").rows()
+    assert {each.name for each in columns_of(type(moody))} <= {name for name, _ in columns}
+    assert ("mood", "How it is said.") in columns
+
+    # An asset: in the job fact_check, judged, stored, current.
+    settings = Settings(home=Path("home").resolve())
+    store.write_assets("v", {"transcripts": whole["transcripts"]}, stamp=stamp(1))
+    defs = build_defs(settings)
+    with dg.DagsterInstance.ephemeral() as instance:
+        instance.add_dynamic_partitions("videos", ["v"])
+        done = defs.resolve_job_def("fact_check").execute_in_process(
+            instance=instance, partition_key="v", asset_selection=[dg.AssetKey("topics")],
+        )
+    (judged,) = done.get_asset_check_evaluations()
+    assert (judged.check_name, judged.passed) == ("integrity", True)
+    assert [row.name for row in store.read_current(Topic, "v")] == ["claim"]
+    assert [row.name for row in store.read_video("v", ["topics"]).topics] == ["claim"]
+    assert [each.__name__ for each in ALL_RECORDS][3:5] == ["Claim", "Topic"]
+
+    # A check: it finds its breach, and stands in Dagster.
+    whisper = moody.model_copy(update={"text": "psst"})
+    found = judge(["claims"], JudgedRows(videos=whole["transcripts"].rows[:1], claims=[whisper]))
+    assert "claims_are_said_aloud" in {each.rule.name for each in found if each.violations}
+    key = dg.AssetCheckKey(dg.AssetKey("claims"), "integrity")
+    described = defs.resolve_asset_graph().get_check_spec(key).description
+    assert "claims are said aloud" in described
+
+    # Metrics, in the list that everything takes them from.
+    assert CATALOGUE["queries per claim"].family == "evidence"
+    assert CATALOGUE["boldness"].family == "stances"
+
+    # A search provider: chosen, made with its key, known to doctor and described.
+    chosen = Settings(home=settings.home, search="almanac", almanac_api_key="key")
+    assert search_names(chosen) == ("almanac",)
+    assert type(search_service("almanac", None, chosen)).__name__ == "AlmanacSearch"
+    (told,) = [each for each in asyncio.run(examine(settings)) if each.service == "almanac"]
+    assert told.remedy == "For sunrises: set FACTIBLE_ALMANAC_API_KEY."
+    test_every_variable_is_described_in_the_example()
+"""
+
+
+def recipes() -> dict[str, str]:
+    """Each recipe of CONTRIBUTING.md by its first words."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    *_, recipes, _ = re.split(r"^## ", text, flags=re.MULTILINE)
+    parts = re.split(r"^\*\*(.+?)\*\*", recipes, flags=re.MULTILINE)[1:]
+    return dict(zip(parts[::2], parts[1::2], strict=True))
+
+
+def named_files(recipe: str) -> set[str]:
+    """The files that are changed, as the recipe names them; not those that tests or targets are."""
+    found = re.findall(r"`([\w./]+\.(?:py|sql|example)|\.env\.example)`", recipe)
+    roots = ("warehouse/", "resources/", ".env", "tests/")
+    paths = (name if name.startswith(roots) else f"{A}{name}" for name in found)
+    return {path for path in paths if not path.startswith("tests/")}
+
+
+def linked(source: str, target: str) -> None:
+    """Copy a file without copying its content, where the file system can."""
+    with suppress(OSError):
+        os.link(source, target)
+        return
+    shutil.copy2(source, target)
+
+
+def follow(recipe: Mapping[str, tuple[Put, ...]], tree: Path) -> None:
+    for name, puts in recipe.items():
+        file = tree / name
+        for put in puts:
+            words = (
+                textwrap.dedent(put.words).lstrip("\n") if "\n" in put.words.strip() else put.words
+            )
+            if put.words.startswith("\n" + " " * 20):  # the body of a class or a table
+                words = textwrap.indent(words, "    ")
+            if put.before is None:
+                assert not file.exists()
+                file.write_text(words, encoding="utf-8")
+                continue
+            text = file.read_text(encoding="utf-8")
+            assert text.count(put.before) == 1, f"{name}: {put.before!r}"
+            file.unlink()  # It is the original's, too.
+            file.write_text(text.replace(put.before, words + put.before), encoding="utf-8")
+
+
+def test_every_recipe_can_be_followed_in_the_files_that_it_names(tmp_path: Path) -> None:
+    tree, told = tmp_path / "tree", recipes()
+    for package in (*PACKAGES, "tests"):
+        shutil.copytree(ROOT / package, tree / package, copy_function=linked)
+    linked(str(ROOT / ".env.example"), str(tree / ".env.example"))
+    (tree / "home").mkdir()
+    for name, recipe in RECIPES.items():
+        patterns = {
+            re.sub(r"\bNNNN_NAME\b|\bNAME\b", "*", path) for path in named_files(told[name])
+        }
+        unnamed = [path for path in recipe if not any(fnmatch(path, each) for each in patterns)]
+        idle = [each for each in patterns if not any(fnmatch(path, each) for path in recipe)]
+        assert (unnamed, idle) == ([], []), name
+        follow(recipe, tree)
+    environment = {**os.environ, "PYTHONPATH": str(tree), "FACTIBLE_HOME": str(tree / "home")}
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(FOUND)],
+        cwd=tree,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
