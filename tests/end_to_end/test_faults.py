@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+import pytest_asyncio
 
 from benchmarks.faults import DOORS, Case, Faults, compared, prepare, struck
 from factible_assets.stages.flow import check_claims
@@ -14,7 +15,10 @@ from resources.scraping.base import FetchedPage
 SEEDS = range(50, 75)
 
 
-@pytest.fixture
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def case() -> AsyncIterator[Case]:
     async with AsyncExitStack() as stack:
         yield await prepare(stack)
@@ -54,7 +58,7 @@ async def test_an_outage_that_is_passed_off_as_an_answer_is_noticed(case: Case) 
     assert [end for end in ends if end not in {"same", "less sure", "incomplete"}]
 
 
-def test_faults_are_drawn_by_seed_and_question_alone() -> None:
+async def test_faults_are_drawn_by_seed_and_question_alone() -> None:
     questions = [("page", number) for number in range(200)]
     for seed in SEEDS:
         forward = [Faults(seed).strikes("page", each) for each in questions]

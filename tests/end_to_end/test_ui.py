@@ -244,7 +244,7 @@ def test_its_verdicts_are_read_on_the_page_of_the_asset(session: Session) -> Non
 
 def test_its_checks_have_passed(session: Session) -> None:
     session.open("/assets/verdicts?view=checks")
-    session.page.get_by_text("every_claim_has_a_verdict").first.wait_for()
+    session.page.get_by_text("integrity").first.wait_for()
     session.page.get_by_text("Succeeded").first.wait_for()
     text = session.page.locator("body").inner_text()
     assert "Failed" not in text
