@@ -77,13 +77,19 @@ def _cuts(line: str, offset: int) -> list[int]:
 
 
 def _is_abbreviation(line: str, stop: re.Match[str]) -> bool:
-    """Tell whether a full stop belongs to the word before it: "Dr.", "e.g.", the J of "J. Doe"."""
+    """Tell whether a full stop belongs to the word before it: "Dr.", "e.g.", the J of "J. Doe".
+
+    "No." is short for number only where one follows; else it is an answer.
+    """
     if stop.group() != ".":
         return False
-    word = _LAST_WORD.search(line, max(0, stop.start() - 20), stop.end())
-    if word is None:
+    found = _LAST_WORD.search(line, max(0, stop.start() - 20), stop.end())
+    if found is None:
         return False
-    return len(word.group(1)) == 1 or word.group(1).casefold() in load_lexicon().abbreviations
+    word = found.group(1).casefold()
+    if word in {"no", "nos"}:
+        return line[stop.end() :].lstrip()[:1].isdigit()
+    return len(word) == 1 or word in load_lexicon().abbreviations
 
 
 def _pieces(text: str, start: int, end: int, paragraph: int) -> list[PageSentence]:
