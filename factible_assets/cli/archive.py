@@ -21,8 +21,7 @@ from factible_assets.wording import plain
 
 if TYPE_CHECKING:
     from factible_assets.settings import Settings
-    from resources.archive.records import ImportReport
-    from resources.archive.store import Archive, Progress
+    from resources.archive.store import Archive, ImportReport, Progress
 
 app = typer.Typer(
     name="archive",

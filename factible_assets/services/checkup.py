@@ -40,7 +40,7 @@ from factible_assets.services.web import (
 )
 from factible_assets.settings import SearchProvider, Settings, withheld_keys
 from resources.http import HttpClient, HttpFailureError, RetryPolicy
-from resources.reliability.registries import RegistryError
+from resources.reliability.base import RegistryError
 from resources.scraping.browser import UNSANDBOXED, is_sandboxed
 from warehouse.connection import FileConnector
 from warehouse.errors import WarehouseError

@@ -2,8 +2,8 @@
 
 from resources.archive.doors import ArchiveFetcher, ArchiveSearcher, ArchivingFetcher
 from resources.archive.errors import ArchiveError, ArchiveImportError
-from resources.archive.records import ImportReport, NewSearch
-from resources.archive.store import Archive
+from resources.archive.sources import NewSearch
+from resources.archive.store import Archive, ImportReport
 
 __all__ = [
     "Archive",

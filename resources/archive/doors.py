@@ -124,12 +124,10 @@ class ArchivingFetcher:
     async def fetch(self, url: str) -> FetchedPage:
         """Fetch a page and store its text; one that cannot be stored is handed over too."""
         page = await self._inner.fetch(url)
-        if page.outcome == "ok" and page.via not in {"archive", "snippet"} and self._is_kept(page):
+        is_left_out = any(map(self._leave_out, (page.url, page.final_url or page.url)))
+        if page.outcome == "ok" and page.via not in {"archive", "snippet"} and not is_left_out:
             try:
                 await asyncio.to_thread(self._archive.add_page, page, self._collection)
             except ArchiveError as error:
                 _log.warning("A page was fetched and not archived: %s", error)
         return page
-
-    def _is_kept(self, page: FetchedPage) -> bool:
-        return not self._leave_out(page.url) and not self._leave_out(page.final_url or page.url)

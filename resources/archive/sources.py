@@ -25,7 +25,6 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from resources.archive.errors import ArchiveImportError
-from resources.archive.records import NewSearch, Unusable
 from resources.scraping.base import UNDATED, FetchedPage
 from resources.search.base import SearchHit
 from resources.text_encoding import NotTextError, decode_text
@@ -44,6 +43,23 @@ _SAVED_FROM = re.compile(
     r"<!--\s*(?:saved from url=\(\d+\)|Page saved with SingleFile\s+url:\s*)(https?://[^\s<>\"]+)"
 )
 _NOTE_WINDOW = 2_048
+
+
+@dataclass(frozen=True, slots=True)
+class NewSearch:
+    """A query that was once asked, and what came back."""
+
+    query: str
+    searched_on: date | None
+    hits: tuple[SearchHit, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unusable:
+    """Something in a source that cannot be stored, and why: a sentence."""
+
+    reason: str
+
 
 Entry = FetchedPage | NewSearch | Unusable
 

@@ -22,6 +22,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from importlib import resources as package_files
 from pathlib import Path
@@ -29,8 +30,7 @@ from typing import Final, Literal
 from urllib.parse import urlsplit
 
 from resources.archive.errors import ArchiveError
-from resources.archive.records import ImportReport, NewSearch, Unusable
-from resources.archive.sources import Entry, Step, read_folder, read_jsonl
+from resources.archive.sources import Entry, NewSearch, Step, Unusable, read_folder, read_jsonl
 from resources.archive.words import match_expression, query_key
 from resources.scraping.base import UNDATED, FetchedPage
 from resources.search.base import SearchHit
@@ -54,6 +54,23 @@ _WEIGHTS: Final = {
     # By how much a page that can be read goes before an equally good hit that cannot.
     "text_factor": 1.5,
 }
+
+
+@dataclass(frozen=True, slots=True)
+class ImportReport:
+    """What an import did. A second import of the same files finds everything `unchanged`."""
+
+    added: int = 0
+    """Pages whose text is new."""
+    updated: int = 0
+    """Pages whose text was replaced by a newer or longer one."""
+    unchanged: int = 0
+    searches: int = 0
+    hits: int = 0
+    unusable: int = 0
+    """Entries without a usable address, files without text."""
+    remarks: tuple[str, ...] = ()
+    """A sentence for each of the first unusable ones."""
 
 
 def is_fictional(url: str) -> bool:

@@ -61,12 +61,17 @@ class ModelStore:
                 )
             receipt = _receipt(offer)
             wanted = {file.name for file in receipt.files}
-            for old in partial.iterdir():
-                if old.name not in wanted:
-                    old.unlink()
+            for other in partial.iterdir():
+                if other.name not in wanted:
+                    other.unlink()
             (partial / RECEIPT).write_text(receipt.model_dump_json(indent=2), encoding="utf-8")
-            self._discard(name)
-            partial.replace(self._folder / name)
+            old = self._folder / name
+            if old.exists():  # first from its place, then from the disk
+                aside = self._folder / _PARTIAL / f"{name}.old"
+                shutil.rmtree(aside, ignore_errors=True)
+                old.replace(aside)
+                shutil.rmtree(aside, ignore_errors=True)
+            partial.replace(old)
         return receipt
 
     def remove(self, name: str) -> bool:
@@ -89,15 +94,6 @@ class ModelStore:
                     "Correct its permissions and try again."
                 ) from error
         return True
-
-    def _discard(self, name: str) -> None:
-        """Remove a model that a newer one replaces: first from its place, then from the disk."""
-        old = self._folder / name
-        if old.exists():
-            aside = self._folder / _PARTIAL / f"{name}.old"
-            shutil.rmtree(aside, ignore_errors=True)
-            old.replace(aside)
-            shutil.rmtree(aside, ignore_errors=True)
 
     @contextmanager
     def _alone(self, name: str) -> Iterator[None]:

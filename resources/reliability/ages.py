@@ -13,8 +13,12 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 
 from resources.cache.flights import Flights
-from resources.reliability.base import DomainAge
-from resources.reliability.registries import NotRegisteredError, Registry, RegistryOutageError
+from resources.reliability.base import (
+    DomainAge,
+    NotRegisteredError,
+    Registry,
+    RegistryOutageError,
+)
 
 _YEAR = timedelta(days=365.25)
 _DOMAIN = re.compile(r"(?=.{4,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]*")

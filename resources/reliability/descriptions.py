@@ -31,10 +31,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
+from typing import TypeVar
 
 import yaml
 
-from resources.reliability.base import Rating, SourceClass
+from resources.reliability.base import Rating
 from resources.reliability.datasets import (
     TableLayout,
     folded,
@@ -50,6 +51,8 @@ from resources.reliability.files import (
     mapping,
     text_of,
 )
+
+Name = TypeVar("Name")
 
 ENDING = ".yaml"
 """What the name of a description has beyond the name of the file that it describes."""
@@ -119,7 +122,7 @@ def _layout(file: Path, top: Mapping[str, yaml.Node]) -> TableLayout:
         class_column=named.get("class"),
         bias_column=named.get("bias"),
         reason_column=named.get("reason"),
-        classes=_classes(file, top["classes"]) if "classes" in top else None,
+        classes=_named(file, top["classes"], source_class_of) if "classes" in top else None,
         delimiter=_delimiter(file, top["delimiter"]) if "delimiter" in top else ",",
     )
 
@@ -142,7 +145,7 @@ def _rating_of(file: Path, top: Mapping[str, yaml.Node]) -> Callable[[str], Rati
     if "thresholds" in top:
         return _by_thresholds(_thresholds(file, top["thresholds"]))
     if "scale" in top:
-        return _by_scale(file, _scale(file, top["scale"]))
+        return _by_scale(file, _named(file, top["scale"], rating_of_name))
     return rating_by_name
 
 
@@ -192,10 +195,13 @@ def _pairs(file: Path, node: yaml.Node) -> dict[str, yaml.Node]:
     return found
 
 
-def _scale(file: Path, node: yaml.Node) -> Mapping[str, Rating]:
+def _named(
+    file: Path, node: yaml.Node, read: Callable[[Path, int, str], Name]
+) -> Mapping[str, Name]:
+    """Read what texts of the table stand for, such as a scale or the classes."""
     return {
-        text: rating_of_name(file, line_of(rating), text_of(file, rating))
-        for text, rating in _pairs(file, node).items()
+        text: read(file, line_of(named), text_of(file, named))
+        for text, named in _pairs(file, node).items()
     }
 
 
@@ -207,10 +213,3 @@ def _by_scale(file: Path, scale: Mapping[str, Rating]) -> Callable[[str], Rating
         return rating
 
     return rating_of
-
-
-def _classes(file: Path, node: yaml.Node) -> Mapping[str, SourceClass]:
-    return {
-        text: source_class_of(file, line_of(named), text_of(file, named))
-        for text, named in _pairs(file, node).items()
-    }

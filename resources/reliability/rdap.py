@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 
 from resources.http import HttpClient, HttpFailureError, OutageError, status_failure
-from resources.reliability.registries import NotRegisteredError, RegistryOutageError
+from resources.reliability.base import NotRegisteredError, RegistryOutageError
 
 BOOTSTRAP_URL = "https://data.iana.org/rdap/dns.json"
 
@@ -43,7 +43,10 @@ class RdapRegistry:
 
     async def registered_at(self, domain: str) -> datetime | None:
         """Return when a domain was registered; see Registry.registered_at."""
-        base_url = _registry_of(domain, await self._bootstrap())
+        services, suffix = await self._bootstrap(), domain.partition(".")[2]
+        while suffix and suffix not in services:
+            suffix = suffix.partition(".")[2]
+        base_url = services.get(suffix)
         if base_url is None:
             return None
         try:
@@ -115,15 +118,6 @@ def _services(bootstrap: Mapping[str, object]) -> Mapping[str, str]:
             case _:
                 raise OutageError("the answer lists a service of another shape")
     return found
-
-
-def _registry_of(domain: str, services: Mapping[str, str]) -> str | None:
-    suffix = domain
-    while "." in suffix:
-        suffix = suffix.partition(".")[2]
-        if suffix in services:
-            return services[suffix]
-    return None
 
 
 def _registered(answer: Mapping[str, object], domain: str) -> datetime | None:

@@ -21,7 +21,7 @@ from whois.parser import WhoisEntry
 from whois.whois import NICClient
 
 from resources.network_guard import ForbiddenTargetError, NameTable, check_address
-from resources.reliability.registries import NotRegisteredError, RegistryOutageError
+from resources.reliability.base import NotRegisteredError, RegistryOutageError
 
 _MAX_BYTES = 65_536
 _BACKSTOP_SECONDS = 1.0

@@ -364,10 +364,12 @@ def is_garbled(text: str) -> bool:
     if len(latin) > len(letters) / 2 and accented > _ACCENTED_SHARE * len(latin):
         return True
     words = [word for word in _WORD.findall(sample) if len(word) >= _TELLING_LENGTH]
-    mixed = sum(_is_mixed(word) or bool(_INNER_CAPITALS.match(word)) for word in words)
+    mixed = sum(
+        bool(_INNER_CAPITALS.match(word))
+        or (
+            any("a" <= each.lower() <= "z" for each in word)
+            and any("\u0370" <= each <= "\u052f" for each in word)
+        )
+        for word in words
+    )
     return mixed > _MIXED_SHARE * max(len(words), 20)
-
-
-def _is_mixed(word: str) -> bool:
-    has_latin = any("a" <= each.lower() <= "z" for each in word)
-    return has_latin and any("\u0370" <= each <= "\u052f" for each in word)

@@ -62,7 +62,9 @@ class Caption:
 def parse_webvtt(text: str, source: Source) -> TimedText:
     """Parse a WebVTT file, its header included."""
     captions = captions_of(text, source, numbered=False)
-    if not captions and _has_words_without_times(text):
+    blocks = re.split(r"\n\s*\n", text.strip())[1:]
+    has_words = any(block.strip() and not _METADATA_BLOCK.match(block) for block in blocks)
+    if not captions and has_words:
         raise no_times(source)
     header, title = _webvtt_header(text)
     kind: TranscriptKind = "unknown"
@@ -83,11 +85,6 @@ def _webvtt_header(text: str) -> tuple[dict[str, str], str | None]:
         if colon and _ARROW not in line and value.strip():
             fields[key.strip().lower()] = value.strip()
     return fields, fields.get("title", title)
-
-
-def _has_words_without_times(text: str) -> bool:
-    blocks = re.split(r"\n\s*\n", text.strip())[1:]
-    return any(block.strip() and not _METADATA_BLOCK.match(block) for block in blocks)
 
 
 def captions_of(text: str, source: Source, *, numbered: bool) -> list[Caption]:
@@ -240,7 +237,12 @@ def _repeated_lines(before: Caption, after: Caption) -> int:
 def timed(captions: Iterable[Caption], source: Source) -> TimedText:
     """Make a transcript of captions in order; those without words are left out."""
     cues = tuple(
-        Cue(" ".join(caption.lines), caption.start, _duration(caption.start, caption.end))
+        # Milliseconds, so that the difference of two read times reads as it was written.
+        Cue(
+            " ".join(caption.lines),
+            caption.start,
+            max(0.0, round(caption.end - caption.start, 3)),
+        )
         for caption in captions
         if caption.lines
     )
@@ -249,8 +251,3 @@ def timed(captions: Iterable[Caption], source: Source) -> TimedText:
             source.name, "The file has no captions with words.", "Give one in which someone speaks."
         )
     return TimedText(cues=cues)
-
-
-def _duration(start: float, end: float) -> float:
-    # Milliseconds, so that the difference of two read times reads as it was written.
-    return max(0.0, round(end - start, 3))

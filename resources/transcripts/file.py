@@ -112,7 +112,8 @@ def read_transcript(path: Path, *, max_bytes: int = MAX_BYTES) -> TimedText:
             name, f"The file cannot be read ({error.strerror}).", "Check what it is and who may."
         ) from error
     transcript = parse_transcript(data, name=name, extension=path.suffix)
-    return replace(transcript, language=transcript.language or _language_in_name(path))
+    named = _LANGUAGE_IN_NAME.fullmatch(path.name)
+    return replace(transcript, language=transcript.language or (named[1] if named else None))
 
 
 def parse_transcript(data: bytes, *, name: str, extension: str = "") -> TimedText:
@@ -160,8 +161,3 @@ def _parse_plain_text(text: str, source: Source) -> TimedText:
     if not words:
         raise EmptyTranscriptError(source.name, "The file has no words.", "Give one that has.")
     return TimedText(plain_text=words)
-
-
-def _language_in_name(path: Path) -> str | None:
-    match = _LANGUAGE_IN_NAME.fullmatch(path.name)
-    return match[1] if match else None

@@ -47,19 +47,16 @@ def load_json(text: str, source: Source) -> dict[str, Any] | list[Any] | None:
         # Python's own limit on the digits of a number raises a plain ValueError, without a line.
         if source.extension in {".json", ".json3"} or text.lstrip().startswith("{"):
             why = getattr(error, "msg", "a number has thousands of digits")
+            long = _LONG_NUMBER.search(text)
+            place = text.count("\n", 0, long.start()) + 1 if long else None
             raise UnsupportedTranscriptError(
                 source.name,
                 f"The JSON is damaged: {why}.",
                 "Export the transcript again.",
-                line=getattr(error, "lineno", None) or _line_of_long_number(text),
+                line=getattr(error, "lineno", None) or place,
             ) from error
         return None
     return document if isinstance(document, (dict, list)) else None
-
-
-def _line_of_long_number(text: str) -> int | None:
-    found = _LONG_NUMBER.search(text)
-    return text.count("\n", 0, found.start()) + 1 if found else None
 
 
 def parse_json(document: dict[str, Any] | list[Any], source: Source) -> TimedText:
@@ -77,7 +74,10 @@ def parse_json(document: dict[str, Any] | list[Any], source: Source) -> TimedTex
     if isinstance(document.get("segments"), list) and document["segments"]:
         return replace(_parse_segments(document["segments"], source), language=known)
     if isinstance(document.get("text"), str) and document["text"].strip():
-        return _untimed(document["text"], known, source)
+        words = INVISIBLE.sub("", document["text"]).strip()
+        if not words:
+            raise EmptyTranscriptError(source.name, "The text has no words.", "Export it again.")
+        return TimedText(plain_text=words, language=known)
     if "segments" in document or "text" in document:
         raise EmptyTranscriptError(source.name, "No segment has words.", "Export it again.")
     raise UnsupportedTranscriptError(
@@ -85,13 +85,6 @@ def parse_json(document: dict[str, Any] | list[Any], source: Source) -> TimedTex
         "The JSON holds no transcript (neither events, segments nor text).",
         'Give a list such as [{"text": "…", "start": 0.0, "duration": 2.5}].',
     )
-
-
-def _untimed(text: str, language: str | None, source: Source) -> TimedText:
-    words = INVISIBLE.sub("", text).strip()
-    if not words:
-        raise EmptyTranscriptError(source.name, "The text has no words.", "Export it again.")
-    return TimedText(plain_text=words, language=language)
 
 
 def _parse_segments(segments: list[Any], source: Source) -> TimedText:

@@ -18,9 +18,8 @@ from factible_assets.stages.ports import DomainAges
 from resources.http import HttpClient, HttpLimits, RetryPolicy
 from resources.network_guard import NameTable, NetworkGuard
 from resources.reliability.ages import RegistryAges, UnknownAges, _ascii
-from resources.reliability.base import DomainAge
+from resources.reliability.base import DomainAge, NotRegisteredError, RegistryOutageError
 from resources.reliability.rdap import RdapRegistry
-from resources.reliability.registries import NotRegisteredError, RegistryOutageError
 from resources.reliability.whois_registry import WhoisRegistry
 from tests.patience import IN_VAIN, patience
 from tests.servers import (
