@@ -39,7 +39,7 @@ from factible_assets.services.search import PROVIDERS, search_names
 from factible_assets.services.setup import SetupError
 from factible_assets.services.transcripts import youtube_transcripts
 from factible_assets.services.web import OpenWeb, browser_executable, choose_web, open_web
-from factible_assets.settings import SEARCH_PROVIDERS, Endpoint, Settings
+from factible_assets.settings import Endpoint, SearchProvider, Settings
 from factible_assets.stages.ports import ReasonerOutageError, Services, SilentObserver
 from factible_assets.stages.reliability import rate
 from resources.cache import DiskCache
@@ -324,7 +324,7 @@ def test_a_model_that_is_not_listed_belongs_to_the_server_that_is_named(tmp_path
     assert {model.provider for model in plan.models} == {"openai"}
 
 
-@pytest.mark.parametrize("name", SEARCH_PROVIDERS)
+@pytest.mark.parametrize("name", PROVIDERS)
 def test_settings_env_file_and_doctor_know_a_search_provider_as_the_table_has_it(name: str) -> None:
     provider = PROVIDERS[name]  # type: ignore[index]
     described = (Settings.model_fields["search"].description or "") + EXAMPLE
@@ -341,10 +341,10 @@ def test_settings_env_file_and_doctor_know_a_search_provider_as_the_table_has_it
 
 
 def test_the_table_has_every_search_provider_in_the_order_of_the_settings() -> None:
-    assert tuple(PROVIDERS) == SEARCH_PROVIDERS
+    assert tuple(PROVIDERS) == get_args(SearchProvider)
     sentence = re.search(r"Who is asked, together: ([^.]*)\.", EXAMPLE)
     assert sentence is not None
-    assert sentence[1].split(", ") == list(SEARCH_PROVIDERS)
+    assert sentence[1].split(", ") == list(PROVIDERS)
 
 
 def test_own_models_are_listed_in_the_data_folder(tmp_path: Path) -> None:
