@@ -26,12 +26,14 @@ import dagster._cli.dev as dagster_dev
 import dagster._daemon.cli as dagster_daemon
 import dagster_webserver.cli as dagster_web
 from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.config import HTTP_PROTOCOLS
 
 from factible_assets.http_service.auth import Quotas, Tokens, is_loopback
 from factible_assets.http_service.problems import ProblemError
 from factible_assets.http_service.walls import (
     READING,
     Admission,
+    ImpatientProtocol,
     Walls,
     host_names,
     problem_response,
@@ -130,6 +132,8 @@ def _serve_walled(arguments: list[str]) -> None:
         return behind_walls(make(*given, **named), admits)
 
     web.create_app_from_workspace_process_context = walled
+    # Dagster leaves uvicorn the choice of the protocol.
+    HTTP_PROTOCOLS["auto"] = f"{ImpatientProtocol.__module__}:{ImpatientProtocol.__qualname__}"
     web.cli.main(arguments)
 
 

@@ -6,7 +6,6 @@ arguments (cli/serve.py).
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import errno
 import socket
@@ -15,16 +14,13 @@ from dataclasses import dataclass
 
 import uvicorn
 from fastapi import FastAPI
-from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from factible_assets.http_service.app import House
+from factible_assets.http_service.walls import ImpatientProtocol
 from factible_assets.settings import Settings
 
 _BACKLOG = 128
 _GOODBYE_SECONDS = 5
-
-HEAD_SECONDS = 10.0
-"""How long a connection may take to send the head of a request."""
 
 
 class ListenError(Exception):
@@ -82,46 +78,6 @@ def _sentence(error: OSError, host: str, port: int) -> str:
     return f"The service cannot listen on {host}, port {port}: {error.strerror}."
 
 
-class _ImpatientProtocol(H11Protocol):
-    """Closes a connection whose next request does not arrive whole, up to its body, in time.
-
-    Uvicorn waits for it without a limit, so that a few hundred half-sent ones use up the service.
-    """
-
-    _closing: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Wait for the first request."""
-        super().connection_made(transport)
-        self._expect()
-
-    def data_received(self, data: bytes) -> None:
-        """Wait for the request that begins here, or answer the one that is complete."""
-        super().data_received(data)
-        self._expect()
-
-    def on_response_complete(self) -> None:
-        """Wait for what may have been sent behind the request; an idle connection is uvicorn's."""
-        super().on_response_complete()
-        self._expect()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Wait for nothing."""
-        super().connection_lost(exc)
-        if self._closing is not None:
-            self._closing.cancel()
-
-    def _expect(self) -> None:
-        """Count the time while a request is awaited; more data of it wins no more time."""
-        cycle: RequestResponseCycle | None = self.cycle
-        is_answering = cycle is not None and not cycle.response_complete
-        if is_answering and self._closing is not None:
-            self._closing.cancel()
-            self._closing = None
-        elif not is_answering and self._closing is None:
-            self._closing = self.loop.call_later(HEAD_SECONDS, self.transport.close)
-
-
 class _Server(uvicorn.Server):
     """A server that ends the runs before it waits for their streams to end."""
 
@@ -142,7 +98,7 @@ def build_server(app: FastAPI) -> uvicorn.Server:
         proxy_headers=False,
         timeout_graceful_shutdown=_GOODBYE_SECONDS,
         ws="none",
-        http=_ImpatientProtocol,
+        http=ImpatientProtocol,
     )
     return _Server(config)
 

@@ -1,7 +1,8 @@
 """What every request passes before it reaches a route, and every answer before it leaves.
 
-What belongs here: the host that is named, the origin that asks, the token, the rate, the size and
-type of the body, security headers. What does not: what a route does.
+What belongs here: the time that its head may take, the host that is named, the origin that asks,
+the token, the rate, the size and type of the body, security headers. What does not: what a route
+does.
 
 The walls stand before the body is read, so that a stranger's body is never parsed.
 
@@ -20,6 +21,7 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from factible_assets.http_service.auth import Quotas, Tokens
 from factible_assets.http_service.problems import (
@@ -37,6 +39,9 @@ MOST_BODY_BYTES = 64 * 1024
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 OPEN_PATHS = frozenset({"/api/v1/health"})
 """What may be asked without a token: whether the service is there."""
+
+HEAD_SECONDS = 10.0
+"""How long a connection may take to send the head of a request."""
 
 _BODY_SECONDS = 30.0
 _SHOWN_CHARACTERS = 80
@@ -219,3 +224,45 @@ def host_names(bound: str, listed: Iterable[str], *, has_tokens: bool) -> frozen
     if has_tokens and not names:
         return None
     return frozenset(names | LOOPBACK_NAMES | {bound.lower()})
+
+
+class ImpatientProtocol(H11Protocol):
+    """Closes a connection whose next request does not arrive whole, up to its body, in time.
+
+    Uvicorn waits for it without a limit, so that a few hundred half-sent ones use up the service. A
+    connection that has become a web socket is no longer this protocol's.
+    """
+
+    _closing: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Wait for the first request."""
+        super().connection_made(transport)
+        self._expect()
+
+    def data_received(self, data: bytes) -> None:
+        """Wait for the request that begins here, or answer the one that is complete."""
+        super().data_received(data)
+        self._expect()
+
+    def on_response_complete(self) -> None:
+        """Wait for what may have been sent behind the request; an idle connection is uvicorn's."""
+        super().on_response_complete()
+        self._expect()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait for nothing."""
+        super().connection_lost(exc)
+        if self._closing is not None:
+            self._closing.cancel()
+
+    def _expect(self) -> None:
+        """Count the time while a request is awaited; more data of it wins no more time."""
+        cycle: RequestResponseCycle | None = self.cycle
+        is_socket = self.transport.get_protocol() is not self
+        is_answering = is_socket or (cycle is not None and not cycle.response_complete)
+        if is_answering and self._closing is not None:
+            self._closing.cancel()
+            self._closing = None
+        elif not is_answering and self._closing is None:
+            self._closing = self.loop.call_later(HEAD_SECONDS, self.transport.close)

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import socket
+import threading
 from pathlib import Path
 from typing import Any
 
+import dagster_webserver.cli as dagster_web
 import httpx
 import pytest
+import uvicorn
 from pydantic import SecretStr
 from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp, Message
 from starlette.websockets import WebSocket
+from uvicorn.config import HTTP_PROTOCOLS
 
+from factible_assets.http_service import dagster_ui, walls
 from factible_assets.http_service.dagster_ui import admission, behind_walls
 from factible_assets.settings import Settings, SettingsError
 from tests.http_service.conftest import TOKEN, bearer
@@ -103,3 +109,44 @@ def test_beyond_this_machine_the_ui_needs_a_token(tmp_path: Path) -> None:
     admission(Settings(home=tmp_path), "localhost")
     with pytest.raises(SettingsError, match="FACTIBLE_SERVE_TOKEN"):
         admission(Settings(home=tmp_path), EVERYWHERE)
+
+
+def test_half_a_request_to_the_ui_is_closed_and_a_socket_stays_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(walls, "HEAD_SECONDS", 0.3)
+    monkeypatch.setattr(dagster_web.cli, "main", lambda _: None)
+    monkeypatch.setitem(HTTP_PROTOCOLS, "auto", "auto")
+    monkeypatch.setattr(dagster_web, "create_app_from_workspace_process_context", None)
+    monkeypatch.setenv("FACTIBLE_HOME", str(tmp_path))
+    dagster_ui._serve_walled(["--host", LOOPBACK])
+
+    async def talk(websocket: WebSocket) -> None:
+        await websocket.accept()
+        await asyncio.sleep(1.0)
+        await websocket.send_text("still here")
+
+    server = uvicorn.Server(uvicorn.Config(Starlette(routes=[WebSocketRoute("/", talk)])))
+    with socket.create_server((LOOPBACK, 0)) as door:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [door]})
+        thread.start()
+        place = door.getsockname()
+        with socket.create_connection(place) as half, socket.create_connection(place) as whole:
+            half.settimeout(30)
+            whole.settimeout(30)
+            half.sendall(b"GET / HTTP/1.1\r\nHost:")
+            key = base64.b64encode(b"0123456789abcdef")
+            whole.sendall(
+                b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\n"
+                b"Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: "
+                + key
+                + b"\r\n\r\n"
+            )
+            assert half.recv(100) == b""
+            heard = b""
+            while b"still here" not in heard:
+                part = whole.recv(4096)
+                assert part, "the socket was closed"
+                heard += part
+        server.should_exit = True
+        thread.join(30)

@@ -11,7 +11,7 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from factible_assets.http_service import server
+from factible_assets.http_service import walls
 from factible_assets.http_service.app import create_app
 from factible_assets.http_service.auth import is_loopback
 from factible_assets.settings import Settings, SettingsError
@@ -204,7 +204,7 @@ def test_a_raw_request_that_is_no_http_does_not_end_the_service(serve: Serve) ->
 def test_a_request_that_never_comes_whole_is_closed(
     serve: Serve, monkeypatch: pytest.MonkeyPatch, begun: bytes
 ) -> None:
-    monkeypatch.setattr(server, "HEAD_SECONDS", 0.5)
+    monkeypatch.setattr(walls, "HEAD_SECONDS", 0.5)
     client = serve()
     with socket.create_connection((client.base_url.host, client.base_url.port or 0)) as raw:
         raw.settimeout(30)
