@@ -178,6 +178,11 @@ def compare_quantities(claim: Sequence[Quantity], page: Sequence[Quantity]) -> A
     return "agrees"
 
 
+def is_met(wanted: Quantity, page: Sequence[Quantity]) -> bool:
+    """Tell whether one of a page's quantities is about the wanted one."""
+    return any(_comparable(wanted, each) and _close(wanted, each) for each in page)
+
+
 def _compare_one(wanted: Quantity, page: Sequence[Quantity]) -> Agreement:
     candidates = [q for q in page if q.dimension == wanted.dimension != "count:"] or [
         q for q in page if _comparable(wanted, q)

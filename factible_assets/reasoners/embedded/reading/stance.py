@@ -22,9 +22,10 @@ import numpy as np
 from factible_assets.reasoners.embedded.embedder import Embedder, Vectors
 from factible_assets.reasoners.embedded.reading.passages import Passage, Selection
 from factible_assets.reasoners.embedded.reading.quantities import (
-    compare_quantities,
+    is_met,
 )
 from factible_assets.reasoners.embedded.reading.statements import (
+    IN_TITLE,
     ClaimWords,
     Decision,
     Ground,
@@ -87,7 +88,7 @@ _DENIALS = (
     "Contrary to popular belief, it is not the case that {}.",
 )
 _RELEVANCE_SHARE = 0.25
-MINILM = OperatingPoint(supports=0.145)
+MINILM = OperatingPoint(supports=0.11)
 
 CONFIDENCE: dict[Ground, float] = {
     "rating": 0.9,
@@ -143,17 +144,23 @@ class StatementsAndTone:
         return self._from_tone(claim, selection)
 
     def _from_tone(self, claim: str, selection: Selection) -> PageStance:
-        passages = selection.passages
-        if not passages:
+        told = [" ".join(_told(each)) for each in selection.passages]
+        told = [text for text in told if text]
+        if not told:
             return PageStance()
         bare = claim.strip().rstrip(".!? ")
         denials = [denial.format(uncapitalised(bare)) for denial in _DENIALS]
-        vectors = self._embedder.embed([claim, *denials, *(each.text for each in passages)])
+        vectors = self._embedder.embed([claim, *denials, *told])
         near = float((vectors[1 + len(denials) :] @ vectors[0]).max())
         leaning = polarity(vectors, len(denials)) + _RELEVANCE_SHARE * selection.relevance
         if near < self._point.near or leaning < self._point.supports:
             return PageStance()
         return PageStance("supports", CONFIDENCE["tone"], "tone")
+
+
+def _told(passage: Passage) -> list[str]:
+    """List the sentences of a passage that tell something: who asks says nothing."""
+    return [each.text for each in passage.sentences if not each.text.endswith("?")]
 
 
 def polarity(vectors: Vectors, denials: int) -> float:
@@ -185,11 +192,9 @@ def _is_named_at_once(claim: ClaimWords, passages: Sequence[Passage]) -> bool:
 
 
 def _has_numbers(claim: ClaimWords, passages: Sequence[Passage]) -> bool:
-    """Tell whether a page has a claim's numbers, which its tone does not tell."""
-    return not claim.quantities or any(
-        compare_quantities(claim.quantities, quantities_in(each.text)) == "agrees"
-        for each in passages
-    )
+    """Tell whether passages have at least half of a claim's numbers, which tone does not tell."""
+    stated = [each for passage in passages for each in quantities_in(passage.text)]
+    return 2 * sum(is_met(each, stated) for each in claim.quantities) >= len(claim.quantities)
 
 
 def from_statements(
@@ -212,7 +217,9 @@ def _stance(
     stance: Stance, first: Decision, shown: Sequence[Decision], places: Sequence[int] | None
 ) -> PageStance:
     quotes = dict.fromkeys(
-        (places[each.passage] if places else each.passage, each.statement.span) for each in shown
+        (places[each.passage] if places else each.passage, each.statement.span)
+        for each in shown
+        if each.passage != IN_TITLE
     )
     confidence = CONFIDENCE["divided" if stance == "mixed" else first.ground]
     return PageStance(stance, confidence, first.ground, tuple(quotes))

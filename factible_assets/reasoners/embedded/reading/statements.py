@@ -44,6 +44,9 @@ _SHARED_ASSERTED, _SHARED_DENIED = 0.7, 0.55
 the general covers the particular."""
 _SHARED_TURNED = 0.7
 """The same where one number or opposite decides."""
+_ANSWERED = 0.62
+"""Cosine from which a question that is answered by "no" is one about the claim: whoever asks and
+answers means what is claimed."""
 _IN_CONTEXT = 0.03
 """Taken off the cosine of a statement that is near only if its pronoun means the subject."""
 
@@ -63,13 +66,7 @@ Ground = Literal[
 figure, the opposite, the same of another, findings both ways, the leaning of its passages, an
 inference model."""
 
-_AGAINST: dict[Says, float] = {
-    "asserts": 0.6,
-    "denies": 0.5,
-    "divided": 0.6,
-    "unsettled": 0.6,
-    "open": NEAR,
-}
+_AGAINST: dict[Says, float] = {"denies": 0.5, "divided": 0.6, "unsettled": 0.6, "open": NEAR}
 """Cosine from which a statement that is not on the claim's side keeps tone from speaking for it."""
 
 
@@ -77,7 +74,8 @@ _AGAINST: dict[Says, float] = {
 class Statement:
     """A clause of a page: what it speaks of, without denials, and what it says of that.
 
-    `span` is the raw span of the words that say so.
+    `span` is the raw span of the words that say so. `rated` is a quoted claim with its rating,
+    `answers` a question with its answer, yes or no.
     """
 
     about: str
@@ -85,13 +83,17 @@ class Statement:
     raw: str
     span: tuple[int, int]
     rated: bool = False
+    answers: bool = False
+
+
+IN_TITLE = -1
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
     """A statement that takes a side: supports, refutes or, if findings differ, mixed.
 
-    `passage` is the index of its passage.
+    `passage` is the index of its passage, or `IN_TITLE`.
     """
 
     side: Literal["supports", "refutes", "mixed"]
@@ -149,6 +151,29 @@ def statements(passage: Passage, title: str, *, whole: bool = False) -> tuple[St
     )
 
 
+_SITE = re.compile(r"\s+[-\u2013\u2014|]\s+[^-\u2013\u2014|]{1,40}$")
+_ANSWERS_NO = re.compile(r"^(?:fact[- ]check\W+)?no,\s", re.IGNORECASE)
+
+
+@lru_cache(maxsize=_KEPT)
+def title_denials(title: str) -> tuple[Statement, ...]:
+    """List what a page's title denies; what it seems to assert may be what the page is against."""
+    told = _SITE.sub("", title).strip()
+    if not told:
+        return ()
+    lexicon, folded = load_lexicon(), fold_evenly(told)
+    is_plain = any(
+        pattern.search(folded)
+        for pattern in (_ANSWERS_NO, lexicon.denies_what_follows, lexicon.denies_what_precedes)
+    )
+    sentence = PageSentence(f"{told.rstrip('.')}.", 0, len(told), 0)
+    return tuple(
+        replace(each, answers=_ANSWERS_NO.match(told) is not None)
+        for each in _of_sentence(sentence, None, "", whole=False)
+        if each.says == "denies" and is_plain
+    )
+
+
 def _rated(about: str, says: Says, span: tuple[int, int]) -> Statement:
     found = without_denials(about)
     if found.is_denied and says in {"asserts", "denies"}:
@@ -183,7 +208,8 @@ def _of_sentence(
             says = "asserts" if found.is_denied else "denies"
         if label is not None and says == "asserts" and label["label"] != "fact":
             says = "denies" if label["label"] == "myth" else "open"
-        yield Statement(found.text, says, clause, (sentence.start, end))
+        answers = comment is not None and folded.endswith("?")
+        yield Statement(found.text, says, clause, (sentence.start, end), answers=answers)
 
 
 def _comment(following: str) -> Says | None:
@@ -285,10 +311,11 @@ _ROLE_LESS = word_set(
 class ClaimWords:
     """A claim as statements are held against it.
 
-    `about` is the claim without denials, `stems` its content words, `names` the stems of its names,
-    `subject` the first of its content words.
+    `text` is the whole claim, `about` what it says first, without denials, `stems` its content
+    words, `names` the stems of its names, `subject` the first of its content words.
     """
 
+    text: str
     about: str
     is_denied: bool
     is_compound: bool
@@ -304,7 +331,7 @@ class ClaimWords:
 @lru_cache(maxsize=256)
 def read_claim(claim: str) -> ClaimWords:
     """Take a claim apart: what it says first, without the reasons and remarks that follow."""
-    claim = _ANNOUNCED.sub("", claim)
+    text, claim = claim, _ANNOUNCED.sub("", claim)
     parts = [
         _SAID.sub("", part)
         for part in _REMARKS.split(claim)
@@ -336,6 +363,7 @@ def read_claim(claim: str) -> ClaimWords:
         last = word
     subject = found.text[: last.end] if last else ""
     return ClaimWords(
+        text,
         found.text,
         found.is_denied,
         is_compound,
@@ -385,6 +413,7 @@ def read_statements(
         for statement in statements(passage, title, whole=claim.is_compound)
         if _met(claim, statement) or _refers(statement)
     ]
+    found += [(IN_TITLE, each) for each in title_denials(title) if _met(claim, each)]
     if not found or not claim.stems or 2 * len(claim.names & context) < len(claim.names):
         return Heard()
     related = load_lexicon().same_family
@@ -394,19 +423,29 @@ def read_statements(
     )
     texts = [statement.about for _, statement in found]
     resolved = [_with_subject(claim.subject, text) for text in texts]
-    vectors = embedder.embed([claim.about, *texts, *resolved])
-    alone = vectors[1 : 1 + len(texts)] @ vectors[0]
-    referring = vectors[1 + len(texts) :] @ vectors[0] - _IN_CONTEXT
+    vectors = embedder.embed([claim.about, claim.text, *texts, *resolved])
+    alone = vectors[2 : 2 + len(texts)] @ vectors[:2].T
+    referring = vectors[2 + len(texts) :] @ vectors[0] - _IN_CONTEXT
+    nearness = np.maximum(alone[:, 0], referring)
+    nearest = np.maximum(nearness, alone[:, 1])
     own: Says = "denies" if claim.is_denied else "asserts"
     decisions, against, unsettled = [], False, False
-    for (number, statement), near in zip(found, np.maximum(alone, referring).tolist(), strict=True):
-        if (is_named and near >= NEAR_TURNED) or _is_of_another(claim, statement):
+    for (number, statement), near, whole in zip(
+        found, nearness.tolist(), nearest.tolist(), strict=True
+    ):
+        is_answer = statement.answers and statement.says == "denies"
+        if (
+            (is_named and near >= NEAR_TURNED)
+            or (is_answer and near >= _ANSWERED)
+            or _is_of_another(claim, statement)
+        ):
             shared = _shared(claim, statement, context)
             decided = _decide(claim, statement, shared, near)
             if decided is not None:
                 decisions.append(replace(decided, passage=number))
+        least = _AGAINST.get(statement.says, NEAR_TURNED)
         against = against or (
-            near >= _AGAINST[statement.says] and (statement.says != own or _turns(claim, statement))
+            whole >= least and (statement.says != own or _turns(claim, statement))
         )
         unsettled = unsettled or (statement.says == "unsettled" and near >= NEAR)
     decisions.sort(key=lambda each: -each.nearness)
@@ -418,11 +457,12 @@ def _decide(
 ) -> Decision | None:
     if _is_of_another(claim, statement):
         return Decision("refutes", "another", nearness, statement)
-    if shared == 0 or statement.says in {"open", "unsettled"}:
+    is_answer = statement.answers and statement.says == "denies" and not claim.is_denied
+    if (shared == 0 and not is_answer) or statement.says in {"open", "unsettled"}:
         return None
     denies = (statement.says == "denies") != claim.is_denied
     enough = _SHARED_ASSERTED if statement.says == "asserts" else _SHARED_DENIED
-    is_about = nearness >= _NEARER or (
+    is_about = nearness >= (_ANSWERED if is_answer else _NEARER) or (
         nearness >= NEAR and shared >= enough and not (claim.is_denied and denies)
     )
     if statement.says == "divided":
