@@ -1,204 +1,226 @@
-"""How well the embedded engine reads pages: relevance, sides taken, and what each ground adds.
+"""What each rule by which pages are read is worth, on claims with given evidence.
 
-Run: `python -m benchmarks.evidence`. Prints, each with its n and its baseline:
+What belongs here: the data sets as claims with sources, the vote over what sources say, and the
+ablation: every rule of `reading/` taken away in turn. What does not: the page of figures
+(quality.py). Run: `python -m benchmarks.evidence`; a first run embeds for some minutes, later ones
+find the vectors in the temporary folder.
 
-- relevance: area under the ROC curve between pages that a search returned for a claim and pages of
-  other videos (all, and of the same category only, which are nearer), and the shares of both above
-  the least relevance that counts;
-- annotated claims with a recorded web: each page against the published runs' stances (silver labels
-  of gpt-4o-mini), and each claim, by the vote over its pages, against its annotation. The tone's
-  operating point is also chosen anew for each video on the others, so that the figure shows what
-  choosing it is worth;
-- the same without each ground in turn;
-- VitaminC (Schuster et al., 2021; CC BY-SA 3.0): how often each ground is right on pairs that
-  differ in a number, a date or a word;
-- the demo: each annotated claim of everyday_beliefs.yaml read on every page of the miniature web.
-
-A decided answer is any but `unclear`; beside its accuracy stands what "always supports" scores on
-the same items. Climate-FEVER and AVeriTeC are measured by benchmarks/quality.py.
+The sets: annotated claims with a recorded web (the published runs' pages, also labelled page by
+page with what most of those runs read there), AVeriTeC (Schlichtkrull et al., 2023; the annotators'
+questions and answers are the sources), Climate-FEVER (Diggelmann et al., 2020) and VitaminC
+(Schuster et al., 2021; CC BY-SA 3.0), the last two sampled with a fixed seed.
 """
 
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import random
+import re
+import sqlite3
 import sys
+import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import yaml
 
-from benchmarks.shared import DATA, load_annotated_videos
+from benchmarks.shared import DATA
 from factible_assets.config import VerdictsConfig
+from factible_assets.reasoners.embedded import lexicon, page_text
 from factible_assets.reasoners.embedded.embedder import Embedder, OnnxEmbedder, Vectors
-from factible_assets.reasoners.embedded.reading.evidence import LEAST_RELEVANCE, read_page
-from factible_assets.reasoners.embedded.reading.passages import Selection, select_passages
-from factible_assets.reasoners.embedded.reading.stance import (
-    MINILM,
-    OperatingPoint,
-    PageStance,
-    StanceModel,
-    StatementsAndTone,
+from factible_assets.reasoners.embedded.reading import (
+    denials,
+    fact_checks,
+    passages,
+    quantities,
+    stance,
+    statements,
 )
-from factible_assets.records import Evidence, Rating
+from factible_assets.reasoners.embedded.reading import evidence as pages
+from factible_assets.reasoners.embedded.reading.passages import Selection, select_passages
+from factible_assets.reasoners.embedded.reading.stance import PageStance, StatementsAndTone
+from factible_assets.records import Evidence, Rating, Stance
 from factible_assets.services.ratings import rating_directory
 from factible_assets.stages.origins import StoryIndex
-from factible_assets.stages.ports import EvidenceDraft, PageExcerpt
+from factible_assets.stages.ports import PageExcerpt
 from factible_assets.stages.reliability import rate
 from factible_assets.stages.urls import host_of
 from factible_assets.stages.verdict import decide, tally
-from resources.scraping.extract import decode, extract_html
 
 CORPORA = Path(__file__).resolve().parents[1] / "corpora"
 SAME_CLAIM = 0.7
 """Cosine from which an extracted claim is taken for an annotated one."""
-_POINTS = (0.1, 0.12, 0.145, 0.17, 0.2)
-_LEAST_RIGHT = 0.8
-"""Accuracy that the operating point is chosen for, on the other videos."""
+SAMPLE = 250
+"""Sources of Climate-FEVER and of VitaminC each that the ablation reads. Of the annotated claims it
+reads every second one."""
+
+_STANCES: dict[str, Stance] = {
+    "SUPPORTS": "supports",
+    "REFUTES": "refutes",
+    "NOT_ENOUGH_INFO": "unclear",
+    "NOT ENOUGH INFO": "unclear",
+    "DISPUTED": "mixed",
+    "Supported": "supports",
+    "Refuted": "refutes",
+    "Not Enough Evidence": "unclear",
+    "Conflicting Evidence/Cherrypicking": "mixed",
+}
+
+Said = tuple[Stance, float] | None
+"""What a source was held to say, and how surely; None if it does not speak of the claim."""
 
 
 class Remembering:
-    """An embedder that embeds every text once: pages are read many times here."""
+    """An embedder that embeds every text once and keeps the vectors in the temporary folder."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
-        self._known: dict[str, Vectors] = {}
         self.name = embedder.name
+        folder = Path(tempfile.gettempdir()) / "factible-benchmarks"
+        folder.mkdir(exist_ok=True)
+        self._file = sqlite3.connect(folder / f"{self.name}.sqlite", timeout=60)
+        self._file.execute("CREATE TABLE IF NOT EXISTS kept (text BLOB PRIMARY KEY, vector BLOB)")
+        self._known = dict(self._file.execute("SELECT text, vector FROM kept"))
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return one unit vector per text."""
-        missing = list(dict.fromkeys(text for text in texts if text not in self._known))
-        self._known.update(zip(missing, self._embedder.embed(missing), strict=True))
-        return np.stack([self._known[text] for text in texts])
+        keys = [hashlib.sha1(text.encode(), usedforsecurity=False).digest()[:12] for text in texts]
+        missing = {
+            key: text for key, text in zip(keys, texts, strict=True) if key not in self._known
+        }
+        if missing:
+            vectors = self._embedder.embed(list(missing.values()))
+            rows = [
+                (key, vector.astype(np.float32).tobytes())
+                for key, vector in zip(missing, vectors, strict=True)
+            ]
+            self._known.update(rows)
+            self._file.executemany("INSERT OR IGNORE INTO kept VALUES (?, ?)", rows)
+            self._file.commit()
+        return np.stack([np.frombuffer(self._known[key], np.float32) for key in keys])
+
+
+# --- The data -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Without:
-    """A stance model that is deaf to one ground."""
+class GivenClaim:
+    """A claim with its label, and the sources that are given for it with theirs, None if none."""
 
-    model: StanceModel
-    ground: str
-
-    @property
-    def name(self) -> str:
-        """Return what is left out."""
-        return f"without {self.ground}"
-
-    def read(self, claim: str, selection: Selection, *, title: str) -> PageStance:
-        """Return what the model says, unless for that ground."""
-        said = self.model.read(claim, selection, title=title)
-        return PageStance() if said.ground == self.ground else said
-
-
-def _say(text: str = "") -> None:
-    sys.stdout.write(f"{text}\n")
-
-
-def _lines(path: Path) -> Iterator[Any]:
-    with path.open(encoding="utf-8") as file:
-        for line in file:
-            yield json.loads(line)
-
-
-# --- Recorded pages -----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedPage:
-    """A page whose text surely belongs to its URL, and the videos for which it was found."""
-
-    url: str
+    name: str
     text: str
-    videos: frozenset[str]
-
-
-def recorded_pages() -> dict[str, RecordedPage]:
-    """Read the recorded pages by URL; those whose URL was lost are left out."""
-    pages: dict[str, RecordedPage] = {}
-    for row in _lines(DATA / "recorded_web" / "pages.jsonl"):
-        if isinstance(row["url"], str) and row["url"].startswith("http"):
-            pages.setdefault(
-                row["url"], RecordedPage(row["url"], row["text"], frozenset(row["videos"]))
-            )
-    return pages
-
-
-@dataclass(frozen=True, slots=True)
-class PublishedReading:
-    """What a published run said of a claim and a URL."""
-
-    video_id: str
-    claim: str
-    url: str
-    title: str
-    snippet: str
-    stance: str
-    failed: bool
-
-
-def published_readings() -> list[PublishedReading]:
-    """Read every (claim, source) of the published runs; failed calls are marked.
-
-    A failed call left the snippet as its summary and the stance "unclear".
-    """
-    found: list[PublishedReading] = []
-    for path in sorted((DATA / "factible" / "runs").glob("*/*/outputs.json")):
-        output = json.loads(path.read_text(encoding="utf-8")).get("final_output")
-        if not output:
-            continue
-        video_id = output["transcript_data"]["video_id"]
-        for report in output["claim_reports"]:
-            for stance, sources in report["evidence_by_stance"].items():
-                found.extend(_reading(video_id, report["claim_text"], stance, s) for s in sources)
-    return found
-
-
-def _reading(video_id: str, claim: str, stance: str, source: Any) -> PublishedReading:
-    snippet = source.get("snippet") or ""  # some rows have none, nor a summary
-    return PublishedReading(
-        video_id,
-        claim,
-        source["url"],
-        source.get("title") or "",
-        snippet,
-        stance,
-        failed=(source.get("evidence_summary") or "").strip() == snippet.strip(),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedClaim:
-    """An annotated claim with the pages that the published runs found for it.
-
-    `silver` is what most of the runs that read a page said of it, by URL.
-    """
-
-    video_id: str
-    text: str
-    label: str
-    pages: tuple[PageExcerpt, ...]
+    label: Stance
+    sources: tuple[PageExcerpt, ...]
     ratings: tuple[Rating, ...]
-    silver: dict[str, str]
+    source_labels: tuple[Stance | None, ...]
 
 
-def recorded_claims(
-    readings: Sequence[PublishedReading], pages: dict[str, RecordedPage], embedder: Embedder
-) -> list[RecordedClaim]:
+def climate_claims() -> Iterator[GivenClaim]:
+    """Read Climate-FEVER: five sentences of Wikipedia for each claim."""
+    with (DATA / "climate_fever" / "dev.jsonl").open(encoding="utf-8") as file:
+        for row in map(json.loads, file):
+            found = row["evidences"]
+            yield GivenClaim(
+                name=row["claim_id"],
+                text=row["claim"],
+                label=_STANCES[row["claim_label"]],
+                sources=tuple(
+                    _excerpt(f"{row['claim_id']}/{number}", each["article"], each["evidence"])
+                    for number, each in enumerate(found)
+                ),
+                ratings=_alike(len(found)),
+                source_labels=tuple(_STANCES[each["evidence_label"]] for each in found),
+            )
+
+
+def averitec_claims() -> Iterator[GivenClaim]:
+    """Read AVeriTeC: each question with its answers is one source."""
+    rows = json.loads((DATA / "averitec" / "dev_even.json").read_text(encoding="utf-8"))
+    for number, row in enumerate(rows):
+        sources = tuple(
+            _excerpt(f"{number}/{place}", "", _question_and_answers(each))
+            for place, each in enumerate(row["questions"])
+        )
+        yield GivenClaim(
+            name=str(number),
+            text=row["claim"],
+            label=_STANCES[row["label"]],
+            sources=sources,
+            ratings=_alike(len(sources)),
+            source_labels=(None,) * len(sources),
+        )
+
+
+def _question_and_answers(question: Any) -> str:
+    told = [
+        f"{answer['answer'].strip().rstrip('.')}. {answer.get('boolean_explanation') or ''}"
+        for answer in question["answers"]
+    ]
+    return " ".join([f"{question['question'].strip().rstrip('?')}?", *told]).strip()
+
+
+def _alike(count: int) -> tuple[Rating, ...]:
+    return tuple("medium" for _ in range(count))
+
+
+def _excerpt(place: str, title: str, text: str) -> PageExcerpt:
+    return PageExcerpt(f"https://given.example/{place}", title, "", text)
+
+
+def vitaminc_claims() -> list[GivenClaim]:
+    """Read VitaminC in a fixed random order; its one sentence has the claim's label."""
+    rows = []
+    for name in ("real_even", "synthetic_even"):
+        with gzip.open(DATA / "vitaminc" / f"{name}.jsonl.gz", "rt", encoding="utf-8") as file:
+            rows += [json.loads(line) for line in file]
+    random.Random(0).shuffle(rows)  # noqa: S311 - draws a sample, guards nothing
+    return [
+        GivenClaim(
+            name=f"{number}",
+            text=row["claim"],
+            label=_STANCES[row["label"]],
+            sources=(_excerpt(f"vitaminc/{number}", row["page"], row["evidence"]),),
+            ratings=("medium",),
+            source_labels=(_STANCES[row["label"]],),
+        )
+        for number, row in enumerate(rows)
+    ]
+
+
+def recorded_claims(embedder: Embedder) -> list[GivenClaim]:
     """Give each annotated claim the sources of the extracted claims that are nearest to it.
 
-    A page that was not recorded is its search result's excerpt, as in the pipeline.
+    A page that was not recorded is its search result's excerpt, as in the pipeline. A source's
+    label is what most of the published runs that read it said of it.
     """
     directory = rating_directory([CORPORA / "domain_ratings.yaml"])
+    texts: dict[str, str] = {}
+    with (DATA / "recorded_web" / "pages.jsonl").open(encoding="utf-8") as file:
+        for row in map(json.loads, file):
+            if isinstance(row["url"], str):
+                texts.setdefault(row["url"], row["text"])
+    readings = _published_readings()
     found = []
-    for video_id, stances in _annotated_stances().items():
-        own = [each for each in readings if each.video_id == video_id]
-        extracted, annotated = sorted({each.claim for each in own}), list(stances)
-        if not extracted:
+    for path in sorted((DATA / "factible" / "ground_truth").glob("*.yaml")):
+        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+        video_id = document["video_id"]
+        gold = {
+            claim["claim_text"]: claim["verdict"]["overall_stance"].lower()
+            for claim in document["claims"]
+            if claim.get("verdict")
+        }
+        own = [(claim, source) for video, claim, source in readings if video == video_id]
+        extracted, annotated = sorted({claim for claim, _ in own}), list(gold)
+        if not extracted or not annotated:
             continue
         near = embedder.embed(extracted) @ embedder.embed(annotated).T
         for place, text in enumerate(annotated):
@@ -207,293 +229,332 @@ def recorded_claims(
                 for claim, row in zip(extracted, near, strict=True)
                 if row[place] > SAME_CLAIM and int(row.argmax()) == place
             }
-            sources = {each.url: each for each in own if each.claim in same}
+            sources = {source["url"]: source for claim, source in own if claim in same}
             if not sources:
                 continue
-            votes: dict[str, Counter[str]] = {}
-            for each in own:
-                if each.claim in same and not each.failed:
-                    votes.setdefault(each.url, Counter())[each.stance] += 1
+            read: dict[str, Counter[Stance]] = {}
+            for claim, source in own:
+                if claim in same and not source["failed"]:
+                    read.setdefault(source["url"], Counter())[source["stance"]] += 1
             found.append(
-                RecordedClaim(
-                    video_id,
-                    text,
-                    stances[text],
-                    tuple(_page(each, pages) for each in sources.values()),
-                    tuple(rate(video_id, host_of(url), directory).rating for url in sources),
-                    {url: counts.most_common(1)[0][0] for url, counts in votes.items()},
+                GivenClaim(
+                    name=video_id,
+                    text=text,
+                    label=gold[text],
+                    sources=tuple(
+                        PageExcerpt(
+                            url, each["title"], each["snippet"], texts.get(url, each["snippet"])
+                        )
+                        for url, each in sources.items()
+                    ),
+                    ratings=tuple(
+                        rate(video_id, host_of(url), directory).rating for url in sources
+                    ),
+                    source_labels=tuple(
+                        read[url].most_common(1)[0][0] if url in read else None for url in sources
+                    ),
                 )
             )
     return found
 
 
-def _page(source: PublishedReading, pages: dict[str, RecordedPage]) -> PageExcerpt:
-    recorded = pages.get(source.url)
-    text = source.snippet if recorded is None else recorded.text
-    return PageExcerpt(source.url, source.title, source.snippet, text)
+def _published_readings() -> list[tuple[str, str, dict[str, Any]]]:
+    """Read every (video, claim, source) of the published runs.
 
-
-def _annotated_stances() -> dict[str, dict[str, str]]:
-    stances: dict[str, dict[str, str]] = {}
-    for path in sorted((DATA / "factible" / "ground_truth").glob("*.yaml")):
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
-        stances[document["video_id"]] = {
-            claim["claim_text"]: claim["verdict"]["overall_stance"].lower()
-            for claim in document["claims"]
-            if claim.get("verdict")
-        }
-    return stances
-
-
-# --- Figures ------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What was answered, what is labelled, and the probability that was stated."""
-
-    said: str
-    label: str
-    confidence: float = 0.0
-
-
-def figures(answers: Sequence[Answer]) -> str:
-    """Word coverage, accuracy with its baseline, refutations, macro-F1 and calibration."""
-    decided = [each for each in answers if each.said != "unclear"]
-    refuted = [each for each in decided if each.said == "refutes"]
-    return (
-        f"n = {len(answers)}, decided {len(decided) / max(1, len(answers)):.3f}, "
-        f"right {_share(each.said == each.label for each in decided):.3f} "
-        f"('always supports' there {_share(each.label == 'supports' for each in decided):.3f}, "
-        f"of all {_share(each.label == 'supports' for each in answers):.3f}), "
-        f"refutations {sum(each.label == 'refutes' for each in refuted)} of {len(refuted)}, "
-        f"macro-F1 {_macro_f1(answers):.3f}, ECE of decided {calibration_error(decided):.3f}"
-    )
-
-
-def _share(hits: Iterator[bool]) -> float:
-    found = list(hits)
-    return sum(found) / max(1, len(found))
-
-
-def _macro_f1(answers: Sequence[Answer]) -> float:
-    scores = []
-    for label in {each.label for each in answers}:
-        hits = sum(each.said == each.label == label for each in answers)
-        total = sum((each.said == label) + (each.label == label) for each in answers)
-        scores.append(2 * hits / total)
-    return sum(scores) / max(1, len(scores))
-
-
-def calibration_error(decided: Sequence[Answer], bins: int = 10) -> float:
-    """Return the expected calibration error over bins of equal width (Naeini et al., 2015)."""
-    held: dict[int, list[Answer]] = {}
-    for each in decided:
-        held.setdefault(min(bins - 1, int(each.confidence * bins)), []).append(each)
-    gaps = (
-        abs(sum(each.said == each.label for each in group) - sum(each.confidence for each in group))
-        for group in held.values()
-    )
-    return sum(gaps) / max(1, len(decided))
-
-
-def area_under_curve(positive: Sequence[float], negative: Sequence[float]) -> float:
-    """Return the probability that a positive scores above a negative; ties count half."""
-    above = np.asarray(positive)[:, None] - np.asarray(negative)[None, :]
-    return float((above > 0).mean() + 0.5 * (above == 0).mean())
-
-
-def judge(
-    claim: RecordedClaim, embedder: Embedder, model: StanceModel
-) -> tuple[Answer, list[Answer]]:
-    """Return the vote over a claim's pages, and what each page with a silver label says."""
-    drafts = [read_page(claim.text, page, embedder, model) for page in claim.pages]
-    answers = [
-        Answer(draft.stance if draft else "unclear", claim.silver[page.canonical_url])
-        for page, draft in zip(claim.pages, drafts, strict=True)
-        if page.canonical_url in claim.silver
-    ]
-    sources = zip(claim.pages, claim.ratings, strict=True)
-    said, confidence = _vote(list(sources), drafts)
-    return Answer(said, claim.label, confidence), answers
-
-
-def _vote(
-    sources: Sequence[tuple[PageExcerpt, Rating]], drafts: Sequence[EvidenceDraft | None]
-) -> tuple[str, float]:
-    rows = [
-        _row(number, page, rating, draft)
-        for number, ((page, rating), draft) in enumerate(zip(sources, drafts, strict=True))
-        if draft is not None
-    ]
-    stories = StoryIndex({page.canonical_url: page.text for page, _ in sources})
-    vote = decide(tally(rows, stories), VerdictsConfig(), "embedded")
-    return vote.stance, vote.score
-
-
-def _row(number: int, page: PageExcerpt, rating: Rating, draft: EvidenceDraft) -> Evidence:
-    return Evidence(
-        evidence_id=f"e{number}",
-        claim_id="claim",
-        video_id="given",
-        hit_id=f"h{number}",
-        query_id="query",
-        canonical_url=page.canonical_url,
-        domain=host_of(page.canonical_url),
-        title=page.title,
-        status="ok",
-        stance=draft.stance,
-        stance_confidence=draft.stance_confidence,
-        relevance=draft.relevance,
-        rating=rating,
-        rating_score=0.0,
-        content_hash=page.canonical_url,
-        basis="embedded",
-    )
-
-
-# --- Reports ------------------------------------------------------------------------------------
-
-
-def report_recorded(claims: Sequence[RecordedClaim], embedder: Embedder) -> None:
-    """Print the sides taken on the recorded web, without each ground, and cross-validated."""
-    by_point = {
-        point: [
-            judge(c, embedder, StatementsAndTone(embedder, OperatingPoint(point))) for c in claims
-        ]
-        for point in _POINTS
-    }
-    shipped = by_point[MINILM.supports]
-    _say("\nPages, published stances: " + figures([a for _, page in shipped for a in page]))
-    _say("Annotated claims:         " + figures([answer for answer, _ in shipped]))
-    chosen = []
-    for number, claim in enumerate(claims):
-        others = [place for place, each in enumerate(claims) if each.video_id != claim.video_id]
-        point = _choose({p: [by_point[p][o][0] for o in others] for p in _POINTS})
-        chosen.append(by_point[point][number][0])
-    _say("  operating point chosen on the other videos: " + figures(chosen))
-    for ground in ("assertion", "denial", "number", "opposite", "rating", "divided", "tone"):
-        model = Without(StatementsAndTone(embedder), ground)
-        _say(f"  {model.name}: " + figures([judge(c, embedder, model)[0] for c in claims]))
-
-
-def _choose(answers: dict[float, list[Answer]]) -> float:
-    """Return the point that decides most with enough of it right, else the strictest."""
-    for point in _POINTS:
-        decided = [each for each in answers[point] if each.said != "unclear"]
-        if _share(each.said == each.label for each in decided) >= _LEAST_RIGHT:
-            return point
-    return _POINTS[-1]
-
-
-def report_vitaminc(embedder: Embedder, sample: int = 1000) -> None:
-    """Print how often each ground is right where a number, a date or a word decides."""
-    labels = {"SUPPORTS": "supports", "REFUTES": "refutes", "NOT ENOUGH INFO": "unclear"}
-    rows = []
-    for name in ("real_even", "synthetic_even"):
-        with gzip.open(DATA / "vitaminc" / f"{name}.jsonl.gz", "rt", encoding="utf-8") as file:
-            rows += [json.loads(line) for line in file]
-    random.Random(0).shuffle(rows)  # noqa: S311 - draws a sample, guards nothing
-    model = StatementsAndTone(embedder)
-    by_ground: dict[str, list[Answer]] = {}
-    for row in rows[:sample]:
-        selection = select_passages(row["claim"], row["evidence"], "", embedder)
-        said = model.read(row["claim"], selection, title=row["page"])
-        answer = Answer(said.stance, labels[row["label"]], said.confidence)
-        by_ground.setdefault(said.ground or "none", []).append(answer)
-    _say(f"\nVitaminC, n = {sample}")
-    for ground, answers in sorted(by_ground.items()):
-        _say(f"  {ground}: {figures(answers)}")
-
-
-def report_relevance(
-    readings: Sequence[PublishedReading], pages: dict[str, RecordedPage], embedder: Embedder
-) -> None:
-    """Print how relevance separates a claim's pages from pages of other videos."""
-    category = {each.video.video_id: each.video.category for each in load_annotated_videos()}
-    generator = random.Random(0)  # noqa: S311 - draws pages, guards nothing
-    claims = sorted({(r.video_id, r.claim, r.url) for r in readings if r.url in pages})
-    related, unrelated, nearer = [], [], []
-    for video_id, claim, url in claims:
-        others = sorted(u for u, page in pages.items() if video_id not in page.videos)
-        near = [
-            u
-            for u in others
-            if category[video_id] in {category.get(video) for video in pages[u].videos}
-        ]
-        related.append(_relevance(claim, pages[url], embedder))
-        unrelated.append(_relevance(claim, pages[generator.choice(others)], embedder))
-        nearer.append(_relevance(claim, pages[generator.choice(near)], embedder))
-    _say(f"\nRelevance ({embedder.name}): n = {len(related)} related, as many unrelated")
-    _say(f"  AUC against pages of other videos      {area_under_curve(related, unrelated):.3f}")
-    _say(f"  AUC against pages of the same category {area_under_curve(related, nearer):.3f}")
-    shares = [np.mean(np.asarray(each) >= LEAST_RELEVANCE) for each in (related, unrelated)]
-    _say(f"  at least {LEAST_RELEVANCE}: {shares[0]:.2f} of related, {shares[1]:.2f} of strangers")
-
-
-def _relevance(claim: str, page: RecordedPage, embedder: Embedder) -> float:
-    return select_passages(claim, page.text, "", embedder).relevance
-
-
-# --- The demo -----------------------------------------------------------------------------------
-
-
-def _load(name: str) -> Any:
-    return yaml.safe_load((CORPORA / name).read_text(encoding="utf-8"))
-
-
-@dataclass(frozen=True, slots=True)
-class DemoPage:
-    """A readable page of the miniature web with its rated domain."""
-
-    url: str
-    domain: str
-    rating: Rating
-    page: PageExcerpt
-
-
-def demo_pages() -> list[DemoPage]:
-    """Read the miniature web's pages from their files, as the scraper would extract them."""
-    ratings = {row["domain"]: row["rating"] for row in _load("miniature_ratings.yaml")["ratings"]}
-    root = CORPORA / "miniature_web"
+    A failed call left the snippet as its summary and the stance "unclear".
+    """
     found = []
-    for file in sorted(root.rglob("*.html")):
-        place = file.relative_to(root)
-        domain = ".".join(place.parts[0].split(".")[-2:])
-        url = f"http://{place.with_suffix('').as_posix()}"
-        extract = extract_html(decode(file.read_bytes()), url)
-        if extract.text:
-            page = PageExcerpt(url, extract.title or "", "", extract.text)
-            found.append(DemoPage(url, domain, ratings.get(domain, "unknown"), page))
+    for path in sorted((DATA / "factible" / "runs").glob("*/*/outputs.json")):
+        output = json.loads(path.read_text(encoding="utf-8")).get("final_output")
+        for report in output["claim_reports"] if output else ():
+            for side, sources in report["evidence_by_stance"].items():
+                for source in sources:
+                    snippet = source.get("snippet") or ""  # some rows have none, nor a summary
+                    told = {
+                        "url": source["url"],
+                        "title": source.get("title") or "",
+                        "snippet": snippet,
+                        "stance": side,
+                        "failed": (source.get("evidence_summary") or "").strip() == snippet.strip(),
+                    }
+                    found.append(
+                        (output["transcript_data"]["video_id"], report["claim_text"], told)
+                    )
     return found
 
 
-def report_demo(embedder: Embedder) -> None:
-    """Print how the vote over all pages compares with each annotated claim of the demo."""
-    pages = demo_pages()
-    sources = [(each.page, each.rating) for each in pages]
+def vote(claim: GivenClaim, said: Sequence[Said]) -> tuple[Stance, float]:
+    """Return the stance of the vote over what a claim's sources say, and its confidence."""
+    rows = [
+        Evidence(
+            evidence_id=f"e{number}",
+            claim_id=claim.name,
+            video_id="given",
+            hit_id=f"h{number}",
+            query_id="given",
+            canonical_url=source.canonical_url,
+            domain=host_of(source.canonical_url),
+            title=source.title,
+            status="ok",
+            stance=each[0],
+            stance_confidence=each[1],
+            relevance=0.0,
+            rating=rating,
+            rating_score=0.0,
+            content_hash=source.canonical_url,
+            basis="embedded",
+        )
+        for number, (source, rating, each) in enumerate(
+            zip(claim.sources, claim.ratings, said, strict=True)
+        )
+        if each is not None
+    ]
+    stories = StoryIndex({each.canonical_url: each.text for each in claim.sources})
+    found = decide(tally(rows, stories), VerdictsConfig(), "embedded")
+    return found.stance, found.score
+
+
+# --- The ablation -------------------------------------------------------------------------------
+
+NEVER = re.compile(r"(?!)")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule, as what takes it away.
+
+    `words` are fields of the lexicon with what takes their place, `parts` attributes of modules (or
+    classes), `grounds` the decisions that are not heard. `of_passages` tells that passages are
+    chosen anew without it.
+    """
+
+    name: str
+    words: dict[str, Any] = field(default_factory=dict)
+    parts: tuple[tuple[Any, str, Any], ...] = ()
+    grounds: frozenset[str] = frozenset()
+    of_passages: bool = False
+
+
+def _never(name: str, *fields: str) -> Rule:
+    return Rule(name, dict.fromkeys(fields, NEVER))
+
+
+def _without_part(name: str, place: Any, attribute: str, instead: Any) -> Rule:
+    return Rule(name, parts=((place, attribute, instead),))
+
+
+def _says_nothing(*_: object, **__: object) -> tuple[()]:
+    return ()
+
+
+def _no(*_: object) -> bool:
+    return False
+
+
+def _yes(*_: object) -> bool:
+    return True
+
+
+RULES: tuple[Rule, ...] = (
+    *(
+        Rule(f"ground: {each}", grounds=frozenset({each}))
+        for each in ("assertion", "denial", "number", "opposite", "another", "divided", "rating")
+    ),
+    _without_part("ground: tone", StatementsAndTone, "_from_tone", lambda *_: PageStance()),
+    Rule(
+        "quoted claims with ratings",
+        parts=((passages, "find_fact_checks", _says_nothing),),
+        of_passages=True,
+    ),
+    _never("a page rates its title", "rates"),
+    _never("negations", "negations"),
+    _never("phrases that deny what follows", "denies_what_follows"),
+    _never("phrases that deny what precedes", "denies_what_precedes"),
+    _never("phrases that only look like denials", "not_denials"),
+    _never("set aside: who is meant otherwise", "set_aside"),
+    _never("naming a belief", "names_a_belief"),
+    _never(
+        "a sentence that answers the one before",
+        "denies_previous_sentence",
+        "affirms_previous_sentence",
+    ),
+    _never("answers in part", "answers_in_part", "divides_previous_sentence"),
+    _without_part("a question answered by no", statements, "_ANSWERED", 2.0),
+    _without_part("what a title denies", statements, "title_denials", _says_nothing),
+    _never("findings both ways", "divided"),
+    _never("an open matter", "unsettled"),
+    _never("reports of what some say", "reports"),
+    _without_part("headings state nothing", statements, "_STATED", re.compile("")),
+    _without_part("labels (claim:, myth:)", statements, "_LABEL", NEVER),
+    _without_part("clauses", statements, "_JOINT", NEVER),
+    _without_part("a claim's reasons and remarks", statements, "_REMARKS", NEVER),
+    _without_part("a claim's announcement", statements, "_ANNOUNCED", NEVER),
+    _without_part("a claim's speaker", statements, "_SAID", NEVER),
+    _without_part("what a claim says it is not", statements, "_OTHER", NEVER),
+    _without_part("claims of two sides", statements, "_CONTRASTS", NEVER),
+    _without_part("pronouns", statements, "_PRONOUN", NEVER),
+    _without_part("headlines have no names", statements, "_HEADLINE", 10**6),
+    Rule("words that stand for one another", {"families": {}}),
+    Rule("opposites", {"opposites": {}}),
+    Rule("words of little topic", {"light": frozenset()}),
+    _without_part("turned comparisons", statements, "_is_turned_comparison", _no),
+    _without_part(
+        "statements against keep tone silent",
+        statements,
+        "_AGAINST",
+        {"denies": 2.0, "divided": 2.0, "unsettled": 2.0, "open": 2.0},
+    ),
+    _without_part("tone needs half of the numbers", stance, "_has_numbers", _yes),
+    _without_part("tone needs a role in one sentence", stance, "_is_named_at_once", _yes),
+    _without_part("more than, less than, about", quantities, "_bound", lambda *_: "exact"),
+    _without_part("before and after a year", quantities, "_bound_of_year", lambda *_: "exact"),
+    _without_part("few things are counted exactly", quantities, "_is_counted", _no),
+)
+_MODULES: tuple[ModuleType, ...] = (
+    denials,
+    fact_checks,
+    page_text,
+    passages,
+    quantities,
+    stance,
+    statements,
+)
+
+
+@contextmanager
+def without(rule: Rule) -> Iterator[None]:
+    """Take a rule away."""
+    changed = replace(lexicon.load_lexicon(), **rule.words)
+    decide_with = statements._decide
+
+    def decide_without(*args: Any) -> statements.Decision | None:
+        found = decide_with(*args)
+        return None if found is None or found.ground in rule.grounds else found
+
+    with ExitStack() as stack:
+        stack.enter_context(patch.object(statements, "_decide", decide_without))
+        for module in _MODULES:
+            if hasattr(module, "load_lexicon"):
+                stack.enter_context(patch.object(module, "load_lexicon", lambda: changed))
+        for place, attribute, instead in rule.parts:
+            stack.enter_context(patch.object(place, attribute, instead))
+        _forget()
+        yield
+    _forget()
+
+
+def _forget() -> None:
+    for module in _MODULES:
+        for each in vars(module).values():
+            if hasattr(each, "cache_clear"):
+                each.cache_clear()
+
+
+def select(claim: GivenClaim, embedder: Embedder) -> list[Selection]:
+    """Choose the passages of each of a claim's sources, as `read_page` does."""
+    return [
+        select_passages(
+            claim.text,
+            "" if page_text.blocked_reason(each.text) else each.text,
+            each.snippet,
+            embedder,
+        )
+        for each in claim.sources
+    ]
+
+
+def read(
+    claim: GivenClaim, selections: Sequence[Selection], model: StatementsAndTone
+) -> list[Said]:
+    """Return what each of a claim's sources says, as `read_page` does."""
+    said: list[Said] = []
+    for source, selection in zip(claim.sources, selections, strict=True):
+        found = model.read(claim.text, selection, title=source.title)
+        is_silent = found.stance == "unclear" and selection.relevance < pages.LEAST_RELEVANCE
+        said.append(None if is_silent else (found.stance, found.confidence))
+    return said
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """How the vote over sources does on one set of claims."""
+
+    decided: float
+    right: float
+    macro_f1: float
+    refuted: tuple[int, int]
+
+    @classmethod
+    def of(cls, answers: Sequence[tuple[Stance, Stance]]) -> Score:
+        """Score pairs of what was said and the label."""
+        decided = [(said, label) for said, label in answers if said != "unclear"]
+        refuted = [label for said, label in decided if said == "refutes"]
+        scores = []
+        for label in {label for _, label in answers}:
+            hits = sum(said == gold == label for said, gold in answers)
+            scores.append(
+                2 * hits / sum((said == label) + (gold == label) for said, gold in answers)
+            )
+        return cls(
+            len(decided) / max(1, len(answers)),
+            sum(said == label for said, label in decided) / max(1, len(decided)),
+            sum(scores) / max(1, len(scores)),
+            (refuted.count("refutes"), len(refuted)),
+        )
+
+
+def load_sets(embedder: Embedder) -> dict[str, list[GivenClaim]]:
+    """Read the sets that are there, as the ablation reads them."""
+    sets: dict[str, tuple[str, Callable[[], list[GivenClaim]]]] = {
+        "recorded web": ("recorded_web", lambda: recorded_claims(embedder)[::2]),
+        "AVeriTeC": ("averitec", lambda: list(averitec_claims())),
+        "Climate-FEVER": ("climate_fever", lambda: list(climate_claims())[: SAMPLE // 5]),
+        "VitaminC": ("vitaminc", lambda: vitaminc_claims()[:SAMPLE]),
+    }
+    return {name: load() for name, (folder, load) in sets.items() if (DATA / folder).exists()}
+
+
+def ablate(embedder: Embedder) -> str:
+    """Return the table of what is lost without each rule, in Markdown."""
+    sets = load_sets(embedder)
     model = StatementsAndTone(embedder)
-    answers = []
-    for claim in _load("everyday_beliefs.yaml")["videos"][0]["claims"]:
-        drafts = [read_page(claim["text"], page, embedder, model) for page, _ in sources]
-        answers.append(Answer(*_vote(sources, drafts)[:1], claim["stance"]))
-        if answers[-1].said != claim["stance"]:
-            _say(f"  {answers[-1].said}, annotated {claim['stance']}: {claim['text']}")
-    _say(f"The demo against its {len(pages)} readable pages: {figures(answers)}")
+    chosen = {name: [select(each, embedder) for each in claims] for name, claims in sets.items()}
+
+    def scores(rule: Rule) -> dict[str, Score]:
+        found = {}
+        with without(rule):
+            for name, claims in sets.items():
+                answers = []
+                for claim, kept in zip(claims, chosen[name], strict=True):
+                    selections = select(claim, embedder) if rule.of_passages else kept
+                    answers.append((vote(claim, read(claim, selections, model))[0], claim.label))
+                found[name] = Score.of(answers)
+        return found
+
+    whole = scores(Rule("all rules"))
+    head = ["without", *sets, "refutations"]
+    lines = [head, ["---"] * len(head)]
+    for rule in (Rule("all rules"), *RULES):
+        found = whole if rule.name == "all rules" else scores(rule)
+        sys.stderr.write(f"\rwithout {rule.name:50}")
+        if rule.name != "all rules" and found == whole:
+            lines.append([rule.name, *["="] * len(sets), "="])
+            continue
+        cells = [
+            f"{each.decided:.3f} · {each.right:.3f} · {each.macro_f1:.3f}"
+            for each in found.values()
+        ]
+        right, said = (
+            sum(pair) for pair in zip(*(each.refuted for each in found.values()), strict=True)
+        )
+        lines.append([rule.name, *cells, f"{right} of {said}"])
+    sys.stderr.write("\n")
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def main() -> None:
-    """Print every figure whose data is there."""
-    embedder = Remembering(OnnxEmbedder())
-    if (DATA / "factible").exists() and (DATA / "recorded_web").exists():
-        readings, pages = published_readings(), recorded_pages()
-        report_recorded(recorded_claims(readings, pages, embedder), embedder)
-        report_relevance(readings, pages, embedder)
-    else:
-        _say(f"Skipped recorded pages: {DATA} does not hold them.")
-    if (DATA / "vitaminc").exists():
-        report_vitaminc(embedder)
-    report_demo(embedder)
+    """Print the ablation, and how sure each ground may be."""
+    sys.stdout.write(f"{ablate(Remembering(OnnxEmbedder()))}\n")
 
 
 if __name__ == "__main__":
