@@ -6,7 +6,9 @@ not: what the sources say (evidence.py) or what follows from it (verdict.py).
 Two sources share an origin if they stand under one registrable domain, or if one's text is largely
 contained in the other's: at least half of the shorter text's runs of eight words (shingles; Broder,
 On the resemblance and containment of documents, 1997) occur in the longer. So ten copies of one
-wire story are one origin.
+wire story are one origin. A page that a user keeps as a file, without an address of its own, stands
+under a host that cannot exist (`.invalid`, RFC 2606), which tells nothing of where it comes from:
+such files are held apart by their texts alone.
 
 What counts is the heaviest set of sources of which no two share an origin. That is chosen over
 clusters because a page that quotes two independent stories must not turn these into one, and
@@ -43,7 +45,7 @@ class StoryIndex:
 
     def share_origin(self, one: Evidence, other: Evidence) -> bool:
         """Tell whether two pieces of evidence tell one and the same story."""
-        if one.domain == other.domain:
+        if one.domain == other.domain and not _is_unaddressed(one):
             return True
         if one.content_hash is None or other.content_hash is None:
             return False
@@ -55,6 +57,11 @@ class StoryIndex:
         if content_hash not in self._shingles:
             self._shingles[content_hash] = shingles(self._texts.get(content_hash, ""))
         return self._shingles[content_hash]
+
+
+def _is_unaddressed(row: Evidence) -> bool:
+    """Tell whether a page is a file without an address of its own."""
+    return row.domain.endswith(".invalid")
 
 
 def shingles(text: str) -> frozenset[int]:
@@ -75,14 +82,17 @@ def label_origins(evidence: Sequence[Evidence], stories: StoryIndex) -> tuple[Ev
     """Return the evidence with `origin` filled in for every row that was read.
 
     Sources that are linked by a chain of shared origins get one label, the domain of the first of
-    them in the given order. Labels are for people who read a report; weights are not computed
-    from them.
+    them in the given order, or its path where it is a file without an address. Labels are for
+    people who read a report; weights are not computed from them.
     """
     read = [row for row in evidence if row.status == "ok"]
     labels: dict[str, str] = {}
     for row in read:
         if row.evidence_id not in labels:
-            _spread(row, row.domain, read, stories, labels)
+            label = row.domain
+            if _is_unaddressed(row):
+                label = row.canonical_url.partition("://")[2]
+            _spread(row, label, read, stories, labels)
     return tuple(row.model_copy(update={"origin": labels.get(row.evidence_id)}) for row in evidence)
 
 

@@ -40,6 +40,17 @@ def test_two_pages_of_one_domain_share_the_origin() -> None:
     assert STORIES.share_origin(one, two)
 
 
+def test_files_without_an_address_are_held_apart_by_their_texts() -> None:
+    rows = [
+        a_source(name, text=text, domain="local-files.invalid")
+        for name, text in (("a", WIRE), ("b", COPY), ("c", OTHER))
+    ]
+    assert STORIES.share_origin(rows[0], rows[1])
+    assert not STORIES.share_origin(rows[0], rows[2])
+    labels = [row.origin for row in label_origins(rows, STORIES)]
+    assert labels[0] == labels[1] != labels[2]
+
+
 def test_texts_that_were_not_stored_are_told_apart_by_their_domains() -> None:
     assert not STORIES.share_origin(a_source("a"), a_source("b"))
 

@@ -15,11 +15,8 @@ from collections.abc import Sequence
 
 from factible_assets.reasoners.embedded.lexicon import load_lexicon
 from factible_assets.reasoners.embedded.reading.denials import fold_evenly
-from factible_assets.records import Confidence, Evidence, Stance
+from factible_assets.records import Evidence, Stance
 from factible_assets.stages.ports import VerdictDraft, Vote
-
-SMALL_MARGIN = 0.1
-"""Margin of the vote, of at most 1, below which a leaning to one side is not stated."""
 
 _NAMED = 3
 _LONGEST_TITLE = 80
@@ -35,24 +32,11 @@ _CLOSING = "This is an automatic leaning from the wording of the sources, not a 
 def draft_verdict(evidence: Sequence[Evidence], vote: Vote) -> VerdictDraft:
     """Word the verdict that a vote leans to; every row of the evidence has status ok.
 
-    A definite vote whose margin is below 0.1 becomes `unclear`. Confidence is at most medium, and
-    low if a single independent origin carries the leaning.
+    Confidence is at most medium, and low if a single independent origin carries the leaning.
     """
-    stance = _leaning(vote)
-    return VerdictDraft(stance, _confidence(evidence, vote, stance), _summary(evidence, stance))
-
-
-def _leaning(vote: Vote) -> Stance:
-    if vote.stance in {"supports", "refutes"} and abs(vote.margin) < SMALL_MARGIN:
-        return "unclear"
-    return vote.stance
-
-
-def _confidence(evidence: Sequence[Evidence], vote: Vote, stance: Stance) -> Confidence:
-    carrying = [row for row in evidence if row.stance == stance]
-    if vote.confidence == "low" or stance in {"unclear", "mixed"} or _origins(carrying) < 2:  # noqa: PLR2004 - two origins make one independent of the other
-        return "low"
-    return "medium"
+    is_alone = _origins([row for row in evidence if row.stance == vote.stance]) <= 1
+    is_low = vote.confidence == "low" or vote.stance in {"unclear", "mixed"} or is_alone
+    return VerdictDraft(vote.stance, "low" if is_low else "medium", _summary(evidence, vote.stance))
 
 
 def _summary(evidence: Sequence[Evidence], stance: Stance) -> str:

@@ -43,11 +43,6 @@ def test_the_verdict_follows_the_vote_and_never_exceeds_medium_confidence() -> N
     assert (draft.stance, draft.confidence) == ("refutes", "medium")
 
 
-def test_a_small_margin_is_unclear() -> None:
-    draft = draft_verdict([row(1, "supports"), row(2, "refutes")], vote("supports", 0.05))
-    assert (draft.stance, draft.confidence) == ("unclear", "low")
-
-
 @pytest.mark.parametrize("stance", ["mixed", "unclear"])
 def test_a_vote_without_a_side_stays_without_one(stance: Stance) -> None:
     draft = draft_verdict([row(1, "supports"), row(2, "refutes")], vote(stance, 0.0))
