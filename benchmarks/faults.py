@@ -65,7 +65,6 @@ from factible_assets.stages.ports import (
     QueryDraft,
     Reasoner,
     ReasonerOutageError,
-    SearchAnswer,
     Searcher,
     Services,
     VerdictDraft,
@@ -79,7 +78,7 @@ from resources.network_guard import NetworkGuard
 from resources.reliability.base import DomainAge
 from resources.scraping.base import FetchedPage
 from resources.scraping.pages import PageFetcher
-from resources.search.base import SearchAnswer as Answer
+from resources.search.base import SearchAnswer
 from resources.transcripts.base import Found
 from resources.transcripts.file import FileTranscripts
 from tests.servers import Behaviour, Exchange, MisbehavingServer, head, respond, truncate
@@ -174,7 +173,7 @@ class FaultySearch:
         if self.faults is not None:
             await self.faults.linger("search", question)
             if self.faults.strikes("search", question):
-                return (Answer("miniature", "outage", reason="miniature: it answered 503"),)
+                return (SearchAnswer("miniature", "outage", reason="miniature: it answered 503"),)
         return await self.memory.recall(
             question,
             lambda: self.inner.search(query, limit=limit, page=page, before=before, **restrictions),

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Generic, Literal, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from factible_assets.records import (
     Basis,
@@ -31,43 +31,12 @@ from factible_assets.records import (
 )
 from resources.reliability.base import DomainAge, ListedRating
 from resources.scraping.base import FetchedPage
+from resources.search.base import FactCheckAnswer, SearchAnswer
 
 Value = TypeVar("Value")
 
 
 # --- Search -------------------------------------------------------------------------------------
-
-
-class FoundHit(Protocol):
-    """One result as a provider gave it."""
-
-    @property
-    def rank(self) -> int: ...
-    @property
-    def title(self) -> str: ...
-    @property
-    def url(self) -> str: ...
-    @property
-    def snippet(self) -> str: ...
-    @property
-    def published_on(self) -> date | None: ...
-    @property
-    def citation_count(self) -> int | None: ...
-
-
-class SearchAnswer(Protocol):
-    """How one search ended. Only ok answers have hits; ok without hits is an answer too."""
-
-    @property
-    def provider(self) -> str: ...
-    @property
-    def outcome(self) -> Literal["ok", "outage"]: ...
-    @property
-    def reason(self) -> str | None: ...
-    @property
-    def hits(self) -> Sequence[FoundHit]: ...
-    @property
-    def latency_seconds(self) -> float: ...
 
 
 class Searcher(Protocol):
@@ -103,44 +72,6 @@ class Searcher(Protocol):
 
 
 # --- Prior fact checks --------------------------------------------------------------------------
-
-
-class FoundFactCheck(Protocol):
-    """One review of one claim by one publisher. Unknown texts are empty."""
-
-    @property
-    def claim(self) -> str: ...
-    @property
-    def claimant(self) -> str: ...
-    @property
-    def rating(self) -> str: ...
-    @property
-    def publisher(self) -> str: ...
-    @property
-    def url(self) -> str: ...
-    @property
-    def title(self) -> str: ...
-    @property
-    def language(self) -> str: ...
-    @property
-    def reviewed_on(self) -> date | None: ...
-    @property
-    def claimed_on(self) -> date | None: ...
-
-
-class FactCheckAnswer(Protocol):
-    """How one look-up ended. Only ok answers have checks; ok without any is an answer too."""
-
-    @property
-    def provider(self) -> str: ...
-    @property
-    def outcome(self) -> Literal["ok", "outage"]: ...
-    @property
-    def reason(self) -> str | None: ...
-    @property
-    def checks(self) -> Sequence[FoundFactCheck]: ...
-    @property
-    def latency_seconds(self) -> float: ...
 
 
 class PriorFactChecks(Protocol):

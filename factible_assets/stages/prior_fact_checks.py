@@ -17,7 +17,7 @@ from typing import Any
 from factible_assets.config import SearchConfig
 from factible_assets.records import Claim, PriorFactCheck, Status, Video
 from factible_assets.stages.ids import normalise_text, prior_fact_check_id
-from factible_assets.stages.ports import FactCheckAnswer, FoundFactCheck, PriorFactChecks
+from factible_assets.stages.ports import PriorFactChecks
 from factible_assets.stages.search import is_the_video, unwanted
 from factible_assets.stages.transcript import storable
 from factible_assets.stages.urls import (
@@ -26,6 +26,8 @@ from factible_assets.stages.urls import (
     host_of,
     registrable_domain,
 )
+from resources.search.base import FactCheckAnswer
+from resources.search.base import PriorFactCheck as FoundFactCheck
 
 LIMIT = 10
 """Reviewed claims that are asked for; more are seldom about the claim."""

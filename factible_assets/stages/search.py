@@ -31,7 +31,7 @@ from factible_assets.records import (
     Video,
 )
 from factible_assets.stages.ids import hit_id
-from factible_assets.stages.ports import FoundHit, SearchAnswer, Searcher
+from factible_assets.stages.ports import Searcher
 from factible_assets.stages.reliability import RATING_ORDER, RatingBook, as_cited
 from factible_assets.stages.reviews import NO_CORRECTIONS, Corrections
 from factible_assets.stages.transcript import storable
@@ -44,6 +44,8 @@ from factible_assets.stages.urls import (
     published_at,
     video_reference,
 )
+from resources.search.base import SearchAnswer
+from resources.search.base import SearchHit as FoundHit
 
 HEADROOM = 2
 """How many times the limit is asked for first (Factible, section 1.3.4)."""

@@ -12,8 +12,8 @@ from typing import Unpack
 
 from resources.cache.answers import Answers
 from resources.cache.store import DiskCache
-from resources.search.base import Restrictions, SearchAnswer, SearchProvider
-from resources.search.fact_checks import FactCheckAnswer, FactCheckLane
+from resources.search.base import FactCheckAnswer, Restrictions, SearchAnswer, SearchProvider
+from resources.search.fact_checks import FactCheckLane
 
 _VERSION = 1
 """Raise it whenever the same question would now get another answer."""

@@ -61,6 +61,36 @@ class SearchAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class PriorFactCheck:
+    """One review of one claim by one publisher. Texts are the publisher's own, on one line.
+
+    `rating` is what the publisher wrote ("Mostly false", "Pants on fire"); scales differ.
+    `publisher` is its name, or its site where it gives no name. Unknown texts are empty.
+    """
+
+    claim: str
+    claimant: str
+    rating: str
+    publisher: str
+    url: str
+    reviewed_on: date | None = None
+    claimed_on: date | None = None
+    title: str = ""
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FactCheckAnswer:
+    """How one look-up ended. Only ok answers have checks, and ok without any is an answer too."""
+
+    provider: str
+    outcome: Literal["ok", "outage"]
+    checks: tuple[PriorFactCheck, ...] = ()
+    reason: str | None = None
+    latency_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class SearchRequest:
     """One search; for the fields see SearchProvider.search and Restrictions."""
 

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from http import HTTPStatus
-from typing import Literal, Protocol
+from typing import Protocol
 
 from resources.http import HttpClient, HttpFailureError, OutageError, Response, elapsed_since
+from resources.search.base import FactCheckAnswer, PriorFactCheck
 from resources.search.service import (
     MAX_BYTES,
     Account,
@@ -39,36 +39,6 @@ DEFAULT_BASE_URL = "https://factchecktools.googleapis.com"
 _ACCOUNT = Account(setting="GOOGLE_FACT_CHECK_API_KEY", site="console.cloud.google.com")
 _KEY_PHRASES = ("api key not valid", "api_key_invalid", "api key expired")
 _DISABLED_PHRASES = ("service_disabled", "has not been used in project")
-
-
-@dataclass(frozen=True, slots=True)
-class PriorFactCheck:
-    """One review of one claim by one publisher. Texts are the publisher's own, on one line.
-
-    `rating` is what the publisher wrote ("Mostly false", "Pants on fire"); scales differ.
-    `publisher` is its name, or its site where it gives no name. Unknown texts are empty.
-    """
-
-    claim: str
-    claimant: str
-    rating: str
-    publisher: str
-    url: str
-    reviewed_on: date | None = None
-    claimed_on: date | None = None
-    title: str = ""
-    language: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class FactCheckAnswer:
-    """How one look-up ended. Only ok answers have checks, and ok without any is an answer too."""
-
-    provider: str
-    outcome: Literal["ok", "outage"]
-    checks: tuple[PriorFactCheck, ...] = ()
-    reason: str | None = None
-    latency_seconds: float = 0.0
 
 
 class FactCheckLane(Protocol):

@@ -19,7 +19,7 @@ from factible_assets.stages.flow import check_claims, extract_claims
 from factible_assets.stages.integrity import ALL_RULES, JudgedRows, Limits, judge, rules_of
 from factible_assets.stages.transcript import from_cues
 from tests.stages.test_flow import furnished_world
-from tests.stages.world import VIDEO, Check, World
+from tests.stages.world import VIDEO, World, reviewed
 
 CONFIG = FactCheckConfig()
 Row = TypeVar("Row", bound=Record)
@@ -59,7 +59,7 @@ def rows_from(world: World) -> JudgedRows:
 @cache
 def whole() -> JudgedRows:
     world, claims = furnished_world(claims=2, queries=2, results=3)
-    world.checks = {claims[0].text: [Check("claim 0", "https://checkers.example/0")]}
+    world.checks = {claims[0].text: [reviewed("claim 0", "https://checkers.example/0")]}
     # One page is gone, so that its snippet is read instead.
     world.texts.pop("https://site001.example/page", None)
     return rows_from(world)

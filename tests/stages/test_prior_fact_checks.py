@@ -16,7 +16,6 @@ from factible_assets.config import FactCheckConfig, SearchConfig
 from factible_assets.records import Claim, PriorFactCheck, Verdict
 from factible_assets.stages.flow import FlowResult, check_claims
 from factible_assets.stages.ports import (
-    FactCheckAnswer,
     PriorFactChecks,
     QueryDraft,
     SilentObserver,
@@ -28,29 +27,31 @@ from factible_assets.stages.prior_fact_checks import (
     similarity,
 )
 from factible_assets.stages.progress import ALL_STAGES
-from tests.stages.world import VIDEO, Check, Hit, World, make_claim, own_words, says
+from resources.search.base import FactCheckAnswer
+from resources.search.base import PriorFactCheck as Found
+from tests.stages.world import VIDEO, Hit, World, make_claim, own_words, reviewed, says
 
 SUGAR = "Sugar makes children hyperactive."
 ASKED = "Sugar makes children hyperactive"
 CLAIM = make_claim(SUGAR)
 
 
-async def rows(*checks: Check, claim: Claim = CLAIM, **limits: Any) -> list[PriorFactCheck]:
+async def rows(*checks: Found, claim: Claim = CLAIM, **limits: Any) -> list[PriorFactCheck]:
     world = World(checks={question(claim): list(checks)})
     lane = world.services().fact_checks
     assert lane is not None
     return list(await look_up(claim, VIDEO, lane, SearchConfig.model_validate(limits)))
 
 
-def review(url: str, claim: str = "Eating sugar causes hyperactivity in children") -> Check:
-    return Check(claim, url, reviewed_on=date(2020, 5, 1))
+def review(url: str, claim: str = "Eating sugar causes hyperactivity in children") -> Found:
+    return reviewed(claim, url, reviewed_on=date(2020, 5, 1))
 
 
 # --- What is asked, and what belongs ------------------------------------------------------------
 
 
 async def test_a_review_is_kept_with_all_that_its_publisher_says() -> None:
-    check = Check(
+    check = reviewed(
         claim="Sugar makes kids hyperactive",
         url="http://www.checkers.example/sugar?utm_source=x",
         rating="Mostly false",
@@ -91,7 +92,7 @@ async def test_several_reviews_on_one_page_are_the_most_similar_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("check", "limits", "reason"),
+    ("found", "limits", "reason"),
     [
         (review("https://c.example/1", "The sugar tax fell in 2019"), {}, "too few words"),
         (review(f"https://youtu.be/{VIDEO.video_id}"), {}, "the video itself"),
@@ -103,12 +104,12 @@ async def test_several_reviews_on_one_page_are_the_most_similar_one() -> None:
     ],
 )
 async def test_a_review_that_does_not_belong_is_left_out_for_a_stated_reason(
-    check: Check, limits: dict[str, Any], reason: str
+    found: Found, limits: dict[str, Any], reason: str
 ) -> None:
-    (row,) = await rows(check, **limits)
+    (row,) = await rows(found, **limits)
     assert row.status == "skipped"
     assert reason in (row.reason or "")
-    assert row.url == check.url
+    assert row.url == found.url
 
 
 async def test_what_is_left_out_comes_after_what_is_kept() -> None:

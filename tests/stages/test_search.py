@@ -25,7 +25,8 @@ from factible_assets.stages.search import (
     unwanted,
 )
 from factible_assets.stages.urls import domain_of
-from tests.stages.world import VIDEO, Answer, Directory, Hit, Registry, World, make_claim
+from resources.search.base import SearchAnswer
+from tests.stages.world import VIDEO, Directory, Hit, Registry, World, answer, make_claim
 
 CLAIM = make_claim("a claim")
 QUERIES = build_queries(
@@ -160,13 +161,13 @@ class TwoEngines:
         page: int = 1,
         before: date | None = None,
         **restrictions: object,
-    ) -> Sequence[Answer]:
+    ) -> Sequence[SearchAnswer]:
         return [
-            Answer(
+            answer(
                 "one", hits=[Hit(1, "A", "https://a.example/x"), Hit(2, "B", "https://b.example")]
             ),
-            Answer("two", hits=[Hit(1, "B!", "http://www.b.example/?utm_source=two", "Of B.")]),
-            Answer("three", "outage", "wrong key"),
+            answer("two", hits=[Hit(1, "B!", "http://www.b.example/?utm_source=two", "Of B.")]),
+            answer("three", "outage", "wrong key"),
         ]
 
 

@@ -45,6 +45,7 @@ from factible_assets.stages.ports import (
 )
 from resources.reliability.base import DomainAge, ListedRating
 from resources.scraping.base import FetchedPage
+from resources.search.base import FactCheckAnswer, PriorFactCheck, SearchAnswer, SearchHit
 
 VIDEO = Video(
     video_id="dQw4w9WgXcQ", title="Ten beliefs", url="https://youtu.be/dQw4w9WgXcQ", channel="Talks"
@@ -63,23 +64,16 @@ def make_claim(text: str, rank: int = 1) -> Claim:
     )
 
 
-@dataclass(frozen=True)
-class Hit:
-    rank: int
-    title: str
-    url: str
-    snippet: str = ""
-    published_on: date | None = None
-    citation_count: int | None = None
+Hit = SearchHit
 
 
-@dataclass(frozen=True)
-class Answer:
-    provider: str
-    outcome: Literal["ok", "outage"] = "ok"
-    reason: str | None = None
-    hits: Sequence[Hit] = ()
-    latency_seconds: float = 0.0
+def answer(
+    provider: str,
+    outcome: Literal["ok", "outage"] = "ok",
+    reason: str | None = None,
+    hits: Sequence[Hit] = (),
+) -> SearchAnswer:
+    return SearchAnswer(provider, outcome, tuple(hits), reason)
 
 
 def page(
@@ -92,26 +86,17 @@ def page(
     return FetchedPage(url, outcome, datetime(2026, 1, 2, tzinfo=UTC), via=via, **more)
 
 
-@dataclass(frozen=True)
-class Check:
-    claim: str
-    url: str
-    rating: str = "False"
-    publisher: str = "Checkers"
-    title: str = ""
-    claimant: str = ""
-    language: str = "en"
-    reviewed_on: date | None = None
-    claimed_on: date | None = None
-
-
-@dataclass(frozen=True)
-class Checked:
-    outcome: Literal["ok", "outage"] = "ok"
-    checks: Sequence[Check] = ()
-    reason: str | None = None
-    provider: str = "checkers"
-    latency_seconds: float = 0.0
+def reviewed(
+    claim: str,
+    url: str,
+    rating: str = "False",
+    publisher: str = "Checkers",
+    *,
+    claimant: str = "",
+    language: str = "en",
+    **more: Any,
+) -> PriorFactCheck:
+    return PriorFactCheck(claim, claimant, rating, publisher, url, language=language, **more)
 
 
 def listed(dataset: str, domain: str, rating: Rating, **more: Any) -> ListedRating:
@@ -148,7 +133,7 @@ class World:
     steps: list[tuple[str, str]] = field(default_factory=list)
     before: list[date | None] = field(default_factory=list)
     restrictions: list[dict[str, object]] = field(default_factory=list)
-    checks: dict[str, list[Check]] | None = None
+    checks: dict[str, list[PriorFactCheck]] | None = None
     """Prior fact checks by what is asked; None: there is no such lane."""
     wishes: list[tuple[str | None, date | None]] = field(default_factory=list)
 
@@ -193,14 +178,14 @@ class Engine:
         page: int = 1,
         before: date | None = None,
         **restrictions: object,
-    ) -> Sequence[Answer]:
+    ) -> Sequence[SearchAnswer]:
         self.world.before.append(before)
         self.world.restrictions.append(restrictions)
         if await self.world.work("search", query if page == 1 else f"{query} #{page}"):
-            return [Answer("engine", "outage", "the engine is over quota")]
+            return [answer("engine", "outage", "the engine is over quota")]
         pages = self.world.results.get(query, [])
         hits = pages[page - 1][:limit] if page <= len(pages) else []
-        return [Answer("engine", reason=self.world.partial.get(query), hits=hits)]
+        return [answer("engine", reason=self.world.partial.get(query), hits=hits)]
 
 
 @dataclass(frozen=True)
@@ -214,11 +199,12 @@ class Checkers:
         limit: int = 10,
         language: str | None = None,
         after: date | None = None,
-    ) -> Checked:
+    ) -> FactCheckAnswer:
         self.world.wishes.append((language, after))
         if await self.world.work("look up", claim):
-            return Checked("outage", reason="the checkers are over quota")
-        return Checked(checks=(self.world.checks or {}).get(claim, [])[:limit])
+            return FactCheckAnswer("checkers", "outage", reason="the checkers are over quota")
+        checks = (self.world.checks or {}).get(claim, [])[:limit]
+        return FactCheckAnswer("checkers", "ok", tuple(checks))
 
 
 @dataclass(frozen=True)

@@ -25,9 +25,10 @@ from factible_assets.records import Claim, Evidence, Transcript, Verdict, Video
 from factible_assets.stages.flow import FlowResult, check_claims, extract_claims
 from factible_assets.stages.ports import Reasoner, ReasonerRefusalError, Services
 from factible_assets.stages.transcript import from_text
+from resources.search.base import SearchAnswer
 from tests.reasoners.llm.hostile import ATTACKS
 from tests.reasoners.llm.scripted import GullibleModel, gets_out, take_apart
-from tests.stages.world import Answer, Hit, World, make_claim
+from tests.stages.world import Hit, World, answer, make_claim
 
 CLAIM = "Sugar makes children hyperactive."
 DENIAL = "Controlled trials have found no evidence that sugar makes children hyperactive."
@@ -52,8 +53,8 @@ class AnyQuery:
         page: int = 1,
         before: date | None = None,
         **restrictions: object,
-    ) -> Sequence[Answer]:
-        return [Answer("engine", hits=self.hits[:limit] if page == 1 else [])]
+    ) -> Sequence[SearchAnswer]:
+        return [answer("engine", hits=self.hits[:limit] if page == 1 else [])]
 
 
 @dataclass(frozen=True)

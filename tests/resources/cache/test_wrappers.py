@@ -27,8 +27,7 @@ from resources.llm.base import (
 from resources.llm.budget import Budget, Ceiling
 from resources.reliability.base import DomainAge
 from resources.scraping.base import FetchedPage
-from resources.search.base import SearchAnswer, SearchHit
-from resources.search.fact_checks import FactCheckAnswer, PriorFactCheck
+from resources.search.base import FactCheckAnswer, PriorFactCheck, SearchAnswer, SearchHit
 from tests.resources.cache.doubles import (
     FAILED,
     NOON,

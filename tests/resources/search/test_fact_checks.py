@@ -7,10 +7,8 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from resources.http import HttpClient
-from resources.search.fact_checks import (
-    GoogleFactChecks,
-    PriorFactCheck,
-)
+from resources.search.base import PriorFactCheck
+from resources.search.fact_checks import GoogleFactChecks
 from tests.resources.search.asking import parameters
 from tests.servers import MisbehavingServer, respond, respond_json
 
