@@ -92,18 +92,31 @@ def import_published(
     """
     name = name or folder.resolve().name
     left_out: list[str] = []
-    truths = _ground_truths(folder)
-    rows = _rows(folder, truths)
-    _note_strangers(rows, truths, left_out)
+    read = [(path, load_ground_truth(path)) for path in sorted((folder / _TRUTHS).glob("*.yaml"))]
+    truths = {truth.video_id or path.stem: (path, truth) for path, truth in read}
+    rows: Mapping[str, Mapping[str, str]]
+    if truths and not (folder / _INDEX).exists():
+        rows = {video_id: {"video_id": video_id} for video_id in truths if is_usable_id(video_id)}
+    else:
+        rows = _listed_rows(folder / _INDEX)
+    for video_id, (path, truth) in truths.items():
+        if video_id not in rows:
+            sentence = (
+                f"This ground truth is for the video {video_id!r}, which {_INDEX} does not list. "
+                "Add the video there, or take the file away."
+            )
+            left_out.append(str(CorpusProblem(path, truth.line, sentence)))
     entries: list[VideoEntry] = []
     beside: dict[str, bytes] = {}
     for video_id, row in rows.items():
-        truth = _usable(truths.get(video_id), left_out)
+        known = truths[video_id][1] if video_id in truths else None
+        left_out.extend(str(problem) for problem in (known.problems if known else ()))
+        usable = None if known is None or known.problems else known
         transcript = _transcript_of(folder, video_id)
-        if transcript is None and (truth is None or not is_video_id(video_id)):
+        if transcript is None and (usable is None or not is_video_id(video_id)):
             left_out.append(f"{video_id}: no run of it has a timed transcript.")
             continue
-        entry = _entry(name, row, transcript, truth, listing)
+        entry = _entry(name, row, transcript, usable, listing)
         entries.append(entry)
         if transcript is not None and entry.transcript is not None:
             segments = json.dumps(list(segments_of(transcript)), ensure_ascii=False, indent=1)
@@ -117,21 +130,6 @@ def import_published(
         transcripts=len(beside),
         left_out=tuple(left_out),
     )
-
-
-def _ground_truths(folder: Path) -> dict[str, tuple[Path, GroundTruth]]:
-    """Return the annotations by the video that they name; without a name, by their file's."""
-    read = [(path, load_ground_truth(path)) for path in sorted((folder / _TRUTHS).glob("*.yaml"))]
-    return {truth.video_id or path.stem: (path, truth) for path, truth in read}
-
-
-def _rows(
-    folder: Path, truths: Mapping[str, tuple[Path, GroundTruth]]
-) -> dict[str, Mapping[str, str]]:
-    index = folder / _INDEX
-    if truths and not index.exists():
-        return {video_id: {"video_id": video_id} for video_id in truths if is_usable_id(video_id)}
-    return _listed_rows(index)
 
 
 def _listed_rows(index: Path) -> dict[str, Mapping[str, str]]:
@@ -154,32 +152,6 @@ def _listed_rows(index: Path) -> dict[str, Mapping[str, str]]:
     if not rows:
         raise CorpusError(f"{index}: no video is listed. Give a published folder.")
     return rows
-
-
-def _note_strangers(
-    rows: Mapping[str, object],
-    truths: Mapping[str, tuple[Path, GroundTruth]],
-    left_out: list[str],
-) -> None:
-    left_out.extend(
-        str(
-            CorpusProblem(
-                path,
-                truth.line,
-                f"This ground truth is for the video {video_id!r}, which {_INDEX} does not list. "
-                "Add the video there, or take the file away.",
-            )
-        )
-        for video_id, (path, truth) in truths.items()
-        if video_id not in rows
-    )
-
-
-def _usable(found: tuple[Path, GroundTruth] | None, left_out: list[str]) -> GroundTruth | None:
-    if found is None:
-        return None
-    left_out.extend(str(problem) for problem in found[1].problems)
-    return None if found[1].problems else found[1]
 
 
 def _transcript_of(folder: Path, video_id: str) -> TimedText | None:

@@ -86,9 +86,10 @@ def corpus_of_claims(
             break
         video_id = f"{name}.{_key(one)}"
         if video_id in entries:
+            line = first_lines[video_id]
             sentence = (
                 f"The claim {one.claim.text[:60]!r} (id {video_id}) stands before"
-                f"{_on_line(first_lines[video_id])}. Remove one of the two."
+                f"{f', on line {line}' if line else ''}. Remove one of the two."
             )
             problems.append(CorpusProblem(file, one.line, sentence))
             continue
@@ -157,7 +158,3 @@ def _key(one: StatedClaim) -> str:
     said = one.claim.said_on.isoformat() if one.claim.said_on else ""
     data = "\x1f".join((*parts, said)).encode()
     return hashlib.sha256(data).hexdigest()[:_KEY_DIGITS]
-
-
-def _on_line(line: int | None) -> str:
-    return f", on line {line}" if line else ""

@@ -202,7 +202,9 @@ class Runs:
         pay()
         run = Run(order, client, detached)
         self._runs[run.run_id] = run
-        self._forget_old()
+        over = [each for each in self._runs.values() if each.is_over]
+        for old in over[: max(0, len(over) - KEPT_RUNS)]:
+            del self._runs[old.run_id]
         run.task = asyncio.create_task(self._attend(run), name=f"run {run.run_id}")
         return run
 
@@ -312,8 +314,3 @@ class Runs:
         is_cancelled = (last.data or {}).get("cancelled")
         failed: RunStatus = "canceled" if is_cancelled else "failure"
         run.end("success" if last.step == "complete" else failed)
-
-    def _forget_old(self) -> None:
-        over = [run for run in self._runs.values() if run.is_over]
-        for run in over[: max(0, len(over) - KEPT_RUNS)]:
-            del self._runs[run.run_id]

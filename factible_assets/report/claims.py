@@ -190,7 +190,9 @@ class Shelves:
         """Return a claim with its number in order of time, from 1."""
         verdict = self._verdicts.get(claim.claim_id)
         outcome = UNJUDGED if verdict is None else verdict.stance or INCOMPLETE
-        said = self._said(claim)
+        said = None
+        if self._data.transcript is not None and claim.char_start is not None:
+            said = self._data.transcript.text[claim.char_start : claim.char_end] or None
         jump = moment_url(self._data.video, claim.start_seconds)
         groups = self._groups(claim)
         return ClaimView(
@@ -223,7 +225,10 @@ class Shelves:
             empty_searches=self._work(claim, "no_evidence"),
             skipped=self._sources(claim, "skipped"),
             skipped_work=self._work(claim, "skipped"),
-            searches=self._search_views(claim),
+            searches=tuple(
+                SearchView(query, tuple(map(_search_words, self._searches[query.query_id])))
+                for query in self._queries[claim.claim_id]
+            ),
             reviews=self._review_views(claim),
             assessment=assessment(self._reviews[claim.claim_id]),
         )
@@ -239,11 +244,6 @@ class Shelves:
     def anchor_of(self, evidence: Evidence) -> str:
         """Return the anchor of a source, unique in its report."""
         return self._anchors[id(evidence)]
-
-    def _said(self, claim: Claim) -> str | None:
-        if self._data.transcript is None or claim.char_start is None:
-            return None
-        return self._data.transcript.text[claim.char_start : claim.char_end] or None
 
     def _groups(self, claim: Claim) -> tuple[StanceGroup, ...]:
         ok = self._sources(claim, "ok")
@@ -298,12 +298,6 @@ class Shelves:
             return None
         return f"quote-{self.anchor_of(evidence)}" if passage and passage.located else text
 
-    def _search_views(self, claim: Claim) -> tuple[SearchView, ...]:
-        return tuple(
-            SearchView(query, tuple(map(_search_words, self._searches[query.query_id])))
-            for query in self._queries[claim.claim_id]
-        )
-
     def _review_views(self, claim: Claim) -> tuple[ReviewView, ...]:
         known = dict(self._data.reviewed_queries)
         known |= {query.query_id: query.text for query in self._queries[claim.claim_id]}
@@ -330,9 +324,11 @@ class Shelves:
                 for search in self._searches[query.query_id]
                 if search.status == status
             ]
-        lines += [
-            _review_words(each) for each in self._prior[claim.claim_id] if each.status == status
-        ]
+        for each in self._prior[claim.claim_id]:
+            if each.status == status == "skipped":
+                lines.append(f"The review by {each.publisher or each.domain}: {each.reason}")
+            elif each.status == status:
+                lines.append(f"Prior fact checks at {each.provider}: {each.reason or 'none found'}")
         return tuple(lines)
 
 
@@ -361,12 +357,15 @@ def claim_anchor(claim_id: str, number: int) -> str:
 
 def in_order(evidence: Iterable[Evidence]) -> list[Evidence]:
     """Return evidence, the most reliable first."""
-    return sorted(evidence, key=_evidence_order)
-
-
-def _evidence_order(evidence: Evidence) -> tuple[int, float, str, str]:
-    rating = _RATING_ORDER[evidence.rating]
-    return rating, -evidence.rating_score, evidence.title, evidence.canonical_url
+    return sorted(
+        evidence,
+        key=lambda row: (
+            _RATING_ORDER[row.rating],
+            -row.rating_score,
+            row.title,
+            row.canonical_url,
+        ),
+    )
 
 
 def _voices(outcome: str, groups: Iterable[StanceGroup]) -> tuple[Voice, ...]:
@@ -408,13 +407,6 @@ def _vote_words(verdict: Verdict | None) -> str | None:
         return None
     words = STANCE_WORDS[verdict.vote_stance]
     return words if verdict.vote_margin is None else f"{words} (margin {verdict.vote_margin:+.2f})"
-
-
-def _review_words(review: PriorFactCheck) -> str:
-    """Say what became of a look-up of prior fact checks that gave no review to show."""
-    if review.status == "skipped":
-        return f"The review by {review.publisher or review.domain}: {review.reason}"
-    return f"Prior fact checks at {review.provider}: {review.reason or 'none found'}"
 
 
 def _search_words(search: Search) -> str:

@@ -10,11 +10,11 @@ Text stays text: nothing in this module escapes or builds markup, the template d
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from factible_assets.records import Basis, LlmCall, Page, Video
+from factible_assets.records import Basis, Page, Video
 from factible_assets.report.claims import ClaimView, Shelves
 from factible_assets.report.data import ReportData, VerdictChange
 from factible_assets.report.links import safe_url, youtube_id
@@ -108,7 +108,20 @@ def arrange(data: ReportData) -> ReportView:
     kept = [each for each in dict.fromkeys(hashes) if each in texts]
     anchors = {content_hash: f"text-{n}" for n, content_hash in enumerate(kept, 1)}
     shelves = Shelves(data, anchors)
-    claims = _claim_views(data, shelves)
+    in_time = sorted(
+        data.claims,
+        key=lambda c: (c.start_seconds is None, c.start_seconds or 0.0, c.char_start or 0, c.rank),
+    )
+    claims = tuple(shelves.claim_view(claim, number) for number, claim in enumerate(in_time, 1))
+    # Those that take a side with most confidence come first, if there are others.
+    sided = sorted(
+        (view for view in claims if view.outcome in {"supports", "refutes"}),
+        key=lambda view: (
+            (view.verdict and view.verdict.confidence_score) or 0.0,
+            view.claim.importance,
+        ),
+        reverse=True,
+    )
     bases = sorted(
         {v.basis for v in data.verdicts} or {c.basis for c in data.claims if c.basis != "given"}
     )
@@ -128,7 +141,7 @@ def arrange(data: ReportData) -> ReportView:
         claims=claims,
         by_id=by_id,
         incomplete=tuple(view for view in claims if view.outcome == INCOMPLETE),
-        clearest=_clearest(claims),
+        clearest=tuple(sided[:_CLEAREST]) if len(claims) > _CLEAREST else (),
         ticks=_ticks(data, claims),
         transcript=_transcript(data),
         transcript_words=_transcript_words(data),
@@ -157,30 +170,6 @@ def count_outcomes(outcomes: Sequence[tuple[str, Basis | None]]) -> tuple[Count,
             counts.append(Count(outcome, words, number, offset, share))
             offset += share
     return tuple(counts)
-
-
-def _claim_views(data: ReportData, shelves: Shelves) -> tuple[ClaimView, ...]:
-    in_time = sorted(
-        data.claims,
-        key=lambda c: (c.start_seconds is None, c.start_seconds or 0.0, c.char_start or 0, c.rank),
-    )
-    return tuple(shelves.claim_view(claim, number) for number, claim in enumerate(in_time, 1))
-
-
-def _clearest(claims: Sequence[ClaimView]) -> tuple[ClaimView, ...]:
-    """Return the claims whose verdicts take a side with most confidence, if there are others."""
-    sided = [
-        view
-        for view in claims
-        if view.verdict is not None and view.verdict.stance in {"supports", "refutes"}
-    ]
-    sided.sort(key=_clarity, reverse=True)
-    return tuple(sided[:_CLEAREST]) if len(claims) > _CLEAREST else ()
-
-
-def _clarity(view: ClaimView) -> tuple[float, float]:
-    score = view.verdict.confidence_score if view.verdict else None
-    return score or 0.0, view.claim.importance
 
 
 def _ticks(data: ReportData, claims: Sequence[ClaimView]) -> tuple[Tick, ...]:
@@ -277,27 +266,18 @@ def _cost(data: ReportData) -> tuple[tuple[str, str], ...]:
     took = [("Time taken", f"{data.seconds:.1f} s")] if data.seconds is not None else []
     if not data.llm_calls:
         return (*took, ("Model calls", "none"), ("Cost", "nothing: no language model was asked"))
+    cached = sum(call.cache_hit for call in data.llm_calls)
+    from_cache = f", {cached:,} of them answered from the cache" if cached else ""
+    cost = dollars(sum(call.cost_usd for call in data.llm_calls))
+    if unpriced := sorted({call.model for call in data.llm_calls if not call.price_known}):
+        cost += f", without what {', '.join(unpriced)} cost: no price is listed"
     read = sum(call.input_tokens for call in data.llm_calls)
     written = sum(call.output_tokens for call in data.llm_calls)
     return (
         *took,
-        ("Model calls", _calls_words(data.llm_calls)),
+        ("Model calls", f"{len(data.llm_calls):,}{from_cache}"),
         ("Models", ", ".join(sorted({call.model for call in data.llm_calls}))),
         ("Prompts", ", ".join(sorted({call.prompt_version for call in data.llm_calls}))),
         ("Tokens", f"{read:,} read, {written:,} written"),
-        ("Cost", _cost_words(data.llm_calls)),
+        ("Cost", cost),
     )
-
-
-def _calls_words(calls: Sequence[LlmCall]) -> str:
-    cached = sum(call.cache_hit for call in calls)
-    return f"{len(calls):,}" + (f", {cached:,} of them answered from the cache" if cached else "")
-
-
-def _cost_words(calls: Iterable[LlmCall]) -> str:
-    rows = list(calls)
-    unpriced = sorted({call.model for call in rows if not call.price_known})
-    words = dollars(sum(call.cost_usd for call in rows))
-    if not unpriced:
-        return words
-    return f"{words}, without what {', '.join(unpriced)} cost: no price is listed"

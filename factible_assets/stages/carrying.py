@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
-from factible_assets.records import Claim, Evidence, Page, PageText, ReliabilityRating, SearchHit
+from factible_assets.records import Claim, Evidence, ReliabilityRating, SearchHit
 from factible_assets.rows import VideoRows
 from factible_assets.stages.flow import FlowResult
 from factible_assets.stages.urls import UnusableUrlError, host_and_parents, host_of
@@ -49,7 +49,12 @@ def with_others(
 
     hits = joined(result.hits, held.hits)
     evidence = joined(result.evidence, held.evidence)
-    pages = _pages(result.pages, held.pages, {row.page_id for row in evidence})
+    wanted = {row.page_id for row in evidence}
+    # The new answer of a page that did not change goes before the held one.
+    by_id = {page.page_id: page for page in held.pages if page.page_id in wanted}
+    by_id |= {page.page_id: page for page in result.pages}
+    pages = tuple(sorted(by_id.values(), key=lambda page: (page.canonical_url, page.page_id)))
+    texts = {text.content_hash: text for text in (*held.page_texts, *result.page_texts)}
     needed = {row.content_hash for row in evidence} | {page.content_hash for page in pages}
     return replace(
         result,
@@ -59,24 +64,10 @@ def with_others(
         prior_fact_checks=joined(result.prior_fact_checks, held.prior_fact_checks),
         ratings=_ratings(result.ratings, held.ratings, hits, evidence),
         pages=pages,
-        page_texts=_texts(result.page_texts, held.page_texts, needed),
+        page_texts=tuple(texts[each] for each in sorted(texts) if each in needed),
         evidence=evidence,
         verdicts=ranked(joined(result.verdicts, held.verdicts), claims),
     )
-
-
-def _pages(new: Iterable[Page], held: Iterable[Page], wanted: set[str | None]) -> tuple[Page, ...]:
-    """Join pages by their ids, the new answer of a page that did not change before the held one."""
-    found = {page.page_id: page for page in held if page.page_id in wanted}
-    found |= {page.page_id: page for page in new}
-    return tuple(sorted(found.values(), key=lambda page: (page.canonical_url, page.page_id)))
-
-
-def _texts(
-    new: Iterable[PageText], held: Iterable[PageText], wanted: set[str | None]
-) -> tuple[PageText, ...]:
-    texts = {text.content_hash: text for text in (*held, *new)}
-    return tuple(texts[each] for each in sorted(texts) if each in wanted)
 
 
 def _ratings(

@@ -51,7 +51,9 @@ class StoryIndex:
             return False
         if one.content_hash == other.content_hash:
             return True
-        return _contained(self._of(one.content_hash), self._of(other.content_hash))
+        first, second = self._of(one.content_hash), self._of(other.content_hash)
+        shorter = min(len(first), len(second))
+        return shorter > 0 and len(first & second) >= SHARED_STORY * shorter
 
     def _of(self, content_hash: str) -> frozenset[int]:
         if content_hash not in self._shingles:
@@ -71,11 +73,6 @@ def shingles(text: str) -> frozenset[int]:
         return frozenset()
     last = max(1, len(words) - SHINGLE_WORDS + 1)
     return frozenset(hash(tuple(words[start : start + SHINGLE_WORDS])) for start in range(last))
-
-
-def _contained(one: frozenset[int], other: frozenset[int]) -> bool:
-    shorter = min(len(one), len(other))
-    return shorter > 0 and len(one & other) >= SHARED_STORY * shorter
 
 
 def label_origins(evidence: Sequence[Evidence], stories: StoryIndex) -> tuple[Evidence, ...]:
@@ -149,7 +146,7 @@ def _best(
     weights: Mapping[Node, int],
 ) -> int:
     busiest = max(part, key=lambda node: len(linked[node] & part))
-    if len(linked[busiest] & part) == len(part) - 1 and _is_clique(part, linked):
+    if all(len(linked[node] & part) == len(part) - 1 for node in part):
         return max(weights[node] for node in part)
     without = _total(part - {busiest}, linked, weights)
     chosen = weights[busiest] + _total(part - {busiest} - linked[busiest], linked, weights)
@@ -162,10 +159,6 @@ def _total(
     weights: Mapping[Node, int],
 ) -> int:
     return sum(_best(part, linked, weights) for part in _parts(nodes, linked))
-
-
-def _is_clique(part: frozenset[Node], linked: Mapping[Node, frozenset[Node]]) -> bool:
-    return all(len(linked[node] & part) == len(part) - 1 for node in part)
 
 
 def _parts(nodes: frozenset[Node], linked: Mapping[Node, frozenset[Node]]) -> list[frozenset[Node]]:

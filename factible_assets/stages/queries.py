@@ -54,7 +54,10 @@ def build_queries(
     words, verbatim (table 4, DIRECT), if the reasoner worded none.
     """
     distinct: dict[str, QueryDraft] = {}
-    for draft in sorted((_repaired(draft, claim) for draft in drafts), key=_urgency):
+    for draft in sorted(
+        (_repaired(draft, claim) for draft in drafts),
+        key=lambda draft: (draft.priority, _TYPE_ORDER[draft.query_type]),
+    ):
         if draft.text:
             distinct.setdefault(normalise_text(draft.text), draft)
     ordered = list(distinct.values()) or [QueryDraft(claim.text, "direct", 1)]
@@ -105,10 +108,6 @@ def _repaired(draft: QueryDraft, claim: Claim) -> QueryDraft:
     if text and said and not any(word.casefold() in lowered for word in said):
         text = " ".join([text, *said[:_MAX_TIME_WORDS]])
     return replace(draft, text=text, priority=priority)
-
-
-def _urgency(draft: QueryDraft) -> tuple[int, int]:
-    return draft.priority, _TYPE_ORDER[draft.query_type]
 
 
 def _with_an_opposite(
