@@ -74,6 +74,10 @@ _OPINION = re.compile(
     r"|horrible|crazy|incredible|great|cool|fun|funny|weird|favou?rite|personally|opinion)\b",
     re.IGNORECASE,
 )
+_NORMATIVE = re.compile(
+    r"\b(?:should|ought to|must|deserves?|needs? to|(?:have|got) to|want(?:s|ed)? to|hopes?)\b",
+    re.IGNORECASE,
+)
 _ABOUT_THE_VIDEO = re.compile(
     r"\b(?:subscrib\w*|click\w*|this video|the video|videos|channel|episode|podcast|watch(?:ing)?"
     r"|welcome|thank(?:s| you)|hello|hi everyone|good (?:morning|evening|afternoon)"
@@ -85,7 +89,8 @@ _ABOUT_THE_VIDEO = re.compile(
 )
 _FIRST_PERSON = word_set("i me my mine myself i'm i've i'd i'll")
 _FIRST_PERSON_PLURAL = word_set("we us our ours ourselves we're we've we'd we'll")
-_SECOND_PERSON = word_set("you your yours yourself you're you've you'll you'd")
+_SECOND_PERSON = word_set("you yours yourself you're you've you'll you'd")
+_STORY = word_set("he she him her his he's she's")
 _PRONOUNS = word_set("it this that these those they he she it's that's they're he's she's them its")
 _QUESTION_OPENERS = word_set(
     "who what when where why how which whose is are was were do does did can could will would"
@@ -120,11 +125,13 @@ class Signs:
     attributed: bool
     historical: bool
     opinion: bool
+    normative: bool
     about_the_video: bool
     question: bool
     first_person: bool
     first_person_plural: bool
     second_person: bool
+    of_a_story: bool
     leading_pronoun: bool
     hypothetical: bool
     verbless: bool
@@ -149,11 +156,13 @@ def read_signs(text: str) -> Signs:
         attributed=_ATTRIBUTION.search(straight) is not None,
         historical=_HISTORICAL.search(straight) is not None,
         opinion=_OPINION.search(straight) is not None,
+        normative=_NORMATIVE.search(straight) is not None,
         about_the_video=_ABOUT_THE_VIDEO.search(straight) is not None,
         question=_is_question(text, norms),
         first_person=bool(present & _FIRST_PERSON),
         first_person_plural=bool(present & _FIRST_PERSON_PLURAL),
         second_person=bool(present & _SECOND_PERSON),
+        of_a_story=bool(present & _STORY),
         leading_pronoun=_leads_with_pronoun(norms),
         hypothetical=bool(norms) and norms[0] in _HYPOTHETICAL_OPENERS,
         verbless=_FINITE.search(straight) is None,
@@ -168,7 +177,8 @@ def rate_wording(signs: Signs) -> float:
     score += 0.3 * signs.causal + 0.2 * signs.comparative
     score += 0.3 * signs.scientific + 0.3 * signs.attributed + 0.3 * signs.historical
     score -= 1.0 * signs.first_person + 0.2 * signs.first_person_plural
-    score -= 0.7 * signs.second_person + 0.5 * signs.opinion
+    score -= 0.7 * signs.second_person + 0.3 * signs.of_a_story
+    score -= 0.5 * signs.opinion + 0.5 * signs.normative
     score -= 1.0 * signs.question + 1.0 * signs.about_the_video
     score -= 0.5 * signs.leading_pronoun + 0.5 * signs.hypothetical
     score -= 0.5 * signs.verbless + 0.5 * signs.fragment

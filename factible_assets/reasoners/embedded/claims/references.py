@@ -56,9 +56,7 @@ _DEMONSTRATIVE = re.compile(
 _TIMES = word_set(
     "year years month months week weeks day days morning evening time times moment century decade"
 )
-_NO_NOUNS = _TIMES | word_set(
-    "point way kind sort type country planet is are was were can will means one"
-)
+_NO_NOUNS = _TIMES | word_set("point way country planet is are was were can will means one")
 _EXPLETIVE = re.compile(r"it(?:'s| is| was| has been)(?: \w+){1,3} that\b", re.IGNORECASE)
 
 

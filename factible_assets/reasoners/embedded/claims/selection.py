@@ -245,10 +245,8 @@ def _draft(
 
 
 def _context(sentences: Sequence[Sentence], candidate: _Candidate) -> str | None:
-    """Give the sentence before a claim that opens with a pronoun or a connective."""
-    if candidate.place == 0:
-        return None
+    """Give the sentence before a claim that points back at it, or takes it up."""
     said = sentences[candidate.place].text
-    if candidate.signs.leading_pronoun or leans_back(said):
+    if candidate.place and (is_open(candidate.text) or leans_back(said)):
         return sentences[candidate.place - 1].text
     return None

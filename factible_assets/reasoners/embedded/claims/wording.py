@@ -83,7 +83,7 @@ _LONG = 4
 _NO_HEADS = word_set(
     """
     go goes went come comes came run runs ran lie lied known made given taken based respond
-    responds accept overthrew me us him them
+    responds accept overthrew me us him them while whereas because which that than why how or
     """
 )
 _HEADS = word_set(
@@ -91,11 +91,12 @@ _HEADS = word_set(
 )
 
 _FILLER = re.compile(
-    r"(?:,\s*)?\b(?:u[hm]+|erm|you know(?=,)|i mean(?=,)|(?<=, )like(?=,))\b,?"
+    r"(?:,\s*)?\b(?:u[hm]+|erm|you know(?=,)|i mean(?=,)|(?<=, )like(?=,)|actually|basically"
+    r"|literally)\b,?"
     r"|,\s*(?:you know|i mean)\b(?=[,.?!])",
     re.IGNORECASE,
 )
-_DOUBLED = re.compile(r"\b(\w+(?:'\w+)?),? \1\b", re.IGNORECASE)
+_DOUBLED = re.compile(r"\b(\w+(?:'\w+)?(?: \w+){0,3}),? \1\b", re.IGNORECASE)
 _TAG = re.compile(
     r",\s+(?:right|ok(?:ay)?|you know|i mean|you see|huh|by the way|of course"
     r"|(?:he|she|they|i) (?:(?:would|used to) )?(?:says?|said|thinks?|thought))[\s.?!,]*\Z",

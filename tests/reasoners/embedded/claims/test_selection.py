@@ -116,6 +116,14 @@ def test_the_same_transcript_gives_the_same_claims() -> None:
     assert _extract(TALK) == _extract(TALK)
 
 
+def test_a_claim_that_points_back_carries_the_sentence_before_it() -> None:
+    text = "Sulphur is released by a crushed clove. These vapours kill 90 percent of bacteria."
+    contexts = {claim.text: claim.context for claim in _extract(text).claims}
+    assert contexts["These vapours kill 90 percent of bacteria."] == (
+        "Sulphur is released by a crushed clove."
+    )
+
+
 def test_signs_of_fact_raise_the_score_and_signs_of_talk_lower_it() -> None:
     def rate(text: str) -> float:
         return rate_wording(read_signs(text))
@@ -124,6 +132,7 @@ def test_signs_of_fact_raise_the_score_and_signs_of_talk_lower_it() -> None:
     assert fact > rate("Smoking comes with lung trouble for people in Europe.")
     assert fact > rate("I think smoking causes about 85 percent of lung cancer deaths in Europe.")
     assert fact > rate("Does smoking cause about 85 percent of lung cancer deaths in Europe?")
+    assert fact > rate("Smoking should cause about 85 percent of lung cancer deaths in Europe.")
     assert rate("It did that to them.") < rate("Smoking did that to smokers.")
 
 
@@ -153,7 +162,7 @@ def test_numbering_hesitation_and_tags_are_left_out() -> None:
         "Three: The planet is warming, you know, very quickly.": (
             "The planet is warming very quickly."
         ),
-        "Uh the the river um carries more water in spring.": (
+        "Uh the the river um actually carries more water, more water in spring.": (
             "The river carries more water in spring."
         ),
         "What we see is that the planet's climate is changing.": (
@@ -185,6 +194,8 @@ def test_a_pronoun_is_resolved_where_one_thing_can_be_meant() -> None:
 def test_an_open_reference_is_one_whose_noun_stands_elsewhere() -> None:
     assert is_open("This compound kills bacteria.")
     assert is_open("It kills bacteria.")
+    assert is_open("Together, they kill bacteria.")
+    assert is_open("In that case bacteria die.")
     assert not is_open("A compound of garlic kills bacteria, and this compound is cheap.")
     assert not is_open("Prices doubled this year.")
 
