@@ -7,7 +7,7 @@ what a match means (page_text.py, fact_checks.py, reading/).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from importlib.resources import files
 from typing import Literal
@@ -96,30 +96,7 @@ def load_lexicon() -> Lexicon:
     """Read the lists that ship with the package. Loaded once."""
     source = files("factible_assets.reasoners.embedded").joinpath("lexicon.yaml")
     lists = yaml.safe_load(source.read_text(encoding="utf-8"))
-    patterns = {
-        name: _any_of(lists[name])
-        for name in (
-            "furniture",
-            "addresses_visitor",
-            "instructions",
-            "opens_orders",
-            "closes_orders",
-            "set_aside",
-            "not_denials",
-            "negations",
-            "names_a_belief",
-            "denies_what_follows",
-            "denies_what_precedes",
-            "denies_previous_sentence",
-            "affirms_previous_sentence",
-            "divided",
-            "divides_previous_sentence",
-            "unsettled",
-            "answers_in_part",
-            "rates",
-            "reports",
-        )
-    }
+    names = [field.name for field in fields(Lexicon) if field.type == "Pattern"]
     return Lexicon(
         abbreviations=frozenset(lists["abbreviations"].split()),
         walls=tuple((wall["says"], _any_of(wall["patterns"])) for wall in lists["walls"]),
@@ -127,5 +104,5 @@ def load_lexicon() -> Lexicon:
         families=_families(lists["synonyms"]),
         opposites=_opposites(lists["opposites"]),
         light=_stems(lists["light"]),
-        **patterns,
+        **{name: _any_of(lists[name]) for name in names},
     )

@@ -1,8 +1,9 @@
 """Web searches that would find evidence for and against a claim.
 
 What belongs here: wording queries of the four types (Factible, section 1.3.3, table 4) from a
-claim's own words and its topic. What does not: the topics (topics.py), choosing how many queries
-are asked beyond the limit given (stages).
+claim's own words. What does not: choosing how many queries are asked beyond the limit given
+(stages). Words of a claim's field of knowledge ("WHO CDC study") were tried: they bring queries no
+nearer to a language model's, nor to what those find (benchmarks/queries.py).
 """
 
 from __future__ import annotations
@@ -27,7 +28,6 @@ from factible_assets.reasoners.embedded.text import (
     tokenise,
     word_set,
 )
-from factible_assets.reasoners.embedded.topics import find_topic
 from factible_assets.records import Claim, QueryType, Video
 from factible_assets.stages.ids import normalise_text
 from factible_assets.stages.ports import QueryDraft
@@ -80,6 +80,8 @@ _LEANS_BACK = word_set(
 )
 """First words of a clause that cannot be asked on its own."""
 
+_CONTRADICTION, _AUTHORITIES = "false fact check", "official data report"
+
 _TURN: dict[str, QueryType] = {
     "historical": "context",
     "comparative": "context",
@@ -107,7 +109,7 @@ def write_queries(
 
     The first is the claim's most telling words, at most ten: years and figures with their units,
     then what is most like the whole claim, names first. The second, whenever two are asked, looks
-    for the contrary; the third asks the topic's authorities, or for background where the claim is
+    for the contrary; the third asks for official figures, or for background where the claim is
     causal, historical or comparative; then follow a question, if the claim has a clause that can
     be asked whole, and looser forms. Years stand last; one that only the claim's context names is
     added.
@@ -135,7 +137,6 @@ def write_queries(
 def _drafts(claim: Claim, title: str, embedder: Embedder) -> Iterator[QueryDraft]:
     """Word every query, most useful first."""
     text = _QUOTATION_MARKS.sub("", claim.text).strip() or claim.text.strip()
-    topic = find_topic(" ".join([text, claim.context or "", title]))
     terms = _terms(text)
     years = [] if any(term.kind == "year" for term in terms) else _YEAR.findall(claim.context or "")
     terms += [_Term(year, "year", len(text)) for year in years[:1]]
@@ -145,10 +146,10 @@ def _drafts(claim: Claim, title: str, embedder: Embedder) -> Iterator[QueryDraft
     yield QueryDraft(_joined(ranked, _MOST) or text, "direct", 1)
     core = [term for term in ranked if term.kind not in {"figure", "count", "telling"}] or ranked
     yield QueryDraft(
-        _with(_joined(core, _CORE), topic.contradiction), "alternative", 2, seeks_opposite=True
+        _with(_joined(core, _CORE), _CONTRADICTION), "alternative", 2, seeks_opposite=True
     )
     in_turn: dict[QueryType, str] = {
-        "source": _with(_joined(core, _CORE), topic.authorities),
+        "source": _with(_joined(core, _CORE), _AUTHORITIES),
         "context": _with(_joined(core, _FEW), _background(claim)),
     }
     first = _TURN.get(claim.category or "", "source")

@@ -64,20 +64,6 @@ def test_priorities_ascend_from_1_to_5() -> None:
     assert set(priorities) <= {1, 2, 3, 4, 5}
 
 
-@pytest.mark.parametrize(
-    ("claim", "authority"),
-    [
-        ("A new virus infected four million patients.", "WHO"),
-        ("Sea ice in the Arctic shrinks as the climate warms.", "NASA"),
-        ("Unemployment fell while wages and prices rose.", "BLS"),
-        ("Thousands of ballots in the election were fraud.", "court"),
-    ],
-)
-def test_the_source_query_names_an_authority_of_the_topic(claim: str, authority: str) -> None:
-    (source,) = [query for query in _write(claim) if query.query_type == "source"]
-    assert authority in source.text.split()
-
-
 def test_a_year_of_the_context_is_added_where_the_claim_has_none() -> None:
     assert "2021" in _write("Four million Texans lost power.", context="The storm of 2021.")[0].text
 

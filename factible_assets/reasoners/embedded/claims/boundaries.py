@@ -25,7 +25,6 @@ import numpy as np
 import numpy.typing as npt
 
 from factible_assets.reasoners.embedded.embedder import Vectors
-from factible_assets.reasoners.embedded.text import word_set
 
 SHORTEST = 4
 """Words that a sentence cut by the model has at least."""
@@ -43,37 +42,6 @@ _LINE_END = {True: 1.5, False: -0.8, None: 0.4}
 _PER_SECOND_OF_PAUSE = 1.5
 _LONGEST_PAUSE = 2.0
 _MARKER = 1.5
-
-# Words after which an English sentence is not over: determiners, prepositions, conjunctions,
-# subject pronouns, auxiliaries.
-OPEN_ENDED = word_set(
-    """
-    a an the this these those my your his its our their some any every each no both either neither
-    of to in on at by for with from into onto upon about above across after against along among
-    around before behind below beneath beside between beyond despite during except inside like near
-    off over per since than through throughout toward towards under until unlike via within without
-    and or but nor so because although though while whereas if unless whether as when where who
-    whom whose which that what why how
-    i we he she they i'm we're they're you're he's she's it's that's there's i've we've they've
-    you've i'll we'll they'll you'll let's who's what's
-    am is are was were be been being has have had do does did can could will would shall should may
-    might must cannot can't don't doesn't didn't isn't aren't wasn't weren't won't wouldn't couldn't
-    shouldn't haven't hasn't hadn't
-    very really quite just only even also almost nearly too more most less least such other another
-    many much few several various certain
-    mr mrs ms dr st prof
-    """
-)
-
-# Words that carry on what stands before them.
-CONTINUERS = word_set(
-    """
-    of than to that which who whom whose or nor is are was were be been being am has have had do
-    does did can could will would should may might must until into onto upon from with by at on per
-    ago too either not n't percent dollars years year months days hours times else me us him them
-    himself herself itself themselves ourselves up out down off back away such
-    """
-)
 
 
 @dataclass(frozen=True, slots=True)

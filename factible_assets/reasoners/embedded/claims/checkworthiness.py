@@ -5,7 +5,7 @@ suggest. What does not: how central the sentence is to its video (selection.py).
 
 The signs are those that annotators of check-worthy claims go by (ClaimBuster: Hassan et al., KDD
 2017; Factible, section 1.3.2): figures, causes, comparisons and named things speak for a claim;
-the first person, opinion, questions, unresolved pronouns and talk about the video speak against.
+the first person, opinion, questions and talk about the video speak against.
 Weights are set by hand, few and round, and were not fitted; how many content words are enough was
 settled on the claim benchmark (benchmarks/claims.py).
 """
@@ -16,7 +16,6 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from factible_assets.reasoners.embedded.claims.boundaries import CONTINUERS, OPEN_ENDED
 from factible_assets.reasoners.embedded.text import (
     Word,
     find_numbers,
@@ -88,10 +87,21 @@ _ABOUT_THE_VIDEO = re.compile(
     re.IGNORECASE,
 )
 _FIRST_PERSON = word_set("i me my mine myself i'm i've i'd i'll")
-_FIRST_PERSON_PLURAL = word_set("we us our ours ourselves we're we've we'd we'll")
-_SECOND_PERSON = word_set("you yours yourself you're you've you'll you'd")
-_STORY = word_set("he she him her his he's she's")
-_PRONOUNS = word_set("it this that these those they he she it's that's they're he's she's them its")
+_SIGNS: dict[str, tuple[float, re.Pattern[str] | frozenset[str]]] = {
+    "causal": (0.3, _CAUSAL),
+    "comparative": (0.2, _COMPARATIVE),
+    "scientific": (0.3, _SCIENTIFIC),
+    "attributed": (0.3, _ATTRIBUTION),
+    "historical": (0.3, _HISTORICAL),
+    "opinion": (-0.5, _OPINION),
+    "normative": (-0.5, _NORMATIVE),
+    "about the video": (-1.0, _ABOUT_THE_VIDEO),
+    "first person": (-1.0, _FIRST_PERSON),
+    "second person": (-0.7, word_set("you yours yourself you're you've you'll you'd")),
+    "of a story": (-0.3, word_set("he she him her his he's she's")),
+}
+"""What each sign adds to a sentence that has the pattern, or one of the words."""
+
 _QUESTION_OPENERS = word_set(
     "who what when where why how which whose is are was were do does did can could will would"
     " should have has what's who's how's where's"
@@ -113,89 +123,51 @@ _SHORT, _VERY_SHORT = 8, 5
 
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """What the wording of a sentence shows."""
+    """What the wording of a sentence shows: counts, the names of its signs, and their sum.
 
-    numbers: int
-    names: int
-    content_words: int
+    `wording` is above 0 for what sounds like a claim, below 0 for talk; about -5 to 4.
+    """
+
     words: int
-    causal: bool
-    comparative: bool
-    scientific: bool
-    attributed: bool
-    historical: bool
-    opinion: bool
-    normative: bool
-    about_the_video: bool
-    question: bool
-    first_person: bool
-    first_person_plural: bool
-    second_person: bool
-    of_a_story: bool
-    leading_pronoun: bool
-    hypothetical: bool
-    verbless: bool
-    fragment: bool
+    content_words: int
+    numbers: int
+    shown: frozenset[str]
+    wording: float
 
 
 def read_signs(text: str) -> Signs:
     """Read the signs of one sentence."""
     words = tokenise(text)
     norms = [word.norm for word in words]
-    straight = text.replace("\u2019", "'")
-    content = [norm for norm in norms if not is_stop_word(norm)]
     present = set(norms)
-    return Signs(
-        numbers=len(find_numbers(text)),
-        names=_count_names(text, words),
-        content_words=len(set(content)),
-        words=len(words),
-        causal=_CAUSAL.search(straight) is not None,
-        comparative=_COMPARATIVE.search(straight) is not None,
-        scientific=_SCIENTIFIC.search(straight) is not None,
-        attributed=_ATTRIBUTION.search(straight) is not None,
-        historical=_HISTORICAL.search(straight) is not None,
-        opinion=_OPINION.search(straight) is not None,
-        normative=_NORMATIVE.search(straight) is not None,
-        about_the_video=_ABOUT_THE_VIDEO.search(straight) is not None,
-        question=_is_question(text, norms),
-        first_person=bool(present & _FIRST_PERSON),
-        first_person_plural=bool(present & _FIRST_PERSON_PLURAL),
-        second_person=bool(present & _SECOND_PERSON),
-        of_a_story=bool(present & _STORY),
-        leading_pronoun=_leads_with_pronoun(norms),
-        hypothetical=bool(norms) and norms[0] in _HYPOTHETICAL_OPENERS,
-        verbless=_FINITE.search(straight) is None,
-        fragment=_is_fragment(norms),
+    straight = text.replace("\u2019", "'")
+    shown = frozenset(
+        name
+        for name, (_, sign) in _SIGNS.items()
+        if (sign.search(straight) if isinstance(sign, re.Pattern) else present & sign)
     )
-
-
-def rate_wording(signs: Signs) -> float:
-    """Add up the signs: above 0 sounds like a claim, below 0 like talk. About -5 to 4."""
-    score = 2.0 * min(signs.content_words, _ENOUGH_CONTENT) / _ENOUGH_CONTENT
-    score += 0.5 * min(signs.numbers, 2) + 0.2 * min(signs.names, 2)
-    score += 0.3 * signs.causal + 0.2 * signs.comparative
-    score += 0.3 * signs.scientific + 0.3 * signs.attributed + 0.3 * signs.historical
-    score -= 1.0 * signs.first_person + 0.2 * signs.first_person_plural
-    score -= 0.7 * signs.second_person + 0.3 * signs.of_a_story
-    score -= 0.5 * signs.opinion + 0.5 * signs.normative
-    score -= 1.0 * signs.question + 1.0 * signs.about_the_video
-    score -= 0.5 * signs.leading_pronoun + 0.5 * signs.hypothetical
-    score -= 0.5 * signs.verbless + 0.5 * signs.fragment
-    return score - 0.5 * (signs.words < _SHORT) - 1.0 * (signs.words < _VERY_SHORT)
+    content = len({norm for norm in norms if not is_stop_word(norm)})
+    numbers = len(find_numbers(text))
+    score = 2.0 * min(content, _ENOUGH_CONTENT) / _ENOUGH_CONTENT
+    score += 0.5 * min(numbers, 2) + 0.2 * min(_count_names(text, words), 2)
+    score += sum(_SIGNS[name][0] for name in shown)
+    score -= 1.0 * _is_question(text, norms) + 0.5 * (_FINITE.search(straight) is None)
+    score -= 0.5 * (not _HYPOTHETICAL_OPENERS.isdisjoint(norms[:1]))
+    score -= 0.5 * (len(words) < _SHORT) + 1.0 * (len(words) < _VERY_SHORT)
+    return Signs(len(words), content, numbers, shown, score)
 
 
 def categorise(signs: Signs, *, dated: bool) -> Category:
     """Name the kind of statement; `dated` tells that its only numbers are years."""
     if signs.numbers and not dated:
         return "statistical"
-    if signs.causal:
+    if "causal" in signs.shown:
         return "causal"
-    if dated or signs.historical:
+    if dated or "historical" in signs.shown:
         return "historical"
-    if signs.scientific or signs.attributed:
+    if signs.shown & {"scientific", "attributed"}:
         return "scientific"
-    return "comparative" if signs.comparative else "factual"
+    return "comparative" if "comparative" in signs.shown else "factual"
 
 
 def _count_names(text: str, words: list[Word]) -> int:
@@ -213,16 +185,3 @@ def _is_question(text: str, norms: list[str]) -> bool:
         return False
     # Without punctuation: "why is …", "do you …"; but "what we see is …" is none.
     return bool(_AUXILIARIES & set(norms[:2]))
-
-
-def _is_fragment(norms: list[str]) -> bool:
-    """Tell a piece of a sentence: it opens or ends as no whole sentence does."""
-    return bool(norms) and (norms[0] in CONTINUERS or norms[-1] in OPEN_ENDED)
-
-
-def _leads_with_pronoun(norms: list[str]) -> bool:
-    """Tell whether a sentence opens with a pronoun whose noun stands elsewhere."""
-    if not norms or norms[0] not in _PRONOUNS:
-        return False
-    determiner = norms[0] in {"this", "that", "these", "those", "its"}
-    return not (determiner and len(norms) > 1 and not is_stop_word(norms[1]))

@@ -20,7 +20,6 @@ import numpy.typing as npt
 from factible_assets.reasoners.embedded.claims.checkworthiness import (
     Signs,
     categorise,
-    rate_wording,
     read_signs,
 )
 from factible_assets.reasoners.embedded.claims.references import is_open, resolve
@@ -154,7 +153,7 @@ def _candidates(raw: str, sentences: Sequence[Sentence]) -> list[_Candidate]:
                     + _HEADLESS * (span.certainty < CERTAIN and opens_inside(claim))
                     + _UNSURE_ENDS * (CERTAIN - span.certainty)
                 )
-                wording = rate_wording(signs) - against
+                wording = signs.wording - against
                 candidates.append(_Candidate(span, claim, place, signs, wording))
         before = write_claim(raw, sentence)
     return candidates

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from factible_assets.reasoners.embedded.claims.checkworthiness import rate_wording, read_signs
+from factible_assets.reasoners.embedded.claims.checkworthiness import read_signs
 from factible_assets.reasoners.embedded.claims.references import is_open, resolve
 from factible_assets.reasoners.embedded.claims.selection import extract_claims
 from factible_assets.reasoners.embedded.claims.sentences import Sentence, split_sentences
@@ -126,7 +126,7 @@ def test_a_claim_that_points_back_carries_the_sentence_before_it() -> None:
 
 def test_signs_of_fact_raise_the_score_and_signs_of_talk_lower_it() -> None:
     def rate(text: str) -> float:
-        return rate_wording(read_signs(text))
+        return read_signs(text).wording
 
     fact = rate("Smoking causes about 85 percent of lung cancer deaths in Europe.")
     assert fact > rate("Smoking comes with lung trouble for people in Europe.")
