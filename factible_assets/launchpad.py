@@ -139,10 +139,6 @@ def _plain(annotation: Any) -> Any:
     return annotation
 
 
-def _is_optional(annotation: Any) -> bool:
-    return type(None) in get_args(annotation)
-
-
 def _type(key: str, knob: FieldInfo) -> Any:
     """Return Dagster's type for a knob."""
     plain = _plain(knob.annotation)
@@ -156,7 +152,7 @@ def _type(key: str, knob: FieldInfo) -> Any:
         kind = _KINDS.get(plain, ConfigScalarKind.STRING)
         is_free = plain in {str, *_KINDS} and not knob.metadata and plain is knob.annotation
         made = plain if is_free else _KnobType(key, kind, knob, _without_none(knob.annotation))
-    return dg.Noneable(made) if _is_optional(knob.annotation) else made
+    return dg.Noneable(made) if type(None) in get_args(knob.annotation) else made
 
 
 @functools.cache

@@ -127,7 +127,8 @@ async def claim_checks(  # type: ignore[no-untyped-def]
     With checks selected and no asset, what is stored is judged once more.
     """
     knobs = settled(FactCheckConfig, context.op_execution_context.op_config)
-    selected = _selected(context)
+    names = {key.to_user_string() for key in context.selected_asset_keys}
+    selected = tuple(stage for stage in ALL_STAGES if stage in names)
     store = warehouse.store()
     video_id = context.partition_key
     video = transcripts.video
@@ -202,11 +203,6 @@ def _with_report(
     if stage != "verdicts":
         return described
     return {"verdicts": described["verdicts"], **published, **described}
-
-
-def _selected(context: dg.AssetExecutionContext) -> tuple[Stage, ...]:
-    names = {key.to_user_string() for key in context.selected_asset_keys}
-    return tuple(stage for stage in ALL_STAGES if stage in names)
 
 
 def _known(

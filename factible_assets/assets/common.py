@@ -76,7 +76,9 @@ def column_schema(record: type[Record]) -> dg.TableSchema:
                 name=name,
                 type=_type_words(field.annotation),
                 description=packaged_comments().column(record.table, name) or field.description,
-                constraints=dg.TableColumnConstraints(nullable=_nullable(field.annotation)),
+                constraints=dg.TableColumnConstraints(
+                    nullable=type(None) in get_args(field.annotation)
+                ),
             )
             for name, field in record.model_fields.items()
         ]
@@ -119,10 +121,6 @@ def counts_by(values: Sequence[str | None]) -> str:
         counted[value or "none"] = counted.get(value or "none", 0) + 1
     ordered = sorted(counted.items(), key=lambda pair: (-pair[1], pair[0]))
     return ", ".join(f"{count} {value.replace('_', ' ')}" for value, count in ordered) or "none"
-
-
-def _nullable(annotation: Any) -> bool:
-    return type(None) in get_args(annotation)
 
 
 def _type_words(annotation: Any) -> str:

@@ -152,11 +152,9 @@ def _metadata(evaluations: Mapping[str, Evaluation], rows: int) -> dict[str, Any
         metadata[f"{lead}videos and figures"] = dg.MetadataValue.md(videos_markdown(evaluation))
         if number < _DRAWN_CORPORA:
             metadata |= {
-                f"{lead}{title}": dg.MetadataValue.md(_picture(title, picture))
+                f"{lead}{title}": dg.MetadataValue.md(
+                    f"![{title}](data:image/png;base64,{base64.b64encode(picture).decode()})"
+                )
                 for title, picture in all_plots(evaluation).items()
             }
     return metadata
-
-
-def _picture(title: str, picture: bytes) -> str:
-    return f"![{title}](data:image/png;base64,{base64.b64encode(picture).decode('ascii')})"

@@ -36,9 +36,9 @@ IN_FLIGHT = [
 _FIRST, _LAST = "dagster/asset_partition_range_start", "dagster/asset_partition_range_end"
 
 
-def recheck_config() -> FactCheckConfig:
-    """Return the knobs of a re-check."""
-    return FactCheckConfig(renew=True)
+def recheck_config(knobs: FactCheckConfig | None = None) -> FactCheckConfig:
+    """Return the knobs of a re-check: those given, with everything asked anew."""
+    return (knobs or FactCheckConfig()).model_copy(update={"renew": True})
 
 
 def recheck_assets(*, with_queries: bool) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from factible_assets.cli.errors import EXIT_CODES, CliError
-from factible_assets.cli.output import AsJson, note, print_json, stderr, stdout
+from factible_assets.cli.output import AsJson, note, print_json, print_table, stderr
 from factible_assets.files import digest, slug
 from factible_assets.wording import plain
 
@@ -79,14 +79,12 @@ def info(as_json: AsJson = False) -> None:
     if not counts:
         note(f"The archive {settings.archive} is empty; fill it with: factible archive import")
         return
-    from rich.table import Table
-
-    table = Table(title=f"{settings.archive}", title_justify="left")
-    table.add_column("collection")
-    table.add_column("pages with text", justify="right")
-    for name, count in counts.items():
-        table.add_row(plain(name), f"{count:,}")
-    stdout().print(table)
+    print_table(
+        ("collection", "pages with text"),
+        ((plain(name), f"{count:,}") for name, count in counts.items()),
+        title=f"{settings.archive}",
+        numbers=("pages with text",),
+    )
 
 
 def open_archive(settings: Settings) -> Archive:

@@ -24,8 +24,8 @@ _TYPES: dict[str, Any] = {"integer": int, "number": float}
 
 
 @cache
-def knob_options() -> tuple[Any, ...]:
-    """Return an option for each knob."""
+def knob_options(without: str | None = None) -> tuple[Any, ...]:
+    """Return an option for each knob, without those of a section."""
     signature = inspect.Signature(
         [
             inspect.Parameter(
@@ -35,6 +35,7 @@ def knob_options() -> tuple[Any, ...]:
                 annotation=Annotated[_type(knob) | None, _option(knob)],
             )
             for name, knob in knobs().items()
+            if without is None or knob.section != without
         ]
     )
 
@@ -85,7 +86,7 @@ def given_knobs(context: typer.Context, **others: object) -> dict[str, object]:
     return {**context.meta.get(GIVEN, {}), **own}
 
 
-def checked_config(given: dict[str, object]) -> FactCheckConfig:
+def checked_config(given: dict[str, object], command: str = "check") -> FactCheckConfig:
     """Return the run's knobs; options that were not given keep their defaults.
 
     Raises:
@@ -97,6 +98,6 @@ def checked_config(given: dict[str, object]) -> FactCheckConfig:
         option = f"--{error.knob.replace('_', '-').replace('.', '-')}"
         raise CliError(
             f"{option} {given.get(error.knob)!r} cannot be used: {error.reason}.",
-            "factible check --help describes the options.",
+            f"factible {command} --help describes the options.",
             ExitCode.USAGE,
         ) from error

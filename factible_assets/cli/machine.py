@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from factible_assets.cli.errors import EXIT_CODES, CliError
-from factible_assets.cli.output import AsJson, note, print_json, stdout
+from factible_assets.cli.output import AsJson, note, print_json, print_table, stdout
 from factible_assets.errors import ExitCode
 from factible_assets.wording import counted, plain
 
@@ -83,16 +83,11 @@ def _print_findings(findings: list[Finding]) -> None:
         answers = {True: "yes", False: "no", None: "–"}[finding.answers]
         if is_narrow:
             words = "\n".join(part for part in (said, remedy) if part)
-            table.add_row(finding.service, _state_words(finding), words)
+            state = {True: "answers", False: "fails", None: "set up"}[finding.answers]
+            table.add_row(finding.service, state if finding.configured else "not set up", words)
         else:
             table.add_row(finding.service, configured, answers, said, remedy)
     console.print(table)
-
-
-def _state_words(finding: Finding) -> str:
-    if not finding.configured:
-        return "not set up"
-    return {True: "answers", False: "fails", None: "set up"}[finding.answers]
 
 
 def trust(as_json: AsJson = False) -> None:
@@ -143,27 +138,34 @@ def cache_info(as_json: AsJson = False) -> None:
     kinds = kept.info()
     kept.close()
     if as_json:
-        print_json([_kind_as_json(kind, kept.policy) for kind in kinds])
-        return
-    from rich.table import Table
-
-    table = Table(title=plain(str(kinds[0].path.parent)), title_justify="left")
-    table.add_column("kind")
-    table.add_column("answers", justify="right")
-    table.add_column("on disk", justify="right")
-    table.add_column("at most", justify="right")
-    table.add_column("counts for", justify="right")
-    table.add_column("oldest use", justify="right")
-    for kind in kinds:
-        table.add_row(
-            kind.kind,
-            f"{kind.entries:,}",
-            in_bytes(kind.bytes_on_disk),
-            in_bytes(kind.max_bytes),
-            f"{_days(kind, kept.policy):g} days",
-            "–" if kind.oldest_use is None else _moment(kind.oldest_use).strftime("%Y-%m-%d %H:%M"),
+        print_json(
+            [
+                {
+                    **asdict(kind),
+                    "oldest_use": _moment(kind.oldest_use) if kind.oldest_use else None,
+                    "days": _days(kind, kept.policy),
+                }
+                for kind in kinds
+            ]
         )
-    stdout().print(table)
+        return
+    headings = ("kind", "answers", "on disk", "at most", "counts for", "oldest use")
+    print_table(
+        headings,
+        (
+            (
+                kind.kind,
+                f"{kind.entries:,}",
+                in_bytes(kind.bytes_on_disk),
+                in_bytes(kind.max_bytes),
+                f"{_days(kind, kept.policy):g} days",
+                f"{_moment(kind.oldest_use):%Y-%m-%d %H:%M}" if kind.oldest_use else "–",
+            )
+            for kind in kinds
+        ),
+        title=plain(str(kinds[0].path.parent)),
+        numbers=headings[1:],
+    )
 
 
 @cache_app.command("clear", epilog=EXIT_CODES)
@@ -203,11 +205,6 @@ def _open_cache() -> DiskCache:
 
     settings = load_settings()
     return DiskCache(settings.cache, settings.cache_policy)
-
-
-def _kind_as_json(kind: KindInfo, policy: CachePolicy) -> dict[str, object]:
-    oldest = None if kind.oldest_use is None else _moment(kind.oldest_use)
-    return {**asdict(kind), "oldest_use": oldest, "days": _days(kind, policy)}
 
 
 def _days(kind: KindInfo, policy: CachePolicy) -> float:

@@ -101,13 +101,26 @@ def _equip(command: Any) -> None:
 class KnobCommand(TyperCommand):
     """A command that takes every knob of a run besides its own options."""
 
+    without: str | None = None
+    """The section of the knobs that mean nothing to it."""
+
     def get_params(self, ctx: Any) -> list[Any]:
         """Return its own options, the knobs that none of them is, and --help."""
         from factible_assets.cli.knobs import knob_options
 
         *own, helping = super().get_params(ctx)
         names = {name for parameter in own for name in parameter.opts}
-        return [*own, *(each for each in knob_options() if not names & {*each.opts}), helping]
+        return [
+            *own,
+            *(each for each in knob_options(self.without) if not names & {*each.opts}),
+            helping,
+        ]
+
+
+class RecheckCommand(KnobCommand):
+    """A command that keeps the claims that are there."""
+
+    without = "claims"
 
 
 class Program(TyperGroup):
@@ -215,7 +228,7 @@ for _heading, _commands in {
             continue
         app.command(
             _command.__name__.rstrip("_"),
-            cls=KnobCommand if _command is check.check else None,
+            cls={"check": KnobCommand, "recheck": RecheckCommand}.get(_command.__name__),
             epilog=EXIT_CODES,
             rich_help_panel=_heading,
         )(_command)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, get_args
 import typer
 
 from factible_assets.cli.errors import EXIT_CODES, CliError
-from factible_assets.cli.output import AsJson, note, print_json, stderr, stdout
+from factible_assets.cli.output import AsJson, note, print_json, print_table, stderr
 from factible_assets.errors import ExitCode
 from factible_assets.wording import plain
 
@@ -86,14 +86,11 @@ def list_(as_json: AsJson = False) -> None:
     if as_json:
         print_json(rows)
         return
-    from rich.table import Table
-
-    table = Table()
-    for heading in ("name", "model", "licence", "state", "in use"):
-        table.add_column(heading, overflow="fold")
-    for row in rows:
-        table.add_row(*(plain(str(row[field])) for field in _SHOWN))
-    stdout().print(table)
+    shown = ("name", "title", "licence", "state", "in_use")
+    print_table(
+        ("name", "model", "licence", "state", "in use"),
+        ([plain(str(row[field])) for field in shown] for row in rows),
+    )
 
 
 @app.command("remove", epilog=EXIT_CODES)
@@ -175,8 +172,6 @@ def _progress(offer: Offer) -> Iterator[Progress | None]:
 
 
 # --- The list -----------------------------------------------------------------------------------
-
-_SHOWN = ("name", "title", "licence", "state", "in_use")
 
 
 def _as_json(

@@ -18,8 +18,9 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Container, Iterable, Sequence
 from datetime import date
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -131,6 +132,32 @@ def without_controls(text: str) -> str:
 def _written_out(character: str) -> str:
     units = character.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
+
+
+def print_table(
+    headings: Sequence[str],
+    rows: Iterable[Sequence[str | Text]],
+    *,
+    title: str | None = None,
+    numbers: Container[str] = (),
+) -> None:
+    """Print a table on stdout; its words are fit for a terminal already.
+
+    Args:
+        headings: One a column.
+        rows: The cells, as many as there are headings.
+        title: What the table shows.
+        numbers: The headings whose columns are aligned to the right.
+    """
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left")
+    for heading in headings:
+        justify: Literal["left", "right"] = "right" if heading in numbers else "left"
+        table.add_column(heading, overflow="fold", justify=justify)
+    for row in rows:
+        table.add_row(*row)
+    stdout().print(table)
 
 
 def outcome_text(verdict: Verdict) -> Text:

@@ -7,11 +7,12 @@ What belongs here: arguments, the plan as a table, the outcome as a table. What 
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from factible_assets.cli.output import AsJson, complain, note, print_json, stdout
+from factible_assets.cli.output import AsJson, complain, note, print_json, print_table
 from factible_assets.errors import ExitCode
 from factible_assets.wording import plain
 
@@ -32,6 +33,7 @@ _WAITING = {
 
 
 def recheck(
+    context: typer.Context,
     videos: Annotated[
         list[str] | None,
         typer.Argument(help="Ids or YouTube URLs of checked videos; else those that are due."),
@@ -56,22 +58,24 @@ def recheck(
 
     An id that begins with a dash follows two dashes: factible recheck -- -LDjqcvSbP4
     """
+    from factible_assets.cli.knobs import checked_config, given_knobs
     from factible_assets.cli.progress import watching
     from factible_assets.corpora.adding import bare_id
     from factible_assets.running.recheck import chosen_videos, next_plan, recheck_videos
     from factible_assets.settings import load_settings
 
+    config = checked_config(given_knobs(context), "recheck")
     settings = load_settings()
     named = [bare_id(each) for each in videos or ()]
     if plan:
         rows = next_plan(settings, limit, named)
         if as_json:
-            print_json([_as_json(row) for row in rows])
+            print_json([asdict(row) for row in rows])
         else:
             _print_plan(rows)
         return
     rows = chosen_videos(settings, named, limit)
-    runs = recheck_videos(settings, rows, remember=not named, watch=watching)
+    runs = recheck_videos(settings, rows, config, remember=not named, watch=watching)
     done = []
     for place, row in enumerate(rows, start=1):
         why = "as you asked" if named else plain(row.reason)
@@ -83,56 +87,51 @@ def recheck(
         print_json([each.as_document() for each in done])
     else:
         _print_outcome(done)
-    raise typer.Exit(max((each.code for each in done), key=_gravity, default=ExitCode.DONE))
-
-
-def _gravity(code: ExitCode) -> int:
-    return [ExitCode.DONE, ExitCode.INCOMPLETE, ExitCode.FAILED].index(code)
-
-
-def _as_json(row: PlannedVideo) -> dict[str, Any]:
-    return {name: getattr(row, name) for name in row.__slots__}
+    gravity = (ExitCode.DONE, ExitCode.INCOMPLETE, ExitCode.FAILED)
+    raise typer.Exit(max((each.code for each in done), key=gravity.index, default=ExitCode.DONE))
 
 
 def _print_plan(rows: Sequence[PlannedVideo]) -> None:
-    from rich.table import Table
-
     planned = [row for row in rows if row.is_planned]
     waiting = [row for row in rows if not row.is_planned]
     if not rows:
         typer.echo("No video has claims to check again.")
         return
-    table = Table(
-        title=f"To be checked again on {rows[0].planned_for:%Y-%m-%d at %H:%M} UTC",
-        title_justify="left",
-    )
-    for name in ("", "video", "why", "expected cost"):
-        table.add_column(name, overflow="fold")
-    for row in planned:
-        table.add_row(
-            str(row.position),
-            plain(row.video_id),
-            plain(row.reason),
-            f"${row.estimated_cost_usd:.4f}",
-        )
+    when = f"{rows[0].planned_for:%Y-%m-%d at %H:%M} UTC"
     if planned:
-        stdout().print(table)
+        print_table(
+            ("", "video", "why", "expected cost"),
+            (
+                (
+                    str(row.position),
+                    plain(row.video_id),
+                    plain(row.reason),
+                    f"${row.estimated_cost_usd:.4f}",
+                )
+                for row in planned
+            ),
+            title=f"To be checked again on {when}",
+        )
     else:
-        typer.echo(f"Nothing is due on {rows[0].planned_for:%Y-%m-%d at %H:%M} UTC.")
+        typer.echo(f"Nothing is due on {when}.")
     for decision, number in Counter(row.decision for row in waiting).most_common():
         note(f"{number} wait: {_WAITING[decision]}")
 
 
 def _print_outcome(done: Sequence[Rechecked]) -> None:
-    from rich.table import Table
-
     if not done:
         typer.echo("No video is due; factible recheck --plan says why.")
         return
-    table = Table(title="Checked again", title_justify="left")
-    for name in ("video", "outcome", "verdicts that turned", "report"):
-        table.add_column(name, overflow="fold")
-    for each in done:
-        turned = "; ".join(plain(f"{flip.words}: {flip.claim}", 100) for flip in each.flips)
-        table.add_row(plain(each.video_id), each.words, turned or "–", each.report or "–")
-    stdout().print(table)
+    print_table(
+        ("video", "outcome", "verdicts that turned", "report"),
+        (
+            (
+                plain(each.video_id),
+                each.words,
+                "; ".join(plain(f"{flip.words}: {flip.claim}", 100) for flip in each.flips) or "–",
+                each.report or "–",
+            )
+            for each in done
+        ),
+        title="Checked again",
+    )

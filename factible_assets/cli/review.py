@@ -13,7 +13,7 @@ import typer
 
 from factible_assets.cli.completion import video_ids
 from factible_assets.cli.errors import CliError
-from factible_assets.cli.output import AsJson, complain, note, print_json, stdout
+from factible_assets.cli.output import AsJson, complain, note, print_json, print_table, stdout
 from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.wording import counted, plain
 
@@ -206,20 +206,22 @@ def _apply(
 
 
 def _print_claims(files: list[ClaimFile], *, as_json: bool) -> None:
-    from rich.table import Table
-
     if as_json:
         print_json([_brief(file) for file in files])
         return
-    table = Table(title=plain(files[0].title), title_justify="left")
-    for heading in ("", "claim", "verdict", "reviewed by"):
-        table.add_column(heading, overflow="fold")
-    for file in files:
-        names = dict.fromkeys(plain(action.reviewer) for action in file.actions)
-        table.add_row(
-            str(file.number), plain(file.claim.text), _verdict_words(file), ", ".join(names) or "–"
-        )
-    stdout().print(table)
+    print_table(
+        ("", "claim", "verdict", "reviewed by"),
+        (
+            (
+                str(file.number),
+                plain(file.claim.text),
+                _verdict_words(file),
+                ", ".join(dict.fromkeys(plain(each.reviewer) for each in file.actions)) or "–",
+            )
+            for file in files
+        ),
+        title=plain(files[0].title),
+    )
     note(f"One of them: factible review -- {plain(files[0].video_id)} 1")
 
 
@@ -249,23 +251,19 @@ def _show(file: ClaimFile, *, as_json: bool) -> None:
         by = ", worded by a reviewer" if query.basis == "reviewer" else ""
         words = plain(query.text) or f"(not written: {plain(query.reason or '')})"
         console.print(f"   {number}. {words}  [{kind}{by}]")
-    _print_sources(file)
-
-
-def _print_sources(file: ClaimFile) -> None:
-    from rich.table import Table
-
-    table = Table(title="sources", title_justify="left", title_style="bold")
-    for heading in ("says", "rating", "source", "why"):
-        table.add_column(heading, overflow="fold")
-    for row in file.sources:
-        table.add_row(
-            row.stance or row.status.replace("_", " "),
-            row.rating.replace("_", " "),
-            plain(row.canonical_url),
-            plain(row.quote or row.reason or row.summary or "", 160),
-        )
-    stdout().print(table)
+    print_table(
+        ("says", "rating", "source", "why"),
+        (
+            (
+                row.stance or row.status.replace("_", " "),
+                row.rating.replace("_", " "),
+                plain(row.canonical_url),
+                plain(row.quote or row.reason or row.summary or "", 160),
+            )
+            for row in file.sources
+        ),
+        title="sources",
+    )
 
 
 def _print_outcome(before: ClaimFile, after: ClaimFile, done: Reviewed) -> None:
@@ -313,22 +311,27 @@ def _print_history(rows: list[dict[str, Any]], *, as_json: bool) -> None:
     if not rows:
         typer.echo("Nobody has reviewed anything here.")
         return
-    from rich.table import Table
-
-    table = Table(title="Who changed what", title_justify="left")
-    for heading in ("when (UTC)", "who", "what", "claim", "applied by run", "verdict"):
-        table.add_column(heading, overflow="fold")
-    for row in rows:
-        turned = (row["stance_before"] or "incomplete", row["stance_after"] or "incomplete")
-        table.add_row(
-            f"{row['acted_at']:%Y-%m-%d %H:%M}",
-            plain(row["reviewer"]),
-            _act_words(row),
-            plain(row["claim"] or row["claim_id"], 60),
-            row["run_id"][:8] if row["run_id"] else "–",
-            "–" if not row["run_id"] else " → ".join(dict.fromkeys(turned)),
-        )
-    stdout().print(table)
+    print_table(
+        ("when (UTC)", "who", "what", "claim", "applied by run", "verdict"),
+        (
+            (
+                f"{row['acted_at']:%Y-%m-%d %H:%M}",
+                plain(row["reviewer"]),
+                _act_words(row),
+                plain(row["claim"] or row["claim_id"], 60),
+                row["run_id"][:8] if row["run_id"] else "–",
+                " → ".join(
+                    dict.fromkeys(
+                        row[when] or "incomplete" for when in ("stance_before", "stance_after")
+                    )
+                )
+                if row["run_id"]
+                else "–",
+            )
+            for row in rows
+        ),
+        title="Who changed what",
+    )
 
 
 # --- JSON ---------------------------------------------------------------------------------------

@@ -85,7 +85,9 @@ def sql(
     if query is None and sys.stdin.isatty():
         _talk(desk, form, given)
         return
-    text = _query_text(query)
+    text = query
+    if text in {None, "-"}:
+        text = sys.stdin.read().strip() or None
     frame = desk.answer(text or ".tables", given)
     if text is None:
         note("Views and tables; ask one with: factible sql 'from NAME limit 5'")
@@ -105,13 +107,6 @@ def _form(form: Format | None, output: Path | None, *, as_json: bool) -> Format:
             "Parquet is no text for a terminal.", "Name a file with --output.", ExitCode.USAGE
         )
     return form
-
-
-def _query_text(query: str | None) -> str | None:
-    """Return the query, None if there is none and nobody pipes one in."""
-    if query is not None and query != "-":
-        return query
-    return sys.stdin.read().strip() or None
 
 
 def _parameters(pairs: list[str]) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from factible_assets.automation.rechecks import (
     run_tags,
 )
 from factible_assets.checks.verdict_changes import VerdictChange, read_changes
+from factible_assets.config import FactCheckConfig
 from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.records import Claim
 from factible_assets.running.check import Watch, watched_run
@@ -115,13 +116,19 @@ def chosen_videos(
 
 
 def recheck_videos(
-    settings: Settings, rows: Sequence[PlannedVideo], *, remember: bool, watch: Watch
+    settings: Settings,
+    rows: Sequence[PlannedVideo],
+    config: FactCheckConfig,
+    *,
+    remember: bool,
+    watch: Watch,
 ) -> Iterator[Rechecked]:
     """Check videos again, one after the other.
 
     Args:
         settings: The data folder and the services.
         rows: The videos, as `chosen_videos` gives them.
+        config: The knobs, besides that everything is asked anew.
         remember: Whether the plan is to know of them as launched by it.
         watch: Hears what happens meanwhile.
 
@@ -135,7 +142,7 @@ def recheck_videos(
         outcome = watched_run(
             row.video_id,
             settings=settings,
-            config=recheck_config(),
+            config=recheck_config(config),
             watch=watch,
             claims=store.read_current(Claim, row.video_id),
             assets=recheck_assets(with_queries=row.with_queries),

@@ -254,6 +254,9 @@ def test_every_knob_of_a_run_is_an_option_in_its_own_words(factible: Run) -> Non
     for name in knobs():
         assert f"--{name.replace('_', '-')} " in told
     assert "Margin of the vote below which it abstains. From 0.0 to 1.0. Default: 0.2." in told
+    again = factible("recheck", "--help").stdout
+    assert "--min-margin" in again
+    assert "--max-claims" not in again, "the claims of a re-check are those that are there"
     refused = factible("check", "everyday-beliefs-talk", "--min-margin", "7")
     assert refused.exit_code == 2
     assert "--min-margin 7.0 cannot be used" in refused.stderr
