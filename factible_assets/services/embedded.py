@@ -18,7 +18,7 @@ from resources.models.installed import model_path
 
 if TYPE_CHECKING:
     from factible_assets.reasoners.embedded.embedder import Embedder
-    from factible_assets.reasoners.embedded.reading.nli import OnnxInference
+    from factible_assets.reasoners.embedded.reading.inference import OnnxInference
     from factible_assets.reasoners.embedded.reading.stance import StanceModel
 
 
@@ -69,6 +69,6 @@ def _loaded_embedder(folder: Path | None) -> Embedder:
 
 @lru_cache(maxsize=2)
 def _loaded_inference(folder: Path) -> OnnxInference:
-    from factible_assets.reasoners.embedded.reading.nli import OnnxInference  # noqa: PLC0415
+    from factible_assets.reasoners.embedded.reading.inference import OnnxInference  # noqa: PLC0415
 
     return OnnxInference(folder)

@@ -18,8 +18,9 @@ import tokenizers
 
 from factible_assets.reasoners.embedded.embedder import TfidfEmbedder
 from factible_assets.reasoners.embedded.page_text import PageSentence
-from factible_assets.reasoners.embedded.reading.inference import Inference, InferenceStance
-from factible_assets.reasoners.embedded.reading.nli import (
+from factible_assets.reasoners.embedded.reading.inference import (
+    Inference,
+    InferenceStance,
     InferenceUnavailableError,
     OnnxInference,
     read_labels,
