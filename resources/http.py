@@ -294,7 +294,10 @@ class HttpClient:
                 response = await self._attempt(ask)
             except OutageError as failure:
                 if not failure.retry or attempt >= self._retry.attempts:
-                    raise _with_attempts(failure, attempt) from failure.__cause__
+                    if attempt > 1:
+                        failure.reason += f" ({attempt} attempts)"
+                        failure.args = (failure.reason,)
+                    raise
                 pause = self._retry.delay(attempt)
             else:
                 self._note_wish(response)
@@ -445,10 +448,8 @@ class HttpClient:
         return self._pool
 
 
-@cache
-def _tls_context() -> ssl.SSLContext:
-    """Load the trusted authorities once; SSL_CERT_FILE and SSL_CERT_DIR are honoured."""
-    return httpx.create_ssl_context()
+_tls_context = cache(httpx.create_ssl_context)
+"""Loads the trusted authorities once; SSL_CERT_FILE and SSL_CERT_DIR are honoured."""
 
 
 def status_failure(response: Response) -> HttpFailureError | None:
@@ -603,11 +604,6 @@ class _Inflater:
             # Some servers call a bare DEFLATE stream "deflate" (RFC 9110, section 8.4.1.2, note).
             self._machine = zlib.decompressobj(wbits=-zlib.MAX_WBITS)
             return self._machine.decompress(data, limit)
-
-
-def _with_attempts(failure: OutageError, attempts: int) -> OutageError:
-    reason = failure.reason if attempts == 1 else f"{failure.reason} ({attempts} attempts)"
-    return OutageError(reason, http_status=failure.http_status, final_url=failure.final_url)
 
 
 def _chain(error: BaseException | None) -> list[BaseException]:

@@ -36,10 +36,6 @@ class UnknownAges:
         return DomainAge("unknown", reason="no domain registry is configured to be asked")
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 class RegistryAges:
     """Asks registries in turn until one says when a domain was registered.
 
@@ -59,7 +55,7 @@ class RegistryAges:
         *,
         seconds: float = 10.0,
         concurrency: int = 8,
-        now: Callable[[], datetime] = _now,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._registries = tuple(registries)
         self._seconds = seconds
@@ -75,14 +71,15 @@ class RegistryAges:
             return DomainAge("unknown", reason=f"{domain[:80]!r} is no domain that is registered")
         if name in self._known:
             return self._known[name]
-        return (await self._flights.join(name, lambda: self._ask_once(name))).result()
 
-    async def _ask_once(self, name: str) -> DomainAge:
-        async with self._slots:
-            age = await self._ask(name)
-        if age.outcome != "outage":
-            self._known[name] = age
-        return age
+        async def ask() -> DomainAge:
+            async with self._slots:
+                age = await self._ask(name)
+            if age.outcome != "outage":
+                self._known[name] = age
+            return age
+
+        return (await self._flights.join(name, ask)).result()
 
     async def _ask(self, name: str) -> DomainAge:
         outages = []
@@ -97,17 +94,16 @@ class RegistryAges:
             except TimeoutError:
                 outages.append(f"a registry was not done after {self._seconds:g} seconds")
             else:
-                if registered_at is not None:
-                    return self._age_since(registered_at)
+                if registered_at is None:
+                    continue
+                years = (self._now() - registered_at) / _YEAR
+                if years < 0:
+                    reason = "the registry names a day that has not come yet"
+                    return DomainAge("unknown", reason=reason)
+                return DomainAge("ok", years=years)
         if outages:
             return DomainAge("outage", reason="; ".join(outages))
         return DomainAge("unknown", reason=f"no registry says when {name} was registered")
-
-    def _age_since(self, registered_at: datetime) -> DomainAge:
-        years = (self._now() - registered_at) / _YEAR
-        if years < 0:
-            return DomainAge("unknown", reason="the registry names a day that has not come yet")
-        return DomainAge("ok", years=years)
 
 
 def _ascii(domain: str) -> str | None:

@@ -116,14 +116,12 @@ class YouTubeSession(requests.Session):
             self.proxies = {"http": through["http"], "https": through["https"]}
             if proxy.prevent_keeping_connections_alive:
                 self.headers["Connection"] = "close"
-        self.hooks["response"].append(self._keep_watch_page)
 
-    def _keep_watch_page(
-        self, response: requests.Response, *_: object, **__: object
-    ) -> requests.Response:
-        if response.ok and urlsplit(response.url).path == "/watch":
-            self.watch_page = response.text
-        return response
+        def keep_watch_page(response: requests.Response, *_: object, **__: object) -> None:
+            if response.ok and urlsplit(response.url).path == "/watch":
+                self.watch_page = response.text
+
+        self.hooks["response"].append(keep_watch_page)
 
 
 class _BoundedAdapter(HTTPAdapter):
