@@ -368,12 +368,15 @@ def _read(
     """Read the rows of some sets; `rows_of` reads those of one class that belong to a set."""
     held = {one.asset: one for one in sets}
     rows: list[Record] = []
+    kept: dict[tuple[type[Record], str], list[Record]] = {}
     for asset, one in held.items():
         for record in ASSET_RECORDS[asset]:
             if record is not PageText:
-                found = rows_of(record, one)
-                # The stages share one table of model calls; each asset owns its own.
-                rows += (row for row in found if getattr(row, "stage", asset) == asset)
+                # The stages of a run share one table of model calls; each asset owns its own.
+                key = record, one.run_id
+                if key not in kept:
+                    kept[key] = list(rows_of(record, one))
+                rows += (row for row in kept[key] if getattr(row, "stage", asset) == asset)
     if "evidence" in held:
         read = (row.content_hash for row in rows if isinstance(row, Page | Evidence))
         texts = stored_texts(connection, [each for each in read if each is not None])
