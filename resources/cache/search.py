@@ -15,7 +15,7 @@ from resources.cache.store import DiskCache
 from resources.search.base import FactCheckAnswer, Restrictions, SearchAnswer, SearchProvider
 from resources.search.fact_checks import FactCheckLane
 
-_VERSION = 1
+_VERSION = 2
 """Raise it whenever the same question would now get another answer."""
 
 _Answers = tuple[SearchAnswer, ...]

@@ -16,18 +16,6 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 
 @dataclass(frozen=True, slots=True)
-class Paper:
-    """What a library of papers knows of one. Unknown texts are empty, unknown numbers None."""
-
-    page_url: str
-    pdf_url: str | None = None
-    authors: tuple[str, ...] = ()
-    year: int | None = None
-    venue: str = ""
-    citation_count: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class SearchHit:
     """One result as a provider gave it. `rank` counts from 1 over all pages of the answer."""
 
@@ -36,12 +24,8 @@ class SearchHit:
     url: str
     snippet: str = ""
     published_on: date | None = None
-    paper: Paper | None = None
-
-    @property
-    def citation_count(self) -> int | None:
-        """How often the result is cited, if it is a paper and the provider knows."""
-        return self.paper.citation_count if self.paper else None
+    citation_count: int | None = None
+    """How often it is cited, if it is a paper and the provider knows."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from datetime import timedelta
 from http import HTTPStatus
 
 from resources.http import HttpClient, HttpFailureError, OutageError, Response, status_failure
-from resources.search.base import Paper, SearchHit, SearchRequest
+from resources.search.base import SearchHit, SearchRequest
 from resources.search.service import (
     MAX_BYTES,
     Account,
@@ -25,7 +25,6 @@ from resources.search.service import (
     json_object,
     objects,
     text,
-    texts,
     whole_number,
     with_parameters,
     wrong_shape,
@@ -34,7 +33,7 @@ from resources.search.service import (
 DEFAULT_BASE_URL = "https://api.semanticscholar.org"
 
 _ACCOUNT = Account(setting="SEMANTIC_SCHOLAR_API_KEY", site="semanticscholar.org/product/api")
-_FIELDS = "title,abstract,authors,year,venue,citationCount,openAccessPdf,url,publicationDate"
+_FIELDS = "title,abstract,citationCount,openAccessPdf,url,publicationDate"
 _LARGEST_PAGE = 100
 _RANKED_RESULTS = 1_000
 """The service ranks no more than these and refuses to look beyond."""
@@ -44,7 +43,7 @@ class SemanticScholarSearch(SearchService):
     """Searches papers.
 
     A hit's URL is the paper's open-access PDF if it has one, else its page; its snippet is the
-    abstract. The day of publication is often unknown where the year is known; it is not made up.
+    abstract. The day of publication is often unknown; it is not made up.
 
     Args:
         http: The client; its owner closes it. Its guard must allow the base URL's host.
@@ -128,19 +127,11 @@ def _paper(entry: Mapping[str, object], rank: int) -> SearchHit:
         raise wrong_shape(f"gives paper {rank} neither an id nor a URL")
     pdf = entry.get("openAccessPdf")
     pdf_url = text(pdf.get("url")) if isinstance(pdf, Mapping) else ""
-    authors = entry.get("authors") or []
     return SearchHit(
         rank=rank,
         title=text(entry.get("title")),
         url=pdf_url or page_url,
         snippet=text(entry.get("abstract")),
         published_on=iso_day(entry.get("publicationDate")),
-        paper=Paper(
-            page_url=page_url,
-            pdf_url=pdf_url or None,
-            authors=texts(author.get("name") for author in objects(authors, "authors")),
-            year=whole_number(entry.get("year")),
-            venue=text(entry.get("venue")),
-            citation_count=whole_number(entry.get("citationCount")),
-        ),
+        citation_count=whole_number(entry.get("citationCount")),
     )

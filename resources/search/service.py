@@ -11,7 +11,7 @@ import json
 import re
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from http import HTTPStatus
@@ -209,11 +209,6 @@ def text(value: object) -> str:
     if not isinstance(value, str):
         return ""
     return " ".join(value.encode("utf-8", "replace").decode("utf-8").split())
-
-
-def texts(values: Iterable[object]) -> tuple[str, ...]:
-    """Return those of the values that are texts with words, each on one line."""
-    return tuple(line for value in values if (line := text(value)))
 
 
 def whole_number(value: object) -> int | None:

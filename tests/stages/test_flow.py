@@ -16,7 +16,6 @@ from factible_assets.stages.flow import FlowResult, check_claims, extract_claims
 from factible_assets.stages.ports import QueryDraft
 from factible_assets.stages.progress import ALL_STAGES, Stage
 from factible_assets.stages.transcript import from_text
-from resources.search.base import Paper
 from tests.stages.world import VIDEO, Hit, World, make_claim, own_words, says
 
 CONFIG = FactCheckConfig()
@@ -429,7 +428,7 @@ async def test_a_paper_on_an_unlisted_domain_is_rated_by_its_citations(
     world, claims = leading_world("")
     world.listed = {}
     (hit,) = world.results["query"][0]
-    world.results["query"] = [[replace(hit, paper=Paper(hit.url, citation_count=citations))]]
+    world.results["query"] = [[replace(hit, citation_count=citations)]]
     result = await check(world, claims)
     (row,) = result.evidence
     assert (row.rating, row.rating_score) == (rating, score)
