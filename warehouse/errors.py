@@ -23,8 +23,6 @@ class WarehouseBusyError(WarehouseError):
             f"{waited_seconds:.1f} seconds. Close what holds it open (a DuckDB shell, a notebook), "
             "or let readers open the published copy instead of the live file."
         )
-        self.path = path
-        self.holder = holder
 
 
 class WarehouseTooNewError(WarehouseError):
@@ -35,7 +33,6 @@ class WarehouseTooNewError(WarehouseError):
             f"The warehouse {path} has {found}, and this installation knows only {supported}. "
             "Install the newer version that wrote it, or point to another file."
         )
-        self.path = path
 
 
 class NotAWarehouseError(WarehouseError):
@@ -46,7 +43,6 @@ class NotAWarehouseError(WarehouseError):
             f"{path} is no warehouse, or no longer: {what}. If it was one, put the published copy "
             "back in its place with: factible restore. Point to another path otherwise."
         )
-        self.path = path
 
 
 class WarehouseNotWritableError(WarehouseError):
@@ -57,7 +53,6 @@ class WarehouseNotWritableError(WarehouseError):
             f"The warehouse {path} cannot be opened for writing ({why}). Make the directory "
             f"{path.parent} and the file writable for this user, or point to another path."
         )
-        self.path = path
 
 
 class DamagedWarehouseError(WarehouseError):
@@ -68,7 +63,6 @@ class DamagedWarehouseError(WarehouseError):
             f"{path} is damaged ({why}). Put the published copy back in its place with: factible "
             "restore. It keeps the damaged file beside it."
         )
-        self.path = path
 
 
 class NoRoomError(WarehouseError):
@@ -79,7 +73,6 @@ class NoRoomError(WarehouseError):
             f"There is no room left to write {path}; what was there before is whole. Make room on "
             f"the disk of {path.parent}, then run the same command again."
         )
-        self.path = path
 
 
 class WiderCopyError(WarehouseError):
@@ -91,7 +84,6 @@ class WiderCopyError(WarehouseError):
             f"rows, acts of reviewers) that the warehouse {path} does not. Put it back in the "
             "warehouse's place with: factible restore. Or move it away, and it is made anew."
         )
-        self.copy = copy
 
 
 class WarehouseIntegrityError(WarehouseError):
@@ -105,5 +97,3 @@ class NotMaterializedError(WarehouseError):
         super().__init__(
             f"Video {video_id} has no materialized {asset}: materialize `{asset}` for it first."
         )
-        self.asset = asset
-        self.video_id = video_id

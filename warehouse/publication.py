@@ -51,17 +51,15 @@ def publish_copy(connection: duckdb.DuckDBPyConnection, source: Path, destinatio
     try:
         destination.parent.mkdir(parents=True, exist_ok=True)
         # A publication that was killed may have left these behind.
-        unfinished.unlink(missing_ok=True)
-        wal_of(unfinished).unlink(missing_ok=True)
+        remove_database(unfinished)
         copy_database(connection, unfinished)
         unfinished.chmod(0o444)
         # A write-ahead log beside the old copy would be replayed into the new one.
         wal_of(destination).unlink(missing_ok=True)
         unfinished.replace(destination)
     except (OSError, duckdb.Error) as failure:
-        for left in (unfinished, wal_of(unfinished)):
-            with suppress(OSError):
-                left.unlink()
+        with suppress(OSError):
+            remove_database(unfinished)
         trouble = trouble_with(source, failure)
         if isinstance(trouble, NoRoomError):
             trouble = NoRoomError(destination)
@@ -119,8 +117,8 @@ def restore_copy(copy: Path, path: Path, *, moment: datetime) -> Path | None:
             trouble_with(path, failure) or WarehouseNotWritableError(path, str(failure))
         ) from failure
     finally:
-        for left in (bytes_of_copy, wal_of(bytes_of_copy), unfinished, wal_of(unfinished)):
-            left.unlink(missing_ok=True)
+        remove_database(bytes_of_copy)
+        remove_database(unfinished)
     return aside
 
 
@@ -137,3 +135,9 @@ def copy_database(connection: duckdb.DuckDBPyConnection, destination: Path) -> N
 def wal_of(path: Path) -> Path:
     """Return where DuckDB keeps the write-ahead log of a file."""
     return path.with_name(f"{path.name}.wal")
+
+
+def remove_database(path: Path) -> None:
+    """Remove a file with its write-ahead log, as far as they are there."""
+    path.unlink(missing_ok=True)
+    wal_of(path).unlink(missing_ok=True)

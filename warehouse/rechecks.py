@@ -146,14 +146,8 @@ def launches_of(connection: duckdb.DuckDBPyConnection, tick: datetime) -> list[L
 
 
 def _launch(planned: PlannedVideo, tick: datetime) -> dict[str, object]:
-    return {
-        "video_id": planned.video_id,
-        "planned_at": tick,
-        "position": planned.position,
-        "reason": planned.reason,
-        "with_queries": planned.with_queries,
-        "estimated_cost_usd": planned.estimated_cost_usd,
-    }
+    taken = ("video_id", "position", "reason", "with_queries", "estimated_cost_usd")
+    return {name: getattr(planned, name) for name in taken} | {"planned_at": tick}
 
 
 def _plan(

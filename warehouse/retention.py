@@ -21,7 +21,7 @@ import duckdb
 
 from warehouse.connection import trouble_with
 from warehouse.errors import WarehouseNotWritableError
-from warehouse.publication import copy_database, wal_of
+from warehouse.publication import copy_database, remove_database
 from warehouse.rows import to_utc
 from warehouse.statements import statements
 from warehouse.store import Warehouse
@@ -75,7 +75,7 @@ def compact(warehouse: Warehouse) -> int:
     unfinished = path.with_name(f".{path.name}.compacting")
     try:
         with warehouse.connection() as connection:
-            _remove(unfinished)
+            remove_database(unfinished)
             # Takes the write-ahead log into the file; one beside it would be replayed into the new.
             connection.execute(_ASK["checkpoint"])
             before = path.stat().st_size
@@ -92,11 +92,5 @@ def compact(warehouse: Warehouse) -> int:
             trouble_with(path, failure) or WarehouseNotWritableError(path, str(failure))
         ) from failure
     finally:
-        _remove(unfinished)
+        remove_database(unfinished)
     return before - after
-
-
-def _remove(unfinished: Path) -> None:
-    """Remove what a compaction that was killed, or has failed, left behind."""
-    unfinished.unlink(missing_ok=True)
-    wal_of(unfinished).unlink(missing_ok=True)

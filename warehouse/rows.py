@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import cache
@@ -50,16 +50,18 @@ class Column:
     name: str
     sql_type: str
     nullable: bool
+    arrow_type: pa.DataType
 
 
-_SQL_TYPES: Mapping[type, str] = {
-    bool: "BOOLEAN",
-    int: "BIGINT",
-    float: "DOUBLE",
-    str: "VARCHAR",
-    date: "DATE",
-    datetime: "TIMESTAMP",
+_TYPES: Mapping[type, tuple[str, pa.DataType]] = {
+    bool: ("BOOLEAN", pa.bool_()),
+    int: ("BIGINT", pa.int64()),
+    float: ("DOUBLE", pa.float64()),
+    str: ("VARCHAR", pa.string()),
+    date: ("DATE", pa.date32()),
+    datetime: ("TIMESTAMP", pa.timestamp("us")),
 }
+"""The types of fields, in SQL and in Arrow."""
 
 
 @cache
@@ -122,8 +124,10 @@ def _row_digest(row: Record) -> str:
 def _column(name: str, annotation: Any) -> Column:
     inner, nullable = _without_none(annotation)
     if get_origin(inner) is tuple:
-        return Column(name, f"{_SQL_TYPES[_plain(get_args(inner)[0])]}[]", nullable)
-    return Column(name, _SQL_TYPES[_plain(inner)], nullable)
+        sql, arrow = _TYPES[_plain(get_args(inner)[0])]
+        return Column(name, f"{sql}[]", nullable, pa.list_(arrow))
+    sql, arrow = _TYPES[_plain(inner)]
+    return Column(name, sql, nullable, arrow)
 
 
 def _without_none(annotation: Any) -> tuple[Any, bool]:
@@ -147,7 +151,7 @@ def _array(record: type[Record], column: Column, values: list[Any]) -> pa.Array:
     if column.sql_type == "TIMESTAMP":
         values = [_stored(record, column, value) for value in values]
     try:
-        return pa.array(values, _arrow_type(column.sql_type))
+        return pa.array(values, column.arrow_type)
     except (pa.ArrowInvalid, OverflowError, UnicodeEncodeError) as failure:
         # The failure itself may quote the value, so it is neither shown nor chained.
         raise WarehouseIntegrityError(
@@ -166,17 +170,3 @@ def _stored(record: type[Record], column: Column, value: datetime | None) -> dat
             "timezone-aware UTC. Nothing was written."
         )
     return to_utc(value)
-
-
-def _arrow_type(sql_type: str) -> pa.DataType:
-    scalars: Mapping[str, Callable[[], pa.DataType]] = {
-        "BOOLEAN": pa.bool_,
-        "BIGINT": pa.int64,
-        "DOUBLE": pa.float64,
-        "VARCHAR": pa.string,
-        "DATE": pa.date32,
-        "TIMESTAMP": lambda: pa.timestamp("us"),
-    }
-    if sql_type.endswith("[]"):
-        return pa.list_(scalars[sql_type.removesuffix("[]")]())
-    return scalars[sql_type]()

@@ -92,7 +92,9 @@ def evaluate(
             raise CliError(
                 "A published evaluation has no corpora.", "Leave out --corpus.", ExitCode.USAGE
             )
-        _reproduce(published, matcher, model, details=details, as_json=as_json)
+        printing = _from_source("printing")
+        similarity = None if matcher == "recorded" else _similarity(matcher, model)
+        printing.reproduce(published, similarity, details=details, as_json=as_json)
         return
     evaluations = _evaluations(corpus or [], matcher, model, resamples)
     if as_json:
@@ -102,19 +104,6 @@ def evaluate(
         return
     for name, evaluation in evaluations.items():
         _print(name, evaluation, details=details)
-
-
-def _reproduce(
-    published: Path, matcher: MatcherName, model: Path | None, *, details: bool, as_json: bool
-) -> None:
-    from factible_assets.reasoners.embedded.embedder import EmbedderUnavailableError
-
-    printing = _from_source("printing")
-    try:
-        similarity = None if matcher == "recorded" else _similarity(matcher, model)
-        printing.reproduce(published, similarity, details=details, as_json=as_json)
-    except EmbedderUnavailableError as error:
-        raise CliError(str(error), code=ExitCode.ENVIRONMENT) from error
 
 
 def _similarity(matcher: SimilarityName, model: Path | None) -> Similarity:
@@ -150,7 +139,6 @@ def _evaluations(
 ) -> dict[str, Evaluation]:
     from factible_assets.corpora import load_corpora
     from factible_assets.evaluation.scoring import evaluate_corpora
-    from factible_assets.reasoners.embedded.embedder import EmbedderUnavailableError
     from factible_assets.settings import load_settings
     from warehouse.store import Warehouse
 
@@ -163,16 +151,13 @@ def _evaluations(
     reading = load_corpora(settings.corpus_folders)
     for problem in reading.problems:
         note(f"problem: {plain(str(problem))}")
-    try:
-        return evaluate_corpora(
-            Warehouse(settings.warehouse),
-            reading,
-            _matcher(matcher, model),
-            corpora=corpora,
-            bootstrap=resamples,
-        )
-    except EmbedderUnavailableError as error:
-        raise CliError(str(error), code=ExitCode.ENVIRONMENT) from error
+    return evaluate_corpora(
+        Warehouse(settings.warehouse),
+        reading,
+        _matcher(matcher, model),
+        corpora=corpora,
+        bootstrap=resamples,
+    )
 
 
 def _matcher(name: MatcherName, model: Path | None) -> ClaimMatcher:

@@ -259,31 +259,31 @@ Measure = RatioMeasure | ValueMeasure | PooledMeasure[Any]
 # --- Claims -------------------------------------------------------------------------------------
 
 
-def _gold(video: ScoredVideo) -> int:
-    return 0 if video.matched is None else len(video.matched.gold)
-
-
-def _weighed_gold(video: ScoredVideo) -> int:
-    gold = () if video.matched is None else video.matched.gold
-    return sum(bool(claim.importance) for claim in gold)
-
-
 def _of_claims(
     name: str,
     unit: str,
     metric: Callable[[MatchedVideo], Ratio],
-    count: Callable[[ScoredVideo], int] | None = None,
-    overviews: Sequence[Overview] = (),
+    count: Callable[[MatchedVideo], int] | None = None,
+    **others: Any,
 ) -> RatioMeasure:
-    """Return a metric of the matched claims; evenly spaced sentences are its trivial answer."""
+    """Return a metric of the matched claims; evenly spaced sentences are its trivial answer.
+
+    `count` is the n of one video, where the metric's denominator is no count.
+    """
+
+    def counted(video: ScoredVideo) -> int:
+        return 0 if count is None or video.matched is None else count(video.matched)
+
     return RatioMeasure(
         name,
         "claims",
         unit,
         lambda video: UNDEFINED if video.matched is None else metric(video.matched),
-        count=count,
-        baseline=lambda video: UNDEFINED if video.trivial is None else metric(video.trivial),
-        overviews=overviews,
+        count=None if count is None else counted,
+        **{
+            "baseline": lambda it: UNDEFINED if it.trivial is None else metric(it.trivial),
+            **others,
+        },
     )
 
 
@@ -291,15 +291,23 @@ def _at_depths(
     name: str,
     unit: str,
     metric: Callable[..., Ratio],
-    count: Callable[[ScoredVideo], int] | None = None,
+    count: Callable[[MatchedVideo], int] | None = None,
 ) -> Iterable[RatioMeasure]:
-    yield _of_claims(name, unit, metric, count, BOTH)
+    yield _of_claims(name, unit, metric, count, overviews=BOTH)
     for k in DEPTHS:
         yield _of_claims(f"{name}@{k}", unit, partial(metric, k=k), count)
 
 
 def _importances(video: ScoredVideo) -> list[tuple[float, float]]:
     return [] if video.matched is None else claim_metrics.importance_pairs(video.matched)
+
+
+def _gold(video: MatchedVideo) -> int:
+    return len(video.gold)
+
+
+def _weighed_gold(video: MatchedVideo) -> int:
+    return sum(bool(claim.importance) for claim in video.gold)
 
 
 def _mean_importance_error(video: ScoredVideo) -> Ratio:
@@ -336,7 +344,7 @@ _CLAIMS: Final[tuple[Measure, ...]] = (
         "annotated claims",
         claim_metrics.ndcg_by_importance,
         _weighed_gold,
-        ("videos",),
+        overviews=("videos",),
     ),
     _of_claims(
         "recall@important",
@@ -350,13 +358,10 @@ _CLAIMS: Final[tuple[Measure, ...]] = (
         claim_metrics.importance_weighted_coverage,
         _weighed_gold,
     ),
-    RatioMeasure(
+    _of_claims(
         "importance MAE",
-        "claims",
         "matched claims",
-        lambda video: (
-            UNDEFINED if video.matched is None else claim_metrics.importance_mae(video.matched)
-        ),
+        claim_metrics.importance_mae,
         better="lower",
         baseline=_mean_importance_error,
     ),
@@ -368,57 +373,46 @@ _CLAIMS: Final[tuple[Measure, ...]] = (
 # --- Stances ------------------------------------------------------------------------------------
 
 
-def _answers(judgements: Sequence[Judgement]) -> int:
-    return len(answered(judgements))
-
-
-def _decisions(judgements: Sequence[Judgement]) -> int:
-    return len(decided(judgements))
-
-
-def _of_verdicts(video: ScoredVideo) -> Sequence[Judgement]:
-    return video.judgements
+def _of_stances(
+    name: str,
+    of: Callable[[Sequence[Judgement]], float | None],
+    trivial: Callable[[Sequence[Judgement], Sequence[Judgement]], float | None],
+    counted: Callable[[Sequence[Judgement]], Sequence[Judgement]] = answered,
+    **others: Any,
+) -> PooledMeasure[Judgement]:
+    return PooledMeasure(
+        name,
+        "stances",
+        "claims",
+        lambda video: video.judgements,
+        of,
+        trivial=trivial,
+        count=lambda judgements: len(counted(judgements)),
+        **others,
+    )
 
 
 STANCE_MEASURES: Final[tuple[PooledMeasure[Judgement], ...]] = (
-    PooledMeasure(
+    _of_stances(
         "stance accuracy",
-        "stances",
-        "claims",
-        _of_verdicts,
-        lambda judged: accuracy(judged).value,
-        trivial=lambda judged, among: accuracy(as_majority(judged, among)).value,
-        count=_answers,
+        lambda it: accuracy(it).value,
+        lambda it, among: accuracy(as_majority(it, among)).value,
         averaged=True,
         overviews=BOTH,
     ),
-    PooledMeasure(
-        "macro-F1",
-        "stances",
-        "claims",
-        _of_verdicts,
-        macro_f1,
-        trivial=lambda judged, among: macro_f1(as_majority(judged, among)),
-        count=_answers,
-    ),
-    PooledMeasure(
+    _of_stances("macro-F1", macro_f1, lambda it, among: macro_f1(as_majority(it, among))),
+    _of_stances(
         "Brier score",
-        "stances",
-        "claims",
-        _of_verdicts,
-        lambda judged: brier(judged).value,
-        trivial=lambda judged, _: majority_brier(judged),
-        count=_decisions,
+        lambda it: brier(it).value,
+        lambda it, _: majority_brier(it),
+        decided,
         better="lower",
     ),
-    PooledMeasure(
+    _of_stances(
         "expected calibration error",
-        "stances",
-        "claims",
-        _of_verdicts,
-        lambda judged: expected_calibration_error(judged).value,
-        trivial=lambda judged, _: None if majority_brier(judged) is None else 0.0,
-        count=_decisions,
+        lambda it: expected_calibration_error(it).value,
+        lambda it, _: None if majority_brier(it) is None else 0.0,
+        decided,
         better="lower",
     ),
 )

@@ -164,18 +164,8 @@ def read_comparison(
 def _variants(warehouse: Warehouse, experiment: str) -> tuple[VariantInfo, ...]:
     rows = warehouse.query(_ASK["variants"], [experiment])
     return tuple(
-        VariantInfo(
-            row["variant"],
-            row["is_baseline"],
-            json.loads(row["settings"]),
-            row["reasoner"],
-            json.loads(row["models"]),
-            row["videos"],
-            row["failed_videos"],
-            row["computed"],
-            row["shared"],
-        )
-        for row in rows.iter_rows(named=True)
+        VariantInfo(name, is_baseline, json.loads(settings), reasoner, json.loads(models), *counts)
+        for _, name, is_baseline, settings, reasoner, models, *counts in rows.rows()
     )
 
 

@@ -20,7 +20,14 @@ SELECT * FROM experiments WHERE experiment = ?
 
 -- name: variants
 SELECT
-    variants.*,
+    variants.position,
+    variants.variant,
+    variants.is_baseline,
+    variants.settings,
+    variants.reasoner,
+    variants.models,
+    variants.videos,
+    variants.failed_videos,
     count(sets.asset) FILTER (sets.source = sets.variant AND sets.status <> 'failed') AS computed,
     count(sets.asset) FILTER (sets.source <> sets.variant) AS shared
 FROM experiment_variants AS variants

@@ -31,9 +31,9 @@ from factible_assets.experiments.plan import STAGES, ExperimentError, Variant, s
 from factible_assets.experiments.reading import Experiment
 from factible_assets.experiments.store import (
     Ledger,
+    SetStatus,
     StageSet,
     experiment_file,
-    forget,
     status_of,
 )
 from factible_assets.experiments.surroundings import (
@@ -59,6 +59,7 @@ from factible_assets.stages.ports import (
 )
 from factible_assets.stages.progress import ALL_STAGES, Stage
 from resources.archive.errors import ArchiveError
+from warehouse.publication import remove_database
 from warehouse.sets import AssetRows
 
 DEFAULT_JOBS = 4
@@ -128,7 +129,7 @@ def run_experiment(
     try:
         with FileLock(file.with_suffix(".lock"), timeout=0):
             if fresh:
-                forget(file)
+                remove_database(file)
             ledger = Ledger(experiment.name, file)
             run = _Run(experiment, corpora, settings, ledger, jobs, watcher)
             return asyncio.run(run.everything()), ledger
@@ -265,22 +266,22 @@ class _Work:
         self.claims = list(self.held.claims)
         if not shared:
             return
-        entries = []
-        for stage, name in shared.items():
-            known = self.ledger.known(name, self.video_id, stage)
-            if known is not None:
-                entries.append(
-                    replace(known, variant=self.variant.name, first_verdict_seconds=None)
-                )
-        self.ledger.write(
-            self.variant.name,
-            self.video_id,
-            {
-                **self._transcripts(),
-                **{stage: self._copied(stage) for stage in shared},
-            },
-            entries,
-        )
+        known = (self.ledger.known(name, self.video_id, stage) for stage, name in shared.items())
+        entries = [
+            replace(each, variant=self.variant.name, first_verdict_seconds=None)
+            for each in known
+            if each is not None
+        ]
+        sets = self._transcripts()
+        for stage in shared:
+            whole = self.held.sets[stage]
+            sets[stage] = AssetRows(
+                self.held.of_asset(stage),
+                self.keys[stage],
+                whole.data_version,
+                whole.duration_seconds,
+            )
+        self.ledger.write(self.variant.name, self.video_id, sets, entries)
 
     async def _compute(self, missing: Sequence[str]) -> str | None:
         """Do the missing stages; return the failure that stopped them, if one did."""
@@ -325,7 +326,7 @@ class _Work:
             self.variant.name,
             self.video_id,
             {**self._transcripts(), "claims": rows},
-            [self._entry("claims", rows)],
+            [self._entry("claims", *status_of(rows.rows), rows.duration_seconds)],
         )
         self.claims = list(found.claims)
 
@@ -347,40 +348,35 @@ class _Work:
         }
         first = reached[0] if reached and tuple(missing) == STAGES else None
         entries = [
-            self._entry(stage, rows, first_verdict=first if stage == "verdicts" else None)
+            self._entry(
+                stage,
+                *status_of(rows.rows),
+                rows.duration_seconds,
+                first if stage == "verdicts" else None,
+            )
             for stage, rows in sets.items()
         ]
         await asyncio.to_thread(self.ledger.write, self.variant.name, self.video_id, sets, entries)
 
     async def _failed(self, stage: str, reason: str) -> str:
-        entry = StageSet(
-            self.experiment,
-            self.variant.name,
-            self.video_id,
-            stage,
-            self.keys[stage],
-            self.variant.name,
-            "failed",
-            reason,
-        )
+        entry = self._entry(stage, "failed", reason)
         await asyncio.to_thread(self.ledger.write, self.variant.name, self.video_id, {}, [entry])
         return reason
 
     def _entry(
-        self, stage: str, rows: AssetRows, *, first_verdict: float | None = None
+        self, stage: str, status: SetStatus, reason: str | None, *seconds: float | None
     ) -> StageSet:
-        status, reason = status_of(rows.rows)
+        name = self.variant.name
         return StageSet(
             self.experiment,
-            self.variant.name,
+            name,
             self.video_id,
             stage,
             self.keys[stage],
-            self.variant.name,
+            name,
             status,
             reason,
-            rows.duration_seconds,
-            first_verdict,
+            *seconds,
         )
 
     def _incomplete(self) -> int:
@@ -390,12 +386,3 @@ class _Work:
     def _transcripts(self) -> dict[str, AssetRows]:
         rows = AssetRows(list(self.words.rows), self.words.transcript.content_hash)
         return {"transcripts": rows}
-
-    def _copied(self, stage: str) -> AssetRows:
-        whole = self.held.sets[stage]
-        return AssetRows(
-            self.held.of_asset(stage),
-            self.keys[stage],
-            whole.data_version,
-            whole.duration_seconds,
-        )

@@ -12,7 +12,6 @@ another file and stay as they are.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,7 +29,7 @@ from factible_assets.rows import VideoRows
 from factible_assets.settings import Settings
 from warehouse.entries import enter
 from warehouse.rows import Stamp
-from warehouse.sets import AssetRows, prepare, replace_set
+from warehouse.sets import AssetRows
 from warehouse.statements import statements
 from warehouse.store import Warehouse
 
@@ -115,15 +114,13 @@ class Ledger:
         self, variant: str, video_id: str, sets: Mapping[str, AssetRows], known: Iterable[StageSet]
     ) -> None:
         """Store rows and what is known of them, in one transaction."""
-        stamp = Stamp(run_id=variant, checked_at=datetime.now(UTC))
-        prepared = [prepare(asset, video_id, given, stamp) for asset, given in sets.items()]
         entries = list(known)
-        with self._warehouse.connection() as connection:
-            connection.begin()
-            for one in prepared:
-                replace_set(connection, one)
-            enter(connection, "experiment_sets", entries, again="replace")
-            connection.commit()
+        self._warehouse.write_assets(
+            video_id,
+            sets,
+            stamp=Stamp(run_id=variant, checked_at=datetime.now(UTC)),
+            also=lambda opened: enter(opened, "experiment_sets", entries, again="replace"),
+        )
         for entry in entries:
             self._take(entry)
 
@@ -168,10 +165,3 @@ def status_of(rows: Sequence[Record]) -> tuple[SetStatus, str | None]:
         if isinstance(row, Verdict) and row.status == "incomplete":
             return "incomplete", row.reason or "services failed"
     return "ok", None
-
-
-def forget(path: Path) -> None:
-    """Remove the file of an experiment, so that all of it is done anew."""
-    for each in (path, path.with_name(f"{path.name}.wal")):
-        with suppress(FileNotFoundError):
-            each.unlink()

@@ -14,7 +14,6 @@ from factible_assets.evaluation.metrics.evidence import (
 )
 from factible_assets.evaluation.metrics.operations import (
     infrastructure_failure_rate,
-    latency,
     latency_by_stage,
     usage_by_stage,
 )
@@ -162,10 +161,9 @@ def test_latency_is_summarised_by_stage() -> None:
         ("page fetch", 1, 4.0),
         ("model: claims", 1, 2.0),
     ]
-    many = latency("fetch", [1.0, 2.0, 3.0, 10.0])
-    assert many is not None
+    calls = [call(latency_seconds=seconds) for seconds in (1.0, 2.0, 3.0, 10.0)]
+    (many,) = latency_by_stage([], [], calls)
     assert (many.total, many.median) == (16.0, 2.5)
-    assert latency("fetch", []) is None
 
 
 def test_usage_is_added_up_by_stage_and_model() -> None:

@@ -32,16 +32,6 @@ class Latency:
     p95: float
 
 
-def latency(stage: str, seconds: Iterable[float]) -> Latency | None:
-    """Summarise the seconds of one stage; None if there were no operations."""
-    listed = list(seconds)
-    if not listed:
-        return None
-    median, p95 = np.percentile(listed, [50, 95])
-    total = math.fsum(listed)
-    return Latency(stage, len(listed), total, total / len(listed), float(median), float(p95))
-
-
 def latency_by_stage(
     searches: Sequence[Search], pages: Sequence[Page], calls: Sequence[LlmCall]
 ) -> tuple[Latency, ...]:
@@ -55,8 +45,13 @@ def latency_by_stage(
     for call in calls:
         if not call.cache_hit:
             by_stage[f"model: {call.stage}"].append(call.latency_seconds)
-    summaries = (latency(stage, seconds) for stage, seconds in by_stage.items())
-    return tuple(each for each in summaries if each is not None)
+    summaries = []
+    for stage, took in by_stage.items():
+        if took:
+            total = math.fsum(took)
+            median, p95 = map(float, np.percentile(took, [50, 95]))
+            summaries.append(Latency(stage, len(took), total, total / len(took), median, p95))
+    return tuple(summaries)
 
 
 @dataclass(frozen=True, slots=True)

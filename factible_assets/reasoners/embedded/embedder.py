@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.reasoners.embedded.text import content_stems
 
 if TYPE_CHECKING:
@@ -30,8 +31,10 @@ Vectors = npt.NDArray[np.float32]
 """One row per text, each of length 1, or 0 for a text without words."""
 
 
-class EmbedderUnavailableError(Exception):
+class EmbedderUnavailableError(FactibleError):
     """The packages or files of an embedding model are missing or unusable."""
+
+    code = ExitCode.ENVIRONMENT
 
 
 class Embedder(Protocol):
