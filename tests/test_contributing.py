@@ -246,9 +246,8 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
         f"{A}evaluation/measures.py": (
             Put("    boldness,\n", before="    brier,\n"),
             Put(
-                '    PooledMeasure("boldness", "stances", "claims", _of_verdicts, boldness, '
-                "trivial=lambda judged, among: None),\n",
-                before='    PooledMeasure(\n        "stance accuracy"',
+                '    _of_stances("boldness", boldness, lambda judged, among: None),\n',
+                before='    _of_stances(\n        "stance accuracy"',
             ),
         ),
     },
