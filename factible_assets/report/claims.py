@@ -194,7 +194,8 @@ class Shelves:
         if self._data.transcript is not None and claim.char_start is not None:
             said = self._data.transcript.text[claim.char_start : claim.char_end] or None
         jump = moment_url(self._data.video, claim.start_seconds)
-        groups = self._groups(claim)
+        # The side that won comes first.
+        groups = tuple(sorted(self._groups(claim), key=lambda group: group.stance != outcome))
         return ClaimView(
             claim=claim,
             number=number,

@@ -115,6 +115,21 @@ def test_sources_are_grouped_by_stance_and_the_most_reliable_comes_first(page: P
     assert titles == ["a.example", "b.example"]
 
 
+def test_the_side_that_won_comes_first() -> None:
+    page = Page(samples.report_data(verdicts=(samples.verdict(0, "refutes"),)))
+    groups = page.all("//article[1]//section[starts-with(@class, 'group')]")
+    assert [group.get("class") for group in groups] == ["group refutes", "group supports"]
+    voices = page.all("//article[1]//p[starts-with(@class, 'voice')]")
+    assert [voice.get("class") for voice in voices] == ["voice refutes", "voice supports"]
+
+
+def test_an_argument_says_where_nothing_stands_against_it() -> None:
+    rows = (samples.evidence(0, "a.example"), samples.evidence(0, "b.example", rating="low"))
+    words = Page(samples.report_data(evidence=rows)).text("//article[1]")
+    assert f"For it, a.example (high reliability, encyclopedia): {samples.QUOTE}" in words
+    assert "Nothing that was read stands against it." in words
+
+
 def test_a_source_shows_its_rating_bias_class_date_way_quote_and_link(page: Page) -> None:
     source = "//article[1]//li[@class='source']"
     words = page.text(source)
