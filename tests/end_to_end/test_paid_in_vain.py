@@ -1,10 +1,12 @@
 """What a model was paid for is in the ledger, also where the stage failed."""
 
 import json
+import random
 from pathlib import Path
 
 import pytest
 
+from benchmarks.ledger import ledger
 from tests.end_to_end.loopback import CHAT, VIDEO_URL, loopback_world
 from tests.resources.llm.servers import fail, say
 from tests.servers import Behaviour
@@ -43,3 +45,13 @@ def test_a_stage_that_fails_for_good_is_asked_once_and_its_calls_are_recorded(
         "SELECT stage, outcome, cost_usd > 0 AS paid FROM llm_calls"
     )
     assert calls.rows() == [("claims", outcome, outcome != "infra_error")] * requests
+
+
+# Three processes, each of which loads the whole pipeline.
+@pytest.mark.timeout(300)
+def test_a_check_that_is_killed_twice_leaves_no_answer_without_its_row(tmp_path: Path) -> None:
+    found = ledger(tmp_path, random.Random(1), kills=2)
+    assert found.kills == 2
+    assert found.answered > 4
+    assert found.missing == 0
+    assert found.certain_usd == pytest.approx(found.billed_usd * found.rows / found.answered)
