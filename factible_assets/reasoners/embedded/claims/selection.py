@@ -27,8 +27,8 @@ from factible_assets.reasoners.embedded.claims.sentences import CERTAIN, Sentenc
 from factible_assets.reasoners.embedded.claims.wording import (
     MAX_CLAIM_WORDS,
     head_clause,
+    lacks_head,
     leans_back,
-    opens_inside,
     strip_lead_ins,
     write_claim,
 )
@@ -150,7 +150,7 @@ def _candidates(raw: str, sentences: Sequence[Sentence]) -> list[_Candidate]:
                 against = (
                     _OPEN_REFERENCE * is_open(claim)
                     + _COMPOUND * (head is not None and span is not head)
-                    + _HEADLESS * (span.certainty < CERTAIN and opens_inside(claim))
+                    + _HEADLESS * lacks_head(claim, certain=span.certainty >= CERTAIN)
                     + _UNSURE_ENDS * (CERTAIN - span.certainty)
                 )
                 wording = signs.wording - against

@@ -83,8 +83,11 @@ _LONG = 4
 _NO_HEADS = word_set(
     """
     go goes went come comes came run runs ran lie lied known made given taken based respond
-    responds accept overthrew me us him them while whereas because which that than why how or
+    responds accept overthrew me us him them which that than why how or
     """
+)
+_SUBORDINATE_OPENERS = word_set(
+    "until although though while whereas because despite unless from for"
 )
 _HEADS = word_set(
     "thing nothing everything something anything spring during morning evening only family early"
@@ -184,11 +187,20 @@ def _spanning(raw: str, start: int, end: int, certainty: float) -> Sentence:
     return Sentence(reading_text(raw[start:end]), start, end, certainty)
 
 
-def opens_inside(text: str) -> bool:
-    """Tell whether a cut left a sentence without its head: it opens with a verb or an adverb."""
+def lacks_head(text: str, *, certain: bool) -> bool:
+    """Tell whether a sentence has no main clause of its own.
+
+    It opens with a word that subordinates it and has no comma after which a main clause could
+    stand; or, where no punctuation made its ends `certain`, with a verb or an adverb.
+    """
     opening = text.split(maxsplit=1)[0].casefold().strip(",.") if text else ""
-    return opening in _NO_HEADS or (
-        opening.endswith(("ing", "ed", "ly")) and opening not in _HEADS and len(opening) > _LONG
+    if opening in _SUBORDINATE_OPENERS:
+        return "," not in text
+    return not certain and (
+        opening in _NO_HEADS
+        or (
+            opening.endswith(("ing", "ed", "ly")) and opening not in _HEADS and len(opening) > _LONG
+        )
     )
 
 

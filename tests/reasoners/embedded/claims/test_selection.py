@@ -15,6 +15,7 @@ from factible_assets.reasoners.embedded.claims.selection import extract_claims
 from factible_assets.reasoners.embedded.claims.sentences import Sentence, split_sentences
 from factible_assets.reasoners.embedded.claims.wording import (
     head_clause,
+    lacks_head,
     strip_lead_ins,
     write_claim,
 )
@@ -122,6 +123,12 @@ def test_a_claim_that_points_back_carries_the_sentence_before_it() -> None:
     assert contexts["These vapours kill 90 percent of bacteria."] == (
         "Sulphur is released by a crushed clove."
     )
+
+
+def test_a_subordinate_clause_alone_lacks_a_head() -> None:
+    assert lacks_head("Although garlic kills bacteria in a dish.", certain=True)
+    assert not lacks_head("Although garlic is cheap, it kills bacteria.", certain=True)
+    assert lacks_head("Called helper cells produce antibodies.", certain=False)
 
 
 def test_signs_of_fact_raise_the_score_and_signs_of_talk_lower_it() -> None:
