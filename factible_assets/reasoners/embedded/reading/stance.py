@@ -25,7 +25,6 @@ from factible_assets.reasoners.embedded.reading.quantities import (
     is_met,
 )
 from factible_assets.reasoners.embedded.reading.statements import (
-    IN_TITLE,
     ClaimWords,
     Decision,
     Ground,
@@ -217,9 +216,7 @@ def _stance(
     stance: Stance, first: Decision, shown: Sequence[Decision], places: Sequence[int] | None
 ) -> PageStance:
     quotes = dict.fromkeys(
-        (places[each.passage] if places else each.passage, each.statement.span)
-        for each in shown
-        if each.passage != IN_TITLE
+        (places[each.passage] if places else each.passage, each.statement.span) for each in shown
     )
     confidence = CONFIDENCE["divided" if stance == "mixed" else first.ground]
     return PageStance(stance, confidence, first.ground, tuple(quotes))

@@ -86,14 +86,11 @@ class Statement:
     answers: bool = False
 
 
-IN_TITLE = -1
-
-
 @dataclass(frozen=True, slots=True)
 class Decision:
     """A statement that takes a side: supports, refutes or, if findings differ, mixed.
 
-    `passage` is the index of its passage, or `IN_TITLE`.
+    `passage` is the index of its passage.
     """
 
     side: Literal["supports", "refutes", "mixed"]
@@ -122,9 +119,6 @@ _SHORTEST = 3
 """Words of the shortest clause that states something."""
 _STATED = re.compile(r"[.!:;][\"'\u201d\u2019)\]]*(\[\d+\])*\s*$")
 """How a statement ends. A heading or a list item names a claim more often than it makes it."""
-_LABEL = re.compile(
-    r"^\W*(?:(?:the|our|a)\s+)?(?P<label>claim|myth|statement|rumou?r|fact)s?\b\s*:"
-)
 _KEPT = 4096
 _RATED: dict[RatingWord, Says] = {
     "true": "asserts",
@@ -151,29 +145,6 @@ def statements(passage: Passage, title: str, *, whole: bool = False) -> tuple[St
     )
 
 
-_SITE = re.compile(r"\s+[-\u2013\u2014|]\s+[^-\u2013\u2014|]{1,40}$")
-_ANSWERS_NO = re.compile(r"^(?:fact[- ]check\W+)?no,\s", re.IGNORECASE)
-
-
-@lru_cache(maxsize=_KEPT)
-def title_denials(title: str) -> tuple[Statement, ...]:
-    """List what a page's title denies; what it seems to assert may be what the page is against."""
-    told = _SITE.sub("", title).strip()
-    if not told:
-        return ()
-    lexicon, folded = load_lexicon(), fold_evenly(told)
-    is_plain = any(
-        pattern.search(folded)
-        for pattern in (_ANSWERS_NO, lexicon.denies_what_follows, lexicon.denies_what_precedes)
-    )
-    sentence = PageSentence(f"{told.rstrip('.')}.", 0, len(told), 0)
-    return tuple(
-        replace(each, answers=_ANSWERS_NO.match(told) is not None)
-        for each in _of_sentence(sentence, None, "", whole=False)
-        if each.says == "denies" and is_plain
-    )
-
-
 def _rated(about: str, says: Says, span: tuple[int, int]) -> Statement:
     found = without_denials(about)
     if found.is_denied and says in {"asserts", "denies"}:
@@ -191,7 +162,6 @@ def _of_sentence(
         return
     comment = None if following is None else _comment(fold_evenly(following.text))
     end = sentence.end if following is None or comment is None else following.end
-    label = _LABEL.match(folded)
     for clause in _clauses(sentence.text, whole=whole):
         found = without_denials(clause)
         words = lexicon.not_denials.sub(" ", fold_evenly(clause))
@@ -206,8 +176,6 @@ def _of_sentence(
             says = "open"
         elif comment == "denies":
             says = "asserts" if found.is_denied else "denies"
-        if label is not None and says == "asserts" and label["label"] != "fact":
-            says = "denies" if label["label"] == "myth" else "open"
         answers = comment is not None and folded.endswith("?")
         yield Statement(found.text, says, clause, (sentence.start, end), answers=answers)
 
@@ -413,7 +381,6 @@ def read_statements(
         for statement in statements(passage, title, whole=claim.is_compound)
         if _met(claim, statement) or _refers(statement)
     ]
-    found += [(IN_TITLE, each) for each in title_denials(title) if _met(claim, each)]
     if not found or not claim.stems or 2 * len(claim.names & context) < len(claim.names):
         return Heard()
     related = load_lexicon().same_family
