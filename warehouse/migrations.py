@@ -117,6 +117,9 @@ class Schema:
         applied, _ = _state(connection, path)
         # No rollback here: closing the connection discards what was not committed.
         now = datetime.now(UTC).replace(tzinfo=None)
+        # Straight into the file: DuckDB 1.5 cannot replay every change of a table from its log, and
+        # a file of which it cannot is lost to whoever was killed before the next checkpoint.
+        connection.execute(_ASK["into_the_file"])
         for migration in self.migrations[applied:]:
             connection.begin()
             connection.execute(migration.sql)
@@ -128,6 +131,7 @@ class Schema:
         _take_over_comments(connection)
         connection.execute(_ASK["views_in_force"], [self.version, self.views_checksum])
         connection.commit()
+        connection.execute(_ASK["into_the_log"])
 
 
 @cache

@@ -24,3 +24,9 @@ WHERE comment IS NOT NULL AND NOT internal
 
 -- name: comment
 COMMENT ON COLUMN "{view}"."{column}" IS '{words}'
+
+-- name: into_the_file
+SET checkpoint_threshold = '1KB'
+
+-- name: into_the_log
+RESET checkpoint_threshold

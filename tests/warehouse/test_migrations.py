@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -71,6 +73,21 @@ def test_a_file_that_was_in_use_before_a_migration_opens_with_its_rows(tmp_path:
     migrated = Warehouse(path)
     assert migrated.query("SELECT recheck_due FROM verdicts").rows() == [(False,)]
     assert migrated.query("SELECT page_due FROM evidence").rows() == [(False,)]
+
+
+def test_who_is_killed_right_after_a_migration_loses_no_file(tmp_path: Path) -> None:
+    path = tmp_path / "warehouse.duckdb"
+    whole = packaged_schema()
+    with Warehouse(path, schema=Schema(whole.migrations[:18], ())).connection():
+        pass
+    killed = (
+        "import os, sys; from warehouse.store import Warehouse\n"
+        "with Warehouse(sys.argv[1]).connection(): os._exit(9)"
+    )
+    done = subprocess.run([sys.executable, "-c", killed, str(path)], check=False, timeout=120)
+    assert done.returncode == 9
+    newest = "SELECT max(version) FROM schema_migrations"
+    assert Warehouse(path).query(newest).item() == whole.version
 
 
 def test_a_newer_file_is_refused_with_a_sentence_and_left_alone(warehouse: Warehouse) -> None:
