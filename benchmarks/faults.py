@@ -567,7 +567,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=200, help="How many seeds.")
     parser.add_argument("--seed", type=int, default=0, help="The first of them.")
-    parser.add_argument("--pages", action="store_true", help="Pages alone, 2 to 10 % of them.")
+    parser.add_argument("--pages", action="store_true", help="Pages alone, 2 to 10 %% of them.")
     parser.add_argument("--wire", action="store_true", help="Pages fail on the wire, with 200.")
     options = parser.parse_args()
     if options.pages:
