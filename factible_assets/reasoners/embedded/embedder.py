@@ -83,7 +83,12 @@ class TfidfEmbedder:
         document_frequency = Counter(term for count in counts for term in count)
         # Ties are broken by spelling, so that the same texts always get the same vectors.
         ranked = sorted(document_frequency, key=lambda term: (-document_frequency[term], term))
-        columns = {term: _column(rank) for rank, term in enumerate(ranked)}
+        columns = {
+            term: rank
+            if rank < _OWN_COLUMNS
+            else _OWN_COLUMNS + (rank - _OWN_COLUMNS) % _SHARED_COLUMNS
+            for rank, term in enumerate(ranked)
+        }
         width = max(1, min(len(ranked), _OWN_COLUMNS + _SHARED_COLUMNS))
         vectors = np.zeros((len(texts), width), dtype=np.float32)
         for row, count in enumerate(counts):
@@ -91,10 +96,6 @@ class TfidfEmbedder:
                 rarity = math.log((1 + len(texts)) / (1 + document_frequency[term])) + 1
                 vectors[row, columns[term]] += (1 + math.log(times)) * rarity
         return unit_rows(vectors)
-
-
-def _column(rank: int) -> int:
-    return rank if rank < _OWN_COLUMNS else _OWN_COLUMNS + (rank - _OWN_COLUMNS) % _SHARED_COLUMNS
 
 
 def unit_rows(vectors: npt.NDArray[np.float32]) -> Vectors:
@@ -155,10 +156,9 @@ class OnnxEmbedder:
     same model are comparable, up to the rounding of padded batches.
     """
 
-    def __init__(self, files: ModelFiles | None = None, *, threads: int = 1) -> None:
+    def __init__(self, files: ModelFiles | None = None) -> None:
         """Remember which files to load; None takes the MiniLM that is installed."""
         self._files = files
-        self._threads = threads
         self._lock = threading.Lock()
         self._loaded: tuple[InferenceSession, Tokenizer] | None = None
         self._kept: OrderedDict[str, Vectors] = OrderedDict()
@@ -179,7 +179,13 @@ class OnnxEmbedder:
         missing = sorted({*texts} - known.keys(), key=lambda text: (len(text), text))
         for start in range(0, len(missing), _BATCH):
             batch = missing[start : start + _BATCH]
-            known.update(zip(batch, _run(session, tokenizer, batch), strict=True))
+            encodings = tokenizer.encode_batch(batch)
+            hidden = _run_to(session.get_outputs()[0].name, session, encodings)
+            # The mean of the last layer over real tokens.
+            mask = np.array([each.attention_mask for each in encodings], dtype=np.float32)
+            weights = mask[:, :, None]
+            pooled = (hidden * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1)
+            known.update(zip(batch, unit_rows(pooled), strict=True))
         with self._lock:
             for text, vector in known.items():
                 self._kept[text] = vector
@@ -213,7 +219,7 @@ class OnnxEmbedder:
     def _load(self) -> tuple[InferenceSession, Tokenizer]:
         with self._lock:
             if self._loaded is None:
-                self._loaded = _open_model(self._files, self._threads)
+                self._loaded = _open_model(self._files)
             return self._loaded
 
 
@@ -223,7 +229,7 @@ def minilm() -> OnnxEmbedder:
     return OnnxEmbedder()
 
 
-def _open_model(given: ModelFiles | None, threads: int) -> tuple[InferenceSession, Tokenizer]:
+def _open_model(given: ModelFiles | None) -> tuple[InferenceSession, Tokenizer]:
     """Load weights and tokenizer; the heavy packages are imported only here."""
     import onnxruntime  # noqa: PLC0415 - slow to import
     import tokenizers  # noqa: PLC0415 - as above
@@ -233,7 +239,7 @@ def _open_model(given: ModelFiles | None, threads: int) -> tuple[InferenceSessio
         if not path.is_file():
             raise EmbedderUnavailableError(f"The embedding model's file {path} does not exist.")
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
+    options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
     try:
@@ -262,16 +268,6 @@ def _with_third_layer(model: bytes) -> bytes:
     output = b"\x0a" + bytes([len(name)]) + name
     graph = b"\x62" + bytes([len(output)]) + output
     return model + b"\x3a" + bytes([len(graph)]) + graph
-
-
-def _run(session: InferenceSession, tokenizer: Tokenizer, texts: Sequence[str]) -> Vectors:
-    """Embed one batch: mean of the last layer over real tokens, scaled to length 1."""
-    encodings = tokenizer.encode_batch(list(texts))
-    hidden = _run_to(session.get_outputs()[0].name, session, encodings)
-    mask = np.array([encoding.attention_mask for encoding in encodings], dtype=np.float32)
-    weights = mask[:, :, None]
-    pooled = (hidden * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1)
-    return unit_rows(pooled)
 
 
 def _run_to(output: str, session: InferenceSession, encodings: Sequence[Encoding]) -> Vectors:

@@ -48,21 +48,17 @@ class Lexicon:
     ratings: tuple[tuple[RatingWord, Pattern], ...]
     rates: Pattern
     reports: Pattern
-    families: dict[str, frozenset[int]]
-    opposites: dict[str, frozenset[str]]
+    families: dict[str, set[int]]
+    opposites: dict[str, set[str]]
     light: frozenset[str]
 
     def same_family(self, first: str, second: str) -> bool:
         """Tell whether two stems are listed as standing for one another."""
-        return not self.families.get(first, _NONE).isdisjoint(self.families.get(second, _NONE))
+        return not self.families.get(first, set()).isdisjoint(self.families.get(second, ()))
 
     def are_opposite(self, first: str, second: str) -> bool:
         """Tell whether two stems are listed as opposites."""
-        return second in self.opposites.get(first, _NO_WORDS)
-
-
-_NONE: frozenset[int] = frozenset()
-_NO_WORDS: frozenset[str] = frozenset()
+        return second in self.opposites.get(first, ())
 
 
 def _any_of(patterns: list[str]) -> Pattern:
@@ -73,36 +69,27 @@ def _stems(words: str) -> frozenset[str]:
     return frozenset(stem(word) for word in words.split())
 
 
-def _families(lines: list[str]) -> dict[str, frozenset[int]]:
-    found: dict[str, set[int]] = {}
-    for number, line in enumerate(lines):
-        for word in _stems(line):
-            found.setdefault(word, set()).add(number)
-    return {word: frozenset(numbers) for word, numbers in found.items()}
-
-
-def _opposites(pairs: list[list[str]]) -> dict[str, frozenset[str]]:
-    found: dict[str, set[str]] = {}
-    for one, other in pairs:
-        for word in _stems(one):
-            found.setdefault(word, set()).update(_stems(other))
-        for word in _stems(other):
-            found.setdefault(word, set()).update(_stems(one))
-    return {word: frozenset(words) for word, words in found.items()}
-
-
 @lru_cache(maxsize=1)
 def load_lexicon() -> Lexicon:
     """Read the lists that ship with the package. Loaded once."""
     source = files("factible_assets.reasoners.embedded").joinpath("lexicon.yaml")
     lists = yaml.safe_load(source.read_text(encoding="utf-8"))
     names = [field.name for field in fields(Lexicon) if field.type == "Pattern"]
+    families: dict[str, set[int]] = {}
+    for number, line in enumerate(lists["synonyms"]):
+        for word in _stems(line):
+            families.setdefault(word, set()).add(number)
+    opposites: dict[str, set[str]] = {}
+    for pair in lists["opposites"]:
+        for one, other in (pair, reversed(pair)):
+            for word in _stems(one):
+                opposites.setdefault(word, set()).update(_stems(other))
     return Lexicon(
         abbreviations=frozenset(lists["abbreviations"].split()),
         walls=tuple((wall["says"], _any_of(wall["patterns"])) for wall in lists["walls"]),
         ratings=tuple((rating, _any_of(lists["ratings"][rating])) for rating in _RATINGS),
-        families=_families(lists["synonyms"]),
-        opposites=_opposites(lists["opposites"]),
+        families=families,
+        opposites=opposites,
         light=_stems(lists["light"]),
         **{name: _any_of(lists[name]) for name in names},
     )

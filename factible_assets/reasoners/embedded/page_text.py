@@ -14,6 +14,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 from factible_assets.reasoners.embedded.lexicon import load_lexicon
 from factible_assets.reasoners.embedded.text import tokenise
@@ -59,21 +60,17 @@ _PAGES_KEPT = 64
 @lru_cache(maxsize=_PAGES_KEPT)
 def _split(text: str) -> tuple[PageSentence, ...]:
     sentences: list[PageSentence] = []
-    for paragraph, line in enumerate(_LINE.finditer(text)):
-        start = line.start()
-        for cut in [*_cuts(line.group(), line.start()), line.end()]:
+    for paragraph, found in enumerate(_LINE.finditer(text)):
+        line, start = found.group(), found.start()
+        cuts = [
+            found.start() + stop.end()
+            for stop in _STOP.finditer(line)
+            if _OPENS_SENTENCE.match(line, stop.end()) and not _is_abbreviation(line, stop)
+        ]
+        for cut in [*cuts, found.end()]:
             sentences.extend(_pieces(text, start, cut, paragraph))
             start = cut
     return tuple(sentences)
-
-
-def _cuts(line: str, offset: int) -> list[int]:
-    """Return the raw offsets inside a line at which a new sentence begins."""
-    return [
-        offset + stop.end()
-        for stop in _STOP.finditer(line)
-        if _OPENS_SENTENCE.match(line, stop.end()) and not _is_abbreviation(line, stop)
-    ]
 
 
 def _is_abbreviation(line: str, stop: re.Match[str]) -> bool:
@@ -97,21 +94,14 @@ def _pieces(text: str, start: int, end: int, paragraph: int) -> list[PageSentenc
     words = tokenise(text[start:end])
     if not words:
         return []
+    cuts = [start + word.start for word in words[_LONGEST_SENTENCE::_LONGEST_SENTENCE]]
     pieces = []
-    begin = start
-    for position in range(_LONGEST_SENTENCE, len(words), _LONGEST_SENTENCE):
-        cut = start + words[position].start
-        pieces.append((begin, cut))
-        begin = cut
-    pieces.append((begin, end))
-    return [_trimmed(text, first, last, paragraph) for first, last in pieces]
-
-
-def _trimmed(text: str, start: int, end: int, paragraph: int) -> PageSentence:
-    raw = text[start:end]
-    start += len(raw) - len(raw.lstrip())
-    end -= len(raw) - len(raw.rstrip())
-    return PageSentence(text[start:end], start, end, paragraph)
+    for first, last in pairwise([start, *cuts, end]):
+        raw = text[first:last]
+        begin = first + len(raw) - len(raw.lstrip())
+        piece = raw.strip()
+        pieces.append(PageSentence(piece, begin, begin + len(piece), paragraph))
+    return pieces
 
 
 # --- Walls and furniture ------------------------------------------------------------------------
@@ -151,10 +141,7 @@ def readable_sentences(text: str) -> tuple[PageSentence, ...]:
 
 def _wall_in(text: str) -> str | None:
     folded = _folded(text)
-    for sentence, pattern in load_lexicon().walls:
-        if pattern.search(folded):
-            return sentence
-    return None
+    return next((says for says, words in load_lexicon().walls if words.search(folded)), None)
 
 
 def readable(sentences: Sequence[PageSentence]) -> list[PageSentence]:

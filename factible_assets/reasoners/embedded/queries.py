@@ -82,6 +82,14 @@ _LEANS_BACK = word_set(
 
 _CONTRADICTION, _AUTHORITIES = "false fact check", "official data report"
 
+_BACKGROUND = {
+    "statistical": "historical data trend",
+    "causal": "causes and effects explained",
+    "historical": "history background",
+    "scientific": "scientific consensus",
+    "comparative": "comparison over time",
+}
+"""What would put a claim of a category into context."""
 _TURN: dict[str, QueryType] = {
     "historical": "context",
     "comparative": "context",
@@ -150,7 +158,9 @@ def _drafts(claim: Claim, title: str, embedder: Embedder) -> Iterator[QueryDraft
     )
     in_turn: dict[QueryType, str] = {
         "source": _with(_joined(core, _CORE), _AUTHORITIES),
-        "context": _with(_joined(core, _FEW), _background(claim)),
+        "context": _with(
+            _joined(core, _FEW), _BACKGROUND.get(claim.category or "", "background explained")
+        ),
     }
     first = _TURN.get(claim.category or "", "source")
     yield QueryDraft(in_turn.pop(first), first, 2)
@@ -176,27 +186,22 @@ def _terms(text: str) -> list[_Term]:
         last = position
         number = numbers.get(words[position].start)
         if number is not None:
-            last = _last_of(number, words, position)
+            while last + 1 < len(words) and words[last + 1].start < number.end:
+                last += 1
+            last += number.unit is not None and number.kind != "year"
         elif words[position].norm in NEGATIONS and _is_keyword(words, position + 1):
             last = position + 1
         else:
             last = _last_of_name(text, words, position)
         said = " ".join(text[word.start : word.end] for word in words[position : last + 1])
         if last > position or _is_keyword(words, position):
-            terms.append(
-                _Term(said, _kind(said, number, opens=_opens(text, words, position)), position)
-            )
+            # In the first word of a sentence a capital says nothing.
+            between = text[words[position - 1].end : words[position].start] if position else "."
+            opens = bool(_ENDS_PHRASE & set(between) - {","})
+            terms.append(_Term(said, _kind(said, number, opens=opens), position))
         position = last + 1
     narrow = [term for term in terms if fold(term.text) not in _GENERIC]
     return narrow if len(narrow) >= _TOO_FEW else terms
-
-
-def _last_of(number: Number, words: Sequence[Word], position: int) -> int:
-    """Return the position of a number's last word, its unit included."""
-    last = position
-    while last + 1 < len(words) and words[last + 1].start < number.end:
-        last += 1
-    return last + 1 if number.unit is not None and number.kind != "year" else last
 
 
 def _last_of_name(text: str, words: Sequence[Word], position: int) -> int:
@@ -226,12 +231,6 @@ def _kind(said: str, number: Number | None, *, opens: bool) -> _Kind:
     return "name" if said[0].isupper() and not opens else "word"
 
 
-def _opens(text: str, words: Sequence[Word], position: int) -> bool:
-    """Tell whether a word opens a sentence, where every word has a capital."""
-    between = text[words[position - 1].end : words[position].start] if position else "."
-    return bool(_ENDS_PHRASE & set(between) - {","})
-
-
 def _is_keyword(words: Sequence[Word], position: int) -> bool:
     if position >= len(words):
         return False
@@ -246,17 +245,16 @@ def _distinct(terms: Sequence[_Term]) -> list[_Term]:
     said: set[str] = set()
     kept = []
     for term in terms:
-        new = [word for word in term.text.split() if not set(_stems(word)) <= said]
+        # A word without content stands for itself.
+        stems = {
+            word: content_stems(word) or [fold(word)] for word in (term.text, *term.text.split())
+        }
+        new = [word for word in term.text.split() if not said.issuperset(stems[word])]
         if new:
             whole = term.kind in {"year", "figure"}
             kept.append(term if whole else replace(term, text=" ".join(new)))
-        said.update(_stems(term.text))
+        said.update(stems[term.text])
     return kept
-
-
-def _stems(text: str) -> list[str]:
-    """List the stems of a query's words; of words without content, the words."""
-    return content_stems(text) or [fold(text)]
 
 
 def _ranked(text: str, terms: Sequence[_Term], embedder: Embedder) -> list[_Term]:
@@ -297,17 +295,6 @@ def _with(core: str, added: str) -> str:
     )
 
 
-def _background(claim: Claim) -> str:
-    """Say what would put a claim of its category into context."""
-    return {
-        "statistical": "historical data trend",
-        "causal": "causes and effects explained",
-        "historical": "history background",
-        "scientific": "scientific consensus",
-        "comparative": "comparison over time",
-    }.get(claim.category or "", "background explained")
-
-
 # --- Questions ----------------------------------------------------------------------------------
 
 
@@ -321,18 +308,13 @@ def ask(statement: str) -> str:
     for position, word in enumerate(tokenise(text)[:_SUBJECT_WORDS]):
         if word.norm in _OPENS_SUBORDINATE or "," in text[: word.start]:
             break
-        if position and word.norm in _AUXILIARIES and _is_auxiliary(text, word):
+        # A form of "have" or "do" may help another verb, as in "has fallen", or be one itself.
+        helps = word.norm not in _ALSO_FULL_VERBS or _PARTICIPLE.match(text, word.end)
+        if position and word.norm in _AUXILIARIES and helps:
             subject = _lower_first(text[: word.start].strip())
             rest = text[word.end :].strip()
             return f"{word.norm.capitalize()} {subject} {rest}?"
     return f"Is it true that {_lower_first(text)}?"
-
-
-def _is_auxiliary(text: str, word: Word) -> bool:
-    """Tell whether a form of "have" or "do" helps another verb, as in "has fallen"."""
-    if word.norm not in _ALSO_FULL_VERBS:
-        return True
-    return bool(_PARTICIPLE.match(text, word.end))
 
 
 def _askable(text: str, telling: Set[str]) -> str | None:

@@ -194,16 +194,19 @@ NumberKind = Literal["plain", "percent", "money", "year", "ordinal"]
 """What a number is: of something, per cent, money, a calendar year, or a place in an order."""
 
 
-def _counted(words: str, *, start: int = 0, step: int = 1) -> dict[str, int]:
-    """Number a list of words: start, start + step, and so on."""
-    return {word: start + step * position for position, word in enumerate(words.split())}
-
-
-_UNITS = _counted(
+_UNIT_WORDS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
     "fifteen sixteen seventeen eighteen nineteen"
 )
-_TENS = _counted("twenty thirty forty fifty sixty seventy eighty ninety", start=20, step=10)
+_UNITS = {word: value for value, word in enumerate(_UNIT_WORDS.split())}
+_TEN_WORDS = "twenty thirty forty fifty sixty seventy eighty ninety"
+_TENS = {word: 10 * tens for tens, word in enumerate(_TEN_WORDS.split(), start=2)}
+_BELOW_HUNDRED = {
+    **_UNITS,
+    **_TENS,
+    **{f"{ten}-{one}": _TENS[ten] + _UNITS[one] for ten in _TENS for one in _UNITS},
+}
+"""Number words below a hundred, such as "thirty-five"."""
 _SCALES = {
     "hundred": 1e2,
     "thousand": 1e3,
@@ -273,11 +276,10 @@ def _read_value(words: list[Word], position: int) -> tuple[float, NumberKind, in
     if figure is not None:
         return _read_figure(figure, words, position)
     value, taken = _read_words(words, position)
-    if taken == 0 or (
+    is_pronoun = (
         taken == 1 and words[position].norm == "one" and not _is_percent(words, position + 1)
-    ):
-        return None
-    return value, "plain", taken
+    )
+    return None if taken == 0 or is_pronoun else (value, "plain", taken)
 
 
 def _read_figure(
@@ -309,8 +311,11 @@ def _read_words(words: list[Word], position: int) -> tuple[float, int]:
     taken = used = 0
     while position + taken < len(words):
         word = words[position + taken].norm
-        step, scale = _word_value(word), _SPOKEN_SCALES.get(word)
-        if step is not None and _fits_after(current, step):
+        step, scale = _BELOW_HUNDRED.get(word), _SPOKEN_SCALES.get(word)
+        below = current % _HUNDRED
+        # "forty two" goes on, "two three" does not.
+        fits = below == 0 or (below in _TENS.values() and 0 < (step or 0) < len(_DIGITS))
+        if step is not None and fits:
             current += step
         elif scale is not None and used:
             current = max(current, 1.0) * scale
@@ -322,12 +327,6 @@ def _read_words(words: list[Word], position: int) -> tuple[float, int]:
         if word != "and":
             used = taken
     return _read_decimals(words, position, total + current, used)
-
-
-def _fits_after(current: float, step: float) -> bool:
-    """Tell whether a number word continues the number so far: "forty two" does, "two three" not."""
-    below_hundred = current % _HUNDRED
-    return below_hundred == 0 or (below_hundred in _TENS.values() and 0 < step < len(_DIGITS))
 
 
 def _read_decimals(words: list[Word], position: int, value: float, taken: int) -> tuple[float, int]:
@@ -342,18 +341,6 @@ def _read_decimals(words: list[Word], position: int, value: float, taken: int) -
             break
         digits += _DIGITS[digit]
     return (float(f"{value:.0f}.{digits}"), taken + 1 + len(digits)) if digits else (value, taken)
-
-
-def _word_value(word: str) -> float | None:
-    """Return the value of a number word below a hundred ("thirty-five" is 35)."""
-    if word in _UNITS:
-        return float(_UNITS[word])
-    if word in _TENS:
-        return float(_TENS[word])
-    tens, hyphen, units = word.partition("-")
-    if hyphen and tens in _TENS and units in _UNITS:
-        return float(_TENS[tens] + _UNITS[units])
-    return None
 
 
 def _is_percent(words: list[Word], position: int) -> bool:
@@ -379,21 +366,9 @@ def _finish(
         end = words[last - 1].end
     elif last < len(words) and words[last].norm in _MONEY_WORDS:
         kind = "money"
-    return Number(
-        value=value,
-        kind=kind,
-        unit=_unit(text, words, last),
-        start=words[position].start,
-        end=end,
-    )
-
-
-def _unit(text: str, words: list[Word], position: int) -> str | None:
-    """Return the stem of the word that a number counts, or None if a clause ends first."""
-    if not 0 < position < len(words):
-        return None
-    word = words[position]
-    gap = text[words[position - 1].end : word.start]
-    if is_stop_word(word.norm) or word.norm[0].isdigit() or set(gap) & set(".,;:!?"):
-        return None
-    return stem(word.norm)
+    unit = None
+    if last < len(words):
+        word, gap = words[last], text[words[last - 1].end : words[last].start]
+        ends = is_stop_word(word.norm) or word.norm[0].isdigit() or set(gap) & set(".,;:!?")
+        unit = None if ends else stem(word.norm)
+    return Number(value, kind, unit, words[position].start, end)

@@ -60,11 +60,20 @@ def without_denials(clause: str) -> Proposition:
         for match in pattern.finditer(rest):
             rest = f"{rest[: match.start()]}{' ' * len(match.group())}{rest[match.end() :]}"
             if is_denial is not None:
-                cuts.append((*match.span(), _auxiliary_of(match.group())))
+                # Of "cannot", "isn't" and their like the verb stays when the "not" is taken away.
+                verb = _AUXILIARY.match(match.group())
+                stays = "" if verb is None else _STANDS_FOR.get(verb.group(), verb.group())
+                cuts.append((*match.span(), stays))
                 count += is_denial
     if count:
         cuts += [(*match.span(), "") for match in lexicon.names_a_belief.finditer(rest)]
-    return Proposition(_cut(clause, cuts), count)
+    kept, place = [], 0
+    for start, end, instead in sorted(cuts):
+        if start >= place:
+            kept += [clause[place:start], f" {instead} "]
+            place = end
+    left = re.sub(r"\s+", " ", "".join([*kept, clause[place:]])).strip(" .,;:!?\u2013\u2014-")
+    return Proposition(left.removeprefix("that "), count)
 
 
 @lru_cache(maxsize=8192)
@@ -72,19 +81,3 @@ def fold_evenly(text: str) -> str:
     """Fold case, apostrophes and white space without moving an offset."""
     lowered = "".join(low if len(low := each.lower()) == 1 else each for each in text)
     return re.sub(r"\s", " ", lowered.replace("\u2019", "'").replace("\u2018", "'"))
-
-
-def _auxiliary_of(denial: str) -> str:
-    """Return what remains of "cannot", "isn't" and their like when the "not" is taken away."""
-    found = _AUXILIARY.match(denial)
-    return "" if found is None else _STANDS_FOR.get(found.group(), found.group())
-
-
-def _cut(text: str, cuts: list[tuple[int, int, str]]) -> str:
-    kept, place = [], 0
-    for start, end, instead in sorted(cuts):
-        if start >= place:
-            kept += [text[place:start], f" {instead} "]
-            place = end
-    rest = re.sub(r"\s+", " ", "".join([*kept, text[place:]])).strip(" .,;:!?\u2013\u2014-")
-    return rest.removeprefix("that ")

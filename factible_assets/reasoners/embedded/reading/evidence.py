@@ -6,13 +6,11 @@ words quoted. What does not: each of those (page_text.py, passages.py, stance.py
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from factible_assets.reasoners.embedded.embedder import Embedder
 from factible_assets.reasoners.embedded.page_text import blocked_reason, instructs_reader
-from factible_assets.reasoners.embedded.reading.passages import Passage, Selection, select_passages
+from factible_assets.reasoners.embedded.reading.passages import Selection, select_passages
 from factible_assets.reasoners.embedded.reading.stance import PageStance, StanceModel
 from factible_assets.reasoners.embedded.reading.statements import Ground
 from factible_assets.records import Stance
@@ -93,15 +91,10 @@ def _quotes(
     """Quote the deciding sentences, or the sentence of the page that comes nearest to the claim."""
     passages = selection.passages
     spans = [span for place, span in said.quotes if passages[place].in_page]
-    if not said.quotes:
-        spans = _nearest(claim, [each for each in passages if each.in_page][:2], embedder)
+    first = [each for each in passages if each.in_page][:2]
+    if first and not said.quotes:
+        sentences = [sentence for passage in first for sentence in passage.sentences]
+        vectors = embedder.embed([claim, *(each.text for each in sentences)])
+        nearest = sentences[int(np.argmax(vectors[1:] @ vectors[0]))]
+        spans = [(nearest.start, nearest.end)]
     return tuple(dict.fromkeys(text[start:end] for start, end in spans))[:_QUOTES]
-
-
-def _nearest(claim: str, passages: Sequence[Passage], embedder: Embedder) -> list[tuple[int, int]]:
-    sentences = [each for passage in passages for each in passage.sentences]
-    if not sentences:
-        return []
-    vectors = embedder.embed([claim, *(each.text for each in sentences)])
-    best = sentences[int(np.argmax(vectors[1:] @ vectors[0]))]
-    return [(best.start, best.end)]

@@ -1,7 +1,7 @@
 """Claims that a page quotes in order to rate them: "Claim: … Rating: false".
 
 What belongs here: finding the quoted claim and its rating, whatever their layout. What does not:
-whether it is the claim in question (scoped_rules.py).
+whether it is the claim in question (statements.py).
 
 The line after "Claim" is never the page's own assertion; read as one it would turn every
 fact-check round. The rating beside it decides.
@@ -17,8 +17,6 @@ from factible_assets.reasoners.embedded.lexicon import RatingWord, load_lexicon
 from factible_assets.reasoners.embedded.page_text import PageSentence
 from factible_assets.reasoners.embedded.text import tokenise
 
-Rating = RatingWord
-
 
 @dataclass(frozen=True, slots=True)
 class FactCheck:
@@ -28,7 +26,7 @@ class FactCheck:
     """
 
     claimed: str
-    rating: Rating | None
+    rating: RatingWord | None
     first: int
     last: int
 
@@ -73,12 +71,13 @@ def _check_at(sentences: Sequence[PageSentence], first: int) -> FactCheck | None
     claimed, last = label["rest"] or "", first
     inline = _RATING_LABEL.search(claimed)
     if inline is not None:
-        return _inline(claimed, inline, first)
+        said = claimed[: inline.start()].strip()
+        return FactCheck(said, read_rating(inline["rest"]), first, first)
     if not claimed.strip():
         last = first + 1
         if last >= len(sentences):
             return None
-        claimed = _unlabelled(sentences[last].text)
+        claimed = re.sub(_BULLET, "", sentences[last].text)
     rated = _rating_after(sentences, last)
     if rated is not None:
         return FactCheck(claimed, rated[0], first, rated[1])
@@ -86,11 +85,7 @@ def _check_at(sentences: Sequence[PageSentence], first: int) -> FactCheck | None
     return FactCheck(claimed, "false" if kind == "myth" else None, first, last)
 
 
-def _inline(claimed: str, rating: re.Match[str], first: int) -> FactCheck:
-    return FactCheck(claimed[: rating.start()].strip(), read_rating(rating["rest"]), first, first)
-
-
-def _rating_after(sentences: Sequence[PageSentence], last: int) -> tuple[Rating, int] | None:
+def _rating_after(sentences: Sequence[PageSentence], last: int) -> tuple[RatingWord, int] | None:
     for index in range(last + 1, min(last + 1 + _REACH, len(sentences))):
         label = _RATING_LABEL.match(sentences[index].text)
         if label is None:
@@ -99,30 +94,22 @@ def _rating_after(sentences: Sequence[PageSentence], last: int) -> tuple[Rating,
         place = index
         if not told and index + 1 < len(sentences):
             place = index + 1
-            told = _unlabelled(sentences[place].text)
+            told = re.sub(_BULLET, "", sentences[place].text)
         rating = read_rating(told)
         return None if rating is None else (rating, place)
     return None
 
 
-def _unlabelled(text: str) -> str:
-    return re.sub(_BULLET, "", text)
-
-
 _LONGEST_RATING = 8
 
 
-def read_rating(text: str) -> Rating | None:
+def read_rating(text: str) -> RatingWord | None:
     """Read the words of a rating ("mostly false", "Half true"); None if it is none known."""
-    words = [word.norm for word in tokenise(text)][:_LONGEST_RATING]
-    opening = " ".join(words)
-    for rating, pattern in load_lexicon().ratings:
-        if pattern.match(opening):
-            return rating
-    return None
+    opening = " ".join(word.norm for word in tokenise(text)[:_LONGEST_RATING])
+    return next((each for each, words in load_lexicon().ratings if words.match(opening)), None)
 
 
-def rating_of_page(folded: str) -> Rating | None:
+def rating_of_page(folded: str) -> RatingWord | None:
     """Read "we rate the claim false" in a folded sentence; None if it rates nothing."""
     match = load_lexicon().rates.search(folded)
     return None if match is None else read_rating(folded[match.end() :])

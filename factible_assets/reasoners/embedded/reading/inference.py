@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -83,7 +83,6 @@ class InferenceStance:
     """A stance model made of an inference model: each passage against the claim and its denial."""
 
     def __init__(self, model: InferenceModel, embedder: Embedder) -> None:
-        """Remember the models; the inference model is asked once per page, two pairs a passage."""
         self._model = model
         self._embedder = embedder
 
@@ -98,15 +97,13 @@ class InferenceStance:
         A quoted claim with its rating is read as a statement: to a model it would be an assertion.
         The strongest passage of each side counts; sides about equally strong make a page mixed.
         """
-        checks = [passage for passage in selection.passages if passage.check is not None]
+        passages = selection.passages
+        prose = [number for number, each in enumerate(passages) if each.check is None]
+        rated = [number for number in range(len(passages)) if number not in prose]
+        checks = [passages[number] for number in rated]
         heard = read_statements(read_claim(claim), checks, title, self._embedder).decisions
         if heard:
-            places = [selection.passages.index(each) for each in checks]
-            return from_statements(heard, places)
-        return self._infer(claim, selection.passages)
-
-    def _infer(self, claim: str, passages: Sequence[Passage]) -> PageStance:
-        prose = [number for number, each in enumerate(passages) if each.check is None]
+            return from_statements([replace(each, passage=rated[each.passage]) for each in heard])
         pairs = [
             (passages[number].text, hypothesis)
             for number in prose
@@ -156,7 +153,6 @@ class Labels:
     """Which of a model's outputs means what; a model with two labels knows no contradiction."""
 
     entailment: int
-    neutral: int | None
     contradiction: int | None
     count: int
 
@@ -175,21 +171,12 @@ class OnnxInference:
     Meant for cross-encoders of the DeBERTa family that were trained on NLI; any sequence classifier
     for pairs works whose config.json names its labels. The order of the labels is read from there,
     since it differs from model to model. A model that tells only entailment from its absence gives
-    the rest as neutral. The model is loaded on first use, once, and may be shared between threads.
+    the rest as neutral. Premise and hypothesis together are at most 512 tokens: the premise is cut,
+    never the hypothesis. The model is loaded on first use, once, and may be shared between threads.
     """
 
-    def __init__(self, folder: Path, *, threads: int = 1, max_tokens: int = _MAX_TOKENS) -> None:
-        """Remember where the model is.
-
-        Args:
-            folder: Has model.onnx, tokenizer.json and config.json.
-            threads: For one inference.
-            max_tokens: Of premise and hypothesis together; the premise is cut, never the
-                hypothesis.
-        """
+    def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._threads = threads
-        self._max_tokens = max_tokens
         self._lock = threading.Lock()
         self._loaded: _Loaded | None = None
 
@@ -215,16 +202,20 @@ class OnnxInference:
         for start in range(0, len(order), _BATCH):
             places = order[start : start + _BATCH]
             scores = _run(loaded, [pairs[place] for place in places])
-            found |= {
-                place: _inference(row, loaded.labels)
-                for place, row in zip(places, scores, strict=True)
-            }
+            for place, row in zip(places, scores.tolist(), strict=True):
+                entails = row[loaded.labels.entailment]
+                other = loaded.labels.contradiction
+                contradicts = 0.0 if other is None else row[other]
+                # Whatever the other labels are called, they are neither.
+                found[place] = Inference(
+                    entails, max(0.0, 1.0 - entails - contradicts), contradicts
+                )
         return [found[place] for place in range(len(pairs))]
 
     def _load(self) -> _Loaded:
         with self._lock:
             if self._loaded is None:
-                self._loaded = _open(self._folder, self._threads, self._max_tokens)
+                self._loaded = _open(self._folder)
             return self._loaded
 
 
@@ -242,13 +233,12 @@ def read_labels(config: object) -> Labels:
         raise ValueError(f"its {_CONFIG} names the labels {sorted(places)}, not entailment")
     return Labels(
         entailment=places["entailment"],
-        neutral=places.get("neutral"),
         contradiction=places.get("contradiction"),
         count=len(places),
     )
 
 
-def _open(folder: Path, threads: int, max_tokens: int) -> _Loaded:
+def _open(folder: Path) -> _Loaded:
     """Load a model; the heavy packages are imported only here."""
     import onnxruntime  # noqa: PLC0415 - slow to import
     import tokenizers  # noqa: PLC0415 - as above
@@ -259,7 +249,7 @@ def _open(folder: Path, threads: int, max_tokens: int) -> _Loaded:
                 f"The inference model's file {folder / name} does not exist. {_REMEDY}"
             )
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
+    options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
     try:
@@ -273,20 +263,16 @@ def _open(folder: Path, threads: int, max_tokens: int) -> _Loaded:
         raise InferenceUnavailableError(
             f"The inference model in {folder} cannot be used: {error}. {_REMEDY}"
         ) from error
-    tokenizer.enable_truncation(max_length=max_tokens, strategy="only_first")
-    tokenizer.enable_padding(**_padding(tokenizer))
+    tokenizer.enable_truncation(max_length=_MAX_TOKENS, strategy="only_first")
+    # The name of the padding token differs by the family of the model.
+    names = [each for each in ("[PAD]", "<pad>") if tokenizer.token_to_id(each) is not None]
+    padding: dict[str, Any] = (
+        {"pad_token": names[0], "pad_id": tokenizer.token_to_id(names[0])} if names else {}
+    )
+    tokenizer.enable_padding(**padding)
     return _Loaded(
         session, tokenizer, labels, frozenset(each.name for each in session.get_inputs())
     )
-
-
-def _padding(tokenizer: Tokenizer) -> dict[str, Any]:
-    """Return the padding token under whichever name the model's tokenizer has it."""
-    for token in ("[PAD]", "<pad>"):
-        place = tokenizer.token_to_id(token)
-        if place is not None:
-            return {"pad_id": place, "pad_token": token}
-    return {}
 
 
 def _run(loaded: _Loaded, pairs: Sequence[tuple[str, str]]) -> npt.NDArray[np.float64]:
@@ -306,10 +292,3 @@ def _run(loaded: _Loaded, pairs: Sequence[tuple[str, str]]) -> npt.NDArray[np.fl
         )
     powers = np.exp(logits - logits.max(axis=1, keepdims=True))
     return np.asarray(powers / powers.sum(axis=1, keepdims=True), dtype=np.float64)
-
-
-def _inference(row: npt.NDArray[np.float64], labels: Labels) -> Inference:
-    entailment = float(row[labels.entailment])
-    contradiction = float(row[labels.contradiction]) if labels.contradiction is not None else 0.0
-    # Whatever the other labels are called, they are neither.
-    return Inference(entailment, max(0.0, 1.0 - entailment - contradiction), contradiction)

@@ -26,6 +26,7 @@ _LEANINGS: dict[Stance, str] = {
     "mixed": "The sources that were read point both ways.",
     "unclear": "The sources that were read do not settle the claim.",
 }
+_SIDES = {"supports": "for the claim", "refutes": "against the claim", "mixed": "both ways"}
 _CLOSING = "This is an automatic leaning from the wording of the sources, not a reviewed judgement."
 
 
@@ -40,44 +41,32 @@ def draft_verdict(evidence: Sequence[Evidence], vote: Vote) -> VerdictDraft:
 
 
 def _summary(evidence: Sequence[Evidence], stance: Stance) -> str:
-    sides = (
-        ("supports", "for the claim"),
-        ("refutes", "against the claim"),
-        ("mixed", "both ways"),
-    )
-    parts = [_LEANINGS[stance], _count(evidence)]
-    for side, words in sides:
-        rows = [row for row in evidence if row.stance == side]
-        if rows:
-            parts.append(_side(rows, words))
-    undecided = sum(1 for row in evidence if row.stance == "unclear")
-    if undecided:
-        parts.append(f"{_sources(undecided)} {'does' if undecided == 1 else 'do'} not settle it.")
-    parts.append(_CLOSING)
-    return " ".join(part for part in parts if part)
-
-
-def _count(evidence: Sequence[Evidence]) -> str:
-    if not evidence:
-        return "No source could be read on it."
     origins = _origins(evidence)
     which = "all of one origin" if origins == 1 else f"of {origins} independent origins"
-    if len(evidence) == 1:
-        return "One source speaks of it."
-    return f"{_sources(len(evidence))} speak of it, {which}."
+    parts = [
+        _LEANINGS[stance],
+        f"{_sources(len(evidence), 'speak')} of it{f', {which}' if len(evidence) > 1 else ''}."
+        if evidence
+        else "No source could be read on it.",
+    ]
+    for side, words in _SIDES.items():
+        rows = [row for row in evidence if row.stance == side]
+        ordered = sorted(rows, key=lambda row: (-row.rating_score, row.domain, row.evidence_id))
+        names = list(dict.fromkeys(_name(row) for row in ordered))
+        more = f"; and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        if rows:
+            shown = "; ".join(names[:_NAMED])
+            parts.append(f"{_sources(len(rows), 'speak')} {words}: {shown}{more}.")
+    undecided = sum(row.stance == "unclear" for row in evidence)
+    if undecided:
+        parts.append(f"{_sources(undecided, 'do')} not settle it.")
+    return " ".join([*parts, _CLOSING])
 
 
-def _side(rows: Sequence[Evidence], words: str) -> str:
-    ordered = sorted(rows, key=lambda row: (-row.rating_score, row.domain, row.evidence_id))
-    names = list(dict.fromkeys(_name(row) for row in ordered))
-    shown = "; ".join(names[:_NAMED])
-    more = f"; and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    verb = "speaks" if len(rows) == 1 else "speak"
-    return f"{_sources(len(rows))} {verb} {words}: {shown}{more}."
-
-
-def _sources(count: int) -> str:
-    return "One source" if count == 1 else f"{count} sources"
+def _sources(count: int, verb: str) -> str:
+    if count == 1:
+        return f"One source {'does' if verb == 'do' else f'{verb}s'}"
+    return f"{count} sources {verb}"
 
 
 def _origins(rows: Sequence[Evidence]) -> int:

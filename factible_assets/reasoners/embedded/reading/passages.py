@@ -17,8 +17,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-import numpy as np
-
 from factible_assets.reasoners.embedded.embedder import Embedder
 from factible_assets.reasoners.embedded.lexicon import load_lexicon
 from factible_assets.reasoners.embedded.page_text import PageSentence, readable_sentences
@@ -38,13 +36,11 @@ _K1, _B = 1.5, 0.75
 class Passage:
     """Consecutive sentences of a page, `page[start:end]`, or the snippet of a search hit.
 
-    `before` is the sentence that precedes the passage on the page. `in_page` is False for a
-    snippet, whose offsets index the snippet itself and which is never quoted. `check` is set for a
-    passage that is a quoted claim with its rating, and nothing else.
+    `in_page` is False for a snippet, whose offsets index the snippet itself and which is never
+    quoted. `check` is set for a passage that is a quoted claim with its rating, and nothing else.
     """
 
     sentences: tuple[PageSentence, ...]
-    before: PageSentence | None = None
     in_page: bool = True
     check: FactCheck | None = None
 
@@ -83,9 +79,7 @@ def windows(sentences: Sequence[PageSentence]) -> list[Passage]:
     start = 0
     for check in find_fact_checks(sentences):
         found += _prose_windows(sentences, start, check.first)
-        before = sentences[check.first - 1] if check.first else None
-        quoted = tuple(sentences[check.first : check.last + 1])
-        found.append(Passage(quoted, before, check=check))
+        found.append(Passage(tuple(sentences[check.first : check.last + 1]), check=check))
         start = check.last + 1
     return found + _prose_windows(sentences, start, len(sentences))
 
@@ -97,12 +91,12 @@ def _prose_windows(sentences: Sequence[PageSentence], start: int, stop: int) -> 
         length = len(tokenise(sentences[index].text))
         if index > begin and (words >= SHORTEST_WINDOW or words + length > LONGEST_WINDOW):
             cut = _before_headings(sentences, begin, index)
-            found.append(_window(sentences, begin, cut))
+            found.append(Passage(tuple(sentences[begin:cut])))
             begin = cut
             words = sum(len(tokenise(each.text)) for each in sentences[cut:index])
         words += length
     if begin < stop:
-        found.append(_window(sentences, begin, stop))
+        found.append(Passage(tuple(sentences[begin:stop])))
     return found
 
 
@@ -125,10 +119,6 @@ def _is_heading(sentences: Sequence[PageSentence], index: int) -> bool:
     alone = all(other.paragraph != sentence.paragraph for other in neighbours)
     is_open = sentence.text.endswith("?") or (alone and sentence.text[-1].isalnum())
     return is_open and len(tokenise(sentence.text)) <= _LONGEST_HEADING
-
-
-def _window(sentences: Sequence[PageSentence], begin: int, end: int) -> Passage:
-    return Passage(tuple(sentences[begin:end]), sentences[begin - 1] if begin else None)
 
 
 @lru_cache(maxsize=64)
@@ -181,7 +171,10 @@ def select_passages(claim: str, text: str, snippet: str, embedder: Embedder) -> 
     scores = bm25_scores(query, stems)
     first = sorted(range(len(scores)), key=lambda index: (-scores[index], index))[:_BM25_KEPT]
     first = [index for index in first if scores[index] > 0]
-    similar = _similarities(claim, [candidates[index].text for index in first], embedder)
+    similar: list[float] = []
+    if first:
+        vectors = embedder.embed([claim, *(candidates[index].text for index in first)])
+        similar = [float(value) for value in vectors[1:] @ vectors[0]]
     highest = max((scores[index] for index in first), default=1.0)
     mixed = {
         index: scores[index] / highest + max(0.0, cosine)
@@ -195,29 +188,16 @@ def select_passages(claim: str, text: str, snippet: str, embedder: Embedder) -> 
     )
 
 
-def _similarities(claim: str, texts: list[str], embedder: Embedder) -> list[float]:
-    if not texts:
-        return []
-    vectors = embedder.embed([claim, *texts])
-    return [float(value) for value in np.asarray(vectors[1:] @ vectors[0])]
-
-
 def _snippet_passages(snippet: str) -> list[Passage]:
     """Return a snippet's sentences one by one, and its quoted claims with their ratings."""
     sentences = readable_sentences(snippet)
-    checks = find_fact_checks(sentences)
-    quoted = {index for check in checks for index in range(check.first, check.last + 1)}
-    return [
-        *(
-            Passage(sentences[check.first : check.last + 1], in_page=False, check=check)
-            for check in checks
-        ),
-        *(
-            Passage((sentence,), in_page=False)
-            for index, sentence in enumerate(sentences)
-            if index not in quoted
-        ),
-    ]
+    found: list[Passage] = []
+    quoted: set[PageSentence] = set()
+    for check in find_fact_checks(sentences):
+        whole = sentences[check.first : check.last + 1]
+        found.append(Passage(whole, in_page=False, check=check))
+        quoted |= {*whole}
+    return found + [Passage((each,), in_page=False) for each in sentences if each not in quoted]
 
 
 _WORDS, _NEAREST = 0.75, 0.25

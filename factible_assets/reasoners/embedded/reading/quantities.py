@@ -18,7 +18,7 @@ Agreement = Literal["none", "silent", "agrees", "conflicts"]
 """`none`: the claim states no number. `silent`: the page states none that can be compared, or one
 that is neither close nor far. `agrees`: all of the claim's are met. `conflicts`: one is missed."""
 
-_SAME_UNIT = {
+_LENGTHS = {
     "metre": ("m metre metres meter meters", 1.0),
     "kilometre": ("km kilometre kilometres kilometer kilometers", 1e3),
     "centimetre": ("cm centimetre centimetres centimeter centimeters", 1e-2),
@@ -46,7 +46,7 @@ _TIMES = {
 }
 _SCALES: dict[str, tuple[str, float]] = {
     stem(word): (dimension, factor)
-    for dimension, table in (("length", _SAME_UNIT), ("mass", _MASSES), ("time", _TIMES))
+    for dimension, table in (("length", _LENGTHS), ("mass", _MASSES), ("time", _TIMES))
     for words, factor in table.values()
     for word in words.split()
 }
@@ -65,6 +65,7 @@ _ABOUT = re.compile(
     r"(\w+\s){0,2}$"
 )
 
+_DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
 _AFTER = re.compile(r"\b(after|since|later than|from)\s*$")
 _BEFORE = re.compile(r"\b(before|prior to|by|until)\s*$")
 _DECADE = 10
@@ -97,32 +98,26 @@ def find_quantities(text: str) -> list[Quantity]:
 def _quantity(text: str, number: Number) -> Quantity:
     raw = text[number.start : number.end]
     value, unit = number.value, number.unit
-    if raw.endswith(" m") and number.kind == "plain":
-        # After a space, a lone "m" is metres; millions are written together ("5m") or in full.
-        value, unit = value / 1e6, "m"
-    dimension, factor = _dimension(number, unit)
+    dimension: str = number.kind
+    factor = 1.0
+    if number.kind == "plain":
+        if raw.endswith(" m"):
+            # After a space, a lone "m" is metres; millions are written together or in full.
+            value, unit = value / 1e6, "m"
+        dimension, factor = _SCALES.get(unit or "", (f"count:{unit or ''}", 1.0))
     before = text[max(0, number.start - _REACH) : number.start]
     if dimension == "year":
         half = (_DECADE - 1) / 2 if raw.endswith("s") else 0.0
         return Quantity(
             value + half, dimension, _bound_of_year(before), half, number.start, number.end
         )
-    return Quantity(
-        value=value * factor,
-        dimension=dimension,
-        bound=_bound(before),
-        half_step=_half_step(raw) * factor * (value / (_written(raw) or value or 1.0)),
-        start=number.start,
-        end=number.end,
-    )
-
-
-def _dimension(number: Number, unit: str | None) -> tuple[str, float]:
-    if number.kind != "plain":
-        return number.kind, 1.0
-    if unit in _SCALES:
-        return _SCALES[unit]
-    return f"count:{unit or ''}", 1.0
+    half = 0.0
+    if (digits := _DIGITS.search(raw)) is not None:
+        # Half a unit of the last written decimal: 8.8 stands for 8.75 to 8.85.
+        written = float(digits.group().replace(",", ""))
+        decimals = len(digits.group().partition(".")[2])
+        half = 0.5 * math.pow(10, -decimals) * factor * (value / (written or value or 1.0))
+    return Quantity(value * factor, dimension, _bound(before), half, number.start, number.end)
 
 
 def _bound(before: str) -> Literal["exact", "about", "at_least", "at_most"]:
@@ -137,24 +132,6 @@ def _bound_of_year(before: str) -> Literal["exact", "at_least", "at_most"]:
     if _AFTER.search(before):
         return "at_least"
     return "at_most" if _BEFORE.search(before) else "exact"
-
-
-_DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
-
-
-def _written(raw: str) -> float:
-    """Return the figure as written, without its scale; 0 for a number in words."""
-    match = _DIGITS.search(raw)
-    return float(match.group().replace(",", "")) if match else 0.0
-
-
-def _half_step(raw: str) -> float:
-    """Return half a unit of the last written decimal: 8.8 stands for 8.75 to 8.85."""
-    match = _DIGITS.search(raw)
-    if match is None:
-        return 0.0
-    decimals = len(match.group().partition(".")[2])
-    return 0.5 * math.pow(10, -decimals)
 
 
 def compare_quantities(claim: Sequence[Quantity], page: Sequence[Quantity]) -> Agreement:

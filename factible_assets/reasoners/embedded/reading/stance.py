@@ -21,9 +21,7 @@ import numpy as np
 
 from factible_assets.reasoners.embedded.embedder import Embedder, Vectors
 from factible_assets.reasoners.embedded.reading.passages import Passage, Selection
-from factible_assets.reasoners.embedded.reading.quantities import (
-    is_met,
-)
+from factible_assets.reasoners.embedded.reading.quantities import is_met
 from factible_assets.reasoners.embedded.reading.statements import (
     ClaimWords,
     Decision,
@@ -133,18 +131,22 @@ class StatementsAndTone:
         rated = any(each.ground == "rating" for each in heard.decisions)
         if heard.decisions and (rated or not heard.is_unsettled):
             return from_statements(heard.decisions)
-        room = (
+        if (
             heard.leaves_room
             and not wanted.is_denied
             and _is_named_at_once(wanted, selection.passages)
-        )
-        if not room or not _has_numbers(wanted, selection.passages):
-            return PageStance()
-        return self._from_tone(claim, selection)
+            and _has_numbers(wanted, selection.passages)
+        ):
+            return self._from_tone(claim, selection)
+        return PageStance()
 
     def _from_tone(self, claim: str, selection: Selection) -> PageStance:
-        told = [" ".join(_told(each)) for each in selection.passages]
-        told = [text for text in told if text]
+        # Who asks says nothing.
+        stated = [
+            [each.text for each in passage.sentences if not each.text.endswith("?")]
+            for passage in selection.passages
+        ]
+        told = [" ".join(sentences) for sentences in stated if sentences]
         if not told:
             return PageStance()
         bare = claim.strip().rstrip(".!? ")
@@ -155,11 +157,6 @@ class StatementsAndTone:
         if near < self._point.near or leaning < self._point.supports:
             return PageStance()
         return PageStance("supports", CONFIDENCE["tone"], "tone")
-
-
-def _told(passage: Passage) -> list[str]:
-    """List the sentences of a passage that tell something: who asks says nothing."""
-    return [each.text for each in passage.sentences if not each.text.endswith("?")]
 
 
 def polarity(vectors: Vectors, denials: int) -> float:
@@ -196,27 +193,14 @@ def _has_numbers(claim: ClaimWords, passages: Sequence[Passage]) -> bool:
     return 2 * sum(is_met(each, stated) for each in claim.quantities) >= len(claim.quantities)
 
 
-def from_statements(
-    decisions: Sequence[Decision], places: Sequence[int] | None = None
-) -> PageStance:
-    """Make a page's stance of what its statements decide, the nearest first.
-
-    `places` are the indices of the passages that were read, if these were not all.
-    """
+def from_statements(decisions: Sequence[Decision]) -> PageStance:
+    """Make a page's stance of what its statements decide, the nearest first."""
     rated = [each for each in decisions if each.ground == "rating"]
     first, *others = rated or decisions
-    against = next((each for each in others if each.side != first.side), None)
+    side, shown = first.side, [each for each in decisions if each.side == first.side]
+    against = next((each for each in others if each.side != side), None)
     if against is not None and not rated and first.nearness - against.nearness < _TIED:
-        return _stance("mixed", first, [first, against], places)
-    agreeing = [each for each in decisions if each.side == first.side]
-    return _stance(first.side, first, agreeing, places)
-
-
-def _stance(
-    stance: Stance, first: Decision, shown: Sequence[Decision], places: Sequence[int] | None
-) -> PageStance:
-    quotes = dict.fromkeys(
-        (places[each.passage] if places else each.passage, each.statement.span) for each in shown
-    )
-    confidence = CONFIDENCE["divided" if stance == "mixed" else first.ground]
-    return PageStance(stance, confidence, first.ground, tuple(quotes))
+        side, shown = "mixed", [first, against]
+    quotes = dict.fromkeys((each.passage, each.statement.span) for each in shown)
+    confidence = CONFIDENCE["divided" if side == "mixed" else first.ground]
+    return PageStance(side, confidence, first.ground, tuple(quotes))

@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import takewhile
 from typing import Literal
 
 import numpy as np
@@ -31,7 +32,13 @@ from factible_assets.reasoners.embedded.reading.quantities import (
     compare_quantities,
     find_quantities,
 )
-from factible_assets.reasoners.embedded.text import is_stop_word, stem, tokenise, word_set
+from factible_assets.reasoners.embedded.text import (
+    content_stems,
+    is_stop_word,
+    stem,
+    tokenise,
+    word_set,
+)
 
 NEAR = 0.75
 """Cosine from which a statement and a claim, both without denials, are about the same."""
@@ -52,15 +59,7 @@ _IN_CONTEXT = 0.03
 
 Says = Literal["asserts", "denies", "divided", "unsettled", "open"]
 Ground = Literal[
-    "rating",
-    "assertion",
-    "denial",
-    "number",
-    "opposite",
-    "another",
-    "divided",
-    "tone",
-    "inference",
+    "rating", "assertion", "denial", "number", "opposite", "another", "divided", "tone", "inference"
 ]
 """Why a page says what it says: a fact-checker's rating, the same statement, its denial, another
 figure, the opposite, the same of another, findings both ways, the leaning of its passages, an
@@ -138,11 +137,8 @@ def statements(passage: Passage, title: str, *, whole: bool = False) -> tuple[St
         says = _RATED[passage.check.rating] if passage.check.rating else "open"
         return (_rated(passage.check.claimed, says, (passage.start, passage.end)),)
     following = [*passage.sentences[1:], None]
-    return tuple(
-        statement
-        for sentence, after in zip(passage.sentences, following, strict=True)
-        for statement in _of_sentence(sentence, after, title, whole=whole)
-    )
+    pairs = zip(passage.sentences, following, strict=True)
+    return tuple(each for pair in pairs for each in _of_sentence(*pair, title, whole=whole))
 
 
 def _rated(about: str, says: Says, span: tuple[int, int]) -> Statement:
@@ -231,17 +227,15 @@ class Role:
     holder: frozenset[str]
     is_past: bool
 
-    def is_of_another(self, claimed: Role) -> bool:
-        """Tell whether this is the claimed role, of somebody else."""
-        same = self.words == claimed.words and self.is_past == claimed.is_past
-        return same and self.holder.isdisjoint(claimed.holder)
-
 
 def role_in(text: str) -> Role | None:
     """Find in a statement without denials who has a role that one alone has, None if none."""
     link = _BY.search(text)
     if link is not None:
-        role, holder = text[: link.end()], _opening_name(text[link.end() :])
+        name = takewhile(
+            lambda word: word[:1].isupper() or word in _PARTICLES, text[link.end() :].split()
+        )
+        role, holder = text[: link.end()], " ".join(name)
     else:
         link = _IS.search(text)
         if link is None:
@@ -258,12 +252,6 @@ def role_in(text: str) -> Role | None:
         return None
     held = content_words(holder) - words
     return Role(words, held, link.group().split()[0] not in _PRESENT) if held else None
-
-
-def _opening_name(text: str) -> str:
-    words = text.split()
-    is_name = [word[:1].isupper() or word in _PARTICLES for word in words]
-    return " ".join(words[: is_name.index(False) if False in is_name else len(words)])
 
 
 _PRESENT = frozenset({"is", "are", "remains"})
@@ -372,9 +360,7 @@ def read_statements(
     Raises:
         EmbedderUnavailableError: The embedder's model cannot be loaded.
     """
-    context = frozenset().union(
-        content_words(title), *(content_words(each.text) for each in passages)
-    )
+    context = content_words(title).union(*(content_words(each.text) for each in passages))
     found = [
         (number, statement)
         for number, passage in enumerate(passages)
@@ -389,7 +375,12 @@ def read_statements(
         for each in claim.subject_stems
     )
     texts = [statement.about for _, statement in found]
-    resolved = [_with_subject(claim.subject, text) for text in texts]
+    # The claim's subject in the place of a statement's first pronoun.
+    owner = f"{claim.subject}'s"
+    resolved = [
+        _PRONOUN.sub(lambda word: owner if word["owner"] else claim.subject, text, count=1)
+        for text in texts
+    ]
     vectors = embedder.embed([claim.about, claim.text, *texts, *resolved])
     alone = vectors[2 : 2 + len(texts)] @ vectors[:2].T
     referring = vectors[2 + len(texts) :] @ vectors[0] - _IN_CONTEXT
@@ -449,10 +440,15 @@ def _decide(
 
 
 def _is_of_another(claim: ClaimWords, statement: Statement) -> bool:
+    """Tell whether a statement says of another what a claim says of one alone."""
     if claim.role is None or claim.is_denied or statement.says != "asserts":
         return False
     role = role_in(statement.about)
-    return role is not None and role.is_of_another(claim.role)
+    return (
+        role is not None
+        and (role.words, role.is_past) == (claim.role.words, claim.role.is_past)
+        and role.holder.isdisjoint(claim.role.holder)
+    )
 
 
 @lru_cache(maxsize=_KEPT)
@@ -464,7 +460,7 @@ def quantities_in(text: str) -> tuple[Quantity, ...]:
 @lru_cache(maxsize=2 * _KEPT)
 def content_words(text: str) -> frozenset[str]:
     """Return the stems of a text's content words."""
-    return frozenset(stem(word.norm) for word in tokenise(text) if not is_stop_word(word.norm))
+    return frozenset(content_stems(text))
 
 
 _REMARKS = re.compile(
@@ -491,11 +487,6 @@ _PRONOUN = re.compile(
     r"\b(?:it|they|he|him|she|her|them|this|these|those|(?P<owner>its|their|his))\b", re.IGNORECASE
 )
 """Words by which a statement refers to what was named before."""
-
-
-def _with_subject(subject: str, text: str) -> str:
-    """Put a claim's subject in the place of a statement's first pronoun."""
-    return _PRONOUN.sub(lambda found: f"{subject}'s" if found["owner"] else subject, text, count=1)
 
 
 def _shared(claim: ClaimWords, statement: Statement, context: frozenset[str]) -> float:
@@ -547,10 +538,8 @@ def _turns(claim: ClaimWords, statement: Statement) -> bool:
     for term, thing in ours:
         opposites = [each for each in theirs if lexicon.are_opposite(term, each[0])]
         turned = any(after == thing for _, after in opposites if after)
-        if turned and (term, thing) not in theirs:
-            return True
         is_said = any(term == word or lexicon.same_family(term, word) for word in words)
-        if opposites and not is_said:
+        if (turned and (term, thing) not in theirs) or (opposites and not is_said):
             return True
     return False
 
@@ -570,10 +559,8 @@ def _is_turned_comparison(ours: str, theirs: str) -> bool:
 def _content(text: str) -> list[tuple[str, str]]:
     """List the stems of a text's content words, each with the one right after it, if any."""
     turning = load_lexicon().opposites
-    words = tokenise(text)
-    stems = [stem(word.norm) for word in words]
     stems = [
-        each if each in turning or not is_stop_word(word.norm) else ""
-        for word, each in zip(words, stems, strict=True)
+        each if (each := stem(word.norm)) in turning or not is_stop_word(word.norm) else ""
+        for word in tokenise(text)
     ]
     return [(each, after) for each, after in zip(stems, [*stems[1:], ""], strict=True) if each]
