@@ -370,7 +370,7 @@ class HttpClient:
             return UnavailableError(f"{shown(url)} is not fetched: {error.reason}")
         if isinstance(error, TimeoutError):
             return OutageError(f"{host} was not done after {limits.attempt_seconds:g} seconds")
-        causes = list(_chain(error))
+        causes = chain(error)
         tls = next((cause for cause in causes if isinstance(cause, ssl.SSLError)), None)
         if tls is not None:
             detail = getattr(tls, "verify_message", None) or tls.reason or "handshake failed"
@@ -606,7 +606,8 @@ class _Inflater:
             return self._machine.decompress(data, limit)
 
 
-def _chain(error: BaseException | None) -> list[BaseException]:
+def chain(error: BaseException | None) -> list[BaseException]:
+    """Return an error and what caused it, outermost first; a loop of causes ends."""
     found: list[BaseException] = []
     while error is not None and error not in found:
         found.append(error)

@@ -39,7 +39,7 @@ from urllib.parse import quote, unquote, urlsplit
 import yaml
 
 from resources.network_guard import NameTable
-from resources.sqlite import statements
+from resources.statements import statements
 
 if TYPE_CHECKING:
     import uvicorn

@@ -1,31 +1,18 @@
-"""SQLite files that several processes share, and the SQL that stands beside the code that runs it.
+"""SQLite files that several processes share.
 
-What belongs here: opening a file in WAL mode, and reading named statements from a `.sql` file. What
-does not: any statement, and what its tables mean (cache, archive).
+What belongs here: opening a file in WAL mode. What does not: any statement (statements.py), and
+what its tables mean (cache, archive).
 """
 
 from __future__ import annotations
 
-import re
 import sqlite3
 import time
-from collections.abc import Mapping
-from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Final
 
-_NAME = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
 _WAL_ATTEMPTS: Final = 100
 _WAL_PAUSE_SECONDS: Final = 0.05
-
-
-@cache
-def statements(package: str, file: str) -> Mapping[str, str]:
-    """Return the statements of a file by name; the line `-- name: NAME` stands above each."""
-    text = (resources.files(package) / file).read_text(encoding="utf-8")
-    _, *parts = _NAME.split(text)
-    return {name: sql.strip() for name, sql in zip(parts[::2], parts[1::2], strict=True)}
 
 
 def connect(path: Path, *, wait_seconds: float) -> sqlite3.Connection:

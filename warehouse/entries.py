@@ -14,9 +14,9 @@ from typing import Any, Literal
 import duckdb
 from pydantic import BaseModel
 
+from resources.statements import statements
 from warehouse.errors import WarehouseIntegrityError
 from warehouse.rows import to_utc
-from warehouse.statements import statements
 
 _ENTER = statements("warehouse", "entries.sql")
 

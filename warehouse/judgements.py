@@ -11,8 +11,8 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 
 from factible_assets.records import Criterion
+from resources.statements import statements
 from warehouse.rows import aware
-from warehouse.statements import statements
 from warehouse.store import Warehouse
 
 

@@ -23,8 +23,8 @@ from typing import Self
 import duckdb
 
 from factible_assets.records import ALL_RECORDS
+from resources.statements import statements
 from warehouse.errors import NotAWarehouseError, WarehouseTooNewError
-from warehouse.statements import statements
 
 _ASK = statements("warehouse", "migrations.sql")
 

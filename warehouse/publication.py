@@ -21,6 +21,7 @@ from pathlib import Path
 
 import duckdb
 
+from resources.statements import statements
 from warehouse.connection import FileConnector, trouble_with
 from warehouse.errors import (
     DamagedWarehouseError,
@@ -30,7 +31,6 @@ from warehouse.errors import (
     WarehouseNotWritableError,
     WiderCopyError,
 )
-from warehouse.statements import statements
 
 _ASK = statements("warehouse", "publication.sql")
 

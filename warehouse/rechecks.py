@@ -13,9 +13,9 @@ from datetime import datetime
 
 import duckdb
 
+from resources.statements import statements
 from warehouse.entries import enter
 from warehouse.rows import aware, to_utc
-from warehouse.statements import statements
 from warehouse.store import Warehouse
 
 

@@ -19,11 +19,11 @@ from pathlib import Path
 
 import duckdb
 
+from resources.statements import statements
 from warehouse.connection import trouble_with
 from warehouse.errors import WarehouseNotWritableError
 from warehouse.publication import copy_database, remove_database
 from warehouse.rows import to_utc
-from warehouse.statements import statements
 from warehouse.store import Warehouse
 
 _ASK = statements("warehouse", "retention.sql")

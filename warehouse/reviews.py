@@ -14,9 +14,9 @@ from datetime import datetime
 import duckdb
 
 from factible_assets.records import ReviewAction
+from resources.statements import statements
 from warehouse.entries import enter
 from warehouse.rows import Stamp, aware, columns_of, from_row
-from warehouse.statements import statements
 from warehouse.store import Warehouse
 
 _COLUMNS = ", ".join(column.name for column in columns_of(ReviewAction))

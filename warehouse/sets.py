@@ -17,10 +17,10 @@ import pyarrow as pa
 
 from factible_assets.records import ASSET_RECORDS, Evidence, LlmCall, Page, PageText, Record
 from factible_assets.rows import Materialization
+from resources.statements import statements
 from warehouse.entries import enter
 from warehouse.errors import WarehouseIntegrityError
 from warehouse.rows import Stamp, data_version, to_frame
-from warehouse.statements import statements
 
 _ASK = statements("warehouse", "sets.sql")
 

@@ -30,6 +30,7 @@ from factible_assets.records import (
     Verdict,
 )
 from factible_assets.rows import Materialization, VideoRows
+from resources.statements import statements
 from warehouse.connection import Connector, FileConnector, file_path
 from warehouse.entries import enter
 from warehouse.errors import NotMaterializedError, WarehouseError
@@ -42,7 +43,6 @@ from warehouse.sets import (
     replace_set,
     stored_texts,
 )
-from warehouse.statements import statements
 
 """In which order rows are read back: as a person would list them, and always the same."""
 

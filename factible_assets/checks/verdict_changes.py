@@ -14,8 +14,8 @@ import dagster as dg
 
 from factible_assets.partitions import videos
 from factible_assets.wording import cell
+from resources.statements import statements
 from warehouse.resource import WarehouseResource
-from warehouse.statements import statements
 from warehouse.store import Warehouse
 
 _SQL = statements("factible_assets.checks", "verdict_changes.sql")

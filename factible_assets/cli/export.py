@@ -167,7 +167,7 @@ def _chosen(warehouse: Warehouse, wanted: list[str], corpus: str | None) -> list
     Raises:
         CliError: A video was never checked, or no video of the corpus was.
     """
-    from warehouse.statements import statements
+    from resources.statements import statements
 
     ask = statements("factible_assets.cli", "export.sql")
     checked = warehouse.query(ask["checked"], {"corpus": corpus})["video_id"].to_list()

@@ -147,7 +147,7 @@ class _Desk:
             CliError: The query is wrong, or there is no warehouse yet.
         """
         from factible_assets.cli.prompt import schema_name
-        from warehouse.statements import statements
+        from resources.statements import statements
 
         ask = statements("factible_assets.cli", "sql.sql")
         name = schema_name(text)
@@ -166,7 +166,7 @@ class _Desk:
 
     def names(self) -> list[str]:
         """Return the names of views, tables and columns."""
-        from warehouse.statements import statements
+        from resources.statements import statements
 
         ask = statements("factible_assets.cli", "sql.sql")
         return [str(name) for (name,) in self._ask(ask["names"], self.nothing).iter_rows()]

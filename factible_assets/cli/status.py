@@ -97,7 +97,7 @@ def _listed(settings: Settings) -> dict[str, Any]:
 
 
 def _stored(settings: Settings) -> dict[str, Any]:
-    from warehouse.statements import statements
+    from resources.statements import statements
     from warehouse.store import Warehouse
 
     path = settings.published if settings.published.exists() else settings.warehouse
@@ -301,7 +301,7 @@ def _moment(seconds: float | None) -> datetime | None:
 
 
 def _costs(settings: Settings, run_ids: list[str]) -> dict[str, float]:
-    from warehouse.statements import statements
+    from resources.statements import statements
     from warehouse.store import Warehouse
 
     path = settings.published if settings.published.exists() else settings.warehouse

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from warehouse.statements import statements
+from resources.statements import statements
 
 if TYPE_CHECKING:
     from warehouse.store import Warehouse

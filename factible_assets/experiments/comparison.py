@@ -24,7 +24,7 @@ from factible_assets.evaluation.intervals import (
 )
 from factible_assets.evaluation.measures import CATALOGUE, measure_of, overview
 from factible_assets.experiments.plan import ExperimentError
-from warehouse.statements import statements
+from resources.statements import statements
 from warehouse.store import Warehouse
 
 _ASK = statements("factible_assets.experiments", "experiments.sql")

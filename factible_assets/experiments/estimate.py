@@ -37,7 +37,7 @@ from factible_assets.services.search import search_names
 from factible_assets.settings import Settings
 from factible_assets.stages.ports import ClaimDrafts
 from resources.llm.registry import ModelInfo
-from warehouse.statements import statements
+from resources.statements import statements
 from warehouse.store import Warehouse
 
 _ASK = statements("factible_assets.experiments", "experiments.sql")

@@ -27,10 +27,10 @@ from factible_assets.records import (
 )
 from factible_assets.rows import VideoRows
 from factible_assets.settings import Settings
+from resources.statements import statements
 from warehouse.entries import enter
 from warehouse.rows import Stamp
 from warehouse.sets import AssetRows
-from warehouse.statements import statements
 from warehouse.store import Warehouse
 
 SetStatus = Literal["ok", "incomplete", "failed"]

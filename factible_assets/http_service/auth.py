@@ -24,7 +24,7 @@ from pathlib import Path
 
 from factible_assets.http_service.problems import TooManyError, UnauthorizedError
 from factible_assets.settings import Settings, SettingsError
-from warehouse.statements import statements
+from resources.statements import statements
 
 SHORTEST_TOKEN = 16
 MACHINE = "this machine"

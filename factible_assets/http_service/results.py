@@ -32,9 +32,9 @@ from factible_assets.http_service.problems import NotFoundError, UnavailableErro
 from factible_assets.report.links import source_links
 from factible_assets.report.reader import read_report_data
 from factible_assets.report.render import render_report
+from resources.statements import statements
 from warehouse.connection import FileConnector
 from warehouse.errors import WarehouseError
-from warehouse.statements import statements
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from factible_assets.report.data import (
     ReportData,
     VerdictChange,
 )
-from warehouse.statements import statements
+from resources.statements import statements
 
 if TYPE_CHECKING:
     from warehouse.store import Warehouse

@@ -29,8 +29,8 @@ from factible_assets.running.check import Watch, watched_run
 from factible_assets.running.launch import open_instance
 from factible_assets.running.result import stored_result
 from factible_assets.settings import Settings
+from resources.statements import statements
 from warehouse.rechecks import PlannedVideo, read_plan, remember_launch
-from warehouse.statements import statements
 from warehouse.store import Warehouse
 
 _SQL = statements("factible_assets.running", "questions.sql")

@@ -15,7 +15,7 @@ from factible_assets.report.data import ReportData
 from factible_assets.report.reader import read_report_data
 from factible_assets.report.writing import publish_data
 from factible_assets.settings import Settings
-from warehouse.statements import statements
+from resources.statements import statements
 from warehouse.store import Warehouse
 
 _SQL = statements("factible_assets.running", "questions.sql")

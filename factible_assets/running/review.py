@@ -48,8 +48,8 @@ from factible_assets.stages.reviews import (
 from factible_assets.stages.search import is_the_video
 from factible_assets.stages.urls import UnusableUrlError, canonical_url, host_of, public_suffix
 from factible_assets.wording import plain
+from resources.statements import statements
 from warehouse.reviews import add_actions, read_actions
-from warehouse.statements import statements
 from warehouse.store import Warehouse
 
 _SQL = statements("factible_assets.running", "questions.sql")

@@ -155,10 +155,10 @@ def _warehouse(settings: Settings) -> Finding:
         return Finding("warehouse", True, None, "It is made by the first check.")
     store = Warehouse(FileConnector(path, lock_timeout_seconds=_LOCK_SECONDS))
     try:
-        store.query("SELECT 1")
+        with store.snapshot():
+            return Finding("warehouse", True, True, f"{path} can be opened.")
     except WarehouseError as error:
         return Finding("warehouse", True, False, str(error))
-    return Finding("warehouse", True, True, f"{path} can be opened.")
 
 
 def _rating_sets(settings: Settings) -> Finding:

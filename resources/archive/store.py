@@ -34,7 +34,8 @@ from resources.archive.sources import Entry, NewSearch, Step, Unusable, read_fol
 from resources.archive.words import match_expression, query_key
 from resources.scraping.base import UNDATED, FetchedPage
 from resources.search.base import SearchHit
-from resources.sqlite import connect, statements, switch_to_wal
+from resources.sqlite import connect, switch_to_wal
+from resources.statements import statements
 
 Progress = Callable[[int, int], None]
 """Told (done, total) while an import runs; the unit is the source's own."""

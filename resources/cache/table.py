@@ -23,7 +23,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from resources.cache.values import Json
-from resources.sqlite import connect, statements, switch_to_wal
+from resources.sqlite import connect, switch_to_wal
+from resources.statements import statements
 
 _LOG = logging.getLogger(__name__)
 _SQL = statements("resources.cache", "answers.sql")

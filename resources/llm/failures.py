@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
+from resources.http import chain
 from resources.llm.backend import BackendError
 from resources.llm.limits import asked_pause
 
@@ -220,7 +221,7 @@ def broken(kind: Break, error: BaseException, *, connect_seconds: float) -> Back
         error: Its chain tells a failed TLS handshake from other failures.
         connect_seconds: The limit that a connect timeout names.
     """
-    tls = next((e for e in _chain(error) if isinstance(e, ssl.SSLError)), None)
+    tls = next((e for e in chain(error) if isinstance(e, ssl.SSLError)), None)
     if tls is not None:
         detail = getattr(tls, "verify_message", None) or tls.reason or "handshake failed"
         return BackendError("lasting", f"the secure connection failed: {detail}")
@@ -236,11 +237,3 @@ def broken(kind: Break, error: BaseException, *, connect_seconds: float) -> Back
 def malformed(what: str) -> BackendError:
     """Name an answer that is not in the protocol's form. It may have been billed."""
     return BackendError("passing", f"its answer is no {what}", lost=True)
-
-
-def _chain(error: BaseException | None) -> list[BaseException]:
-    found: list[BaseException] = []
-    while error is not None and error not in found:
-        found.append(error)
-        error = error.__cause__ or error.__context__
-    return found

@@ -1,6 +1,6 @@
-"""Questions to the warehouse that stand in `.sql` files beside the module that asks them.
+"""SQL that stands in `.sql` files beside the module that runs it.
 
-What belongs here: reading them. What does not: the questions, the schema (migrations.py).
+What belongs here: reading named statements. What does not: any statement, and whose tables it asks.
 """
 
 from __future__ import annotations
