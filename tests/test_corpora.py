@@ -28,7 +28,7 @@ from factible_assets.corpora import (
     load_ground_truth,
 )
 from factible_assets.corpora.format import is_usable_id, rendered_json_schema
-from factible_assets.corpora.lines import PlacedError, parse_document
+from resources.lines import PlacedError, parse_document
 from resources.transcripts.file import read_transcript
 from tests.shared_data import shared_data
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from factible_assets.corpora import (
         CorporaReading,
         Corpus,
-        CorpusProblem,
         CorpusVideo,
+        FileProblem,
     )
 
 
@@ -344,16 +344,16 @@ def _wrong_option(error: ValidationError) -> CliError:
 
 
 def _read_files(files: list[Path]) -> CorporaReading:
-    from factible_assets.corpora import CorporaReading, CorpusProblem, load_corpus
+    from factible_assets.corpora import CorporaReading, FileProblem, load_corpus
 
     corpora: list[Corpus] = []
-    problems: list[CorpusProblem] = []
+    problems: list[FileProblem] = []
     for file in files:
         reading = load_corpus(file)
         corpora += reading.corpora
         problems += reading.problems
         problems += [
-            CorpusProblem(ignored, None, "This is no corpus. Begin it with videos: and a list.")
+            FileProblem(ignored, None, "This is no corpus. Begin it with videos: and a list.")
             for ignored in reading.ignored
         ]
     return CorporaReading(tuple(corpora), tuple(problems))
@@ -392,6 +392,6 @@ def _print_videos(videos: list[CorpusVideo]) -> None:
     stdout().print(table)
 
 
-def _note_problems(problems: Iterable[CorpusProblem]) -> None:
+def _note_problems(problems: Iterable[FileProblem]) -> None:
     for problem in problems:
         note(f"problem: {problem}")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from factible_assets.corpora import CorporaReading, CorpusProblem
+    from factible_assets.corpora import CorporaReading, FileProblem
     from factible_assets.experiments.comparison import Comparison, MetricComparison
     from factible_assets.experiments.estimate import Estimate
     from factible_assets.experiments.reading import Experiment
@@ -269,7 +269,7 @@ def _experiment(name: str, corpora: CorporaReading, settings: Settings) -> Exper
     )
 
 
-def _refuse(problems: Iterable[CorpusProblem]) -> None:
+def _refuse(problems: Iterable[FileProblem]) -> None:
     listed = list(problems)
     if not listed:
         return

@@ -10,7 +10,6 @@ from factible_assets.corpora.format import (
     VideoEntry,
     corpus_json_schema,
 )
-from factible_assets.corpora.lines import CorpusProblem
 from factible_assets.corpora.published import CorpusImport, import_published
 from factible_assets.corpora.reading import (
     CorporaReading,
@@ -22,6 +21,7 @@ from factible_assets.corpora.reading import (
     load_ground_truth,
 )
 from factible_assets.corpora.writing import add_video, write_corpus
+from resources.lines import FileProblem
 
 __all__ = [
     "AnswerEntry",
@@ -31,8 +31,8 @@ __all__ = [
     "CorpusError",
     "CorpusFile",
     "CorpusImport",
-    "CorpusProblem",
     "CorpusVideo",
+    "FileProblem",
     "GroundTruth",
     "PassageEntry",
     "QuestionEntry",

@@ -26,13 +26,13 @@ from factible_assets.corpora.format import (
     VideoEntry,
     is_usable_id,
 )
-from factible_assets.corpora.lines import CorpusProblem
 from factible_assets.corpora.reading import (
     CorporaReading,
     GroundTruth,
     load_ground_truth,
 )
 from factible_assets.corpora.writing import write_corpus
+from resources.lines import FileProblem
 from resources.transcripts.base import TimedText
 from resources.transcripts.errors import TranscriptError
 from resources.transcripts.file import read_transcript
@@ -105,7 +105,7 @@ def import_published(
                 f"This ground truth is for the video {video_id!r}, which {_INDEX} does not list. "
                 "Add the video there, or take the file away."
             )
-            left_out.append(str(CorpusProblem(path, truth.line, sentence)))
+            left_out.append(str(FileProblem(path, truth.line, sentence)))
     entries: list[VideoEntry] = []
     beside: dict[str, bytes] = {}
     for video_id, row in rows.items():

@@ -37,17 +37,17 @@ from factible_assets.corpora.format import (
     QuestionEntry,
     VideoEntry,
 )
-from factible_assets.corpora.lines import (
-    CorpusProblem,
+from factible_assets.records import Rating, Video
+from factible_assets.stages.ids import normalise_text
+from factible_assets.stages.ports import ClaimDraft, ClaimDrafts
+from resources.lines import (
     Document,
+    FileProblem,
     Place,
     PlacedError,
     read_document,
     shown,
 )
-from factible_assets.records import Rating, Video
-from factible_assets.stages.ids import normalise_text
-from factible_assets.stages.ports import ClaimDraft, ClaimDrafts
 from resources.transcripts.youtube_ids import is_video_id, watch_url
 
 SUFFIXES: Final = (".yaml", ".yml")
@@ -112,7 +112,7 @@ class CorporaReading:
     """Everything that was read, and everything that could not be."""
 
     corpora: tuple[Corpus, ...] = ()
-    problems: tuple[CorpusProblem, ...] = ()
+    problems: tuple[FileProblem, ...] = ()
     ignored: tuple[Path, ...] = ()
     """YAML files in the folders that are no corpora, such as rating sets."""
 
@@ -155,7 +155,7 @@ class GroundTruth:
     duration_seconds: float | None
     line: int
     """Where the file names its video."""
-    problems: tuple[CorpusProblem, ...]
+    problems: tuple[FileProblem, ...]
 
 
 # --- Folders and files --------------------------------------------------------------------------
@@ -169,7 +169,7 @@ def load_corpora(folders: Iterable[Path]) -> CorporaReading:
     folder that is not there holds no files. Annotations in `ground_truth/` are merged in.
     """
     read: list[Corpus] = []
-    problems: list[CorpusProblem] = []
+    problems: list[FileProblem] = []
     ignored: list[Path] = []
     places = list(folders)
     for folder in places:
@@ -198,7 +198,7 @@ def load_corpus(file: Path) -> CorporaReading:
     return CorporaReading((corpus,) if corpus else (), tuple(reader.problems))
 
 
-def _yaml_files(folder: Path) -> tuple[list[Path], list[CorpusProblem]]:
+def _yaml_files(folder: Path) -> tuple[list[Path], list[FileProblem]]:
     """Return the YAML files in a folder, and what kept them from being listed."""
     if not folder.exists():
         return [], []
@@ -210,15 +210,15 @@ def _yaml_files(folder: Path) -> tuple[list[Path], list[CorpusProblem]]:
         )
     except OSError as error:
         sentence = f"The folder cannot be read ({error.strerror}). Check its rights."
-        return [], [CorpusProblem(folder, None, sentence)]
+        return [], [FileProblem(folder, None, sentence)]
     return files, []
 
 
-def _each_video_once(read: Sequence[Corpus]) -> tuple[list[Corpus], list[CorpusProblem]]:
+def _each_video_once(read: Sequence[Corpus]) -> tuple[list[Corpus], list[FileProblem]]:
     """Keep the first entry of each video; entries on demand come after all others."""
     seen: dict[str, CorpusVideo] = {}
     kept: dict[int, Corpus] = {}
-    problems: list[CorpusProblem] = []
+    problems: list[FileProblem] = []
     for index, corpus in sorted(enumerate(read), key=lambda each: each[1].on_demand):
         entries = []
         for entry in corpus.videos:
@@ -233,11 +233,11 @@ def _each_video_once(read: Sequence[Corpus]) -> tuple[list[Corpus], list[CorpusP
 
 def _with_ground_truth(
     corpora: Sequence[Corpus], folders: Sequence[Path]
-) -> tuple[list[Corpus], list[CorpusProblem]]:
+) -> tuple[list[Corpus], list[FileProblem]]:
     """Merge the annotations that lie beside the corpora into the videos that they name."""
     entries = {entry.video.video_id: entry for corpus in corpora for entry in corpus.videos}
     annotated: dict[str, tuple[ClaimEntry, ...]] = {}
-    problems: list[CorpusProblem] = []
+    problems: list[FileProblem] = []
     for folder in folders:
         files, unreadable = _yaml_files(folder / GROUND_TRUTH_FOLDER)
         problems.extend(unreadable)
@@ -252,13 +252,13 @@ def _with_ground_truth(
                     f"This ground truth is for the video {video_id!r}, which no corpus lists. "
                     "List the video in a corpus, or take the file away."
                 )
-                problems.append(CorpusProblem(file, truth.line, sentence))
+                problems.append(FileProblem(file, truth.line, sentence))
             elif known is not None and known != truth.claims:
                 sentence = (
                     f"The video {video_id!r} has other annotated claims already, in {entry.file}, "
                     f"line {entry.line}, or in another file of this folder. Keep one of the two."
                 )
-                problems.append(CorpusProblem(file, truth.line, sentence))
+                problems.append(FileProblem(file, truth.line, sentence))
             elif not truth.problems:
                 annotated[video_id] = truth.claims
     merged = [
@@ -274,8 +274,8 @@ def _with_ground_truth(
     return merged, problems
 
 
-def _repeated(entry: CorpusVideo, first: CorpusVideo) -> CorpusProblem:
-    return CorpusProblem(
+def _repeated(entry: CorpusVideo, first: CorpusVideo) -> FileProblem:
+    return FileProblem(
         entry.file,
         entry.line,
         f"The video {entry.video.video_id!r} is listed before, in {first.file}, line "
@@ -304,7 +304,7 @@ class _Reader:
 
     file: Path
     document: Document
-    problems: list[CorpusProblem] = field(default_factory=list)
+    problems: list[FileProblem] = field(default_factory=list)
 
     def corpus(self) -> Corpus | None:
         data = self.document.data
@@ -393,7 +393,7 @@ class _Reader:
                 f"{self.file}, and the entry of {entry.video_id!r} refers to it. Correct one of "
                 "the two."
             )
-            self.problems.append(CorpusProblem(path, truth.line, sentence))
+            self.problems.append(FileProblem(path, truth.line, sentence))
         return truth.claims
 
     def _existing(self, name: str | None, place: Place) -> Path | None:
@@ -425,7 +425,7 @@ class _Reader:
         self.problems.extend(self.document.repeated_keys(self.file, concerns))
 
     def _report(self, place: Place, sentence: str) -> None:
-        self.problems.append(CorpusProblem(self.file, self.document.line(place), sentence))
+        self.problems.append(FileProblem(self.file, self.document.line(place), sentence))
 
 
 _OF_VIDEO: Final = (Video.model_fields.keys() & VideoEntry.model_fields.keys()) - {"title", "url"}
@@ -459,7 +459,7 @@ def load_ground_truth(file: Path) -> GroundTruth:
     if not isinstance(listed, list):
         listed = []
         problems.append(
-            CorpusProblem(file, document.line(("claims",)), "There is no list of claims. Add one.")
+            FileProblem(file, document.line(("claims",)), "There is no list of claims. Add one.")
         )
     claims = []
     lines = []
@@ -482,7 +482,7 @@ def load_ground_truth(file: Path) -> GroundTruth:
 
 def _ground_truth_claim(
     document: Document, index: int, item: object, file: Path
-) -> tuple[ClaimEntry | None, list[CorpusProblem]]:
+) -> tuple[ClaimEntry | None, list[FileProblem]]:
     place: Place = ("claims", index)
     if not isinstance(item, dict) or "claim_text" not in item:
         return _validate(ClaimEntry, item, lambda where: document.line((*place, *where)), file)
@@ -521,12 +521,12 @@ def _seconds(value: object) -> float | None:
 
 def _validate(
     model: type[_Model], data: object, line_of: Callable[[Place], int], file: Path
-) -> tuple[_Model | None, list[CorpusProblem]]:
+) -> tuple[_Model | None, list[FileProblem]]:
     try:
         return model.model_validate(data), []
     except ValidationError as error:
         return None, [
-            CorpusProblem(file, line_of(detail["loc"]), _sentence(model, detail))
+            FileProblem(file, line_of(detail["loc"]), _sentence(model, detail))
             for detail in error.errors()
         ]
 
@@ -584,7 +584,7 @@ _LISTS: Final[Mapping[str | int, type[Entry]]] = {
 
 def _repeated_claims(
     file: Path, claims: Sequence[ClaimEntry], lines: Sequence[int]
-) -> list[CorpusProblem]:
+) -> list[FileProblem]:
     first: dict[str, int] = {}
     problems = []
     for position, (claim, line) in enumerate(zip(claims, lines, strict=True)):
@@ -594,7 +594,7 @@ def _repeated_claims(
                 f"The claim {shown(claim.text)} stands before, on line {lines[earlier]}. "
                 "Remove one of the two."
             )
-            problems.append(CorpusProblem(file, line, sentence))
+            problems.append(FileProblem(file, line, sentence))
     return problems
 
 

@@ -19,9 +19,9 @@ import yaml
 from filelock import FileLock, Timeout
 
 from factible_assets.corpora.format import CorpusError, CorpusFile, VideoEntry
-from factible_assets.corpora.lines import MAX_BYTES, Document, PlacedError, parse_document
 from factible_assets.corpora.reading import load_corpora, load_corpus
 from factible_assets.files import write_whole
+from resources.lines import MAX_BYTES, Document, PlacedError, parse_document
 
 _TURN_SECONDS: Final = 30
 _WIDTH: Final = 92

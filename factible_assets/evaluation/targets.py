@@ -14,15 +14,15 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from factible_assets.corpora.lines import (
-    CorpusProblem,
+from factible_assets.evaluation.figures import Figure
+from factible_assets.evaluation.measures import CATALOGUE
+from resources.lines import (
     Document,
+    FileProblem,
     Place,
     PlacedError,
     read_document,
 )
-from factible_assets.evaluation.figures import Figure
-from factible_assets.evaluation.measures import CATALOGUE
 
 FILE_NAME: Final = "targets.yaml"
 
@@ -47,7 +47,7 @@ class Targets:
 
     targets: Mapping[str, Target] = field(default_factory=dict)
     overrides: Mapping[str, Mapping[str, Target | None]] = field(default_factory=dict)
-    problems: tuple[CorpusProblem, ...] = ()
+    problems: tuple[FileProblem, ...] = ()
 
     def of(self, corpus: str) -> dict[str, Target]:
         """Return the targets of one corpus by metric."""
@@ -105,7 +105,7 @@ def load_targets(folders: Iterable[Path]) -> Targets:
     """
     targets: dict[str, Target] = {}
     overrides: dict[str, dict[str, Target | None]] = {}
-    problems: list[CorpusProblem] = []
+    problems: list[FileProblem] = []
     for folder in folders:
         file = folder / FILE_NAME
         if not file.is_file():
@@ -129,7 +129,7 @@ class _Reader:
     file: Path
     targets: dict[str, Target] = field(default_factory=dict)
     overrides: dict[str, dict[str, Target | None]] = field(default_factory=dict)
-    problems: list[CorpusProblem] = field(default_factory=list)
+    problems: list[FileProblem] = field(default_factory=list)
 
     def read(self) -> None:
         try:
@@ -193,4 +193,4 @@ class _Reader:
         return None
 
     def _report(self, line: int | None, sentence: str) -> None:
-        self.problems.append(CorpusProblem(self.file, line, sentence))
+        self.problems.append(FileProblem(self.file, line, sentence))

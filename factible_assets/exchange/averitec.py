@@ -23,11 +23,11 @@ from typing import Any, Final
 from pydantic import Field, field_validator
 
 from factible_assets.corpora.format import AnswerEntry, AnswerKind, ClaimEntry, QuestionEntry
-from factible_assets.corpora.lines import CorpusProblem, PlacedError
 from factible_assets.corpora.reading import CorpusVideo
 from factible_assets.exchange.claims import StatedClaim, StatedClaims
 from factible_assets.exchange.json_items import Item, Loose, items_of_list, validated
 from factible_assets.exchange.labels import AVERITEC, label_of, stance_of
+from resources.lines import FileProblem, PlacedError
 
 _DAY_FIRST: Final = re.compile(r"(\d{1,2})[-/.](\d{1,2})[-/.](\d{4})")
 _TYPES: Final = (
@@ -113,7 +113,7 @@ class _Claim(Loose):
 def read_averitec(text: str, file: Path) -> StatedClaims:
     """Read AVeriTeC's JSON. Never raises: what cannot be used is a problem with its line."""
     claims: list[StatedClaim] = []
-    problems: list[CorpusProblem] = []
+    problems: list[FileProblem] = []
     try:
         for item in items_of_list(text):
             given, found = validated(_Claim, item, file)

@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from factible_assets.corpora.format import ClaimEntry
-from factible_assets.corpora.lines import CorpusProblem, Place, PlacedError, shown
 from factible_assets.exchange.claims import StatedClaim, StatedClaims
 from factible_assets.exchange.json_items import whole
 from factible_assets.exchange.labels import stance_of_rating
+from resources.lines import FileProblem, Place, PlacedError, shown
 
 _CONTAINERS: Final = (
     "@graph",
@@ -49,17 +49,17 @@ def read_claim_reviews(text: str, file: Path) -> StatedClaims:
     found = list(_reviews(document.value))
     if not found:
         sentence = "There is no ClaimReview in this file. Give JSON-LD that contains some."
-        return StatedClaims((), (CorpusProblem(file, document.line, sentence),))
+        return StatedClaims((), (FileProblem(file, document.line, sentence),))
     graph = _Graph(document.value)
     lines = document.line_of(*(place for place, _ in found))
     claims: list[StatedClaim] = []
-    problems: list[CorpusProblem] = []
+    problems: list[FileProblem] = []
     for number, ((_, node), line) in enumerate(zip(found, lines, strict=True), start=1):
         try:
             claims.append(_stated(node, graph, line))
         except ValueError as error:
             sentence = f"Review {number} ({shown(_text(node.get('claimReviewed')))}): {error}"
-            problems.append(CorpusProblem(file, line, sentence))
+            problems.append(FileProblem(file, line, sentence))
     return StatedClaims(tuple(claims), tuple(problems))
 
 

@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Final
 
 from factible_assets.corpora.format import ClaimEntry, CorpusFile, VideoEntry
-from factible_assets.corpora.lines import CorpusProblem
 from factible_assets.corpora.reading import Corpus, CorpusVideo
 from factible_assets.stages.ids import normalise_text
+from resources.lines import FileProblem
 from resources.transcripts.errors import TranscriptError
 from resources.transcripts.file import parse_transcript
 
@@ -53,7 +53,7 @@ class StatedClaims:
     """What a file says, and what in it cannot be used."""
 
     claims: tuple[StatedClaim, ...]
-    problems: tuple[CorpusProblem, ...] = ()
+    problems: tuple[FileProblem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class ClaimCorpus:
 
     corpus: CorpusFile
     transcripts: Mapping[str, str]
-    problems: tuple[CorpusProblem, ...] = field(default=())
+    problems: tuple[FileProblem, ...] = field(default=())
 
 
 def corpus_of_claims(
@@ -80,7 +80,7 @@ def corpus_of_claims(
     entries: dict[str, VideoEntry] = {}
     first_lines: dict[str, int | None] = {}
     transcripts: dict[str, str] = {}
-    problems: list[CorpusProblem] = []
+    problems: list[FileProblem] = []
     for one in stated:
         if limit is not None and len(entries) >= limit:
             break
@@ -91,12 +91,12 @@ def corpus_of_claims(
                 f"The claim {one.claim.text[:60]!r} (id {video_id}) stands before"
                 f"{f', on line {line}' if line else ''}. Remove one of the two."
             )
-            problems.append(CorpusProblem(file, one.line, sentence))
+            problems.append(FileProblem(file, one.line, sentence))
             continue
         file_of_words = _transcript_of(one.claim.text)
         if file_of_words is None:
             sentence = f"The claim {one.claim.text[:60]!r} has no words. Word it, or take it out."
-            problems.append(CorpusProblem(file, one.line, sentence))
+            problems.append(FileProblem(file, one.line, sentence))
             continue
         suffix, words = file_of_words
         first_lines[video_id] = one.line

@@ -24,12 +24,12 @@ from typing import Annotated, Any, Final
 from pydantic import AfterValidator, Field
 
 from factible_assets.corpora.format import ClaimEntry, PassageEntry
-from factible_assets.corpora.lines import CorpusProblem
 from factible_assets.corpora.reading import CorpusVideo
 from factible_assets.exchange.claims import StatedClaim, StatedClaims
 from factible_assets.exchange.json_items import Item, Loose, items_of_lines, validated
 from factible_assets.exchange.labels import CLIMATE_FEVER_UNKNOWN, FEVER, label_of, stance_of
 from factible_assets.records import Stance
+from resources.lines import FileProblem
 
 _INTEGER: Final = re.compile(r"0|[1-9][0-9]{0,14}")
 _PAGE: Final = 2
@@ -79,9 +79,9 @@ def read_fever(lines: Iterable[bytes], file: Path) -> StatedClaims:
         PlacedError: the lines cannot be read from the file.
     """
     claims: list[StatedClaim] = []
-    problems: list[CorpusProblem] = []
+    problems: list[FileProblem] = []
     for item in items_of_lines(lines, file):
-        if isinstance(item, CorpusProblem):
+        if isinstance(item, FileProblem):
             problems.append(item)
             continue
         stated, found = _stated(item, file)
@@ -103,7 +103,7 @@ def write_fever(claims: Iterable[tuple[CorpusVideo, ClaimEntry]]) -> Iterator[st
         yield json.dumps(values, ensure_ascii=False) + "\n"
 
 
-def _stated(item: Item, file: Path) -> tuple[StatedClaim | None, list[CorpusProblem]]:
+def _stated(item: Item, file: Path) -> tuple[StatedClaim | None, list[FileProblem]]:
     value = item.value
     is_climate = isinstance(value, dict) and ("claim_label" in value or "evidences" in value)
     if is_climate:

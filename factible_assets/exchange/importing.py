@@ -13,12 +13,6 @@ from pathlib import Path
 from typing import Final, NoReturn
 
 from factible_assets.corpora.format import CorpusError, CorpusFile
-from factible_assets.corpora.lines import (
-    CorpusProblem,
-    PlacedError,
-    read_document,
-    read_text,
-)
 from factible_assets.corpora.published import CorpusImport, import_published
 from factible_assets.corpora.reading import (
     SUFFIXES,
@@ -32,6 +26,12 @@ from factible_assets.exchange.claim_review import read_claim_reviews
 from factible_assets.exchange.claims import corpus_of_claims
 from factible_assets.exchange.fever import read_fever
 from factible_assets.exchange.json_items import MAX_BYTES, read_lines
+from resources.lines import (
+    FileProblem,
+    PlacedError,
+    read_document,
+    read_text,
+)
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,60}")
 _HEAD_BYTES: Final = 64 * 1024
@@ -154,7 +154,7 @@ def _name(name: str | None, path: Path) -> str:
     return re.sub(r"[^A-Za-z0-9_-]+", "-", path.resolve().stem)[:60].strip("-") or "imported"
 
 
-def _refuse(path: Path, problems: Sequence[CorpusProblem]) -> NoReturn:
+def _refuse(path: Path, problems: Sequence[FileProblem]) -> NoReturn:
     if not problems:
         raise CorpusError(f"{path}: there is no claim in this file. Give one that has some.")
     more = f" There are {len(problems) - 1:,} more." if len(problems) > 1 else ""
@@ -173,7 +173,7 @@ def _import_listing(
     """
     reading = load_corpus(path)
     if reading.problems or not reading.corpora:
-        nothing = CorpusProblem(path, 1, "This is no corpus. Begin it with videos: and a list.")
+        nothing = FileProblem(path, 1, "This is no corpus. Begin it with videos: and a list.")
         _refuse(path, reading.problems or (nothing,))
     corpus = reading.corpora[0]
     named = _name(name or corpus.name, path)

@@ -20,7 +20,7 @@ from typing import Any, Final, NoReturn, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
-from factible_assets.corpora.lines import CorpusProblem, Place, PlacedError, legible, shown
+from resources.lines import FileProblem, Place, PlacedError, legible, shown
 
 MAX_BYTES: Final = 64 * 1024 * 1024
 """Larger files of JSON are refused; JSON Lines are read line by line and may be larger."""
@@ -112,7 +112,7 @@ def items_of_list(text: str) -> Iterator[Item]:
             raise PlacedError(at, f"After item {number} a comma or the end is missing. Correct it.")
 
 
-def items_of_lines(lines: Iterable[bytes], file: Path) -> Iterator[Item | CorpusProblem]:
+def items_of_lines(lines: Iterable[bytes], file: Path) -> Iterator[Item | FileProblem]:
     """Yield the values of JSON Lines; a line that is none is a problem, and the rest goes on."""
     number = 0
     for line, raw in enumerate(lines, start=1):
@@ -121,7 +121,7 @@ def items_of_lines(lines: Iterable[bytes], file: Path) -> Iterator[Item | Corpus
         number += 1
         if len(raw) > MAX_LINE_BYTES:
             sentence = f"The line is longer than {MAX_LINE_BYTES >> 20} MB. Take it out."
-            yield CorpusProblem(file, line, sentence)
+            yield FileProblem(file, line, sentence)
             return
         try:
             text = raw.decode("utf-8-sig" if line == 1 else "utf-8").strip()
@@ -131,7 +131,7 @@ def items_of_lines(lines: Iterable[bytes], file: Path) -> Iterator[Item | Corpus
                     line, "More than one value stands on this line. Give each its own."
                 )
         except UnicodeDecodeError:
-            yield CorpusProblem(file, line, "The line is not UTF-8. Save the file as UTF-8.")
+            yield FileProblem(file, line, "The line is not UTF-8. Save the file as UTF-8.")
         except PlacedError as error:
             yield error.at(file)
         else:
@@ -140,7 +140,7 @@ def items_of_lines(lines: Iterable[bytes], file: Path) -> Iterator[Item | Corpus
 
 def validated(
     model: type[_Model], item: Item, file: Path
-) -> tuple[_Model | None, list[CorpusProblem]]:
+) -> tuple[_Model | None, list[FileProblem]]:
     """Hold an item to a model; every problem names the item and the line of the value."""
     name = item.value.get("claim") if isinstance(item.value, dict) else None
     try:
@@ -150,7 +150,7 @@ def validated(
         details = error.errors(include_url=False)[:_MAX_PROBLEMS]
         lines = item.line_of(*(detail["loc"] for detail in details))
         return None, [
-            CorpusProblem(file, line, f"{called}: {_sentence(detail)}")
+            FileProblem(file, line, f"{called}: {_sentence(detail)}")
             for detail, line in zip(details, lines, strict=True)
         ]
 

@@ -2,7 +2,7 @@
 
 What belongs here: the keys of a file, its named strategies, its JSON Schema, and the rules that
 need the knobs, the corpora or the registry of models. What does not: knobs and their ranges
-(knobs.py), expansion (plan.py), YAML itself (corpora/lines.py).
+(knobs.py), expansion (plan.py), YAML itself (resources/lines.py).
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
 from factible_assets.config import KnobError, Value
-from factible_assets.corpora.lines import (
-    CorpusProblem,
-    Document,
-    Place,
-    PlacedError,
-    read_document,
-)
 from factible_assets.corpora.reading import SUFFIXES, CorporaReading, CorpusVideo
 from factible_assets.experiments.knobs import MODEL_KNOBS, checked_value, knobs, settings_of
 from factible_assets.experiments.plan import Axis, Design, Variant, count_of, expand, shown
 from factible_assets.services.reasoning import plan_models
 from factible_assets.services.setup import SetupError
 from factible_assets.settings import Settings
+from resources.lines import (
+    Document,
+    FileProblem,
+    Place,
+    PlacedError,
+    read_document,
+)
 
 FOLDER: Final = "experiments"
 """Where a folder of corpora keeps its experiments."""
@@ -130,7 +130,7 @@ class ExperimentsReading:
     """Everything that was read, and everything that could not be."""
 
     experiments: tuple[Experiment, ...] = ()
-    problems: tuple[CorpusProblem, ...] = ()
+    problems: tuple[FileProblem, ...] = ()
 
     def find(self, name: str) -> Experiment | None:
         """Return the experiment of one name."""
@@ -157,7 +157,7 @@ def load_experiments(
     Of two experiments of one name the first counts and the second is a problem.
     """
     found: dict[str, Experiment] = {}
-    problems: list[CorpusProblem] = []
+    problems: list[FileProblem] = []
     for file in files:
         reading = load_experiment(file, corpora, settings)
         problems.extend(reading.problems)
@@ -165,7 +165,7 @@ def load_experiments(
             first = found.setdefault(one.name, one)
             if first is not one:
                 problems.append(
-                    CorpusProblem(
+                    FileProblem(
                         file,
                         one.line,
                         f"The experiment {one.name!r} stands before, in {first.file}, line "
@@ -197,7 +197,7 @@ class _Reader:
     document: Document
     corpora: CorporaReading
     settings: Settings
-    problems: list[CorpusProblem] = field(default_factory=list)
+    problems: list[FileProblem] = field(default_factory=list)
 
     def experiment(self) -> Experiment | None:
         self.problems += self.document.repeated_keys(self.file)
@@ -410,7 +410,7 @@ class _Reader:
         return wish or names[0]
 
     def _report(self, place: Place, sentence: str) -> None:
-        self.problems.append(CorpusProblem(self.file, self.document.line(place), sentence))
+        self.problems.append(FileProblem(self.file, self.document.line(place), sentence))
 
 
 def _sentence(detail: ErrorDetails) -> str:

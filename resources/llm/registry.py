@@ -13,14 +13,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
-import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from resources.lines import PlacedError, read_document
 from resources.llm.base import EFFORTS, Effort
 from resources.llm.limits import RateLimits
-from resources.nesting import deepest_line
 
 PROJECT_MODELS = Path(__file__).with_name("models.yaml")
 """The registry that comes with the project."""
@@ -131,8 +130,7 @@ class _ServiceEntry(_Entry):
 class _ProviderEntry(_Entry):
     protocol: Literal["openai", "ollama"]
     base_url: str = Field(pattern=r"^https?://[^\s/]+")
-    # Azure names versions by their day, which YAML reads as a date.
-    api_version: Annotated[str, BeforeValidator(str)] | None = None
+    api_version: str | None = None
     requests_per_minute: int | None = Field(default=None, ge=1)
     tokens_per_minute: int | None = Field(default=None, ge=1)
     max_concurrent: int = Field(default=16, ge=1, le=1_024)
@@ -239,29 +237,21 @@ class ModelRegistry:
 
 def _read(path: Path) -> _File:
     try:
-        text = path.read_text(encoding="utf-8")
-        content = yaml.safe_load(text)
-    except OSError as error:
-        raise RegistryError(
-            f"The model registry {path} cannot be read: {error.strerror}."
-        ) from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise RegistryError(f"The model registry {path} is not valid YAML: {error}") from error
-    except RecursionError as error:
-        line = deepest_line(text)
-        raise RegistryError(f"{path}:{line}: It is nested too deeply. Flatten it.") from error
-    except ValueError as error:
-        # A number of thousands of digits, or a day that no calendar has.
-        raise RegistryError(f"{path}: A value in it cannot be used ({error}).") from error
+        document = read_document(path)
+        repeated = document.repeated_keys(path)
+    except PlacedError as error:
+        raise RegistryError(f"The model registry cannot be read. {error.at(path)}") from error
+    if repeated:
+        raise RegistryError(str(repeated[0]))
     try:
-        return _File.model_validate(content if content is not None else {})
+        return _File.model_validate({} if document.data is None else document.data)
     except ValidationError as error:
         # Of a choice between forms, the problem that lies deepest is the one that was meant.
         deepest = max(error.errors(include_url=False), key=lambda problem: len(problem["loc"]))
-        steps = [str(step) for step in deepest["loc"]]
-        where = ".".join(step for step in steps if step not in _FORMS) or "the top"
+        place = tuple(step for step in deepest["loc"] if step not in _FORMS)
         raise RegistryError(
-            f"The model registry {path} is wrong at {where}: {deepest['msg']}. "
+            f"{path}:{document.line(place)}: The model registry is wrong at "
+            f"{'.'.join(map(str, place)) or 'the top'}: {deepest['msg']}. "
             "The registry that comes with the project shows every field."
         ) from error
 

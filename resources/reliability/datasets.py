@@ -22,19 +22,9 @@ from datetime import date
 from pathlib import Path
 from typing import get_args
 
-import yaml
-
-from resources.nesting import deepest_json_line
+from resources.lines import deepest_json_line
 from resources.reliability.base import ListedRating, Rating, SourceClass
-from resources.reliability.files import (
-    RatingFileError,
-    compose,
-    day_of,
-    line_of,
-    mapping,
-    read_text,
-    text_of,
-)
+from resources.reliability.files import Node, RatingFileError, read_text, read_yaml
 
 _LISTED_RATINGS: tuple[Rating, ...] = ("very_low", "low", "medium", "high")
 """From worst to best; a set lists nothing as unknown."""
@@ -88,21 +78,21 @@ def load_rating_yaml(file: Path) -> RatingSet:
     Raises:
         RatingFileError: The file cannot be read, or something in it is wrong.
     """
-    root = compose(file)
     told = {"as_of", "retrieved", "description", "licence", "citation"}
-    top = mapping(file, root, {"dataset", "ratings"}, told)
-    name = text_of(file, top["dataset"])
+    top = read_yaml(file).mapping({"dataset", "ratings"}, told)
+    name = top["dataset"].text()
     day = top.get("as_of") or top.get("retrieved")
-    as_of = None if day is None else day_of(file, day)
-    if not isinstance(top["ratings"], yaml.SequenceNode):
-        raise RatingFileError(file, line_of(top["ratings"]), "ratings should be a list")
+    as_of = None if day is None else day.day()
+    if not isinstance(top["ratings"].value, list):
+        raise top["ratings"].wrong("ratings should be a list")
     ratings: dict[str, ListedRating] = {}
-    for entry in top["ratings"].value:
-        rating = _yaml_rating(file, name, as_of, entry)
+    for position in range(len(top["ratings"].value)):
+        entry = top["ratings"].child(position)
+        rating = _yaml_rating(name, as_of, entry)
         if rating.domain in ratings:
-            raise RatingFileError(file, line_of(entry), f"{rating.domain} is listed twice")
+            raise entry.wrong(f"{rating.domain} is listed twice")
         ratings[rating.domain] = rating
-    words = {key: text_of(file, top[key]) if key in top else "" for key in told}
+    words = {key: top[key].text() if key in top else "" for key in told}
     return RatingSet(
         name=name,
         ratings=ratings,
@@ -113,22 +103,18 @@ def load_rating_yaml(file: Path) -> RatingSet:
     )
 
 
-def _yaml_rating(file: Path, dataset: str, as_of: date | None, entry: yaml.Node) -> ListedRating:
-    fields = mapping(file, entry, {"domain", "rating", "class", "reason"}, {"bias"})
-    domain = host_name(text_of(file, fields["domain"]))
+def _yaml_rating(dataset: str, as_of: date | None, entry: Node) -> ListedRating:
+    fields = entry.mapping({"domain", "rating", "class", "reason"}, {"bias"})
+    domain = host_name(fields["domain"].text())
     if domain is None:
-        raise RatingFileError(
-            file, line_of(fields["domain"]), "domain should be a host name such as example.org"
-        )
+        raise fields["domain"].wrong("domain should be a host name such as example.org")
     return ListedRating(
         dataset=dataset,
         domain=domain,
-        rating=rating_of_name(file, line_of(fields["rating"]), text_of(file, fields["rating"])),
-        source_class=source_class_of(
-            file, line_of(fields["class"]), text_of(file, fields["class"])
-        ),
-        reason=text_of(file, fields["reason"]),
-        bias=text_of(file, fields["bias"]).lower() if "bias" in fields else None,
+        rating=rating_of_name(entry.file, fields["rating"].line, fields["rating"].text()),
+        source_class=source_class_of(entry.file, fields["class"].line, fields["class"].text()),
+        reason=fields["reason"].text(),
+        bias=fields["bias"].text().lower() if "bias" in fields else None,
         as_of=as_of,
     )
 

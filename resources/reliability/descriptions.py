@@ -33,8 +33,6 @@ from datetime import date
 from pathlib import Path
 from typing import TypeVar
 
-import yaml
-
 from resources.reliability.base import Rating
 from resources.reliability.datasets import (
     TableLayout,
@@ -43,14 +41,7 @@ from resources.reliability.datasets import (
     rating_of_name,
     source_class_of,
 )
-from resources.reliability.files import (
-    RatingFileError,
-    compose,
-    day_of,
-    line_of,
-    mapping,
-    text_of,
-)
+from resources.reliability.files import Node, read_yaml
 
 Name = TypeVar("Name")
 
@@ -95,76 +86,68 @@ def load_description(file: Path) -> Description:
     Raises:
         RatingFileError: The file cannot be read, or something in it is wrong; names file and line.
     """
-    root = compose(file)
-    top = mapping(file, root, {"dataset"}, _ABOUT | _READING)
+    top = read_yaml(file).mapping({"dataset"}, _ABOUT | _READING)
     if "columns" not in top:
         for key in sorted(_READING & top.keys()):
-            raise RatingFileError(file, line_of(top[key]), f"{key} needs columns beside it")
-    said = {key: text_of(file, top[key]) for key in _ABOUT - {"as_of"} if key in top}
+            raise top[key].wrong(f"{key} needs columns beside it")
+    said = {key: top[key].text() for key in _ABOUT - {"as_of"} if key in top}
     return Description(
-        dataset=text_of(file, top["dataset"]),
-        as_of=day_of(file, top["as_of"]) if "as_of" in top else None,
+        dataset=top["dataset"].text(),
+        as_of=top["as_of"].day() if "as_of" in top else None,
         licence=said.get("licence", ""),
         citation=said.get("citation", ""),
         description=said.get("description", ""),
-        layout=_layout(file, top) if "columns" in top else None,
+        layout=_layout(top) if "columns" in top else None,
     )
 
 
-def _layout(file: Path, top: Mapping[str, yaml.Node]) -> TableLayout:
-    columns = mapping(file, top["columns"], {"domain", "rating"}, {"class", "bias", "reason"})
-    named = {key: text_of(file, node) for key, node in columns.items()}
+def _layout(top: Mapping[str, Node]) -> TableLayout:
+    columns = top["columns"].mapping({"domain", "rating"}, {"class", "bias", "reason"})
+    named = {key: node.text() for key, node in columns.items()}
     return TableLayout(
         name="",
         domain_column=named["domain"],
         rating_column=named["rating"],
-        rating_of=_rating_of(file, top),
+        rating_of=_rating_of(top),
         class_column=named.get("class"),
         bias_column=named.get("bias"),
         reason_column=named.get("reason"),
-        classes=_named(file, top["classes"], source_class_of) if "classes" in top else None,
-        delimiter=_delimiter(file, top["delimiter"]) if "delimiter" in top else ",",
+        classes=_named(top["classes"], source_class_of) if "classes" in top else None,
+        delimiter=_delimiter(top["delimiter"]) if "delimiter" in top else ",",
     )
 
 
-def _delimiter(file: Path, node: yaml.Node) -> str:
-    written = node.value if isinstance(node, yaml.ScalarNode) else ""
-    delimiter = {"tab": "\t"}.get(written, written)
-    if len(delimiter) != 1 or delimiter in {'"', "\r", "\n"}:
-        raise RatingFileError(
-            file, line_of(node), 'the delimiter should be one character, such as ";", or tab'
-        )
+def _delimiter(node: Node) -> str:
+    delimiter = "\t" if node.value == "tab" else node.value
+    if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in {'"', "\r", "\n"}:
+        raise node.wrong('the delimiter should be one character, such as ";", or tab')
     return delimiter
 
 
-def _rating_of(file: Path, top: Mapping[str, yaml.Node]) -> Callable[[str], Rating]:
+def _rating_of(top: Mapping[str, Node]) -> Callable[[str], Rating]:
     if "thresholds" in top and "scale" in top:
-        raise RatingFileError(
-            file, line_of(top["scale"]), "thresholds and scale exclude each other; keep one"
-        )
+        raise top["scale"].wrong("thresholds and scale exclude each other; keep one")
     if "thresholds" in top:
-        return _by_thresholds(_thresholds(file, top["thresholds"]))
+        return _by_thresholds(_thresholds(top["thresholds"]))
     if "scale" in top:
-        return _by_scale(file, _named(file, top["scale"], rating_of_name))
+        return _by_scale(top["scale"].file, _named(top["scale"], rating_of_name))
     return rating_by_name
 
 
-def _thresholds(file: Path, node: yaml.Node) -> tuple[tuple[float, Rating], ...]:
-    given = mapping(file, node, {"high"}, {"medium", "low"})
+def _thresholds(node: Node) -> tuple[tuple[float, Rating], ...]:
+    given = node.mapping({"high"}, {"medium", "low"})
     steps: list[tuple[float, Rating]] = []
     for rating in _STEPS:
         if rating not in given:
             continue
         try:
-            least = float(text_of(file, given[rating]))
+            least = float(given[rating].text())
         except ValueError:
             least = math.nan
         if not math.isfinite(least):
-            raise RatingFileError(file, line_of(given[rating]), f"{rating} should be a number")
+            raise given[rating].wrong(f"{rating} should be a number")
         if steps and least >= steps[-1][0]:
-            raise RatingFileError(
-                file, line_of(given[rating]), f"{rating} should lie below {steps[-1][1]}"
-            )
+            raise given[rating].wrong(f"{rating} should lie below {steps[-1][1]}")
         steps.append((least, rating))
     return tuple(steps)
 
@@ -182,27 +165,19 @@ def _by_thresholds(steps: tuple[tuple[float, Rating], ...]) -> Callable[[str], R
     return rating_of
 
 
-def _pairs(file: Path, node: yaml.Node) -> dict[str, yaml.Node]:
-    """Read a mapping of any texts; they are compared without regard to case and white space."""
-    if not isinstance(node, yaml.MappingNode) or not node.value:
-        raise RatingFileError(file, line_of(node), "here should stand a mapping of the texts")
-    found: dict[str, yaml.Node] = {}
-    for key, value in node.value:
-        name = folded(text_of(file, key))
-        if name in found:
-            raise RatingFileError(file, line_of(key), f"{name} stands here twice")
-        found[name] = value
+def _named(node: Node, read: Callable[[Path, int, str], Name]) -> Mapping[str, Name]:
+    """Read what texts of the table stand for; they are compared without case and white space."""
+    if not isinstance(node.value, dict) or not node.value:
+        raise node.wrong("here should stand a mapping of the texts")
+    found: dict[str, Name] = {}
+    for key in node.value:
+        text, named = folded(key), node.child(key)
+        if not text:
+            raise named.wrong("here should stand a text")
+        if text in found:
+            raise named.wrong(f"{text} stands here twice")
+        found[text] = read(named.file, named.line, named.text())
     return found
-
-
-def _named(
-    file: Path, node: yaml.Node, read: Callable[[Path, int, str], Name]
-) -> Mapping[str, Name]:
-    """Read what texts of the table stand for, such as a scale or the classes."""
-    return {
-        text: read(file, line_of(named), text_of(file, named))
-        for text, named in _pairs(file, node).items()
-    }
 
 
 def _by_scale(file: Path, scale: Mapping[str, Rating]) -> Callable[[str], Rating]:

@@ -1,17 +1,20 @@
-"""Reading the files of rating sets: texts, and YAML whose every part knows its line.
+"""Reading the files of rating sets: texts, and YAML that is read strictly.
 
-What belongs here: the error of a rating file, and YAML nodes read strictly. What does not: what a
-file says (datasets.py, descriptions.py).
+What belongs here: the error of a rating file, and what a value in it has to be. What does not:
+what a file says (datasets.py, descriptions.py), YAML itself (resources/lines.py).
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
+from typing import Any, Final
 
-import yaml
+from resources import lines
+from resources.lines import Document, Place, PlacedError
 
-from resources.nesting import deepest_line
+_MAX_BYTES: Final = 1 << 30
 
 
 class RatingFileError(Exception):
@@ -28,84 +31,78 @@ def read_text(file: Path) -> str:
     """Return a file's text.
 
     Raises:
-        RatingFileError: It cannot be read, or is not UTF-8.
+        RatingFileError: It cannot be read, is larger than 1 GB, or is not UTF-8.
     """
     try:
-        return file.read_text("utf-8-sig")
-    except OSError as error:
-        raise RatingFileError(file, None, f"it cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
-        raise RatingFileError(file, line, "it is not UTF-8; save it as UTF-8") from error
+        return lines.read_text(file, _MAX_BYTES)
+    except PlacedError as error:
+        raise RatingFileError(file, error.line, error.sentence) from error
 
 
-def compose(file: Path) -> yaml.Node | None:
-    """Return a YAML file's node, None if it is empty.
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A value in a YAML file, and where it stands.
 
-    Raises:
-        RatingFileError: It cannot be read, or is no YAML.
+    What reads it raises RatingFileError, with its line, if it is something else.
     """
-    # Nodes, not values: only they know the line that they stand on. SafeLoader makes no objects.
-    try:
-        return yaml.compose(read_text(file), Loader=yaml.SafeLoader)
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark is not None else None
-        raise RatingFileError(file, line, f"this is not YAML: {error.problem}") from error
-    except yaml.YAMLError as error:
-        raise RatingFileError(file, None, f"this is not YAML: {error}") from error
-    except RecursionError as error:
-        line = deepest_line(read_text(file))
-        raise RatingFileError(file, line, "it is nested too deeply; flatten it") from error
+
+    file: Path
+    document: Document
+    place: Place = ()
+
+    @property
+    def value(self) -> Any:
+        """The mapping, list, text or null that stands here."""
+        return self.document.at(self.place)
+
+    @property
+    def line(self) -> int:
+        """The line that it or its key begins on, counted from 1."""
+        return self.document.line(self.place)
+
+    def wrong(self, problem: str) -> RatingFileError:
+        """Return the error that says so of this place."""
+        return RatingFileError(self.file, self.line, problem)
+
+    def child(self, step: str | int) -> Node:
+        """Return what stands under a key or at a position."""
+        return Node(self.file, self.document, (*self.place, step))
+
+    def mapping(self, required: set[str], optional: set[str]) -> dict[str, Node]:
+        """Return a mapping's values by key; none may be missing, and no other one may be there."""
+        if not isinstance(self.value, dict):
+            raise self.wrong(f"here should stand a mapping with {', '.join(sorted(required))}")
+        for key in self.value:
+            if key not in required | optional:
+                raise self.child(key).wrong(f"the key {key} is not known here")
+        if missing := sorted(required - self.value.keys()):
+            raise self.wrong(f"{', '.join(missing)} should be given")
+        return {key: self.child(key) for key in self.value}
+
+    def text(self) -> str:
+        """Return a text on one line; it may not be empty."""
+        if not isinstance(self.value, str) or not self.value.strip():
+            raise self.wrong("here should stand a text")
+        return " ".join(self.value.split())
+
+    def day(self) -> date:
+        """Return a day written as 2026-01-31."""
+        try:
+            return date.fromisoformat(self.text())
+        except ValueError as error:
+            raise self.wrong("write the date as 2026-01-31") from error
 
 
-def mapping(
-    file: Path, node: yaml.Node | None, required: set[str], optional: set[str]
-) -> dict[str, yaml.Node]:
-    """Return a mapping's values by key.
+def read_yaml(file: Path) -> Node:
+    """Return what a YAML file holds.
 
     Raises:
-        RatingFileError: It is no mapping, or a key is missing, unknown or given twice.
-    """
-    if not isinstance(node, yaml.MappingNode):
-        names = ", ".join(sorted(required))
-        line = line_of(node) if node is not None else None
-        raise RatingFileError(file, line, f"here should stand a mapping with {names}")
-    found: dict[str, yaml.Node] = {}
-    for key, value in node.value:
-        name = key.value if isinstance(key, yaml.ScalarNode) else None
-        if name not in required | optional or name in found:
-            problem = "stands here twice" if name in found else "is not known here"
-            raise RatingFileError(file, line_of(key), f"the key {name} {problem}")
-        found[name] = value
-    missing = sorted(required - found.keys())
-    if missing:
-        raise RatingFileError(file, line_of(node), f"{', '.join(missing)} should be given")
-    return found
-
-
-def text_of(file: Path, node: yaml.Node) -> str:
-    """Return a text on one line.
-
-    Raises:
-        RatingFileError: It is none, or is empty.
-    """
-    if not isinstance(node, yaml.ScalarNode) or not node.value.strip():
-        raise RatingFileError(file, line_of(node), "here should stand a text")
-    return " ".join(node.value.split())
-
-
-def day_of(file: Path, node: yaml.Node) -> date:
-    """Return a day written as 2026-01-31.
-
-    Raises:
-        RatingFileError: It is written otherwise.
+        RatingFileError: It cannot be read, is no YAML, or has a key twice.
     """
     try:
-        return date.fromisoformat(text_of(file, node))
-    except ValueError as error:
-        raise RatingFileError(file, line_of(node), "write the date as 2026-01-31") from error
-
-
-def line_of(node: yaml.Node) -> int:
-    """Return the line that a node begins on, counted from 1."""
-    return int(node.start_mark.line) + 1
+        document = lines.parse_document(read_text(file))
+    except PlacedError as error:
+        raise RatingFileError(file, error.line, error.sentence) from error
+    for _, key, line in document.duplicates:
+        raise RatingFileError(file, line, f"the key {key} stands here twice")
+    return Node(file, document)

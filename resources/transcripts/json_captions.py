@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from resources.nesting import deepest_json_line
+from resources.lines import deepest_json_line
 from resources.transcripts.base import TimedText
 from resources.transcripts.captions import INVISIBLE, Caption, one_line, timed
 from resources.transcripts.errors import (

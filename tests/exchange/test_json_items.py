@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from factible_assets.corpora.lines import PlacedError, read_text
 from factible_assets.exchange.json_items import (
     MAX_BYTES,
     MAX_LINE_BYTES,
@@ -18,6 +17,7 @@ from factible_assets.exchange.json_items import (
     read_lines,
     whole,
 )
+from resources.lines import PlacedError, read_text
 
 FILE = Path("given.json")
 VALUES = st.recursive(

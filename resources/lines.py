@@ -1,7 +1,7 @@
 """YAML with the line of every value, and how a problem in a file is told.
 
-What belongs here: reading a file of text, turning YAML into plain values and places. What does not:
-what the values mean (format.py).
+What belongs here: reading a file of text, turning YAML into plain values and places, and where JSON
+is nested too deeply. What does not: what the values mean.
 
 YAML is only parsed into events, and nothing is constructed: no tag is followed, and every plain
 value stays the text that was written (the id `1e10` is no number, the title `No` no truth value);
@@ -12,6 +12,7 @@ the stack, which ends the process. Here the depth is limited, and aliases are re
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -26,14 +27,13 @@ Place: TypeAlias = tuple[str | int, ...]
 _NULLS: Final = frozenset({"", "~", "null", "Null", "NULL"})
 _MAX_DEPTH: Final = 40
 _Loader: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_JSON_MARKS: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]')
 MAX_BYTES: Final = 16 * 1024 * 1024
-
-
 _MAX_SHOWN: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
-class CorpusProblem:
+class FileProblem:
     """What is wrong where. `line` counts from 1; None if the whole file is meant."""
 
     file: Path
@@ -55,9 +55,9 @@ class PlacedError(Exception):
         self.line = line
         self.sentence = sentence
 
-    def at(self, file: Path) -> CorpusProblem:
+    def at(self, file: Path) -> FileProblem:
         """Return it as a problem of a file."""
-        return CorpusProblem(file, self.line, self.sentence)
+        return FileProblem(file, self.line, self.sentence)
 
 
 @contextmanager
@@ -112,11 +112,11 @@ class Document:
 
     def repeated_keys(
         self, file: Path, concerns: Callable[[Place], bool] = lambda _: True
-    ) -> list[CorpusProblem]:
+    ) -> list[FileProblem]:
         """Return a problem for every key that is written twice in a mapping of some place."""
         words = "The key {!r} is written twice here. Remove one of the two."
         return [
-            CorpusProblem(file, line, words.format(key))
+            FileProblem(file, line, words.format(key))
             for place, key, line in self.duplicates
             if concerns(place)
         ]
@@ -217,3 +217,13 @@ class _Reader:
 def _line(event: yaml.Event) -> int:
     mark = event.start_mark
     return mark.line + 1 if mark is not None else 1
+
+
+def deepest_json_line(text: str) -> int | None:
+    """Return the line, counted from 1, where JSON first has more levels than anybody needs."""
+    depth = 0
+    for mark in _JSON_MARKS.finditer(text):
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(mark[0], 0)
+        if depth > _MAX_DEPTH:
+            return text.count("\n", 0, mark.start()) + 1
+    return None
