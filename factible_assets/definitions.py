@@ -21,9 +21,8 @@ from factible_assets.automation.new_videos import corpus_sensor, dead_runs_senso
 from factible_assets.automation.nightly import nightly
 from factible_assets.checks.verdict_changes import verdict_flips
 from factible_assets.records import ASSET_RECORDS
-from factible_assets.services import FactCheckServices
+from factible_assets.services import CorporaResource, FactCheckServices
 from factible_assets.services.alive import watched_executor
-from factible_assets.services.corpora import CorporaResource
 from factible_assets.services.reports import ReportsResource
 from factible_assets.settings import Settings, load_settings
 from factible_assets.stages.ports import SilentObserver

@@ -36,10 +36,14 @@ from factible_assets.services.reasoning import (
 )
 from factible_assets.services.remarks import reasoner_remark, search_remark
 from factible_assets.services.search import PROVIDERS, search_names
-from factible_assets.services.setup import SetupError
-from factible_assets.services.transcripts import youtube_transcripts
-from factible_assets.services.web import OpenWeb, browser_executable, choose_web, open_web
-from factible_assets.settings import Endpoint, SearchProvider, Settings
+from factible_assets.services.web import (
+    OpenWeb,
+    browser_executable,
+    choose_web,
+    open_web,
+    youtube_transcripts,
+)
+from factible_assets.settings import Endpoint, SearchProvider, Settings, SetupError
 from factible_assets.stages.ports import ReasonerOutageError, Services, SilentObserver
 from factible_assets.stages.reliability import rate
 from resources.cache import DiskCache

@@ -33,8 +33,7 @@ from factible_assets.launchpad import CLAIM_CHECKS_SCHEMA, settled
 from factible_assets.partitions import videos
 from factible_assets.records import MAIN_RECORD
 from factible_assets.rows import VideoRows
-from factible_assets.services import FactCheckServices, Occasion
-from factible_assets.services.corpora import CorporaResource
+from factible_assets.services import CorporaResource, FactCheckServices, Occasion
 from factible_assets.services.reports import ReportsResource
 from factible_assets.stages.flow import FlowResult, check_claims
 from factible_assets.stages.integrity import JudgedRows, Limits

@@ -28,8 +28,7 @@ from factible_assets.evaluation.scoring import Evaluation, evaluate_corpora
 from factible_assets.evaluation.tables import columns_of, figures_markdown, videos_markdown
 from factible_assets.evaluation.targets import assess, load_targets
 from factible_assets.launchpad import launchpad_schema, settled
-from factible_assets.services import FactCheckServices
-from factible_assets.services.corpora import CorporaResource
+from factible_assets.services import CorporaResource, FactCheckServices
 from warehouse.resource import WarehouseResource
 
 NAME = "evaluation"

@@ -25,10 +25,9 @@ from factible_assets.corpora.adding import LOCAL_CORPUS, bare_id, list_new_video
 from factible_assets.launchpad import launchpad_schema, run_config_for, settled
 from factible_assets.partitions import videos
 from factible_assets.records import ASSET_RECORDS
-from factible_assets.services import FactCheckServices
-from factible_assets.services.corpora import CorporaResource
+from factible_assets.services import CorporaResource, FactCheckServices
 from factible_assets.settings import Settings
-from resources.transcripts.errors import TranscriptError
+from resources.transcripts.base import TranscriptError
 
 ADD_JOB = "add_video"
 OP = "list_video"

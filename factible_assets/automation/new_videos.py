@@ -12,9 +12,8 @@ import dagster as dg
 
 from factible_assets.corpora import CorporaReading
 from factible_assets.partitions import videos
-from factible_assets.services import FactCheckServices
+from factible_assets.services import CorporaResource, FactCheckServices
 from factible_assets.services.alive import end_dead_runs
-from factible_assets.services.corpora import CorporaResource
 from warehouse.store import Warehouse
 
 PARTITIONS_PER_TICK = 1_000

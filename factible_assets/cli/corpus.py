@@ -21,8 +21,6 @@ from factible_assets.wording import plain
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pydantic import ValidationError
-
     from factible_assets.corpora import (
         CorporaReading,
         Corpus,
@@ -107,7 +105,12 @@ def add(
             web=web,
         )
     except ValidationError as error:
-        raise _wrong_option(error) from error
+        first = error.errors(include_url=False)[0]
+        name = f"--{str(first['loc'][0]).replace('_', '-')}: " if first["loc"] else ""
+        words = first["msg"].removeprefix("Value error, ")
+        raise CliError(
+            f"{name}{words}.", "See: factible corpus add --help", ExitCode.USAGE
+        ) from error
     if as_json:
         print_json({"video_id": entry.video_id, "corpus": str(file)})
     else:
@@ -333,14 +336,6 @@ def _exported(reading: CorporaReading, name: str, form: CorpusExport) -> tuple[s
     if reviews.unjudged:
         note(f"{reviews.unjudged} claims without a stance are left out: there is no rating of them")
     return reviews.text, reviews.count
-
-
-def _wrong_option(error: ValidationError) -> CliError:
-    """Say which option of `add` cannot be used, and why."""
-    first = error.errors(include_url=False)[0]
-    name = f"--{str(first['loc'][0]).replace('_', '-')}: " if first["loc"] else ""
-    words = first["msg"].removeprefix("Value error, ")
-    return CliError(f"{name}{words}.", "See: factible corpus add --help", ExitCode.USAGE)
 
 
 def _read_files(files: list[Path]) -> CorporaReading:

@@ -38,7 +38,7 @@ KNOWN: dict[str, ExitCode] = {
     "resources.archive.errors.ArchiveImportError": ExitCode.BAD_INPUT,
     "resources.models.errors.ModelPullError": ExitCode.FAILED,
     "resources.models.errors.ModelStoreError": ExitCode.ENVIRONMENT,
-    "resources.transcripts.errors.TranscriptError": ExitCode.BAD_INPUT,
+    "resources.transcripts.base.TranscriptError": ExitCode.BAD_INPUT,
     "resources.transcripts.youtube_ids.NotAVideoLinkError": ExitCode.BAD_INPUT,
     "builtins.KeyboardInterrupt": ExitCode.INTERRUPTED,
     "dagster._core.errors.DagsterExecutionInterruptedError": ExitCode.INTERRUPTED,

@@ -330,7 +330,7 @@ def _run(
     )
     # After the note, for loading what checks a video takes a second.
     from factible_assets.experiments.results import conduct
-    from factible_assets.services.setup import SetupError
+    from factible_assets.settings import SetupError
 
     try:
         return conduct(experiment, corpora, settings, jobs=jobs, fresh=fresh, watcher=_Lines(count))

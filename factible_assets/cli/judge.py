@@ -109,7 +109,7 @@ def _warehouse(settings: Settings) -> Warehouse:
 
 def _models(settings: Settings) -> ModelPlan:
     from factible_assets.services.reasoning import plan_judge
-    from factible_assets.services.setup import SetupError
+    from factible_assets.settings import SetupError
 
     try:
         return plan_judge(settings)

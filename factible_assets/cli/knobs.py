@@ -32,7 +32,9 @@ def knob_options(without: str | None = None) -> tuple[Any, ...]:
                 name.replace(".", "_"),
                 inspect.Parameter.KEYWORD_ONLY,
                 default=None,
-                annotation=Annotated[_type(knob) | None, _option(knob)],
+                annotation=Annotated[
+                    _TYPES.get(_schema(knob).get("type", ""), str) | None, _option(knob)
+                ],
             )
             for name, knob in knobs().items()
             if without is None or knob.section != without
@@ -54,10 +56,6 @@ def knob_options(without: str | None = None) -> tuple[Any, ...]:
 def _schema(knob: Knob) -> dict[str, Any]:
     kinds = knob.schema.get("anyOf", [knob.schema])
     return next(kind for kind in kinds if kind.get("type") != "null")
-
-
-def _type(knob: Knob) -> Any:
-    return _TYPES.get(_schema(knob).get("type", ""), str)
 
 
 def _option(knob: Knob) -> Any:

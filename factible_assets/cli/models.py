@@ -188,15 +188,9 @@ def _as_json(
         "path": str(folder) if receipt is not None else None,
         "bytes": receipt.size if receipt is not None else None,
         "commit": receipt.commit if receipt is not None else None,
-        "state": _state(receipt, folder),
+        "state": f"{receipt.size / 1e6:,.1f} MB in {folder}" if receipt else "not pulled",
         "in_use": _in_use(settings.home, model.name),
     }
-
-
-def _state(receipt: Receipt | None, folder: Path) -> str:
-    if receipt is None:
-        return "not pulled"
-    return f"{receipt.size / 1e6:,.1f} MB in {folder}"
 
 
 def _in_use(home: Path, name: str) -> str:

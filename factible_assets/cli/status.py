@@ -75,7 +75,7 @@ def _web(settings: Settings) -> str:
 
 def _reasoner(settings: Settings) -> str:
     from factible_assets.services.reasoning import choose_reasoner, plan_models
-    from factible_assets.services.setup import SetupError
+    from factible_assets.settings import SetupError
 
     try:
         if choose_reasoner("auto", settings).kind == "embedded":
@@ -279,7 +279,10 @@ def _row(
     record: RunRecord, costs: dict[str, float], failures: dict[str, tuple[str, ...]]
 ) -> dict[str, Any]:
     run = record.dagster_run
-    started, ended = (_moment(each) for each in (record.start_time, record.end_time))
+    started, ended = (
+        None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+        for seconds in (record.start_time, record.end_time)
+    )
     return {
         "id": run.run_id[:_ID_DIGITS],
         "run_id": run.run_id,
@@ -294,10 +297,6 @@ def _row(
         "cost_usd": costs.get(run.run_id),
         "failures": list(failures.get(run.run_id, ())),
     }
-
-
-def _moment(seconds: float | None) -> datetime | None:
-    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
 
 
 def _costs(settings: Settings, run_ids: list[str]) -> dict[str, float]:

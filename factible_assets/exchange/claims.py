@@ -24,7 +24,7 @@ from factible_assets.corpora.format import ClaimEntry, CorpusFile, VideoEntry
 from factible_assets.corpora.reading import Corpus, CorpusVideo
 from factible_assets.stages.ids import normalise_text
 from resources.lines import FileProblem
-from resources.transcripts.errors import TranscriptError
+from resources.transcripts.base import TranscriptError
 from resources.transcripts.file import parse_transcript
 
 _KEY_DIGITS: Final = 12

@@ -22,8 +22,7 @@ from factible_assets.corpora.reading import SUFFIXES, CorporaReading, CorpusVide
 from factible_assets.experiments.knobs import MODEL_KNOBS, checked_value, knobs, settings_of
 from factible_assets.experiments.plan import Axis, Design, Variant, count_of, expand, shown
 from factible_assets.services.reasoning import plan_models
-from factible_assets.services.setup import SetupError
-from factible_assets.settings import Settings
+from factible_assets.settings import Settings, SetupError
 from resources.lines import (
     Document,
     FileProblem,

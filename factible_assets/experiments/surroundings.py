@@ -36,10 +36,8 @@ from factible_assets.records import Record, Transcript, TranscriptSegment, Video
 from factible_assets.services.reasoning import STAGES as JUDGED_STAGES
 from factible_assets.services.reasoning import choose_reasoner, effort_of, plan_models
 from factible_assets.services.search import search_names
-from factible_assets.services.setup import SetupError
-from factible_assets.services.transcripts import youtube_transcripts
-from factible_assets.services.web import choose_web
-from factible_assets.settings import Settings
+from factible_assets.services.web import choose_web, youtube_transcripts
+from factible_assets.settings import Settings, SetupError
 from factible_assets.stages.ports import ClaimDrafts
 from factible_assets.stages.urls import canonical_url
 from resources.archive import Archive

@@ -29,11 +29,10 @@ from factible_assets.evaluation.judging.subjects import subjects_of
 from factible_assets.evaluation.outcomes import VideoOutcome, group_by_corpus, load_outcomes
 from factible_assets.reasoners.llm.calls import StageModel
 from factible_assets.services.reasoning import JUDGE, ModelPlan, model_clients, stage_model
-from factible_assets.services.setup import SetupError
-from factible_assets.settings import Settings
+from factible_assets.settings import Settings, SetupError
 from resources.cache import DiskCache
 from resources.cache.models import CachingModel
-from resources.llm.base import BudgetExhaustedError, ModelCall
+from resources.llm.base import BudgetExhaustedError
 from resources.llm.budget import Budget, Ceiling
 from resources.llm.registry import ModelInfo
 from warehouse.judgements import (
@@ -353,7 +352,10 @@ class _Session:
     def _keep(self, task: Task, judged: Judged) -> None:
         if task.known is not None:
             # What led nowhere before was recorded then, and is not paid again.
-            judged = replace(judged, calls=tuple(map(_already_paid, judged.calls)))
+            calls = (
+                replace(each, cost_usd=0.0) if each.cache_hit else each for each in judged.calls
+            )
+            judged = replace(judged, calls=tuple(calls))
         row = self._row(task, judged)
         self._done.append(row)
         self._unwritten.append((row, self._calls(task, judged)))
@@ -411,7 +413,3 @@ _OF_A_CALL = (
     *("latency_seconds", "cache_hit", "outcome", "reason"),
 )
 """What `judge_calls` keeps of a call, in the client's own words."""
-
-
-def _already_paid(call: ModelCall) -> ModelCall:
-    return replace(call, cost_usd=0.0) if call.cache_hit else call

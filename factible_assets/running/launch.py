@@ -31,8 +31,7 @@ from factible_assets.running.standing import Inputs, Standing, inputs_of, standi
 from factible_assets.running.supervision import Listener, supervised
 from factible_assets.services.alive import end_dead_runs, mark_alive, turn
 from factible_assets.services.dagster_internals import NO_CAPTURE, InstanceRef, StepFailureData
-from factible_assets.services.setup import SetupError
-from factible_assets.settings import PACKAGE_PARENT, Settings
+from factible_assets.settings import PACKAGE_PARENT, Settings, SetupError
 from factible_assets.stages.ports import Observer
 from warehouse.store import Warehouse
 

@@ -1,13 +1,13 @@
 """The services that a run is handed: which implementation stands behind each door.
 
-What belongs here: choosing, from the settings, the web (web.py, search.py), the reasoner
-(reasoning.py, embedded.py), the source of transcripts (transcripts.py) and the rating sets
-(ratings.py); the Dagster resources that hand them out (resource.py, corpora.py, reports.py); asking
-whether they answer (checkup.py); what runs of this machine have in common: who is alive and whose
-turn it is (alive.py), stopping one (stopping.py), Dagster's private names (dagster_internals.py).
-What does not: the clients (resources/), what they are used for (stages/).
+What belongs here: choosing, from the settings, the web and the source of transcripts (web.py,
+search.py), the reasoner (reasoning.py, embedded.py) and the rating sets (ratings.py); the Dagster
+resources that hand them out (resource.py, reports.py); asking whether they answer (checkup.py);
+what runs of this machine have in common: who is alive and whose turn it is (alive.py), stopping one
+(stopping.py), Dagster's private names (dagster_internals.py). What does not: the clients
+(resources/), what they are used for (stages/).
 """
 
-from factible_assets.services.resource import FactCheckServices, Occasion
+from factible_assets.services.resource import CorporaResource, FactCheckServices, Occasion
 
-__all__ = ["FactCheckServices", "Occasion"]
+__all__ = ["CorporaResource", "FactCheckServices", "Occasion"]

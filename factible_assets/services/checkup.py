@@ -30,15 +30,14 @@ from factible_assets.services.search import (
     search_service,
     service_client,
 )
-from factible_assets.services.setup import SetupError
-from factible_assets.services.transcripts import youtube_transcripts
 from factible_assets.services.web import (
     browser_executable,
     domain_registry,
     jina_reader,
     wayback_machine,
+    youtube_transcripts,
 )
-from factible_assets.settings import SearchProvider, Settings, withheld_keys
+from factible_assets.settings import SearchProvider, Settings, SetupError, withheld_keys
 from resources.http import HttpClient, HttpFailureError, RetryPolicy
 from resources.reliability.base import RegistryError
 from resources.scraping.browser import UNSANDBOXED, is_sandboxed

@@ -23,7 +23,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from factible_assets.records import Rating
-from factible_assets.services.setup import SetupError
+from factible_assets.settings import SetupError
 from factible_assets.stages import ports
 from factible_assets.stages.reliability import institution_of
 from factible_assets.stages.urls import registrable_domain
@@ -40,7 +40,6 @@ from resources.reliability.datasets import (
 )
 from resources.reliability.descriptions import (
     ENDING,
-    Description,
     description_of,
     load_description,
 )
@@ -116,7 +115,10 @@ def _rating_set(file: Path, changed_at: int | None, described_at: int | None) ->
     description = None if described_at is None else load_description(description_of(file))
     as_of = (description and description.as_of) or _day_in_name(file)
     if kind == ".csv":
-        return load_rating_csv(file, _layout(file, description), as_of=as_of)
+        layout = _layout_by_header(file)
+        if description is not None:
+            layout = description.applied_to(layout)
+        return load_rating_csv(file, layout, as_of=as_of)
     if description is None:
         return load_mbfc_json(file, as_of=as_of)
     if description.layout is not None:
@@ -135,11 +137,6 @@ def _day_in_name(file: Path) -> date | None:
         return date(*(int(part) for part in found.groups())) if found else None
     except ValueError:
         return None
-
-
-def _layout(file: Path, description: Description | None) -> TableLayout:
-    known = _layout_by_header(file)
-    return known if description is None else description.applied_to(known)
 
 
 def _layout_by_header(file: Path) -> TableLayout:

@@ -17,8 +17,7 @@ from urllib.parse import urlsplit
 
 from factible_assets.reasoners.llm.calls import StageModel
 from factible_assets.services.embedded import installed_embedder
-from factible_assets.services.setup import SetupError
-from factible_assets.settings import Settings
+from factible_assets.settings import Settings, SetupError
 from factible_assets.stages.ports import Reasoner
 from resources.cache import DiskCache
 from resources.llm.backend import Batching

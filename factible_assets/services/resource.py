@@ -1,7 +1,7 @@
-"""The Dagster resource that opens the services of a run and closes them again.
+"""The Dagster resources of a run: its services, opened and closed again, and the corpora.
 
 What belongs here: the order in which things are opened, and the failures that Dagster is told. What
-does not: any choice (web.py, reasoning.py, transcripts.py).
+does not: any choice (web.py, reasoning.py), reading and checking corpus files (corpora/).
 """
 
 # No `from __future__ import annotations`: Dagster reads the annotations of resources as types.
@@ -14,6 +14,7 @@ from pathlib import Path
 
 import dagster as dg
 
+from factible_assets.corpora import CorporaReading, load_corpora
 from factible_assets.records import Rating
 from factible_assets.services.embedded import embedded_reasoner
 from factible_assets.services.ratings import RatedPages, rating_directory
@@ -25,13 +26,11 @@ from factible_assets.services.reasoning import (
     open_models,
     service_prices,
 )
-from factible_assets.services.remarks import search_remark
+from factible_assets.services.remarks import SaidOnce, search_remark
 from factible_assets.services.search import PROVIDERS, search_names
-from factible_assets.services.setup import SaidOnce, SetupError
 from factible_assets.services.stopping import STOPS
-from factible_assets.services.transcripts import youtube_transcripts
-from factible_assets.services.web import choose_web, open_web
-from factible_assets.settings import Settings, SettingsError, load_settings
+from factible_assets.services.web import choose_web, open_web, youtube_transcripts
+from factible_assets.settings import Settings, SettingsError, SetupError, load_settings
 from factible_assets.stages.ports import Observer, RatingDirectory, Reasoner, Services
 from resources.archive.errors import ArchiveError
 from resources.cache import DiskCache
@@ -223,3 +222,13 @@ async def _reasoner(
     budget = _BUDGETS.of(occasion.run_id, occasion.video_id, settings)
     batches = batching(settings) if renew else None
     return await open_models(settings, stack, cache(), budget, batches)
+
+
+class CorporaResource(dg.ConfigurableResource):  # type: ignore[type-arg]
+    """The corpus files of some folders, read anew each time."""
+
+    folders: list[str]
+
+    def read(self) -> CorporaReading:
+        """Read all corpora; files with problems are told apart from files that list nothing."""
+        return load_corpora([Path(folder) for folder in self.folders])

@@ -14,8 +14,7 @@ from operator import or_
 
 from pydantic import SecretStr
 
-from factible_assets.services.setup import SetupError
-from factible_assets.settings import SearchProvider, Settings
+from factible_assets.settings import SearchProvider, Settings, SetupError
 from resources.cache import DiskCache
 from resources.cache.search import CachingFactChecks, CachingSearch
 from resources.http import HttpClient, HttpLimits, RetryPolicy

@@ -1,8 +1,8 @@
 """Which web a run reads: who is searched, how pages are fetched, who knows how old domains are.
 
-What belongs here: the choice of web, and putting search, pages, archive, registries and caches
-together. What does not: the choice of search providers (search.py), the clients (resources/),
-what is read in a page (stages/).
+What belongs here: the choice of web, putting search, pages, archive, registries and caches
+together, and the YouTube client as the settings want it. What does not: the choice of search
+providers (search.py), the clients (resources/), what is read in a page (stages/).
 
 Services and pages have a client each. What the settings allow for a service, such as a SearXNG on
 this machine, is thereby never open to an address that stands in a page or in a search result.
@@ -16,6 +16,7 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 from factible_assets.services.search import (
     cached_fact_checks,
@@ -23,8 +24,7 @@ from factible_assets.services.search import (
     search_names,
     service_client,
 )
-from factible_assets.services.setup import SetupError
-from factible_assets.settings import Settings
+from factible_assets.settings import Settings, SetupError
 from factible_assets.stages.ports import DomainAges, Fetcher, PriorFactChecks, Searcher
 from factible_assets.stages.urls import canonical_url, is_fictional
 from resources.archive import Archive, ArchiveFetcher, ArchiveSearcher, ArchivingFetcher
@@ -42,6 +42,11 @@ from resources.scraping.browser import Browser, find_browser
 from resources.scraping.pages import PageFetcher
 from resources.search.merged import MergedSearch
 from resources.search.serper import SerperSearch
+
+if TYPE_CHECKING:
+    from youtube_transcript_api.proxies import ProxyConfig
+
+    from resources.transcripts.youtube import YouTubeTranscripts
 
 _SLOW_PAGES = HttpLimits(read_seconds=30.0)
 """A page may take this long for its first byte, and is then not asked again: one long wait finds
@@ -222,3 +227,32 @@ def _ages(settings: Settings, http: HttpClient, cache: DiskCache) -> DomainAges:
     asked = f"rdap {_rdap_address(settings)}, whois"
     identity = f"{asked} {settings.whois}" if settings.whois else asked
     return CachingAges(registries, cache, identity=identity)
+
+
+def youtube_transcripts(settings: Settings) -> YouTubeTranscripts:
+    """Return a YouTube client for the running event loop; it holds nothing open."""
+    # Imported late: few runs ask YouTube, and its library takes a while to load.
+    from resources.transcripts.youtube import YouTubeTranscripts  # noqa: PLC0415
+    from resources.transcripts.youtube_session import ORIGIN  # noqa: PLC0415
+
+    return YouTubeTranscripts(
+        languages=settings.languages,
+        translate=settings.translate,
+        proxy=_proxy(settings),
+        origin=settings.endpoints.get("youtube", ORIGIN),
+    )
+
+
+def _proxy(settings: Settings) -> ProxyConfig | None:
+    """Return the proxy for when YouTube refuses this address; a plain one before Webshare's."""
+    from resources.transcripts.youtube_session import (  # noqa: PLC0415 - as above
+        http_proxy,
+        webshare_proxy,
+    )
+
+    name, password = settings.webshare_proxy_username, settings.webshare_proxy_password
+    if settings.youtube_proxy is not None:
+        return http_proxy(settings.youtube_proxy.get_secret_value())
+    if name is not None and password is not None:
+        return webshare_proxy(name.get_secret_value(), password.get_secret_value())
+    return None

@@ -20,10 +20,12 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from resources.transcripts.base import Cue, TimedText, TranscriptKind
-from resources.transcripts.errors import (
+from resources.transcripts.base import (
+    Cue,
     EmptyTranscriptError,
     Source,
+    TimedText,
+    TranscriptKind,
     UnreadableTimestampError,
     no_times,
 )

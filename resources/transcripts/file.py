@@ -18,13 +18,23 @@ from typing import Final
 
 from resources.text_encoding import NotTextError, decode_text
 from resources.transcripts.base import (
+    FORMATS,
+    BinaryTranscriptError,
+    EmptyTranscriptError,
     Found,
     NoTranscript,
     Outage,
+    Source,
     TimedText,
     TranscriptAnswer,
+    TranscriptError,
+    TranscriptFileMissingError,
+    TranscriptFileUnreachableError,
+    TranscriptTooLargeError,
     UnknownVideo,
     Unreadable,
+    UnsupportedTranscriptError,
+    no_times,
 )
 from resources.transcripts.captions import (
     INVISIBLE,
@@ -33,18 +43,6 @@ from resources.transcripts.captions import (
     parse_webvtt,
     timed,
     undo_rolling,
-)
-from resources.transcripts.errors import (
-    FORMATS,
-    BinaryTranscriptError,
-    EmptyTranscriptError,
-    Source,
-    TranscriptError,
-    TranscriptFileMissingError,
-    TranscriptFileUnreachableError,
-    TranscriptTooLargeError,
-    UnsupportedTranscriptError,
-    no_times,
 )
 from resources.transcripts.json_captions import load_json, parse_json
 

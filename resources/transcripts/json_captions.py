@@ -17,15 +17,15 @@ from dataclasses import replace
 from typing import Any
 
 from resources.lines import deepest_json_line
-from resources.transcripts.base import TimedText
-from resources.transcripts.captions import INVISIBLE, Caption, one_line, timed
-from resources.transcripts.errors import (
+from resources.transcripts.base import (
     FORMATS,
     EmptyTranscriptError,
     Source,
+    TimedText,
     UnreadableTimestampError,
     UnsupportedTranscriptError,
 )
+from resources.transcripts.captions import INVISIBLE, Caption, one_line, timed
 
 _LONG_NUMBER = re.compile(r"[0-9]{4301}")
 _MAX_TIME = 1e9

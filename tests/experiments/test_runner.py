@@ -28,8 +28,7 @@ from factible_assets.records import (
     Verdict,
     Video,
 )
-from factible_assets.services.setup import SetupError
-from factible_assets.settings import Settings
+from factible_assets.settings import Settings, SetupError
 from factible_assets.stages.flow import FlowResult, check_claims, extract_claims
 from factible_assets.stages.ports import SilentObserver
 from factible_assets.stages.transcript import from_text

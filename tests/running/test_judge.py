@@ -21,8 +21,7 @@ from factible_assets.running.judge import (
     run_judging,
 )
 from factible_assets.services.reasoning import names_models, plan_judge
-from factible_assets.services.setup import SetupError
-from factible_assets.settings import Settings
+from factible_assets.settings import Settings, SetupError
 from tests.cli.stored import VIDEO_ID, store_sample
 from tests.evaluation.judging.scripted import answer, scoring
 from tests.resources.llm.servers import CHAT, bodies, depending, fail, say

@@ -88,7 +88,9 @@ def test_the_projects_layout_is_read_whole(tmp_path: Path) -> None:
         ("www.Spoof.example", "agency.example", 6, "agency.example is listed twice"),
         ("as_of: 2026-11-01", "as_of: yesterday", 2, "write the date as 2026-01-31"),
         ("ratings:", "ratings: {}\nrating:", 5, "the key rating is not known here"),
-        ("dataset: own", "dataset: [own", 2, "this is not YAML"),
+        ("dataset: own", "dataset: [own", 2, "This is not valid YAML"),
+        ("dataset: own", "dataset: own\ndataset: own", 2, "the key dataset stands here twice"),
+        ("dataset: own", "dataset: " + "[" * 50, 1, "nested too deeply"),
         ("dataset: own", "dataset: !!python/object/apply:os.getcwd []", 1, "stand a text"),
     ],
 )
@@ -103,11 +105,11 @@ def test_a_mistake_is_named_with_its_file_and_line(
 
 
 def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
-    with pytest.raises(RatingFileError, match=r"none\.yaml: it cannot be read: No such file"):
+    with pytest.raises(RatingFileError, match=r"none\.yaml: There is no such file"):
         load_rating_yaml(tmp_path / "none.yaml")
     latin = tmp_path / "latin.yaml"
     latin.write_bytes("dataset: x\ndescription: Größe\n".encode("latin-1"))
-    with pytest.raises(RatingFileError, match=r"latin\.yaml, line 2: it is not UTF-8"):
+    with pytest.raises(RatingFileError, match=r"latin\.yaml, line 2: The file is not UTF-8"):
         load_rating_yaml(latin)
     with pytest.raises(RatingFileError, match="should stand a mapping"):
         load_rating_yaml(written(tmp_path, ""))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from factible_assets.services.ratings import rating_directory
-from factible_assets.services.setup import SetupError
+from factible_assets.settings import SetupError
 from resources.reliability.datasets import RatingSet, load_rating_csv
 from resources.reliability.descriptions import description_of, load_description
 from resources.reliability.files import RatingFileError
@@ -108,7 +108,7 @@ def test_without_a_scale_ratings_are_called_by_their_names(tmp_path: Path) -> No
             8,
             "classes needs columns beside it",
         ),
-        ("dataset: newsroom-survey", "dataset: [", 2, "this is not YAML"),
+        ("dataset: newsroom-survey", "dataset: [", 2, "This is not valid YAML"),
     ],
 )
 def test_a_mistake_in_a_description_is_named_with_its_line(

@@ -9,20 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resources.transcripts.base import (
+    BinaryTranscriptError,
     Cue,
+    EmptyTranscriptError,
     Found,
     NoTranscript,
     TimedText,
-    UnknownVideo,
-    Unreadable,
-)
-from resources.transcripts.errors import (
-    BinaryTranscriptError,
-    EmptyTranscriptError,
     TranscriptError,
     TranscriptFileMissingError,
     TranscriptFileUnreachableError,
     TranscriptTooLargeError,
+    UnknownVideo,
+    Unreadable,
     UnreadableTimestampError,
     UnsupportedTranscriptError,
 )
