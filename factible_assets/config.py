@@ -73,7 +73,7 @@ class QueriesConfig(StageConfig):
     )
 
 
-def _listed(value: object) -> object:
+def listed(value: object) -> object:
     """Read `a, b` as a list, which is how a command line and an environment write one."""
     if not isinstance(value, str):
         return value
@@ -87,7 +87,7 @@ def _code(value: str) -> str:
     return code
 
 
-Listed = Annotated[tuple[str, ...], BeforeValidator(_listed)]
+Listed = Annotated[tuple[str, ...], BeforeValidator(listed)]
 TwoLetters = Annotated[str, AfterValidator(_code)]
 
 _DOMAIN = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+")
@@ -311,10 +311,10 @@ def knobs() -> Mapping[str, Knob]:
         for name, field in FactCheckConfig.model_fields.items()
         if isinstance(field.annotation, type) and issubclass(field.annotation, StageConfig)
     }
-    listed = [(section, name) for section, model in sections.items() for name in model.model_fields]
-    names = [name for _, name in listed]
+    pairs = [(section, name) for section, model in sections.items() for name in model.model_fields]
+    names = [name for _, name in pairs]
     found = {}
-    for section, name in listed:
+    for section, name in pairs:
         label = name if names.count(name) == 1 else f"{section}.{name}"
         found[label] = _knob(label, (section, name), sections[section])
     for name in _OF_EVERY_STAGE:

@@ -47,7 +47,7 @@ from pydantic_settings import (
 )
 
 import factible_assets
-from factible_assets.config import SearchConfig
+from factible_assets.config import SearchConfig, listed
 from factible_assets.errors import ExitCode, FactibleError
 from resources.llm.base import Effort
 
@@ -77,13 +77,6 @@ Endpoint = Literal[
     "wayback",
 ]
 """Services that can be reached elsewhere: through a gateway, or at a mirror."""
-
-
-def _listed(value: object) -> object:
-    """Read `a, b` as a list."""
-    if not isinstance(value, str):
-        return value
-    return tuple(part for part in (each.strip() for each in value.split(",")) if part)
 
 
 def _paired(value: object) -> object:
@@ -155,7 +148,7 @@ SPEAKING = frozenset(
 _HARMLESS = frozenset({("browser", "auto"), ("browser", "off")})
 
 
-Listed = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed)]
+Listed = Annotated[tuple[str, ...], NoDecode, BeforeValidator(listed)]
 WebAddress = Annotated[
     str, Field(pattern=r"^https?://[^\s/?#]+[^\s?#]*$"), AfterValidator(_whole_address)
 ]
@@ -435,7 +428,7 @@ class Settings(BaseSettings):
     budget_per_run_usd: Dollars | None = None
 
     # Search.
-    search: Annotated[tuple[SearchProvider, ...], NoDecode, BeforeValidator(_listed)] = Field(
+    search: Annotated[tuple[SearchProvider, ...], NoDecode, BeforeValidator(listed)] = Field(
         default=(), description="Who is asked on the live web; empty: all with a key or a URL."
     )
     serper_api_key: SecretStr | None = Field(default=None, validation_alias="SERPER_API_KEY")

@@ -370,12 +370,10 @@ class HttpClient:
             return UnavailableError(f"{shown(url)} is not fetched: {error.reason}")
         if isinstance(error, TimeoutError):
             return OutageError(f"{host} was not done after {limits.attempt_seconds:g} seconds")
-        causes = chain(error)
-        tls = next((cause for cause in causes if isinstance(cause, ssl.SSLError)), None)
-        if tls is not None:
-            detail = getattr(tls, "verify_message", None) or tls.reason or "handshake failed"
-            return OutageError(f"the secure connection to {host} failed: {detail}")
-        if any(isinstance(cause, socket.gaierror) for cause in causes):
+        handshake = failed_handshake(error)
+        if handshake is not None:
+            return OutageError(f"the secure connection to {host} failed: {handshake}")
+        if any(isinstance(cause, socket.gaierror) for cause in _chain(error)):
             return OutageError(f"the name {host} could not be resolved", retry=True)
         is_again = self._retry.after_silence or not isinstance(error, httpcore.ReadTimeout)
         match error:
@@ -606,8 +604,15 @@ class _Inflater:
             return self._machine.decompress(data, limit)
 
 
-def chain(error: BaseException | None) -> list[BaseException]:
-    """Return an error and what caused it, outermost first; a loop of causes ends."""
+def failed_handshake(error: BaseException) -> str | None:
+    """Return why the TLS handshake failed among an error's causes, None if none did."""
+    tls = next((cause for cause in _chain(error) if isinstance(cause, ssl.SSLError)), None)
+    if tls is None:
+        return None
+    return getattr(tls, "verify_message", None) or tls.reason or "handshake failed"
+
+
+def _chain(error: BaseException | None) -> list[BaseException]:
     found: list[BaseException] = []
     while error is not None and error not in found:
         found.append(error)

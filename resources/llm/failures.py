@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import re
-import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -19,7 +18,7 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
-from resources.http import chain
+from resources.http import failed_handshake
 from resources.llm.backend import BackendError
 from resources.llm.limits import asked_pause
 
@@ -221,10 +220,9 @@ def broken(kind: Break, error: BaseException, *, connect_seconds: float) -> Back
         error: Its chain tells a failed TLS handshake from other failures.
         connect_seconds: The limit that a connect timeout names.
     """
-    tls = next((e for e in chain(error) if isinstance(e, ssl.SSLError)), None)
-    if tls is not None:
-        detail = getattr(tls, "verify_message", None) or tls.reason or "handshake failed"
-        return BackendError("lasting", f"the secure connection failed: {detail}")
+    handshake = failed_handshake(error)
+    if handshake is not None:
+        return BackendError("lasting", f"the secure connection failed: {handshake}")
     sentences: dict[Break, str] = {
         "connect_timeout": f"it could not be reached within {connect_seconds:g} seconds",
         "timeout": "it fell silent",
