@@ -93,7 +93,7 @@ def test_an_unknown_model_or_provider_is_refused_with_the_nearest_name(
         ("models: {x: {provider: openai, price: {input: -1, output: 0}}}", "greater than"),
         ("models: {x: {provider: openai, prize: free}}", r"models\.x\.prize"),
         ("providers: {x: {protocol: openai, base_url: 'file:///etc/passwd'}}", "base_url"),
-        ("models: [", "models.yaml:1: This is not valid YAML"),
+        ("models: [", r"models\.yaml:2: This is not valid YAML"),
         (
             "models:\n  x: {provider: openai}\n  x: {provider: ollama}",
             r"models\.yaml:3: The key 'x'",

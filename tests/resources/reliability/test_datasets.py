@@ -83,7 +83,7 @@ def test_the_projects_layout_is_read_whole(tmp_path: Path) -> None:
         ("class: government", "class: ministry", 5, "'ministry' is no class"),
         ("class: satire", "clas: satire", 6, "the key clas is not known here"),
         ("domain: agency.example", "domain: http//", 5, "host name such as example.org"),
-        ('reason: "An agency."', "reason:", 5, "should stand a text"),
+        ('reason: "An agency."', 'reason: ""', 5, "should stand a text"),
         (', reason: "An agency."', "", 5, "reason should be given"),
         ("www.Spoof.example", "agency.example", 6, "agency.example is listed twice"),
         ("as_of: 2026-11-01", "as_of: yesterday", 2, "write the date as 2026-01-31"),
