@@ -4,7 +4,9 @@ What belongs here: counting the work that is not done yet, each piece once, and 
 does not: which work is the same (plan.py), prices (the registry of models).
 
 Counts are ceilings: a video may make fewer claims than are asked for, and searches find the same
-page more than once; a first page of poor results is asked for a second one, which is not counted.
+page more than once. Claims of a video share calls, and so do pages of a claim, as many as the
+reasoner asks about together. Not counted, since nobody can know of them before: a second page of
+poor results, an answer that is asked for again, a page that comes late or has to be read alone.
 Tokens per call are what calls of the same stage and model took on average in this machine's
 warehouse; without such calls those of the stage under any model; without those, `assumed_tokens`.
 """
@@ -52,8 +54,9 @@ _PROMPT_TOKENS = 1_300
 """The instructions of a stage, with their rules on data."""
 _ANSWER_TOKENS = 150
 _CLAIM_TOKENS = 90
-_PAGE_TOKENS = 2_000
-"""The 8,000 characters of a page that a model is given at most (Factible, section 1.5.3)."""
+_STATED_TOKENS = 100
+"""A claim, and what is known of it."""
+_QUERY_TOKENS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,15 +236,19 @@ class _Estimator:
         """Count the searches, pages and model calls of one stage, and remember the calls."""
         claims = config.claims.max_claims if given is None else len(given.claims)
         queries = claims * config.queries.max_queries
-        pages = queries * config.search.max_results
+        pages_of_claim = config.queries.max_queries * config.search.max_results
+        pages = claims * pages_of_claim
         characters = len(said.transcript.text) if said else UNKNOWN_TRANSCRIPT
         if stage == "search_hits":
             providers = len(search_names(self._settings)) if choice.web == "live" else 1
             return Counter(searches=queries * max(1, providers))
         calls = {
             "claims": _windows(characters) if given is None else 0,
-            "queries": claims,
-            "evidence": pages,
+            "queries": _shared(claims),
+            # Who would stop at enough sources waits for none of them: each may be read alone.
+            "evidence": pages
+            if config.evidence.enough_origins is not None
+            else claims * _shared(pages_of_claim),
             "verdicts": claims,
         }.get(stage, 0)
         if choice.reasoner != "llm":
@@ -250,7 +257,8 @@ class _Estimator:
             model = choice.models[stage]
             self._models.setdefault(model, plan_models(choice.settings).stages[stage])
             known = self._usage.get((stage, model)) or self._usage.get((stage, ""))
-            known = known or assumed_tokens(stage, characters, config)
+            asked_of = {"queries": claims, "evidence": pages}.get(stage, calls)
+            known = known or assumed_tokens(stage, characters, config, asked_of / calls)
             before = self._tokens.get((stage, model), Tokens(0.0, 0.0, ""))
             self._calls[stage, model] += calls
             self._tokens[stage, model] = Tokens(
@@ -288,18 +296,33 @@ def _windows(characters: int) -> int:
     return windows if windows == 1 else windows + 1
 
 
-def assumed_tokens(stage: str, characters: int, config: FactCheckConfig) -> Tokens:
-    """Return what a call takes where no call was ever recorded: instructions, data, answer."""
-    claims = config.claims.max_claims
-    window = min(characters, ReadingLimits().transcript_window)
+def _shared(items: int) -> int:
+    """Return how many calls so many claims of a video, or pages of a claim, take."""
+    return math.ceil(items / ReadingLimits().together)
+
+
+def assumed_tokens(
+    stage: str, characters: int, config: FactCheckConfig, asked_of: float = 1.0
+) -> Tokens:
+    """Return what a call takes where no call was ever recorded: instructions, data, answer.
+
+    Args:
+        stage: Whose call.
+        characters: Of the transcript.
+        config: The knobs.
+        asked_of: How many claims, or pages, share the call on average (queries, evidence).
+    """
+    limits, queries = ReadingLimits(), config.queries.max_queries
+    claims, sources = config.claims.max_claims, queries * config.search.max_results
+    window = min(characters, limits.transcript_window)
     read, written = {
         "claims": (window / CHARACTERS_PER_TOKEN, _ANSWER_TOKENS + claims * _CLAIM_TOKENS),
-        "queries": (100, config.queries.max_queries * 40),
-        "evidence": (_PAGE_TOKENS, _ANSWER_TOKENS),
-        "verdicts": (
-            config.queries.max_queries * config.search.max_results * _ANSWER_TOKENS,
-            _ANSWER_TOKENS,
+        "queries": (asked_of * _STATED_TOKENS, asked_of * queries * _QUERY_TOKENS),
+        "evidence": (
+            _STATED_TOKENS + asked_of * limits.page / CHARACTERS_PER_TOKEN,
+            asked_of * _ANSWER_TOKENS,
         ),
+        "verdicts": (min(sources, limits.sources) * _ANSWER_TOKENS, _ANSWER_TOKENS),
     }[stage]
     return Tokens(_PROMPT_TOKENS + read, written, "assumed")
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +16,7 @@ from factible_assets.experiments.runner import run_experiment
 from factible_assets.records import LlmCall
 from factible_assets.settings import Settings
 from tests.experiments.material import Machine, corpora_of, experiment_of, settings_in
+from tests.reasoners.llm.material import CLAIM, PAGE, QUERY, VIDEO, reasoner
 from warehouse.rows import Stamp
 from warehouse.store import Warehouse
 
@@ -56,14 +60,66 @@ def test_shared_stages_are_counted_once(settings: Settings) -> None:
     # Evidence is read by the same model in both, so that only the verdicts are asked twice.
     assert calls(plan) == {
         ("claims", "openai/gpt-4o-mini"): 1,
-        ("queries", "openai/gpt-4o-mini"): 2,
-        ("evidence", "openai/gpt-4o-mini"): 2 * 3 * 4,
+        ("queries", "openai/gpt-4o-mini"): 1,
+        ("evidence", "openai/gpt-4o-mini"): 2 * 2,
         ("verdicts", "openai/gpt-4o-mini"): 2,
         ("verdicts", "openai/gpt-4o"): 2,
     }
     assert [(each.compute, each.shared) for each in plan.variants] == [(6, 0), (1, 5)]
     assert plan.searches == 6
     assert plan.pages == 24
+
+
+WIDE = """
+experiment: e
+videos: [talk-one]
+settings: {model: gpt-4o-mini, max_claims: 7, max_queries: 3, max_results: 3}
+"""
+
+
+def test_claims_and_pages_that_share_a_call_are_counted_as_the_reasoner_asks(
+    settings: Settings,
+) -> None:
+    query = {"text": "honey", "query_type": "direct", "seeks_opposite": True, "priority": 1}
+    reading = {"addresses_claim": False, "scope": "", "summary": "", "quotes": []}
+    reading |= {"stance": "unclear", "stance_confidence": 0.5, "relevance": 0.1}
+
+    def answer(prompt: str) -> dict[str, Any]:
+        if "Source 1," in prompt:
+            return {"readings": [{**reading, "source": number} for number in range(1, 10)]}
+        return {"queries": [{**query, "claim": number} for number in range(1, 10)]}
+
+    async def questions(claims: int, pages: int) -> int:
+        mind, model = reasoner(answer)
+        told = [CLAIM.model_copy(update={"claim_id": f"c{n}"}) for n in range(claims)]
+        found = [replace(PAGE, canonical_url=f"https://{n}.example/") for n in range(pages)]
+        await asyncio.gather(
+            *(mind.write_queries(VIDEO, each, max_queries=3) for each in told),
+            *(mind.read_evidence(VIDEO, CLAIM, QUERY, each) for each in found),
+        )
+        return len(model.questions)
+
+    assert calls(estimated(WIDE, settings)) == {
+        ("claims", "openai/gpt-4o-mini"): 1,
+        ("queries", "openai/gpt-4o-mini"): asyncio.run(questions(7, 0)),
+        ("evidence", "openai/gpt-4o-mini"): 7 * asyncio.run(questions(0, 3 * 3)),
+        ("verdicts", "openai/gpt-4o-mini"): 7,
+    }
+
+
+def test_pages_may_each_be_read_alone_where_a_claim_stops_at_enough(settings: Settings) -> None:
+    plan = estimated(WIDE.replace("{model", "{enough_origins: 2, model"), settings)
+    assert calls(plan)["evidence", "openai/gpt-4o-mini"] == plan.pages == 7 * 9
+
+
+def test_a_call_that_many_share_is_assumed_to_take_the_tokens_of_all(settings: Settings) -> None:
+    wide = {each.stage: each for each in estimated(WIDE, settings).calls}["evidence"]
+    small = WIDE.replace("max_queries: 3, max_results: 3", "max_queries: 1, max_results: 1")
+    alone = {each.stage: each for each in estimated(small, settings).calls}["evidence"]
+    assert (wide.calls, alone.calls) == (14, 7)
+    # Nine pages for one; the instructions are paid twice.
+    assert wide.output_tokens == 9 * alone.output_tokens
+    assert 4 * alone.input_tokens < wide.input_tokens < 5 * alone.input_tokens
 
 
 def test_calls_are_priced_by_the_registry(settings: Settings) -> None:
@@ -114,7 +170,7 @@ def test_tokens_are_those_of_the_machines_own_calls(settings: Settings) -> None:
     )
     by_call = {(each.stage, each.model): each for each in estimated(MODELS, settings).calls}
     queries = by_call["queries", "openai/gpt-4o-mini"]
-    assert (queries.input_tokens, queries.tokens_from) == (2 * 200, "recorded")
+    assert (queries.input_tokens, queries.tokens_from) == (200, "recorded")
     verdicts = by_call["verdicts", "openai/gpt-4o"]
     assert (verdicts.input_tokens, verdicts.tokens_from) == (2 * 7, "stage")
     assert by_call["evidence", "openai/gpt-4o-mini"].tokens_from == "assumed"
