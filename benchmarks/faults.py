@@ -65,7 +65,6 @@ from factible_assets.stages.ports import (
     QueryDraft,
     Reasoner,
     ReasonerOutageError,
-    Searcher,
     Services,
     VerdictDraft,
     Vote,
@@ -78,7 +77,7 @@ from resources.network_guard import NetworkGuard
 from resources.reliability.base import DomainAge
 from resources.scraping.base import FetchedPage
 from resources.scraping.pages import PageFetcher
-from resources.search.base import SearchAnswer
+from resources.search.base import SearchAnswer, SearchProvider
 from resources.transcripts.base import Found
 from resources.transcripts.file import FileTranscripts
 from tests.servers import Behaviour, Exchange, MisbehavingServer, head, respond, truncate
@@ -155,7 +154,7 @@ class Memory:
 class FaultySearch:
     """A searcher whose answers are remembered, and fail as the run's faults say."""
 
-    inner: Searcher
+    inner: SearchProvider
     memory: Memory
     faults: Faults | None
 

@@ -25,7 +25,7 @@ from factible_assets.services.search import (
     service_client,
 )
 from factible_assets.settings import Settings, SetupError
-from factible_assets.stages.ports import DomainAges, Fetcher, PriorFactChecks, Searcher
+from factible_assets.stages.ports import DomainAges, Fetcher
 from factible_assets.stages.urls import canonical_url, is_fictional
 from resources.archive import Archive, ArchiveFetcher, ArchiveSearcher, ArchivingFetcher
 from resources.cache import DiskCache
@@ -40,6 +40,7 @@ from resources.reliability.whois_registry import WhoisRegistry
 from resources.scraping import jina, wayback
 from resources.scraping.browser import Browser, find_browser
 from resources.scraping.pages import PageFetcher
+from resources.search.base import FactCheckLane, SearchProvider
 from resources.search.merged import MergedSearch
 from resources.search.serper import SerperSearch
 
@@ -60,10 +61,10 @@ FETCHED_COLLECTION = "fetched"
 class OpenWeb:
     """The doors to one web, open until their stack is closed."""
 
-    searcher: Searcher
+    searcher: SearchProvider
     fetcher: Fetcher
     ages: DomainAges
-    fact_checks: PriorFactChecks | None = None
+    fact_checks: FactCheckLane | None = None
     """Only the live web has them: a stored or fictional one asks nobody outside."""
 
 

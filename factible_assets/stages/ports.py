@@ -2,8 +2,9 @@
 
 What belongs here: the protocols that stages are handed implementations of, the values that cross
 them, and the two errors of a reasoner: its service fails, its model declines. What does not: any
-implementation. Resources satisfy the search, fetch and rating protocols structurally, so that they
-need not know this package; what they hand over stands in their own value modules (`base.py`).
+implementation. Resources satisfy the fetch and rating protocols structurally, so that they need not
+know this package; what they hand over stands in their own value modules (`base.py`), and so do the
+protocols of search and of prior fact checks.
 """
 
 from __future__ import annotations
@@ -31,69 +32,9 @@ from factible_assets.records import (
 )
 from resources.reliability.base import DomainAge, ListedRating
 from resources.scraping.base import FetchedPage
-from resources.search.base import FactCheckAnswer, SearchAnswer
+from resources.search.base import FactCheckLane, SearchProvider
 
 Value = TypeVar("Value")
-
-
-# --- Search -------------------------------------------------------------------------------------
-
-
-class Searcher(Protocol):
-    """A search provider, or several behind one door. Never raises for an outage: it answers so."""
-
-    async def search(
-        self,
-        query: str,
-        *,
-        limit: int,
-        page: int = 1,
-        before: date | None = None,
-        after: date | None = None,
-        exclude_domains: Sequence[str] = (),
-        exclude_file_types: Sequence[str] = (),
-        language: str | None = None,
-        country: str | None = None,
-    ) -> Sequence[SearchAnswer]:
-        """Ask every provider behind this door for one page of results, counted from 1.
-
-        Args:
-            query: The words to look for.
-            limit: Results per page.
-            page: Which page.
-            before: Leave out what is known to be published on or after this day.
-            after: Leave out what is known to be published before this day.
-            exclude_domains: Leave out these domains and all below them.
-            exclude_file_types: Leave out files whose URL ends so, such as pdf.
-            language: Prefer this language (ISO 639-1), where the provider can choose.
-            country: Search as from this country (ISO 3166-1), where the provider can choose.
-        """
-        ...
-
-
-# --- Prior fact checks --------------------------------------------------------------------------
-
-
-class PriorFactChecks(Protocol):
-    """Knows what fact-checkers have already published. Never raises for an outage."""
-
-    async def prior_checks(
-        self,
-        claim: str,
-        *,
-        limit: int = 10,
-        language: str | None = None,
-        after: date | None = None,
-    ) -> FactCheckAnswer:
-        """Look a claim up.
-
-        Args:
-            claim: Its words.
-            limit: The most reviewed claims that are wanted.
-            language: Only reviews in this language; all if None.
-            after: Leave out what was reviewed before this day.
-        """
-        ...
 
 
 # --- Pages --------------------------------------------------------------------------------------
@@ -331,10 +272,10 @@ class Services:
     """Everything that the flow is handed from outside."""
 
     reasoner: Reasoner
-    searcher: Searcher
+    searcher: SearchProvider
     fetcher: Fetcher
     ratings: RatingDirectory
     ages: DomainAges
     observer: Observer = field(default_factory=SilentObserver)
-    fact_checks: PriorFactChecks | None = None
+    fact_checks: FactCheckLane | None = None
     """Where prior fact checks are looked up; None: the lane is off."""

@@ -17,7 +17,6 @@ from typing import Any
 from factible_assets.config import SearchConfig
 from factible_assets.records import Claim, PriorFactCheck, Status, Video
 from factible_assets.stages.ids import normalise_text, prior_fact_check_id
-from factible_assets.stages.ports import PriorFactChecks
 from factible_assets.stages.search import is_the_video, unwanted
 from factible_assets.stages.transcript import storable
 from factible_assets.stages.urls import (
@@ -26,7 +25,7 @@ from factible_assets.stages.urls import (
     host_of,
     registrable_domain,
 )
-from resources.search.base import FactCheckAnswer
+from resources.search.base import FactCheckAnswer, FactCheckLane
 from resources.search.base import PriorFactCheck as FoundFactCheck
 
 LIMIT = 10
@@ -52,7 +51,7 @@ _EMPTY_WORDS = frozenset(_EMPTY_TEXT.split())
 
 
 async def look_up(
-    claim: Claim, video: Video, lane: PriorFactChecks, config: SearchConfig
+    claim: Claim, video: Video, lane: FactCheckLane, config: SearchConfig
 ) -> tuple[PriorFactCheck, ...]:
     """Ask once what has been published on a claim; returns at least one row, the best first.
 

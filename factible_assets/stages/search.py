@@ -31,7 +31,6 @@ from factible_assets.records import (
     Video,
 )
 from factible_assets.stages.ids import hit_id
-from factible_assets.stages.ports import Searcher
 from factible_assets.stages.reliability import RATING_ORDER, RatingBook, as_cited
 from factible_assets.stages.reviews import NO_CORRECTIONS, Corrections
 from factible_assets.stages.transcript import storable
@@ -44,7 +43,7 @@ from factible_assets.stages.urls import (
     published_at,
     video_reference,
 )
-from resources.search.base import SearchAnswer
+from resources.search.base import SearchAnswer, SearchProvider
 from resources.search.base import SearchHit as FoundHit
 
 HEADROOM = 2
@@ -73,7 +72,7 @@ class Gathered:
 
 
 async def gather_hits(
-    query: Query, searcher: Searcher, book: RatingBook, config: SearchConfig
+    query: Query, searcher: SearchProvider, book: RatingBook, config: SearchConfig
 ) -> Gathered:
     """Ask a query's first page of results, and the second when the first is poor.
 
@@ -118,7 +117,7 @@ def _reaches(rating: Rating, minimum: Rating) -> bool:
 
 async def _ask(
     query: Query,
-    searcher: Searcher,
+    searcher: SearchProvider,
     config: SearchConfig,
     *,
     page: int,

@@ -12,8 +12,13 @@ from typing import Unpack
 
 from resources.cache.answers import Answers
 from resources.cache.store import DiskCache
-from resources.search.base import FactCheckAnswer, Restrictions, SearchAnswer, SearchProvider
-from resources.search.fact_checks import FactCheckLane
+from resources.search.base import (
+    FactCheckAnswer,
+    FactCheckLane,
+    Restrictions,
+    SearchAnswer,
+    SearchProvider,
+)
 
 _VERSION = 2
 """Raise it whenever the same question would now get another answer."""
@@ -107,18 +112,16 @@ class CachingFactChecks:
         claim: str,
         *,
         limit: int = 10,
-        page: int = 1,
         language: str | None = None,
         after: date | None = None,
     ) -> FactCheckAnswer:
         """Look a claim up; see FactCheckLane.prior_checks. A kept answer took 0 seconds."""
 
         async def work(_: object) -> FactCheckAnswer:
-            return await self._lane.prior_checks(
-                claim, limit=limit, page=page, language=language, after=after
-            )
+            return await self._lane.prior_checks(claim, limit=limit, language=language, after=after)
 
-        asked = [claim, limit, page, language, _plain(after)]
+        # The page that was once asked for stays in the key: what was kept counts on.
+        asked = [claim, limit, 1, language, _plain(after)]
         return (await self._answers.ask(asked, work)).result()
 
 

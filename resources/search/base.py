@@ -1,8 +1,8 @@
 """What every search provider answers, and how one is asked.
 
-What belongs here: the request's and the answer's shape, the provider protocol, and the restrictions
-that hold for all providers. What does not: any provider's wire format, and everything that is done
-with hits.
+What belongs here: the request's and the answer's shape, the protocols of a provider and of prior
+fact checks, and the restrictions that hold for all providers. What does not: any provider's wire
+format, and everything that is done with hits.
 """
 
 from __future__ import annotations
@@ -148,6 +148,29 @@ class SearchProvider(Protocol):
             before: Leave out what was published on or after this day, as far as the provider
                 knows the day.
             restrictions: See Restrictions.
+        """
+        ...
+
+
+class FactCheckLane(Protocol):
+    """Where prior fact checks are looked up. Never raises for an outage: it answers so."""
+
+    async def prior_checks(
+        self,
+        claim: str,
+        *,
+        limit: int = 10,
+        language: str | None = None,
+        after: date | None = None,
+    ) -> FactCheckAnswer:
+        """Look a claim up.
+
+        Args:
+            claim: The claim, or words of it.
+            limit: The most reviewed claims that are wanted, at least 1; one may have several
+                reviews.
+            language: Only reviews in this language (BCP 47, such as en); all if None.
+            after: Leave out what was claimed and reviewed before this day.
         """
         ...
 

@@ -1,8 +1,7 @@
 """What fact-checkers have already said: a lane of its own, never mixed with evidence.
 
-What belongs here: prior fact checks as values, the door to them, and Google's Fact Check Tools
-behind it (GET /v1alpha1/claims:search). What does not: search for evidence (the other modules of
-this folder), and what a prior fact check is worth.
+What belongs here: Google's Fact Check Tools (GET /v1alpha1/claims:search). What does not: search
+for evidence (the other modules of this folder), and what a prior fact check is worth.
 
 A prior fact check is a verdict, not a source: read as evidence it would decide the claim by
 another's judgement. So these results are no SearchHits, and no SearchProvider hands them out.
@@ -16,7 +15,6 @@ import time
 from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime
 from http import HTTPStatus
-from typing import Protocol
 
 from resources.http import HttpClient, HttpFailureError, OutageError, Response, elapsed_since
 from resources.search.base import FactCheckAnswer, PriorFactCheck
@@ -39,30 +37,6 @@ DEFAULT_BASE_URL = "https://factchecktools.googleapis.com"
 _ACCOUNT = Account(setting="GOOGLE_FACT_CHECK_API_KEY", site="console.cloud.google.com")
 _KEY_PHRASES = ("api key not valid", "api_key_invalid", "api key expired")
 _DISABLED_PHRASES = ("service_disabled", "has not been used in project")
-
-
-class FactCheckLane(Protocol):
-    """Where prior fact checks are looked up. Never raises for an outage: it answers so."""
-
-    async def prior_checks(
-        self,
-        claim: str,
-        *,
-        limit: int = 10,
-        page: int = 1,
-        language: str | None = None,
-        after: date | None = None,
-    ) -> FactCheckAnswer:
-        """Look a claim up.
-
-        Args:
-            claim: The claim, or words of it.
-            limit: Claims per page, at least 1; one claim may have several reviews.
-            page: Which page, counted from 1.
-            language: Only reviews in this language (BCP 47, such as en); all if None.
-            after: Leave out what was claimed and reviewed before this day.
-        """
-        ...
 
 
 class GoogleFactChecks:
@@ -91,7 +65,6 @@ class GoogleFactChecks:
         claim: str,
         *,
         limit: int = 10,
-        page: int = 1,
         language: str | None = None,
         after: date | None = None,
     ) -> FactCheckAnswer:
@@ -102,7 +75,6 @@ class GoogleFactChecks:
             {
                 "query": claim,
                 "pageSize": limit,
-                "offset": (page - 1) * limit,
                 "languageCode": language,
                 "maxAgeDays": None if after is None else max(1, (_today() - after).days),
             },

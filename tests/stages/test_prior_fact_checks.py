@@ -16,7 +16,6 @@ from factible_assets.config import FactCheckConfig, SearchConfig
 from factible_assets.records import Claim, PriorFactCheck, Verdict
 from factible_assets.stages.flow import FlowResult, check_claims
 from factible_assets.stages.ports import (
-    PriorFactChecks,
     QueryDraft,
     SilentObserver,
 )
@@ -27,7 +26,7 @@ from factible_assets.stages.prior_fact_checks import (
     similarity,
 )
 from factible_assets.stages.progress import ALL_STAGES
-from resources.search.base import FactCheckAnswer
+from resources.search.base import FactCheckAnswer, FactCheckLane
 from resources.search.base import PriorFactCheck as Found
 from tests.stages.world import VIDEO, Hit, World, make_claim, own_words, reviewed, says
 
@@ -226,7 +225,7 @@ class Bell(SilentObserver):
 class AfterTheVerdicts:
     """A lane so slow that it answers only when all verdicts are reached."""
 
-    lane: PriorFactChecks
+    lane: FactCheckLane
     bell: Bell
 
     async def prior_checks(

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from factible_assets.stages.ports import Fetcher, Searcher
+from factible_assets.stages.ports import Fetcher
 from factible_assets.stages.urls import canonical_url
 from resources.archive import (
     Archive,
@@ -18,7 +18,7 @@ from resources.archive import (
     NewSearch,
 )
 from resources.scraping.base import FetchedPage
-from resources.search.base import SearchHit
+from resources.search.base import SearchHit, SearchProvider
 from tests.resources.archive.pages import saved
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
@@ -57,7 +57,7 @@ def ruined(archive: Archive) -> Archive:
 
 
 def test_the_doors_fit_the_pipelines_protocols(archive: Archive) -> None:
-    searcher: Searcher = ArchiveSearcher(archive)
+    searcher: SearchProvider = ArchiveSearcher(archive)
     fetcher: Fetcher = ArchiveFetcher(archive)
     archiving: Fetcher = ArchivingFetcher(Shelf(), archive, "fetched")
     assert all((searcher, fetcher, archiving))

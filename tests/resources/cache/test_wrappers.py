@@ -207,7 +207,6 @@ class CountingLane:
         claim: str,
         *,
         limit: int = 10,
-        page: int = 1,
         language: str | None = None,
         after: date | None = None,
     ) -> FactCheckAnswer:

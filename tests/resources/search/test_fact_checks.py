@@ -72,14 +72,13 @@ async def test_the_key_travels_in_a_header_and_not_in_the_url(
 ) -> None:
     server.on(PATH, respond_json({}))
     week_ago = datetime.now(UTC).date() - timedelta(days=7)
-    await lane.prior_checks("sugar", limit=5, page=3, language="de", after=week_ago)
+    await lane.prior_checks("sugar", limit=5, language="de", after=week_ago)
     (asked,) = server.asked
     assert asked.headers["x-goog-api-key"] == KEY
     assert KEY not in asked.target
     assert parameters(server) == {
         "query": "sugar",
         "pageSize": "5",
-        "offset": "10",
         "languageCode": "de",
         "maxAgeDays": "7",
     }

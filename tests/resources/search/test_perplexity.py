@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from factible_assets.stages.ports import Searcher
 from resources.http import HttpClient
 from resources.search.perplexity import PerplexityExpert
 from tests.resources.search.asking import ask
@@ -58,8 +57,7 @@ async def test_the_cited_pages_become_hits(
     server: MisbehavingServer, expert: PerplexityExpert
 ) -> None:
     server.on(PATH, respond_json(completion()))
-    port: Searcher = expert
-    (answer,) = await port.search("does sugar make children hyperactive", limit=3)
+    (answer,) = await expert.search("does sugar make children hyperactive", limit=3)
     first, second = answer.hits
     assert (first.rank, first.title, first.url) == (1, "Trial", "http://a.example/1")
     assert (first.snippet, first.published_on) == ("No.", date(2021, 3, 5))

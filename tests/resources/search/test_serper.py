@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from factible_assets.stages.ports import Searcher
 from resources.http import HttpClient, HttpLimits, RetryPolicy
 from resources.network_guard import NameTable, NetworkGuard
 from resources.search.base import SearchAnswer
@@ -76,8 +75,7 @@ async def only(serper: SerperSearch, **asked: object) -> SearchAnswer:
 
 async def test_organic_results_become_hits(server: MisbehavingServer, serper: SerperSearch) -> None:
     server.on("/search", respond_json(ANSWER))
-    port: Searcher = serper
-    (answer,) = await port.search("sugar", limit=3)
+    (answer,) = await serper.search("sugar", limit=3)
     assert (answer.provider, answer.outcome, answer.reason) == ("serper", "ok", None)
     first, second = answer.hits
     assert (first.rank, first.title, first.url) == (

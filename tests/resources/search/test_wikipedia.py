@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from factible_assets.stages.ports import Searcher
 from resources.http import HttpClient
 from resources.search.wikipedia import WikipediaSearch, _cut
 from tests.resources.search.asking import ask, parameters
@@ -46,8 +45,7 @@ async def test_articles_come_in_order_of_rank_with_their_beginning(
     server: MisbehavingServer, wikipedia: WikipediaSearch
 ) -> None:
     server.on(PATH, respond_json(found(article(2, "Salt"), article(1, "Sugar"))))
-    port: Searcher = wikipedia
-    (answer,) = await port.search("sugar", limit=2)
+    (answer,) = await wikipedia.search("sugar", limit=2)
     assert [(hit.rank, hit.title, hit.snippet) for hit in answer.hits] == [
         (1, "Sugar", "Sugar is a thing."),
         (2, "Salt", "Salt is a thing."),
