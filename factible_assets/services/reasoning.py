@@ -192,7 +192,7 @@ def stage_model(
     limit = getattr(settings, f"max_tokens_{stage}") or max_tokens
     return StageModel(
         model,
-        limit,
+        max_tokens=limit,
         seed=seed,
         effort=effort_of(settings, stage),
         thought_tokens=settings.thought_tokens,

@@ -1,6 +1,7 @@
 """What a model's server is to its client: it is asked once, and answers or fails.
 
-What belongs here: the protocol of a backend and the values that cross it. What does not: any wire
+What belongs here: the protocol of a backend, what most of them have in common,
+and the values that cross it. What does not: any wire
 format (openai.py, ollama.py), asking again (structured.py).
 """
 
@@ -10,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
+from uuid import uuid4
 
 from resources.http import RetryPolicy
 from resources.llm.base import AnswerMode, ModelRequest, Probe
@@ -105,30 +107,22 @@ class BackendError(Exception):
 class Backend(Protocol):
     """One server and model, asked once at a time and without retries."""
 
-    @property
-    def host(self) -> str:
-        """The server, for sentences."""
-        ...
-
-    @property
-    def base_url(self) -> str:
-        """The server's address without credentials."""
-        ...
-
-    @property
-    def cuts_silently(self) -> bool:
-        """Whether the server may drop part of a prompt that is too long without saying so."""
-        ...
+    host: str
+    """The server, for sentences."""
+    base_url: str
+    """The server's address without credentials."""
+    cuts_silently: bool = False
+    """Whether the server may drop part of a prompt that is too long without saying so."""
 
     def mode(self, output_type: type[Any]) -> AnswerMode:
         """Return the strictest mode that the server is not known to reject for this type."""
-        ...
+        return "json_schema"
 
     def request_id(
         self, messages: Sequence[Message], request: ModelRequest[Any], mode: AnswerMode
     ) -> str:
         """Return a name for a request: the same one only where it is sent and billed once."""
-        ...
+        return uuid4().hex
 
     def open(self) -> None:
         """Make ready for the running event loop, so that the first answer's time is its own."""

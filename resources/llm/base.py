@@ -37,25 +37,34 @@ class Part:
     trimmable: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ModelRequest(Generic[Answer]):
-    """One question, and the type that its answer must have.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manner:
+    """How questions are asked, whatever they ask.
 
-    `user` is a text, or parts of which the trimmable ones (a page, say) give way to the context
-    window. `max_tokens` bounds the answer; thoughts have room of their own, `thought_tokens`, as
-    much as the effort needs if it is None. `temperature` is 0 to 2. `effort` None leaves it to what
-    is usual for the model. `remedy` is what to raise where the answer has no room, for sentences.
+    `max_tokens` bounds the answer; thoughts have room of their own, `thought_tokens`, as much as
+    the effort needs if it is None. `temperature` is 0 to 2. `effort` None leaves it to what is
+    usual for the model. `remedy` is what to raise where the answer has no room, for sentences.
     """
 
-    system: str
-    user: str | tuple[Part, ...]
-    output_type: type[Answer]
     max_tokens: int
     temperature: float = 0.0
     seed: int | None = None
     effort: Effort | None = None
     thought_tokens: int | None = None
     remedy: str = "Raise the limit"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest(Manner, Generic[Answer]):
+    """One question, and the type that its answer must have.
+
+    `user` is a text, or parts of which the trimmable ones (a page, say) give way to the context
+    window.
+    """
+
+    system: str
+    user: str | tuple[Part, ...]
+    output_type: type[Answer]
 
     @property
     def parts(self) -> tuple[Part, ...]:

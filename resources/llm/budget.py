@@ -14,7 +14,6 @@ from __future__ import annotations
 import asyncio
 import threading
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Self
 
 from resources.llm.base import BudgetExhaustedError, PriceUnknownError
@@ -201,12 +200,7 @@ class Reservation:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.settle(self._amount)
 
     def settle(self, spent: Amount) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from types import TracebackType
 from typing import Self
 
 from pydantic import SecretStr
@@ -33,7 +32,6 @@ class ModelClients:
         keys: Mapping[str, SecretStr] | None = None,
         base_urls: Mapping[str, str] | None = None,
         policy: CallPolicy | None = None,
-        ollama_context: int | None = None,
         kept: PromptFolder | None = None,
         batches: Batching | None = None,
     ) -> None:
@@ -44,7 +42,6 @@ class ModelClients:
             keys: By the provider's name.
             base_urls: By the provider's name; in place of the registry's.
             policy: How patient to be.
-            ollama_context: Tokens that Ollama is to make room for, if not the default.
             kept: Where prompts and answers are kept; nowhere if None.
             batches: How to ask OpenAI's models in batches; at once if None.
         """
@@ -52,7 +49,6 @@ class ModelClients:
         self._keys = dict(keys or {})
         self._base_urls = dict(base_urls or {})
         self._policy = policy or CallPolicy()
-        self._ollama_context = ollama_context
         self._kept = kept
         self._batches = batches
         self._limiters: dict[str, RateLimiter] = {}
@@ -64,12 +60,7 @@ class ModelClients:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
     def model(self, name: str, *, provider: str | None = None) -> StructuredModel:
@@ -124,8 +115,7 @@ class ModelClients:
         if provider.protocol == "ollama":
             from resources.llm.ollama import DEFAULT_CONTEXT, OllamaBackend  # noqa: PLC0415
 
-            wanted = self._ollama_context or DEFAULT_CONTEXT
-            context = min(wanted, info.context_window or wanted)
+            context = min(DEFAULT_CONTEXT, info.context_window or DEFAULT_CONTEXT)
             made: Backend = OllamaBackend(
                 info,
                 base_url=provider.base_url,

@@ -11,7 +11,7 @@ import math
 import threading
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
@@ -98,17 +98,14 @@ class RateLimiter:
         limits: RateLimits | None = None,
         *,
         minute_seconds: float = _MINUTE,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Set the limits.
 
         Args:
             limits: What the provider allows.
             minute_seconds: The length of the minute that rates are counted over.
-            clock: Tells the seconds.
         """
         self.limits = limits or RateLimits()
-        self._clock = clock
         self._lock = threading.Lock()
         self._requests = _window(self.limits.requests_per_minute, minute_seconds)
         self._tokens = _window(self.limits.tokens_per_minute, minute_seconds)
@@ -125,12 +122,15 @@ class RateLimiter:
         Args:
             tokens: The most that the request is expected to take.
         """
-        async with self._slot():
+        loop = asyncio.get_running_loop()
+        with self._lock:
+            slot = self._slots.setdefault(loop, asyncio.Semaphore(self.limits.max_concurrent))
+        async with slot:
             moment, request, expected = self._book(tokens)
             try:
-                await asyncio.sleep(max(0.0, moment - self._clock()))
+                await asyncio.sleep(max(0.0, moment - time.monotonic()))
                 # The provider may have asked for a pause since the turn was booked.
-                await asyncio.sleep(max(0.0, self._not_before - self._clock()))
+                await asyncio.sleep(max(0.0, self._not_before - time.monotonic()))
             except BaseException:
                 self._cancel(request, expected)
                 raise
@@ -139,11 +139,11 @@ class RateLimiter:
     def pause(self, seconds: float) -> None:
         """Give no turn for so many seconds, because the provider said so."""
         with self._lock:
-            self._not_before = max(self._not_before, self._clock() + seconds)
+            self._not_before = max(self._not_before, time.monotonic() + seconds)
 
     def _book(self, tokens: int) -> tuple[float, _Entry | None, _Entry | None]:
         with self._lock:
-            moment = max(self._clock(), self._last, self._not_before)
+            moment = max(time.monotonic(), self._last, self._not_before)
             settled = False
             while not settled:
                 later = moment
@@ -161,11 +161,6 @@ class RateLimiter:
                 self._requests.drop(request)
             if self._tokens and expected:
                 self._tokens.drop(expected)
-
-    def _slot(self) -> asyncio.Semaphore:
-        loop = asyncio.get_running_loop()
-        with self._lock:
-            return self._slots.setdefault(loop, asyncio.Semaphore(self.limits.max_concurrent))
 
 
 def _window(limit: int | None, seconds: float) -> _Window | None:

@@ -13,14 +13,13 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from typing import Any, Final, Literal
-from uuid import uuid4
 
 import httpx
 import ollama
 from pydantic import SecretStr
 
 from resources.llm.answers import strict_schema
-from resources.llm.backend import BackendError, CallPolicy, Reply, Usage
+from resources.llm.backend import Backend, BackendError, CallPolicy, Reply, Usage
 from resources.llm.base import AnswerMode, Effort, ModelRequest, Probe
 from resources.llm.failures import (
     Break,
@@ -68,8 +67,10 @@ async def _close(client: ollama.AsyncClient) -> None:
     await client.close()  # type: ignore[no-untyped-call]  # the library's own gap
 
 
-class OllamaBackend:
-    """One model of an Ollama server."""
+class OllamaBackend(Backend):
+    """One model of an Ollama server. Every one that can chat enforces a schema."""
+
+    cuts_silently = True
 
     def __init__(
         self,
@@ -95,43 +96,17 @@ class OllamaBackend:
         """
         self._model = info.name
         self._efforts = info.efforts
-        self._host, self._address = host_and_address(base_url)
+        self.host, self.base_url = host_and_address(base_url)
         self._url = base_url
         self._context = context
-        self._key = usable_key(api_key, self._host)
+        self._key = usable_key(api_key, self.host)
         self._policy = policy or CallPolicy()
         ambient = os.environ.get("OLLAMA_API_KEY")
         self._redactor = Redactor(self._key, SecretStr(ambient) if ambient else None)
         self._clients = PerLoop(self._open, _close)
 
     def __repr__(self) -> str:
-        return f"OllamaBackend({self._model!r} at {self._address})"
-
-    @property
-    def host(self) -> str:
-        """The server, for sentences."""
-        return self._host
-
-    @property
-    def base_url(self) -> str:
-        """The server's address without credentials."""
-        return self._address
-
-    @property
-    def cuts_silently(self) -> bool:
-        """Ollama drops the beginning of a prompt that is too long."""
-        return True
-
-    def mode(self, output_type: type[Any]) -> AnswerMode:
-        """Return json_schema: every Ollama that can chat enforces it."""
-        del output_type
-        return "json_schema"
-
-    def request_id(
-        self, messages: Sequence[Message], request: ModelRequest[Any], mode: AnswerMode
-    ) -> str:
-        """Return a name for a request: it is another one each time."""
-        return uuid4().hex
+        return f"OllamaBackend({self._model!r} at {self.base_url})"
 
     def open(self) -> None:
         """Make the running event loop's client."""
@@ -152,7 +127,12 @@ class OllamaBackend:
                 messages=[{"role": m.role, "content": m.content} for m in messages],
                 think=self._think(request.effort),
                 format=dict(strict_schema(request.output_type)),
-                options=self._options(request),
+                options={
+                    "temperature": request.temperature,
+                    "num_predict": request.max_tokens,
+                    "num_ctx": self._context,
+                    **({} if request.seed is None else {"seed": request.seed}),
+                },
             )
         except _StatusError as error:
             failure = self._status_failure(error)
@@ -178,14 +158,6 @@ class OllamaBackend:
             return False
         levels = [each for each in self._efforts or () if each != "none"]
         return _LEVELS[effort] if len(levels) > 1 else True
-
-    def _options(self, request: ModelRequest[Any]) -> dict[str, Any]:
-        options: dict[str, Any] = {
-            "temperature": request.temperature,
-            "num_predict": request.max_tokens,
-            "num_ctx": self._context,
-        }
-        return options if request.seed is None else {**options, "seed": request.seed}
 
     def _status_failure(self, error: _StatusError) -> BackendError:
         remedy = f"fetch the model with `ollama pull {self._model}`, or check the address"
@@ -215,8 +187,8 @@ class OllamaBackend:
             raise malformed("list of models") from None
         if not {self._model, f"{self._model}:latest"} & names:
             remedy = f"Fetch it with `ollama pull {self._model}`."
-            return Probe(False, f"{self._host} answers, but has no model {self._model}. {remedy}")
-        return Probe(True, f"{self._host} answers and has {self._model}.")
+            return Probe(False, f"{self.host} answers, but has no model {self._model}. {remedy}")
+        return Probe(True, f"{self.host} answers and has {self._model}.")
 
     async def aclose(self) -> None:
         """Close the running event loop's connections."""

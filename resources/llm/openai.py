@@ -17,14 +17,13 @@ import re
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final, Literal
-from uuid import uuid4
 
 import httpx2
 import openai
 from pydantic import BaseModel, Field, SecretStr, ValidationError
 
 from resources.llm.answers import strict_schema
-from resources.llm.backend import BackendError, CallPolicy, Reply, Usage
+from resources.llm.backend import Backend, BackendError, CallPolicy, Reply, Usage
 from resources.llm.base import AnswerMode, ModelRequest, Probe
 from resources.llm.failures import (
     Break,
@@ -98,7 +97,7 @@ class _Models(BaseModel):
     data: list[_Listed]
 
 
-class OpenAIBackend:
+class OpenAIBackend(Backend):
     """One model of a server that speaks the OpenAI protocol."""
 
     def __init__(
@@ -123,9 +122,9 @@ class OpenAIBackend:
             ValueError: The key cannot be sent in a header.
         """
         self._model = info.name
-        self._host, self._address = host_and_address(base_url)
+        self.host, self.base_url = host_and_address(base_url)
         self._url = base_url
-        self._key = usable_key(api_key, self._host)
+        self._key = usable_key(api_key, self.host)
         self._api_version = api_version
         self._policy = policy or CallPolicy()
         self._redactor = Redactor(self._key)
@@ -136,22 +135,7 @@ class OpenAIBackend:
         self._limits_tried = {self._limit_name}
 
     def __repr__(self) -> str:
-        return f"OpenAIBackend({self._model!r} at {self._address})"
-
-    @property
-    def host(self) -> str:
-        """The server, for sentences."""
-        return self._host
-
-    @property
-    def base_url(self) -> str:
-        """The server's address without credentials."""
-        return self._address
-
-    @property
-    def cuts_silently(self) -> bool:
-        """Servers of this protocol say so when a prompt is too long."""
-        return False
+        return f"OpenAIBackend({self._model!r} at {self.base_url})"
 
     def mode(self, output_type: type[Any]) -> AnswerMode:
         """Return the strictest mode that the server is not known to reject for this type."""
@@ -179,12 +163,6 @@ class OpenAIBackend:
         else:
             return self._reply(content)
         raise failure
-
-    def request_id(
-        self, messages: Sequence[Message], request: ModelRequest[Any], mode: AnswerMode
-    ) -> str:
-        """Return a name for a request: it is another one each time."""
-        return uuid4().hex
 
     def _body(
         self, messages: Sequence[Message], request: ModelRequest[Any], mode: AnswerMode
@@ -318,9 +296,9 @@ class OpenAIBackend:
         if self._model not in {model.id for model in listed.data}:
             # Gateways and Azure list other names than they serve: no reason to call it broken.
             return Probe(
-                True, f"{self._host} answers; {self._model} is not among its listed models."
+                True, f"{self.host} answers; {self._model} is not among its listed models."
             )
-        return Probe(True, f"{self._host} answers and lists {self._model}.")
+        return Probe(True, f"{self.host} answers and lists {self._model}.")
 
     async def aclose(self) -> None:
         """Close the running event loop's connections."""

@@ -13,8 +13,7 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass, field, replace
-from types import TracebackType
-from typing import Generic, Self
+from typing import Generic
 
 from resources.http import elapsed_since
 from resources.llm.answers import (
@@ -78,7 +77,10 @@ _SILENT_CUT_BYTES = 4_000
 
 
 class StructuredModel:
-    """A `LanguageModel` on top of a backend. Close it in every event loop that used it."""
+    """A `LanguageModel` on top of a backend. Close it in every event loop that used it.
+
+    `context_window` in tokens, as listed or as the server has since said; None if unknown.
+    """
 
     def __init__(
         self,
@@ -99,8 +101,9 @@ class StructuredModel:
             kept: Where prompts and answers are kept for audit.
         """
         self.info = info
+        self.provider, self.model = info.provider, info.name
+        self.identity = f"{info.provider} {backend.base_url} {info.name}"
         self.context_window = info.context_window
-        """The window in tokens, as listed or as the server has since said; None if unknown."""
         self._backend = backend
         self._limiter = limiter or RateLimiter()
         self._policy = policy or CallPolicy()
@@ -110,32 +113,6 @@ class StructuredModel:
 
     def __repr__(self) -> str:
         return f"StructuredModel({self.identity})"
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.aclose()
-
-    @property
-    def provider(self) -> str:
-        """The provider's name."""
-        return self.info.provider
-
-    @property
-    def model(self) -> str:
-        """The model's name."""
-        return self.info.name
-
-    @property
-    def identity(self) -> str:
-        """Provider, address and model in one line. Holds no key."""
-        return f"{self.provider} {self._backend.base_url} {self.model}"
 
     async def complete(
         self,
@@ -218,7 +195,10 @@ class _Conversation(Generic[Answer]):
         while tries:
             reply, call, limit = await self._reply()
             if reply.finish == "refused":
-                raise await self._refused(reply, call)
+                flat = " ".join((reply.refusal or "no reason was given").split())
+                reason = flat if len(flat) <= _SHOWN_REASON else f"{flat[: _SHOWN_REASON - 1]}…"
+                await self._record(call, "refused", reason)
+                raise RefusedError(f"{self._name} declined to answer: {reason}")
             if reply.finish == "length":
                 await self._widen(call, limit)
                 continue
@@ -246,12 +226,6 @@ class _Conversation(Generic[Answer]):
     @property
     def _name(self) -> str:
         return f"The model {self.owner.model} at {self.backend.host}"
-
-    async def _refused(self, reply: Reply, call: ModelCall) -> RefusedError:
-        flat = " ".join((reply.refusal or "no reason was given").split())
-        reason = flat if len(flat) <= _SHOWN_REASON else f"{flat[: _SHOWN_REASON - 1]}…"
-        await self._record(call, "refused", reason)
-        return RefusedError(f"{self._name} declined to answer: {reason}")
 
     async def _widen(self, call: ModelCall, limit: int) -> None:
         """Give a cut-off answer more room, once: thoughts may have taken it all.

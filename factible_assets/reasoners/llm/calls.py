@@ -7,7 +7,7 @@ question into an outage. What does not: what is asked (the judgements' own modul
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from uuid import uuid4
 
 from factible_assets.reasoners.llm.prompts import Prompt, StageName
@@ -17,8 +17,8 @@ from factible_assets.stages.ports import ReasonerOutageError, ReasonerRefusalErr
 from resources.llm.base import (
     Answer,
     ContextTooLongError,
-    Effort,
     LanguageModel,
+    Manner,
     ModelCall,
     ModelError,
     ModelRequest,
@@ -38,19 +38,10 @@ class PromptTooLongOutageError(ReasonerOutageError):
 
 
 @dataclass(frozen=True, slots=True)
-class StageModel:
-    """The model of one stage and how it is asked (see `ModelRequest`).
-
-    `max_tokens` bounds one answer, without the thoughts before it.
-    """
+class StageModel(Manner):
+    """The model of one stage, and the manner in which it is asked."""
 
     model: LanguageModel
-    max_tokens: int
-    temperature: float = 0.0
-    seed: int | None = None
-    effort: Effort | None = None
-    thought_tokens: int | None = None
-    remedy: str = "Raise the limit"
 
     def request(
         self,
@@ -61,17 +52,9 @@ class StageModel:
         max_tokens: int | None = None,
     ) -> ModelRequest[Answer]:
         """Return a question as this stage asks it, with its own limit if none is given."""
-        return ModelRequest(
-            system,
-            parts,
-            output_type,
-            max_tokens or self.max_tokens,
-            temperature=self.temperature,
-            seed=self.seed,
-            effort=self.effort,
-            thought_tokens=self.thought_tokens,
-            remedy=self.remedy,
-        )
+        manner = {each.name: getattr(self, each.name) for each in fields(Manner)}
+        manner["max_tokens"] = max_tokens or self.max_tokens
+        return ModelRequest(system, parts, output_type, **manner)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,25 +108,17 @@ class Desk:
         return answer.value
 
     def _record(self, calls: Sequence[ModelCall]) -> None:
-        made = len(self.calls)
-        self.calls.extend(
-            self._row(call, attempt) for attempt, call in enumerate(calls, start=made + 1)
-        )
-
-    def _row(self, call: ModelCall, attempt: int) -> LlmCall:
-        return LlmCall(
-            call_id=uuid4().hex,
-            request_id=call.call_id,
-            video_id=self.subject.video_id,
-            stage=self.subject.stage,
-            claim_id=self.subject.claim_id,
-            query_id=self.subject.query_id,
-            canonical_url=self.subject.canonical_url,
-            prompt_version=self.prompt.version,
-            attempt=attempt,
-            reason=plain(call.reason) if call.reason else None,
-            **{name: getattr(call, name) for name in _TAKEN},
-        )
+        for call in calls:
+            row = LlmCall(
+                call_id=uuid4().hex,
+                request_id=call.call_id,
+                prompt_version=self.prompt.version,
+                attempt=len(self.calls) + 1,
+                reason=plain(call.reason) if call.reason else None,
+                **asdict(self.subject),
+                **{name: getattr(call, name) for name in _TAKEN},
+            )
+            self.calls.append(row)
 
 
 @dataclass(slots=True)

@@ -248,7 +248,10 @@ def _candidates(
         window = text[start:end]
         said = _Spoken(window)
         for claim in answer.claims:
-            worded = _within_limit(plain(claim.text), plain(claim.source))
+            source = plain(claim.source)
+            # One that is too long is shortened without changing what it says, or given up.
+            short = source if len(source.split()) <= CLAIM_WORDS else ""
+            worded = whole_sentences(plain(claim.text), CLAIM_WORDS) or short
             if claim.kind not in {"fact", "credential"} or not worded or worded.endswith("?"):
                 continue
             place = said.find(claim.source) or said.find(worded)
@@ -269,13 +272,6 @@ def _candidates(
             )
             found.append(Candidate(draft, stretch, credential))
     return found, refused
-
-
-def _within_limit(text: str, source: str) -> str | None:
-    """Shorten a claim that is too long without changing what it says, or give it up."""
-    if len(source.split()) > CLAIM_WORDS:
-        source = ""
-    return whole_sentences(text, CLAIM_WORDS) or source or None
 
 
 class _Spoken:

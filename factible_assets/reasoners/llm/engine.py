@@ -67,7 +67,7 @@ class StageModels:
         models = {"claims": claims, "queries": queries, "evidence": evidence, "verdicts": verdicts}
         return cls(
             **{
-                stage: StageModel(model or claims, ANSWER_TOKENS[stage], seed=seed)
+                stage: StageModel(model or claims, max_tokens=ANSWER_TOKENS[stage], seed=seed)
                 for stage, model in models.items()
             }
         )

@@ -136,17 +136,18 @@ class Reader:
 
     async def _borne_out(self, desk: Desk, shown: _Shown, reading: Reading) -> EvidenceDraft | None:
         text = shown.source.page.text
-        quotes = await asyncio.to_thread(_looked_up, reading, text)
-        misquotes: tuple[str, ...] = ()
-        if self.repair and _needs_quote(reading) and not quotes.standing:
-            misquotes = quotes.missing
+        standing, missing = await asyncio.to_thread(_looked_up, reading, text)
+        misquotes: list[str] = []
+        takes_side = reading.addresses_claim and reading.stance in DEFINITE
+        if self.repair and takes_side and not standing:
+            misquotes = missing
             again = await _ask(desk, [shown], repaired=(reading, misquotes))
             reading = again.get(1, reading)
-            quotes = await asyncio.to_thread(_looked_up, reading, text)
+            standing, missing = await asyncio.to_thread(_looked_up, reading, text)
         if not reading.addresses_claim:
             return None
         # What stands nowhere is offered all the same, so that the stage rejects and counts it.
-        offered = dict.fromkeys((*quotes.standing, *quotes.missing, *misquotes))
+        offered = dict.fromkeys((*standing, *missing, *misquotes))
         return EvidenceDraft(
             stance=reading.stance,
             stance_confidence=reading.stance_confidence,
@@ -205,20 +206,12 @@ def _pieces(number: int, shown: _Shown) -> tuple[Piece, ...]:
     )
 
 
-def _needs_quote(reading: Reading) -> bool:
-    return reading.addresses_claim and reading.stance in DEFINITE
+def _looked_up(reading: Reading, text: str) -> tuple[list[str], list[str]]:
+    """Look quotes up in the whole stored text, also as the model was shown it.
 
-
-@dataclass(frozen=True, slots=True)
-class _Quotes:
-    """The quotes of a reading: raw text of the page, and what stands nowhere in it."""
-
-    standing: tuple[str, ...]
-    missing: tuple[str, ...]
-
-
-def _looked_up(reading: Reading, text: str) -> _Quotes:
-    """Look quotes up in the whole stored text, also as the model was shown it."""
+    Returns:
+        Raw text of the page, and the quotes that stand nowhere in it.
+    """
     finder, shown = QuoteFinder(text), None
     standing, missing = [], []
     for quote in [quote for quote in reading.quotes if quote.strip()][:_MOST_QUOTES]:
@@ -230,4 +223,4 @@ def _looked_up(reading: Reading, text: str) -> _Quotes:
             missing.append(quote)
         else:
             standing.append(text[slice(*place)])
-    return _Quotes(tuple(standing), tuple(missing))
+    return standing, missing

@@ -78,7 +78,8 @@ class ShownText:
 
         What `QuoteFinder` forgives is forgiven, and so are the marks at the beginning of lines.
         """
-        for form in dict.fromkeys((quote, _without_marks(quote))):
+        unmarked = re.sub(rf"(?:^|\s+){re.escape(LINE_MARK.strip())}\s", " ", quote).strip()
+        for form in dict.fromkeys((quote, unmarked)):
             place = self._finder.find(form)
             if place is not None:
                 return self._origins[place[0]], self._origins[place[1] - 1] + 1
@@ -102,7 +103,8 @@ def fenced(pieces: Sequence[Piece]) -> tuple[Part, ...]:
         if isinstance(piece, Data) and text is not None:
             gap = "" if parts[-1].text.endswith("\n") else "\n"
             parts.append(Part(f"{gap}<<<DATA {marker} {piece.label}>>>\n"))
-            parts.append(Part(_marked(text), piece.trimmable))
+            marked = "\n".join(f"{LINE_MARK}{line}" for line in text.split("\n"))
+            parts.append(Part(marked, piece.trimmable))
             parts.append(Part(f"\n<<<END {marker}>>>"))
         elif isinstance(piece, str) and piece:
             gap = "\n" if parts[-1].text.endswith(">>>") and not piece.startswith("\n") else ""
@@ -119,14 +121,6 @@ def _marker(texts: Sequence[str]) -> str:
         if digest[:_MARKER_DIGITS] not in content:
             return digest[:_MARKER_DIGITS]
         salt += 1
-
-
-def _marked(text: str) -> str:
-    return "\n".join(f"{LINE_MARK}{line}" for line in text.split("\n"))
-
-
-def _without_marks(quote: str) -> str:
-    return re.sub(rf"(?:^|\s+){re.escape(LINE_MARK.strip())}\s", " ", quote).strip()
 
 
 def _visible(character: str) -> str:

@@ -61,7 +61,7 @@ async def asked(
     (rubric,) = rubrics([criterion])
     with TemporaryDirectory() as folder:
         async with bound(server, dialect) as model, DiskCache(Path(folder)) as cache:
-            stage = StageModel(CachingModel(model, cache, budget), ANSWER_TOKENS, seed=1)
+            stage = StageModel(CachingModel(model, cache, budget), max_tokens=ANSWER_TOKENS, seed=1)
             return await judge(stage, inquiry(of or subject(rubric.subject), rubric))
 
 

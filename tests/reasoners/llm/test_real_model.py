@@ -8,6 +8,7 @@ outage, and that its calls are counted.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import aclosing
 from typing import Any
 
 import pytest
@@ -35,8 +36,8 @@ def address() -> Iterator[str]:
 
 @pytest.fixture
 async def mind(address: str) -> AsyncIterator[LlmReasoner]:
-    async with client(address, 4096, answer_seconds=600) as model:
-        stage = StageModel(model, _TOKENS, seed=1)
+    async with aclosing(client(address, 4096, answer_seconds=600)) as model:
+        stage = StageModel(model, max_tokens=_TOKENS, seed=1)
         yield LlmReasoner(StageModels(stage, stage, stage, stage))
 
 

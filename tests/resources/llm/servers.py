@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field, SecretStr
@@ -221,5 +221,5 @@ async def bound(
         backend = OllamaBackend(
             info, base_url=address, api_key=secret, policy=policy, context=window or 8_000
         )
-    async with StructuredModel(backend, info, limiter=limiter, policy=policy) as model:
+    async with aclosing(StructuredModel(backend, info, limiter=limiter, policy=policy)) as model:
         yield model

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pydantic import SecretStr
@@ -12,14 +11,13 @@ from tests.resources.llm.servers import CANARY, CHAT, PATIENT, ask, bodies, say
 from tests.servers import MisbehavingServer
 
 
-def clients(server: MisbehavingServer, **details: Any) -> ModelClients:
+def clients(server: MisbehavingServer, *registries: Path) -> ModelClients:
     address = f"http://127.0.0.1:{server.port}"
     return ModelClients(
-        ModelRegistry.load(PROJECT_MODELS),
+        ModelRegistry.load(PROJECT_MODELS, *registries),
         keys={"openai": SecretStr(CANARY)},
         base_urls={"openai": f"{address}/v1", "ollama": address},
         policy=PATIENT,
-        **details,
     )
 
 
@@ -40,14 +38,16 @@ async def test_each_model_is_asked_at_its_provider_with_that_providers_key_only(
 
 
 async def test_ollama_is_given_one_size_of_context_within_the_models_window(
-    server: MisbehavingServer,
+    server: MisbehavingServer, tmp_path: Path
 ) -> None:
     server.on(CHAT["ollama"], say("ollama"))
-    async with clients(server) as usual, clients(server, ollama_context=90_000) as wide:
-        await usual.model("qwen3:8b").complete(ask())
-        await wide.model("qwen3:8b").complete(ask())
-        assert usual.model("qwen3:8b").context_window == 16_384
-    assert [b["options"]["num_ctx"] for b in bodies(server, "ollama")] == [16_384, 40_960]
+    own = tmp_path / "models.yaml"
+    own.write_text("models: {small: {provider: ollama, context_window: 8192}}\n")
+    async with clients(server, own) as models:
+        for name in ("qwen3:8b", "small"):
+            await models.model(name).complete(ask())
+        assert models.model("qwen3:8b").context_window == 16_384
+    assert [b["options"]["num_ctx"] for b in bodies(server, "ollama")] == [16_384, 8_192]
 
 
 async def test_an_azure_address_of_the_older_kind_names_deployment_and_version(

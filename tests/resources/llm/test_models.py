@@ -7,6 +7,7 @@ import json
 import logging
 import time
 import traceback
+from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
@@ -608,7 +609,7 @@ async def test_one_model_serves_several_event_loops_at_once(server: MisbehavingS
     async with bound(server) as model:
 
         async def once() -> int:
-            async with model:
+            async with aclosing(model):
                 return (await model.complete(ask())).value.score
 
         loops = (asyncio.to_thread(asyncio.run, once()) for _ in range(3))

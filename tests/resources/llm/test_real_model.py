@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import aclosing
 from typing import Literal
 
 import pytest
@@ -28,9 +29,11 @@ def address() -> Iterator[str]:
 
 
 async def test_a_real_model_answers_in_the_shape_that_it_is_held_to(address: str) -> None:
-    async with client(address, 512) as model:
+    async with aclosing(client(address, 512)) as model:
         answer = await model.complete(
-            ModelRequest("You judge claims.", "The moon is a cheese.", Short, 120, seed=1)
+            ModelRequest(
+                "You judge claims.", "The moon is a cheese.", Short, max_tokens=120, seed=1
+            )
         )
         probe = await model.probe()
     assert answer.value.stance in {"supports", "refutes"}
@@ -43,10 +46,14 @@ async def test_a_real_model_answers_in_the_shape_that_it_is_held_to(address: str
 
 async def test_a_real_server_says_how_much_it_reads_and_the_page_is_trimmed(address: str) -> None:
     page = "The goldfish remembers its feeder for several months. " * 150
-    async with client(address, None) as model:
+    async with aclosing(client(address, None)) as model:
         answer = await model.complete(
             ModelRequest(
-                "You judge.", (Part("Read:\n"), Part(page, trimmable=True)), Short, 120, seed=1
+                "You judge.",
+                (Part("Read:\n"), Part(page, trimmable=True)),
+                Short,
+                max_tokens=120,
+                seed=1,
             )
         )
         assert model.context_window == 512
@@ -56,6 +63,6 @@ async def test_a_real_server_says_how_much_it_reads_and_the_page_is_trimmed(addr
 
 
 async def test_a_real_answer_that_is_cut_off_is_truncated(address: str) -> None:
-    async with client(address, 512) as model:
+    async with aclosing(client(address, 512)) as model:
         with pytest.raises(TruncatedError):
-            await model.complete(ModelRequest("You judge.", "Judge.", Short, 3, seed=1))
+            await model.complete(ModelRequest("You judge.", "Judge.", Short, max_tokens=3, seed=1))
