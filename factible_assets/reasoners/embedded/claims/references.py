@@ -13,7 +13,6 @@ from __future__ import annotations
 import re
 
 from factible_assets.reasoners.embedded.text import (
-    Word,
     content_stems,
     is_stop_word,
     stem,
@@ -71,7 +70,8 @@ def resolve(text: str, before: str) -> str:
         return text
     opening = words[0].norm
     pronoun, _, rest = opening.partition("'")
-    if pronoun in {"this", "that", "these", "those"} and not rest and not _is_verb(words, 1):
+    has_verb = len(words) > 1 and words[1].norm in _AUXILIARIES
+    if pronoun in {"this", "that", "these", "those"} and not rest and not has_verb:
         return text
     meant = _person(before) if pronoun in _PERSONAL else _subject(before, plural=pronoun in _PLURAL)
     if meant is None or set(content_stems(meant)) <= set(content_stems(text)):
@@ -101,10 +101,6 @@ def is_open(text: str) -> bool:
         if noun not in _NO_NOUNS and stem(noun) not in content_stems(text[: match.start()]):
             return True
     return False
-
-
-def _is_verb(words: list[Word], position: int) -> bool:
-    return position < len(words) and words[position].norm in _AUXILIARIES
 
 
 def _subject(sentence: str, *, plural: bool) -> str | None:

@@ -231,21 +231,15 @@ def _draft(
 ) -> ClaimDraft:
     numbers = find_numbers(candidate.text)
     dated = bool(numbers) and all(number.kind == "year" for number in numbers)
-    category = categorise(candidate.signs, dated=dated)
+    # The sentence before goes with a claim that points back at it, or takes it up.
+    place = candidate.place
+    leans = place and (is_open(candidate.text) or leans_back(sentences[place].text))
     return ClaimDraft(
         text=candidate.text,
         importance=round(_USUAL_IMPORTANCE + _IMPORTANCE_SPREAD * (worth - _USUAL_WORTH), 3),
         confidence=round(1 / (1 + math.exp(_EVEN_WORDING - candidate.wording)), 3),
-        category=category,
-        context=_context(sentences, candidate),
+        category=categorise(candidate.signs, dated=dated),
+        context=sentences[place - 1].text if leans else None,
         char_start=candidate.sentence.start,
         char_end=candidate.sentence.end,
     )
-
-
-def _context(sentences: Sequence[Sentence], candidate: _Candidate) -> str | None:
-    """Give the sentence before a claim that points back at it, or takes it up."""
-    said = sentences[candidate.place].text
-    if candidate.place and (is_open(candidate.text) or leans_back(said)):
-        return sentences[candidate.place - 1].text
-    return None

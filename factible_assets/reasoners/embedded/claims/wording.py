@@ -152,7 +152,10 @@ def write_claim(raw: str, sentence: Sentence) -> str:
     text = " ".join(_DOUBLED.sub(r"\1", text).split()).rstrip(_TRAILING_MARKS)
     text = _TAG.sub("", text).rstrip(_TRAILING_MARKS).lstrip(_OUTER_MARKS)
     if sentence.certainty < CERTAIN:
-        text = _dangling_off(text)
+        words = text.split()
+        while len(words) > _FEWEST_LEFT and words[-1].casefold() in _DANGLING:
+            words.pop()
+        text = " ".join(words).rstrip(_TRAILING_MARKS)
     if text.count("\u201c") != text.count("\u201d") or text.count('"') % 2:
         text = text.translate(_QUOTES)
     text = _I.sub("I", text)
@@ -162,13 +165,6 @@ def write_claim(raw: str, sentence: Sentence) -> str:
         return text
     text = text[0].upper() + text[1:]
     return text if text[-1] in "?!." else text + "."
-
-
-def _dangling_off(text: str) -> str:
-    words = text.split()
-    while len(words) > _FEWEST_LEFT and words[-1].casefold() in _DANGLING:
-        words.pop()
-    return " ".join(words).rstrip(_TRAILING_MARKS)
 
 
 def _skip_marks(raw: str, start: int, end: int) -> int:
