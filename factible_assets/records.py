@@ -4,8 +4,8 @@ What belongs here: pydantic records, which asset writes them, the closed vocabul
 columns, and the rules that hold for one row alone (ranges, fields that require each other). What
 does not: rules over several rows (stages), SQL (warehouse), identifiers' derivation (stages.ids).
 
-A table is declared here once: its class says in which order it is read, which assets write it and
-in which group the UI shows them, and its place among the classes is its place in the method.
+A table is declared here once: its class says in which order it is read, which assets write it,
+and its place among the classes is its place in the method.
 
 Every record is frozen and rejects unknown fields. The warehouse adds `run_id` and `checked_at` to
 each row when it writes; records do not carry them. A field named in `volatile` (a latency, a time
@@ -94,9 +94,6 @@ class Record(BaseModel):
     assets: ClassVar[tuple[str, ...]] = ()
     """The assets that write it; of a table that several write, each owns the rows of its stage."""
 
-    group: ClassVar[str] = ""
-    """The step of the method that the asset of this name belongs to; the UI sorts steps by name."""
-
     volatile: ClassVar[frozenset[str]] = frozenset()
     """Fields that may differ between two runs with the same outcome."""
 
@@ -127,7 +124,6 @@ class Transcript(Record):
     table: ClassVar[str] = "transcripts"
     order: ClassVar[tuple[str, ...]] = ("video_id",)
     assets: ClassVar[tuple[str, ...]] = ("transcripts",)
-    group: ClassVar[str] = "1_video"
 
     video_id: str
     text: str = Field(min_length=1)
@@ -167,7 +163,6 @@ class Claim(Record):
         "claim_id",
     )
     assets: ClassVar[tuple[str, ...]] = ("claims",)
-    group: ClassVar[str] = "2_claims"
 
     claim_id: str
     video_id: str
@@ -214,7 +209,6 @@ class Query(Record):
         "query_id",
     )
     assets: ClassVar[tuple[str, ...]] = ("queries",)
-    group: ClassVar[str] = "3_search"
 
     query_id: str
     claim_id: str
@@ -270,7 +264,6 @@ class SearchHit(Record):
         "hit_id",
     )
     assets: ClassVar[tuple[str, ...]] = ("search_hits",)
-    group: ClassVar[str] = "3_search"
 
     hit_id: str
     query_id: str
@@ -355,7 +348,6 @@ class ReliabilityRating(Record):
     table: ClassVar[str] = "reliability_ratings"
     order: ClassVar[tuple[str, ...]] = ("domain",)
     assets: ClassVar[tuple[str, ...]] = ("reliability_ratings",)
-    group: ClassVar[str] = "4_evidence"
     volatile: ClassVar[frozenset[str]] = frozenset({"domain_age_years"})
 
     video_id: str
@@ -440,7 +432,6 @@ class Evidence(Record):
         "evidence_id",
     )
     assets: ClassVar[tuple[str, ...]] = ("evidence",)
-    group: ClassVar[str] = "4_evidence"
 
     evidence_id: str
     claim_id: str
@@ -506,7 +497,6 @@ class Verdict(Record):
         "claim_id",
     )
     assets: ClassVar[tuple[str, ...]] = ("verdicts",)
-    group: ClassVar[str] = "5_verdicts"
 
     claim_id: str
     video_id: str

@@ -70,7 +70,6 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
                     table: ClassVar[str] = "topics"
                     order: ClassVar[tuple[str, ...]] = ("name",)
                     assets: ClassVar[tuple[str, ...]] = ("topics",)
-                    group: ClassVar[str] = "2_claims"
 
                     video_id: str
                     name: str = Field(min_length=1, description="In one word.")
@@ -142,10 +141,9 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
 
                 import dagster as dg
 
-                from factible_assets.assets.common import KINDS, OWNERS, definition_metadata
+                from factible_assets.assets.common import GROUP, KINDS, OWNERS, definition_metadata
                 from factible_assets.checks.structural import judged, structural_specs
                 from factible_assets.partitions import videos
-                from factible_assets.records import Topic
                 from factible_assets.rows import VideoRows
                 from factible_assets.stages.integrity import JudgedRows
                 from factible_assets.stages.topics import topics_of
@@ -156,7 +154,7 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
                 @dg.asset(
                     name="topics",
                     partitions_def=videos,
-                    group_name=Topic.group,
+                    group_name=GROUP,
                     code_version="1",
                     owners=OWNERS,
                     kinds=KINDS,

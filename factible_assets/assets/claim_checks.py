@@ -20,6 +20,7 @@ import duckdb
 
 from factible_assets.assets.claim_checks_metadata import describe
 from factible_assets.assets.common import (
+    GROUP,
     KINDS,
     OWNERS,
     RETRIES,
@@ -31,7 +32,6 @@ from factible_assets.checks.structural import judged, structural_specs
 from factible_assets.config import FactCheckConfig
 from factible_assets.launchpad import CLAIM_CHECKS_SCHEMA, settled
 from factible_assets.partitions import videos
-from factible_assets.records import MAIN_RECORD
 from factible_assets.rows import VideoRows
 from factible_assets.services import CorporaResource, FactCheckServices, Occasion
 from factible_assets.services.reports import ReportsResource
@@ -95,7 +95,7 @@ _READS: dict[Stage, tuple[str, ...]] = {
     outs={
         stage: dg.AssetOut(
             is_required=False,
-            group_name=MAIN_RECORD[stage].group,
+            group_name=GROUP,
             code_version=CODE_VERSIONS[stage],
             owners=OWNERS,
             kinds=KINDS,

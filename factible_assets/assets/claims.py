@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 import dagster as dg
 
 from factible_assets.assets.common import (
+    GROUP,
     KINDS,
     OWNERS,
     RETRIES,
@@ -22,7 +23,7 @@ from factible_assets.checks.structural import judged, structural_specs
 from factible_assets.config import ClaimsConfig, ExtractionConfig, FactCheckConfig
 from factible_assets.launchpad import CLAIMS_SCHEMA, settled
 from factible_assets.partitions import videos
-from factible_assets.records import Claim, LlmCall, Video
+from factible_assets.records import LlmCall, Video
 from factible_assets.rows import VideoRows
 from factible_assets.services import CorporaResource, FactCheckServices, Occasion
 from factible_assets.stages.flow import ClaimsResult, extract_claims
@@ -41,7 +42,7 @@ CODE_VERSION = "1"
 @dg.asset(
     name="claims",
     partitions_def=videos,
-    group_name=Claim.group,
+    group_name=GROUP,
     config_schema=CLAIMS_SCHEMA,
     code_version=CODE_VERSION,
     owners=OWNERS,

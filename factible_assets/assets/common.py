@@ -16,6 +16,10 @@ from warehouse.comments import packaged_comments
 
 OWNERS = ["team:fact-checking"]
 
+GROUP = "fact_check"
+"""The assets of a video are one group, so that the graph opens as a graph."""
+
+
 KINDS = {"python", "duckdb"}
 
 RETRIES = dg.RetryPolicy(

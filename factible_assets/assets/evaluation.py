@@ -63,7 +63,7 @@ def evaluation_asset(folders: Sequence[Path]) -> dg.AssetsDefinition:
 
     @dg.asset(
         name=NAME,
-        group_name="6_evaluation",
+        group_name="evaluation",
         # The last of the seven; what is new before it makes it out of date, and so this.
         deps=[dg.AssetKey("verdicts")],
         code_version=CODE_VERSION,

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import dagster as dg
 
 from factible_assets.assets.common import (
+    GROUP,
     KINDS,
     OWNERS,
     RETRIES,
@@ -194,7 +195,7 @@ def with_details(wanted: Wanted, details: VideoDetails | None) -> Video:
 @dg.asset(
     name="transcripts",
     partitions_def=videos,
-    group_name=Transcript.group,
+    group_name=GROUP,
     code_version=CODE_VERSION,
     owners=OWNERS,
     kinds=KINDS,
