@@ -372,7 +372,6 @@ RULES: tuple[Rule, ...] = (
     _never("phrases that deny what precedes", "denies_what_precedes"),
     _never("phrases that only look like denials", "not_denials"),
     _never("set aside: who is meant otherwise", "set_aside"),
-    _never("naming a belief", "names_a_belief"),
     _never(
         "a sentence that answers the one before",
         "denies_previous_sentence",

@@ -36,7 +36,6 @@ class Lexicon:
     set_aside: Pattern
     not_denials: Pattern
     negations: Pattern
-    names_a_belief: Pattern
     denies_what_follows: Pattern
     denies_what_precedes: Pattern
     denies_previous_sentence: Pattern

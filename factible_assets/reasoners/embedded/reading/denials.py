@@ -65,8 +65,6 @@ def without_denials(clause: str) -> Proposition:
                 stays = "" if verb is None else _STANDS_FOR.get(verb.group(), verb.group())
                 cuts.append((*match.span(), stays))
                 count += is_denial
-    if count:
-        cuts += [(*match.span(), "") for match in lexicon.names_a_belief.finditer(rest)]
     kept, place = [], 0
     for start, end, instead in sorted(cuts):
         if start >= place:

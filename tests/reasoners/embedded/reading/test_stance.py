@@ -54,7 +54,7 @@ def read(claim: str, text: str, title: str = "", *, tone: bool = False) -> PageS
         ("Bats are not blind", "Bats are blind", True),
         ("Contrary to popular belief, bats are not blind", "bats are blind", True),
         ("It is not true that bats are blind", "bats are blind", True),
-        ("The idea that bats are blind is a myth", "bats are blind", True),
+        ("The idea that bats are blind is a myth", "The idea that bats are blind", True),
         ("There is no evidence that bats are blind", "bats are blind", True),
         ("Bats cannot see", "Bats can see", True),
         ("The saying that bats never see is false", "bats see", False),
