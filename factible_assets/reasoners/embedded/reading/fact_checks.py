@@ -78,26 +78,20 @@ def _check_at(sentences: Sequence[PageSentence], first: int) -> FactCheck | None
         if last >= len(sentences):
             return None
         claimed = re.sub(_BULLET, "", sentences[last].text)
-    rated = _rating_after(sentences, last)
-    if rated is not None:
-        return FactCheck(claimed, rated[0], first, rated[1])
-    kind = (label["label"] or label["alone"]).lower()
-    return FactCheck(claimed, "false" if kind == "myth" else None, first, last)
-
-
-def _rating_after(sentences: Sequence[PageSentence], last: int) -> tuple[RatingWord, int] | None:
     for index in range(last + 1, min(last + 1 + _REACH, len(sentences))):
-        label = _RATING_LABEL.match(sentences[index].text)
-        if label is None:
+        rated = _RATING_LABEL.match(sentences[index].text)
+        if rated is None:
             continue
-        told = label["rest"].strip()
-        place = index
+        told, place = rated["rest"].strip(), index
         if not told and index + 1 < len(sentences):
             place = index + 1
             told = re.sub(_BULLET, "", sentences[place].text)
         rating = read_rating(told)
-        return None if rating is None else (rating, place)
-    return None
+        if rating is not None:
+            return FactCheck(claimed, rating, first, place)
+        break
+    kind = (label["label"] or label["alone"]).lower()
+    return FactCheck(claimed, "false" if kind == "myth" else None, first, last)
 
 
 _LONGEST_RATING = 8

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from factible_assets.reasoners.embedded.embedder import Embedder
-from factible_assets.reasoners.embedded.reading.passages import Passage, Selection
+from factible_assets.reasoners.embedded.reading.passages import Selection
 from factible_assets.reasoners.embedded.reading.stance import (
     PageStance,
     from_statements,
@@ -119,18 +119,17 @@ class InferenceStance:
             return PageStance()
         first = leanings[told[0]]
         against = max((abs(leanings[n]) for n in told if leanings[n] * first < 0), default=0.0)
+        side: Stance
         if against >= _BALANCED * abs(first):
-            return _inferred("mixed", _AGAINST * (abs(first) + against), told, passages)
-        agreeing = [number for number in told if leanings[number] * first > 0]
-        side: Stance = "supports" if first > 0 else "refutes"
-        return _inferred(side, abs(first) - _AGAINST * against, agreeing, passages)
-
-
-def _inferred(
-    stance: Stance, strength: float, places: Sequence[int], passages: Sequence[Passage]
-) -> PageStance:
-    quotes = tuple((place, (passages[place].start, passages[place].end)) for place in places)
-    return PageStance(stance, round(min(_HIGHEST, strength), 4), "inference", quotes)
+            side, strength = "mixed", _AGAINST * (abs(first) + against)
+        else:
+            side, strength = (
+                ("supports" if first > 0 else "refutes"),
+                abs(first) - _AGAINST * against,
+            )
+            told = [number for number in told if leanings[number] * first > 0]
+        quotes = tuple((place, (passages[place].start, passages[place].end)) for place in told)
+        return PageStance(side, round(min(_HIGHEST, strength), 4), "inference", quotes)
 
 
 # --- A cross-encoder in ONNX --------------------------------------------------------------------

@@ -122,10 +122,10 @@ def _is_heading(sentences: Sequence[PageSentence], index: int) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _candidates(text: str) -> tuple[tuple[Passage, tuple[str, ...]], ...]:
-    """Return the windows of a page with their stems; kept, as one page is read for many claims."""
+def _candidates(text: str) -> tuple[list[Passage], list[list[str]]]:
+    """Return the windows of a page and their stems; kept, as one page is read for many claims."""
     found = windows(readable_sentences(text))
-    return tuple((passage, tuple(content_stems(passage.text))) for passage in found)
+    return found, [content_stems(passage.text) for passage in found]
 
 
 def bm25_scores(query: Sequence[str], documents: Sequence[Sequence[str]]) -> list[float]:
@@ -164,9 +164,7 @@ def select_passages(claim: str, text: str, snippet: str, embedder: Embedder) -> 
     Raises:
         EmbedderUnavailableError: The embedder's model cannot be loaded.
     """
-    kept = _candidates(text)
-    candidates = [passage for passage, _ in kept]
-    stems = [words for _, words in kept]
+    candidates, stems = _candidates(text)
     query = content_stems(claim)
     scores = bm25_scores(query, stems)
     first = sorted(range(len(scores)), key=lambda index: (-scores[index], index))[:_BM25_KEPT]

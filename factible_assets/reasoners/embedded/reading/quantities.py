@@ -185,8 +185,13 @@ def _comparable(first: Quantity, second: Quantity) -> bool:
 def _close(wanted: Quantity, found: Quantity) -> bool:
     difference = abs(wanted.value - found.value)
     if wanted.dimension == "year":
-        within = difference <= max(wanted.half_step, found.half_step)
-        return within or _is_on_side(wanted, found.value) or _is_on_side(found, wanted.value)
+        # "After 1956" and "before 2017" leave all later and all earlier years possible.
+        possible = any(
+            (one.bound == "at_least" and other.value > one.value)
+            or (one.bound == "at_most" and other.value < one.value)
+            for one, other in ((wanted, found), (found, wanted))
+        )
+        return possible or difference <= max(wanted.half_step, found.half_step)
     if difference <= max(wanted.half_step, found.half_step):
         return True
     if wanted.bound == "at_least" and found.bound != "at_most":
@@ -195,13 +200,6 @@ def _close(wanted: Quantity, found: Quantity) -> bool:
         return found.value <= wanted.value * (1 + _CLOSE)
     tolerance = _CLOSE_ABOUT if "about" in {wanted.bound, found.bound} else _CLOSE
     return difference <= tolerance * max(abs(wanted.value), abs(found.value))
-
-
-def _is_on_side(bounded: Quantity, value: float) -> bool:
-    """Tell whether a year is one that "after 1956" or "before 2017" leaves possible."""
-    if bounded.bound == "at_least":
-        return value > bounded.value
-    return bounded.bound == "at_most" and value < bounded.value
 
 
 _COUNTED = 20
