@@ -123,7 +123,7 @@ def strip_lead_ins(raw: str, sentence: Sentence) -> Sentence:
     """
     start = _skip_marks(raw, sentence.start, sentence.end)
     while True:
-        found = _LEAD_IN.match(_straight(raw[start : sentence.end]))
+        found = _LEAD_IN.match(raw[start : sentence.end].replace("\u2019", "'"))
         if found is None or _KEEPS_ITS_OPENING.match(raw, start, sentence.end):
             break
         following = _skip_marks(raw, start + found.end(), sentence.end)
@@ -173,10 +173,6 @@ def _skip_marks(raw: str, start: int, end: int) -> int:
     return start
 
 
-def _straight(text: str) -> str:
-    return text.replace("\u2019", "'")
-
-
 def _spanning(raw: str, start: int, end: int, certainty: float) -> Sentence:
     while end > start and raw[end - 1].isspace():
         end -= 1
@@ -202,4 +198,4 @@ def lacks_head(text: str, *, certain: bool) -> bool:
 
 def leans_back(text: str) -> bool:
     """Tell whether a sentence opens with a connective that takes up the one before."""
-    return _CONNECTIVE.match(_straight(text).lstrip(_OUTER_MARKS)) is not None
+    return _CONNECTIVE.match(text.lstrip(_OUTER_MARKS)) is not None

@@ -64,17 +64,6 @@ def read_page(
     instructs = instructs_reader(page.text) or instructs_reader(page.snippet)
     places = [place for place, _ in said.quotes] or range(len(selection.passages))
     in_page = any(selection.passages[place].in_page for place in places)
-    return EvidenceDraft(
-        stance=said.stance,
-        stance_confidence=round(said.confidence * (1.0 if in_page else _SNIPPET_TRUST), 4),
-        relevance=round(selection.relevance, 4),
-        summary=_summary(said, blocked, in_page=in_page) + (_INSTRUCTS if instructs else ""),
-        quotes=_quotes(claim, page.text, said, selection, embedder),
-    )
-
-
-def _summary(said: PageStance, blocked: str | None, *, in_page: bool) -> str:
-    """Say in a sentence or two what was found and on what ground, without quoting."""
     words = _SIDES[said.stance]
     if said.ground is not None:
         words += f": {_GROUNDS[said.ground]}."
@@ -82,7 +71,13 @@ def _summary(said: PageStance, blocked: str | None, *, in_page: bool) -> str:
         words += f" Only the search result's excerpt was read. {blocked}"
     elif said.ground is not None and not in_page:
         words += " Only the search result's excerpt says so."
-    return words
+    return EvidenceDraft(
+        stance=said.stance,
+        stance_confidence=round(said.confidence * (1.0 if in_page else _SNIPPET_TRUST), 4),
+        relevance=round(selection.relevance, 4),
+        summary=words + (_INSTRUCTS if instructs else ""),
+        quotes=_quotes(claim, page.text, said, selection, embedder),
+    )
 
 
 def _quotes(

@@ -35,12 +35,9 @@ def draft_verdict(evidence: Sequence[Evidence], vote: Vote) -> VerdictDraft:
 
     Confidence is at most medium, and low if a single independent origin carries the leaning.
     """
-    is_alone = _origins([row for row in evidence if row.stance == vote.stance]) <= 1
-    is_low = vote.confidence == "low" or vote.stance in {"unclear", "mixed"} or is_alone
-    return VerdictDraft(vote.stance, "low" if is_low else "medium", _summary(evidence, vote.stance))
-
-
-def _summary(evidence: Sequence[Evidence], stance: Stance) -> str:
+    stance = vote.stance
+    is_alone = _origins([row for row in evidence if row.stance == stance]) <= 1
+    is_low = vote.confidence == "low" or stance in {"unclear", "mixed"} or is_alone
     origins = _origins(evidence)
     which = "all of one origin" if origins == 1 else f"of {origins} independent origins"
     parts = [
@@ -60,7 +57,7 @@ def _summary(evidence: Sequence[Evidence], stance: Stance) -> str:
     undecided = sum(row.stance == "unclear" for row in evidence)
     if undecided:
         parts.append(f"{_sources(undecided, 'do')} not settle it.")
-    return " ".join([*parts, _CLOSING])
+    return VerdictDraft(stance, "low" if is_low else "medium", " ".join([*parts, _CLOSING]))
 
 
 def _sources(count: int, verb: str) -> str:
