@@ -17,7 +17,7 @@ from warehouse.comments import packaged_comments
 OWNERS = ["team:fact-checking"]
 
 GROUP = "fact_check"
-"""The assets of a video are one group, so that the graph opens as a graph."""
+"""All assets are one group: of several, the UI shows boxes that hide them."""
 
 
 KINDS = {"python", "duckdb"}

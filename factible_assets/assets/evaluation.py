@@ -15,7 +15,7 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
-from factible_assets.assets.common import KINDS, OWNERS, final_failure
+from factible_assets.assets.common import GROUP, KINDS, OWNERS, final_failure
 from factible_assets.checks.corpus_quality import quality_results, quality_specs
 from factible_assets.config import StageConfig
 from factible_assets.evaluation.charts import all_plots
@@ -63,7 +63,7 @@ def evaluation_asset(folders: Sequence[Path]) -> dg.AssetsDefinition:
 
     @dg.asset(
         name=NAME,
-        group_name="evaluation",
+        group_name=GROUP,
         # The last of the seven; what is new before it makes it out of date, and so this.
         deps=[dg.AssetKey("verdicts")],
         code_version=CODE_VERSION,
