@@ -287,8 +287,13 @@ class ClaimWords:
 @lru_cache(maxsize=256)
 def read_claim(claim: str) -> ClaimWords:
     """Take a claim apart: what it says first, without the reasons and remarks that follow."""
-    parts = [part for part in _REMARKS.split(claim) if len(content_words(part)) >= _SHORTEST]
-    text, claim = claim, _OTHER.sub("", parts[0] if parts else claim)
+    text, claim = claim, _ANNOUNCED.sub("", claim)
+    parts = [
+        _SAID.sub("", part)
+        for part in _REMARKS.split(claim)
+        if len(content_words(part)) >= _SHORTEST
+    ]
+    claim = _OTHER.sub("", parts[0] if parts else claim)
     found = without_denials(claim)
     folded = fold_evenly(claim)
     quantities = tuple(find_quantities(folded))
@@ -463,6 +468,17 @@ _REMARKS = re.compile(
     re.IGNORECASE,
 )
 """Where a claim goes on to say why, or who says so."""
+_ANNOUNCED = re.compile(
+    r"^[^:]{0,160}\b(?:why|this|thing|true|clear|simple|point|fact|truth|says?|said):\s+"
+    r"(?=(?:\S+\s+){2})",
+    re.IGNORECASE,
+)
+"""Words before a colon that only announce what follows: "every parent knows why: …"."""
+_SAID = re.compile(
+    r",\s+(?:as\s+)?(?:[\w'\u2019]+\s+){1,3}(?:say|says|said|tell|told|claim|claimed|think|believe)$",
+    re.IGNORECASE,
+)
+"""Who says so, behind what is said."""
 _OTHER = re.compile(r", (?:and |but )?not (?!only\b|just\b)(?:[\w-]+ ){0,3}[\w-]+(?=[.!?]?$)")
 """What a claim says it is not: "…, not Sydney". It denies that of the other, and nothing else."""
 _CONTRASTS = re.compile(r"\b(?:but|while|whereas|although|though|yet)\b", re.IGNORECASE)
