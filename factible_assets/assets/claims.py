@@ -36,7 +36,7 @@ from warehouse.resource import WarehouseResource
 from warehouse.rows import Stamp, data_version
 from warehouse.sets import AssetRows
 
-CODE_VERSION = "1"
+CODE_VERSION = "2"
 
 
 @dg.asset(
