@@ -19,6 +19,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 import jinja2
 from markupsafe import Markup
@@ -53,9 +54,7 @@ def render_report(data: ReportData, *, index: str | None = None) -> str:
         data: The records of the video.
         index: The relative address of the index, if the report stands beside one.
     """
-    view = arrange(data)
-    frames = PLAYER_ORIGIN if view.youtube_id else None
-    return _page("report", frames=frames, report=view, index=index, verdict_of=_verdict_of(view))
+    return _page("report", **report_values(arrange(data), index=index))[0]
 
 
 def render_index(data: IndexData, hrefs: Mapping[str, str], pages: Sequence[str] = ()) -> list[str]:
@@ -72,13 +71,12 @@ def render_index(data: IndexData, hrefs: Mapping[str, str], pages: Sequence[str]
     return [
         _page(
             "index",
-            frames=None,
             index=view,
             rows=view.rows[number * VIDEOS_PER_PAGE : (number + 1) * VIDEOS_PER_PAGE],
             packed=packed(view) if number == 0 else None,
             pages=pages,
             page=number + 1,
-        )
+        )[0]
         for number in range(page_count(data))
     ]
 
@@ -98,36 +96,82 @@ def _verdict_of(view: ReportView) -> str:
     return " and ".join(judges) or "nobody yet"
 
 
-def _page(name: str, *, frames: str | None, **values: object) -> str:
-    style, script = _text("shared.css", f"{name}.css"), _text("shared.js", f"{name}.js")
-    html = (
-        _environment()
-        .get_template(f"{name}.html.jinja")
-        .render(
-            **values,
-            # Both are files of this package, not text from outside.
-            style=Markup(style),  # noqa: S704
-            script=Markup(script),  # noqa: S704
-            policy=_policy(style, script, frames),
-            version=factible_assets.__version__,
-        )
+def report_values(view: ReportView, **values: Any) -> dict[str, Any]:
+    """Return what the template of a report is given.
+
+    Args:
+        view: The report.
+        **values: What a page that shows the report within others sets: `index` (the address of
+            the index), `tools` (makes the markup that a claim's card ends with), `claim_href`
+            (the address of a claim), `is_open` (whether all of a claim is shown at first).
+    """
+    return {
+        "frames": PLAYER_ORIGIN if view.youtube_id else None,
+        "report": view,
+        "index": None,
+        "verdict_of": _verdict_of(view),
+        "tools": None,
+        "claim_href": lambda each: f"#claim-{each.anchor}",
+        "is_open": False,
+        **values,
+    }
+
+
+def _page(name: str, **values: Any) -> tuple[str, str]:
+    return document(
+        environment(),
+        f"{name}.html.jinja",
+        style=text_of("shared.css", f"{name}.css"),
+        script=text_of("shared.js", f"{name}.js"),
+        **values,
     )
-    return _UNPRINTABLE.sub("\ufffd", html.lstrip()) + "\n"
 
 
-def _policy(style: str, script: str, frames: str | None) -> str:
-    frame_source = frames or "'none'"
+def document(
+    engine: jinja2.Environment,
+    template: str,
+    *,
+    style: str,
+    script: str,
+    frames: str | None = None,
+    sends: bool = False,
+    **values: Any,
+) -> tuple[str, str]:
+    """Return a page and the policy that it is shown under, which stands in it too.
+
+    Args:
+        engine: The template engine, one of `environment`.
+        template: The template's name.
+        style: The one style sheet of the page.
+        script: Its one script.
+        frames: The one origin that may be framed.
+        sends: Whether its forms and its script may ask the server that the page is from.
+        **values: What the template is given.
+    """
+    none, own = "'none'", "'self'"
     rules = [
         "default-src 'none'",
         f"script-src {_hash_source(script)}",
         f"style-src {_hash_source(style)}",
-        f"frame-src {frame_source}",
+        f"frame-src {frames or none}",
+        *([f"connect-src {own}"] if sends else []),
         "base-uri 'none'",
-        "form-action 'none'",
+        f"form-action {own if sends else none}",
         "require-trusted-types-for 'script'",
         "trusted-types 'none'",
     ]
-    return "; ".join(rules)
+    policy = "; ".join(rules)
+    html = engine.get_template(template).render(
+        **values,
+        # Both are files of this project, not text from outside.
+        style=Markup(style),  # noqa: S704
+        script=Markup(script),  # noqa: S704
+        policy=policy,
+        # A page that says nowhere who it is has the origin of its forms hidden too.
+        referrer="same-origin" if sends else "no-referrer",
+        version=factible_assets.__version__,
+    )
+    return _UNPRINTABLE.sub("\ufffd", html.lstrip()) + "\n", policy
 
 
 def _hash_source(text: str) -> str:
@@ -135,22 +179,28 @@ def _hash_source(text: str) -> str:
 
 
 @cache
-def _text(*names: str) -> str:
-    folder = files(__package__)
-    return "".join(folder.joinpath(name).read_text("utf-8") for name in names)
+def text_of(*names: str, package: str = "factible_assets.report") -> str:
+    """Return the text of files of a package, one after the other."""
+    return "".join(files(package).joinpath(name).read_text("utf-8") for name in names)
 
 
 @cache
-def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("factible_assets.report", package_path=""),
+def environment(*packages: str) -> jinja2.Environment:
+    """Return the template engine with the reports' filters, for templates of other packages too."""
+    engine = jinja2.Environment(
+        loader=jinja2.ChoiceLoader(
+            [
+                jinja2.PackageLoader(package, package_path="")
+                for package in ("factible_assets.report", *packages)
+            ]
+        ),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(clock=clock, day=day, moment=moment, dollars=dollars)
-    environment.globals.update(
+    engine.filters.update(clock=clock, day=day, moment=moment, dollars=dollars)
+    engine.globals.update(
         plural=plural, outcome_words=outcome_words, glyphs=GLYPHS, words_of=OUTCOME_WORDS
     )
-    return environment
+    return engine
