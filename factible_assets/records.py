@@ -47,6 +47,9 @@ Stance = Literal["supports", "refutes", "mixed", "unclear"]
 Rating = domains.Rating
 SourceClass = domains.SourceClass
 
+Veracity = Literal["pants-fire", "false", "barely-true", "half-true", "mostly-true", "true"]
+"""How true a claim is on six levels, from worst to best; methods/scales.py says what each means."""
+
 QueryType = Literal["direct", "alternative", "source", "context"]
 """The four search strategies (Factible, section 1.3.3, table 4)."""
 

@@ -742,13 +742,17 @@ class Settings(BaseSettings):
 
     @property
     def rating_sets(self) -> tuple[Path, ...]:
-        """The rating set files in order of precedence: the project's, then those in the home."""
+        """The rating set files in order of precedence: the project's, then those in the home.
+
+        The four tiers of a published method come last: who lists the same domains decides.
+        """
         own = self.home / "ratings"
         found = sorted(p for p in own.iterdir() if p.is_file()) if own.is_dir() else []
         return (
             self.project_corpora / "domain_ratings.yaml",
             self.project_corpora / "miniature_ratings.yaml",
             *found,
+            self.project_corpora / "credibility_tiers.yaml",
         )
 
     def ensure_home(self) -> Path:

@@ -18,6 +18,7 @@ FORBIDDEN = {
     "factible_assets/evaluation": ("dagster", "duckdb", "httpx", "resources", "warehouse"),
     "factible_assets/report": ("dagster", "duckdb", "httpx", "resources"),
     "factible_assets/exchange": ("dagster", "duckdb", "httpx"),
+    "factible_assets/methods": ("dagster", "duckdb", "httpx", "resources", "warehouse"),
     "factible_assets/records.py": ("dagster", "duckdb", "httpx", "resources", "warehouse"),
     "factible_assets/config.py": ("dagster", "duckdb", "httpx", "resources", "warehouse"),
     "resources": ("dagster", "duckdb", "factible_assets", "warehouse"),

@@ -105,7 +105,8 @@ def test_the_rating_sets_of_the_home_follow_those_of_the_project(tmp_path: Path)
     for name in ("b.csv", "a.yaml"):
         (tmp_path / "ratings" / name).touch()
     names = [path.name for path in Settings(home=tmp_path).rating_sets]
-    assert names == ["domain_ratings.yaml", "miniature_ratings.yaml", "a.yaml", "b.csv"]
+    first, last = ["domain_ratings.yaml", "miniature_ratings.yaml"], ["credibility_tiers.yaml"]
+    assert names == [*first, "a.yaml", "b.csv", *last]
 
 
 def test_every_variable_is_described_in_the_example() -> None:

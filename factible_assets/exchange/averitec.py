@@ -26,7 +26,7 @@ from factible_assets.corpora.format import AnswerEntry, AnswerKind, ClaimEntry, 
 from factible_assets.corpora.reading import CorpusVideo
 from factible_assets.exchange.claims import StatedClaim, StatedClaims
 from factible_assets.exchange.json_items import Item, Loose, items_of_list, validated
-from factible_assets.exchange.labels import AVERITEC, label_of, stance_of
+from factible_assets.methods.scales import AVERITEC, label_of, stance_of
 from resources.lines import FileProblem, PlacedError
 
 _DAY_FIRST: Final = re.compile(r"(\d{1,2})[-/.](\d{1,2})[-/.](\d{4})")

@@ -21,7 +21,7 @@ from typing import Any, Final
 from factible_assets.corpora.format import ClaimEntry
 from factible_assets.exchange.claims import StatedClaim, StatedClaims
 from factible_assets.exchange.json_items import whole
-from factible_assets.exchange.labels import stance_of_rating
+from factible_assets.methods.scales import stance_of_rating
 from resources.lines import FileProblem, Place, PlacedError, shown
 
 _CONTAINERS: Final = (

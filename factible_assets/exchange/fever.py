@@ -27,7 +27,7 @@ from factible_assets.corpora.format import ClaimEntry, PassageEntry
 from factible_assets.corpora.reading import CorpusVideo
 from factible_assets.exchange.claims import StatedClaim, StatedClaims
 from factible_assets.exchange.json_items import Item, Loose, items_of_lines, validated
-from factible_assets.exchange.labels import CLIMATE_FEVER_UNKNOWN, FEVER, label_of, stance_of
+from factible_assets.methods.scales import CLIMATE_FEVER_UNKNOWN, FEVER, label_of, stance_of
 from factible_assets.records import Stance
 from resources.lines import FileProblem
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from factible_assets.exchange.averitec import UNANSWERED, day_words, dumped
 from factible_assets.exchange.claim_review_writing import DISCLAIMER, SOFTWARE, Export, exported
-from factible_assets.exchange.labels import AVERITEC, label_of
+from factible_assets.methods.scales import AVERITEC, label_of
 from factible_assets.records import Claim, Evidence, Stance, Verdict
 from factible_assets.report.data import ReportData
 from factible_assets.report.links import source_links

@@ -6,7 +6,7 @@ registries (resources), which sources are read because of it (search.py).
 The rule (Factible, section 1.3.4, step 2; the first that matches decides):
 
 1. a rating set lists the host or the nearest parent that is listed: high 0.85, medium 0.60,
-   low 0.30, very low 0.15;
+   low 0.30, very low 0.15, or the score that the set states beside its rating;
 2. the name ends in a suffix that registries keep for institutions: 0.90, high;
 3. otherwise the rating is unknown, 0.50 (Enhanced Claim Verification System, equation 9), moved by
    the domain's age: +0.10 from ten years on, -0.15 below one year.
@@ -151,7 +151,7 @@ def _listed_rating(
         video_id=video_id,
         domain=name,
         rating=first.rating,
-        score=LISTED_SCORES[first.rating],
+        score=LISTED_SCORES[first.rating] if first.score is None else first.score,
         source_class=first.source_class,
         bias=next((each.bias for each in listed if each.bias is not None), None),
         datasets=tuple(dict.fromkeys(each.dataset for each in listed)),

@@ -45,6 +45,8 @@ class ListedRating:
     reason: str = ""
     bias: str | None = None
     as_of: date | None = None
+    score: float | None = None
+    """From 0 to 1, where the set states one beside the rating."""
 
 
 @dataclass(frozen=True, slots=True)

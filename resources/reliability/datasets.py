@@ -73,7 +73,7 @@ def load_rating_yaml(file: Path) -> RatingSet:
 
     A mapping with `dataset` (its name), `as_of` or `retrieved` (a date), `description`, `licence`,
     `citation`, and `ratings`: a list of `domain`, `rating` (high, medium, low, very_low), `class`,
-    `reason` and, where known, `bias`.
+    `reason` and, where known, `bias` and `score` (from 0 to 1).
 
     Raises:
         RatingFileError: The file cannot be read, or something in it is wrong.
@@ -104,7 +104,7 @@ def load_rating_yaml(file: Path) -> RatingSet:
 
 
 def _yaml_rating(dataset: str, as_of: date | None, entry: Node) -> ListedRating:
-    fields = entry.mapping({"domain", "rating", "class", "reason"}, {"bias"})
+    fields = entry.mapping({"domain", "rating", "class", "reason"}, {"bias", "score"})
     domain = host_name(fields["domain"].text())
     if domain is None:
         raise fields["domain"].wrong("domain should be a host name such as example.org")
@@ -116,6 +116,7 @@ def _yaml_rating(dataset: str, as_of: date | None, entry: Node) -> ListedRating:
         reason=fields["reason"].text(),
         bias=fields["bias"].text().lower() if "bias" in fields else None,
         as_of=as_of,
+        score=fields["score"].share() if "score" in fields else None,
     )
 
 

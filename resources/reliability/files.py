@@ -85,6 +85,16 @@ class Node:
             raise self.wrong("here should stand a text")
         return " ".join(self.value.split())
 
+    def share(self) -> float:
+        """Return a number from 0 to 1."""
+        try:
+            found = float(self.text())
+        except ValueError:
+            found = -1.0
+        if not 0 <= found <= 1:
+            raise self.wrong("here should stand a number from 0 to 1")
+        return found
+
     def day(self) -> date:
         """Return a day written as 2026-01-31."""
         try:

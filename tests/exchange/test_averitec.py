@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from factible_assets.corpora import ClaimEntry
 from factible_assets.exchange.averitec import day_of, day_words, read_averitec, write_averitec
 from factible_assets.exchange.claims import corpus_of_claims
-from factible_assets.exchange.labels import AVERITEC
+from factible_assets.methods.scales import AVERITEC
 from tests.exchange.entries import DAYS, MAYBE, QUESTIONS, STANCES, URLS, WORDS, claims_of, stored
 from tests.shared_data import shared_data
 

@@ -16,7 +16,7 @@ from factible_assets.exchange.claim_review_writing import (
     reviews_of_corpus,
     reviews_of_results,
 )
-from factible_assets.exchange.labels import stance_of_rating
+from factible_assets.methods.scales import stance_of_rating
 from factible_assets.report.data import Outlived, ReportData
 from tests.exchange.entries import DAYS, STANCES, TRIMMED, URLS, claims_of, stored
 from tests.report import samples

@@ -1,19 +1,21 @@
-"""The labels of fact-checking data sets and the four stances of this project.
+"""The scales on which claims are judged, and the one mapping between them: the four stances.
 
-What belongs here: the mappings, with their sources. What does not: reading files.
+What belongs here: every scale's labels with their source, and what each means as a stance. What
+does not: reading files, how a verdict is reached.
 
-Each data set asks what the evidence says of the claim, as this project does, so no label changes
-its meaning; what differs is how finely the middle is divided.
+Each scale asks what the evidence says of the claim, as this project does, so no label changes its
+meaning; what differs is how finely the middle is divided. Whoever compares two scales goes by way
+of the stances.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, get_args
 
 from factible_assets.reasoners.embedded.reading.fact_checks import read_rating
-from factible_assets.records import Stance
+from factible_assets.records import Confidence, Stance, Veracity
 
 AVERITEC: Final[Mapping[str, Stance]] = {
     "Supported": "supports",
@@ -35,6 +37,37 @@ both sides, is Climate-FEVER's (Diggelmann et al. 2020, arXiv:2012.00614, sectio
 
 CLIMATE_FEVER_UNKNOWN: Final = "NOT_ENOUGH_INFO"
 """How Climate-FEVER writes FEVER's NOT ENOUGH INFO."""
+
+VERACITY: Final[Mapping[str, Stance]] = {
+    "pants-fire": "refutes",
+    "false": "refutes",
+    "barely-true": "refutes",
+    "half-true": "mixed",
+    "mostly-true": "supports",
+    "true": "supports",
+}
+"""Six levels from worst to best (Raw Evidence, section 3.5; PolitiFact's names). "Barely true",
+today "mostly false", holds an element of truth and ignores what would give another impression: it
+refutes, as "mostly false" does below. There is no level for what the evidence does not settle."""
+
+THREE_WAY: Final[Mapping[str, Stance]] = {
+    "TRUE": "supports",
+    "FALSE": "refutes",
+    "CAN'T SAY": "unclear",
+}
+"""ECVS, section 7.1. Mixed evidence is CAN'T SAY there, and `mixed` has no label on this scale."""
+
+UNPROVEN: Final[Mapping[str, Stance]] = {
+    "TRUE": "supports",
+    "FALSE": "refutes",
+    "UNPROVEN": "unclear",
+}
+"""RW-Post and AgentFact (Xu et al.), the agent's labels."""
+
+LEVELS: Final[tuple[Veracity, ...]] = get_args(Veracity)
+"""The six levels, from worst to best."""
+
+_OTHER_NAMES: Final = {"pants on fire": "pants-fire", "mostly false": "barely-true"}
 
 _WORDS: Final[Mapping[str, Stance]] = {
     "true": "supports",
@@ -60,8 +93,45 @@ def stance_of(label: str, labels: Mapping[str, Stance]) -> Stance:
 
 
 def label_of(stance: Stance, labels: Mapping[str, Stance]) -> str:
-    """Return a data set's label for a stance."""
+    """Return a scale's first label for a stance.
+
+    Raises:
+        StopIteration: The scale has none; see the scales.
+    """
     return next(label for label, each in labels.items() if each == stance)
+
+
+def stance_of_any(label: str) -> Stance | None:
+    """Read a label of whatever scale, a stance's own name or the words of a rating."""
+    scales = (
+        {each: each for each in get_args(Stance)},
+        AVERITEC,
+        FEVER,
+        VERACITY,
+        THREE_WAY,
+        UNPROVEN,
+    )
+    for scale in scales:
+        try:
+            return stance_of(_OTHER_NAMES.get(_folded(label), label), scale)
+        except ValueError:
+            continue
+    return stance_of_rating(label, None, None, None)
+
+
+def veracity_of(stance: Stance | None, confidence: Confidence | None) -> Veracity | None:
+    """Return the level of a verdict that was reached on the four stances; None where it is unclear.
+
+    A side that is taken with high confidence is true or false, else mostly true or barely true;
+    mixed is half true. Pants on fire is an opinion on top of false, and never follows.
+    """
+    if stance == "mixed":
+        return "half-true"
+    if stance == "supports":
+        return "true" if confidence == "high" else "mostly-true"
+    if stance == "refutes":
+        return "false" if confidence == "high" else "barely-true"
+    return None
 
 
 def stance_of_rating(
@@ -89,4 +159,4 @@ def stance_of_rating(
 
 
 def _folded(label: str) -> str:
-    return re.sub(r"[\s_]+", " ", label.strip()).casefold()
+    return re.sub(r"[\s_-]+", " ", label.strip().replace("\u2019", "'")).casefold()

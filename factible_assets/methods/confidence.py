@@ -1,0 +1,209 @@
+"""The confidence calculus of ECVS, section 5, as written, and a variant without its oddities.
+
+What belongs here: equations 10 to 19, algorithm 4, table 1 and the parameters of table 3. What does
+not: where credibility comes from (credibility.py), which way a source points (lexical_support.py,
+or a reasoner).
+
+What the formulas say when they are taken at their word (each a test):
+
+- It is no confidence in a verdict but support of the claim: sources that all refute it give the
+  least agreement, 0.1 (algorithm 4, line 19).
+- One supporting source among ten scores 0.1, one refuting source among ten 0.28, and ten that say
+  nothing 0.4: a source for the claim can lower its score below one against it.
+- The tone is 0.85 to 1 whatever a text says, because hedging is capped at 0.15 (equations 15, 16),
+  and it is added to the evidence (equation 17). So a claim without any source gets 57 %, no result
+  is below 48 %, the floor of 15 % (equation 19) never holds, and the labels Very Low and Low
+  (table 1) are never given.
+- Another source can lower the result: one of little credibility lowers the mean (equation 13), and
+  a third one raises the share of the evidence at the cost of the tone, which is the larger
+  (equation 17).
+- Equation 13 divides by zero without sources. Here the credibility of none is 0.
+- Hedging counts distinct words of distinct words (equation 15 intersects sets), and words as they
+  are listed: "suggests" hedges nothing.
+- Equation 18 names a final evidence score that no other equation uses. Here equation 17 mixes it.
+
+The corrected variant keeps the parameters and changes six things; see `corrected`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from factible_assets.reasoners.embedded.text import word_set
+
+N_MAX: Final = 8
+"""Sources after which more add nothing (equation 12)."""
+
+WEIGHTS: Final = (0.25, 0.45, 0.30)
+"""Of volume, credibility and agreement in the evidence score (equation 11)."""
+
+DECISIVE: Final = 1.2
+"""What a source that supports or opposes weighs against a neutral one (equation 14)."""
+
+HEDGING_CAP: Final = 0.15
+"""The most that hedging takes away (equation 15)."""
+
+HEDGES: Final = word_set(
+    """
+    may might could possibly likely suggest appear indicate perhaps probably potentially seems
+    unclear uncertain ambiguous debatable
+    """
+)
+"""W_h (section 5.5)."""
+
+FLOOR, CEILING = 15, 95
+"""Bounds of the result in per cent (equation 19)."""
+
+MIXES: Final = ((3, 0.7, 0.8), (1, 0.5, 0.7))
+"""From so many sources of more than this credibility on, the share of the evidence (eq. 17)."""
+
+_SHARE_OTHERWISE: Final = 0.5
+_MANY_NEUTRAL, _COMPLEX, _OPEN = 3, 0.4, 0.5
+_CONSENSUS_SOURCES, _CONSENSUS_BONUS = 2, 0.1
+_OPPOSED, _OPPOSED_SLOPE, _OPPOSED_FLOOR = 0.3, 0.2, 0.1
+_GOOD, _GOOD_SOURCES, _QUALITY_BONUS = 0.8, 2, 0.05
+
+Label = Literal["Very Low", "Low", "Moderate", "High", "Very High"]
+LABELS: Final[tuple[tuple[int, Label], ...]] = (
+    (20, "Very Low"),
+    (40, "Low"),
+    (60, "Moderate"),
+    (80, "High"),
+    (100, "Very High"),
+)
+"""Up to which percentage each word is used (table 1)."""
+
+_WORD = re.compile(r"[^\W_]+(?:['\u2019-][^\W_]+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One piece of evidence, as far as the calculus looks at it (equations 1, 3, 4).
+
+    `credibility` is from 0 to 1; `supports` is None for a neutral source.
+    """
+
+    credibility: float
+    supports: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Confidence:
+    """A result with its parts: all from 0 to 1, `percent` from 15 to 95."""
+
+    volume: float
+    credibility: float
+    agreement: float
+    evidence: float
+    tone: float
+    final: float
+    percent: int
+
+    @property
+    def label(self) -> Label:
+        """Return the word for the percentage (table 1)."""
+        return next(label for highest, label in LABELS if self.percent <= highest)
+
+
+def volume(n: int) -> float:
+    """Map a number of sources to 0..1 (equation 12): √n/√n_max between 0 and n_max."""
+    return math.sqrt(min(max(n, 0), N_MAX) / N_MAX)
+
+
+def weighted_credibility(sources: Sequence[Source]) -> float:
+    """Return Σ C·W / Σ W, decisive sources weighing 1.2 (equations 13, 14); 0 without sources."""
+    weights = [1.0 if each.supports is None else DECISIVE for each in sources]
+    weighed = zip(sources, weights, strict=True)
+    return math.fsum(each.credibility * by for each, by in weighed) / (math.fsum(weights) or 1.0)
+
+
+def agreement(sources: Sequence[Source]) -> float:
+    """Return how much the sources agree with the claim, from 0 to 1 (algorithm 4)."""
+    support = sum(each.supports is True for each in sources)
+    oppose = sum(each.supports is False for each in sources)
+    if support + oppose == 0:
+        return _COMPLEX if len(sources) > _MANY_NEUTRAL else _OPEN
+    if support >= oppose:
+        share = support / len(sources)
+        is_consensus = oppose == 0 and support >= _CONSENSUS_SOURCES
+        return min(1.0, share + _CONSENSUS_BONUS) if is_consensus else share
+    return max(_OPPOSED_FLOOR, _OPPOSED - oppose / len(sources) * _OPPOSED_SLOPE)
+
+
+def hedging_density(text: str) -> float:
+    """Return min(|W_h ∩ W_t| / |W_t|, 0.15) over distinct words (equation 15); 0 without words."""
+    words = {word.casefold() for word in _WORD.findall(text)}
+    return min(len(words & HEDGES) / len(words), HEDGING_CAP) if words else 0.0
+
+
+def tone(text: str) -> float:
+    """Return 1 - hedging density, from 0.85 to 1 (equation 16)."""
+    return 1.0 - hedging_density(text)
+
+
+def evidence_share(n: int, credibility: float) -> float:
+    """Return what the evidence weighs against the tone (equation 17)."""
+    met = (share for least, above, share in MIXES if n >= least and credibility > above)
+    return next(met, _SHARE_OTHERWISE)
+
+
+def with_quality_bonus(score: float, sources: Sequence[Source]) -> float:
+    """Add 0.05 where two sources are above 0.8, up to 1 (equation 18)."""
+    good = sum(each.credibility > _GOOD for each in sources)
+    return min(1.0, score + _QUALITY_BONUS) if good >= _GOOD_SOURCES else score
+
+
+def percentage(final: float) -> int:
+    """Return max(15, min(95, ⌊100·final⌋)) (equation 19)."""
+    # A product such as 0.29 · 100 lies a hair below the whole number that it stands for.
+    return max(FLOOR, min(CEILING, math.floor(round(final * 100, 9))))
+
+
+def as_written(sources: Sequence[Source], text: str) -> Confidence:
+    """Return the calculus of ECVS (equations 10 to 19) over sources and a text that explains them.
+
+    The text is the reasoning of whoever judged (section 5.5 does not say which is meant).
+    """
+    believed = weighted_credibility(sources)
+    parts = (volume(len(sources)), believed, agreement(sources))
+    evidence = math.fsum(by * part for by, part in zip(WEIGHTS, parts, strict=True))
+    evidence = with_quality_bonus(evidence, sources)
+    share, toned = evidence_share(len(sources), believed), tone(text)
+    final = share * evidence + (1 - share) * toned
+    return Confidence(*parts, evidence, toned, final, percentage(final))
+
+
+def corrected(sources: Sequence[Source], text: str) -> Confidence:
+    """Return how sure the side is that most sources take: the calculus without its oddities.
+
+    Parameters and shape are those of ECVS. What differs:
+
+    1. It is about the side that more decisive sources take, for the claim or against it.
+    2. Agreement is that side's share of the decisive sources (with the consensus bonus), 0 without.
+    3. Volume counts the sources of that side, not those that say nothing.
+    4. Credibility is the mean of that side's two best (the number of equation 18), a missing one
+       counting 0: another source never lowers it.
+    5. Tone takes away and adds nothing: final = E·(s + (1 - s)·T).
+    6. Hedging is stretched over its cap, so that T is 0 to 1 and not 0.85 to 1.
+
+    It rises with every source that is added to the leading side and falls with each against it, up
+    to the floor and the ceiling.
+    """
+    support = [each for each in sources if each.supports is True]
+    oppose = [each for each in sources if each.supports is False]
+    side, other = (support, oppose) if len(support) >= len(oppose) else (oppose, support)
+    best = sorted((each.credibility for each in side), reverse=True)[:_GOOD_SOURCES]
+    agreed = len(side) / (len(side) + len(other)) if side else 0.0
+    if len(side) >= _CONSENSUS_SOURCES and not other:
+        agreed = min(1.0, agreed + _CONSENSUS_BONUS)
+    parts = (volume(len(side)), math.fsum(best) / _GOOD_SOURCES, agreed)
+    evidence = math.fsum(by * part for by, part in zip(WEIGHTS, parts, strict=True))
+    evidence = with_quality_bonus(evidence, side)
+    toned = 1.0 - hedging_density(text) / HEDGING_CAP
+    share = evidence_share(len(side), parts[1])
+    final = evidence * (share + (1 - share) * toned)
+    return Confidence(*parts, evidence, toned, final, percentage(final))

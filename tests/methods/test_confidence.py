@@ -1,0 +1,195 @@
+"""The calculus of ECVS gives the values that its formulas give by hand, oddities included."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from factible_assets.methods.confidence import (
+    HEDGING_CAP,
+    LABELS,
+    Confidence,
+    Source,
+    agreement,
+    as_written,
+    corrected,
+    evidence_share,
+    hedging_density,
+    percentage,
+    tone,
+    volume,
+    weighted_credibility,
+    with_quality_bonus,
+)
+
+
+def sources(
+    supporting: int = 0, opposing: int = 0, neutral: int = 0, c: float = 0.5
+) -> list[Source]:
+    sides = [True] * supporting + [False] * opposing + [None] * neutral
+    return [Source(c, side) for side in sides]
+
+
+any_sources = st.lists(
+    st.builds(Source, st.floats(0, 1), st.sampled_from([True, False, None])), max_size=20
+)
+any_text = st.lists(st.sampled_from(["honey", "may", "keeps", "possibly", "for", "seems"])).map(
+    " ".join
+)
+
+
+@pytest.mark.parametrize(
+    ("n", "mapped"),
+    [(-1, 0.0), (0, 0.0), (1, 0.35355), (2, 0.5), (4, 0.70711), (8, 1.0), (50, 1.0)],
+)
+def test_volume_is_the_square_root_up_to_eight_sources(n: int, mapped: float) -> None:
+    assert volume(n) == pytest.approx(mapped, abs=1e-5)
+
+
+def test_decisive_sources_weigh_a_fifth_more_in_the_credibility() -> None:
+    # The weighted sum is 1.58, the weights 2.2.
+    mixed = [Source(0.9, True), Source(0.5, None)]
+    assert weighted_credibility(mixed) == pytest.approx(0.71818, abs=1e-5)
+    assert weighted_credibility([]) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("given_sources", "expected"),
+    [
+        (sources(), 0.5),
+        (sources(neutral=3), 0.5),
+        (sources(neutral=4), 0.4),
+        (sources(supporting=1), 1.0),
+        (sources(supporting=1, neutral=1), 0.5),
+        (sources(supporting=2, neutral=2), 0.6),
+        (sources(supporting=3), 1.0),
+        (sources(supporting=2, opposing=2), 0.5),
+        (sources(supporting=1, opposing=3), 0.15),
+        (sources(opposing=1), 0.1),
+        (sources(opposing=1, neutral=9), 0.28),
+        (sources(supporting=1, neutral=9), 0.1),
+    ],
+)
+def test_agreement_follows_its_special_cases(given_sources: list[Source], expected: float) -> None:
+    assert agreement(given_sources) == pytest.approx(expected)
+
+
+def test_hedging_is_counted_over_distinct_words_and_capped() -> None:
+    ten_words = "it may be that old honey keeps for many years"
+    assert hedging_density(ten_words) == pytest.approx(0.1)
+    assert hedging_density(f"{ten_words} may may") == pytest.approx(0.1)
+    assert hedging_density("May possibly") == HEDGING_CAP
+    assert hedging_density("It suggests") == 0.0
+    assert hedging_density("") == 0.0
+    assert tone(ten_words) == pytest.approx(0.9)
+
+
+@pytest.mark.parametrize(
+    ("n", "credibility", "share"),
+    [(3, 0.71, 0.8), (3, 0.7, 0.7), (2, 0.9, 0.7), (1, 0.51, 0.7), (1, 0.5, 0.5), (0, 0.0, 0.5)],
+)
+def test_the_share_of_the_evidence_adapts_to_it(n: int, credibility: float, share: float) -> None:
+    assert evidence_share(n, credibility) == share
+
+
+def test_two_sources_above_four_fifths_earn_the_quality_bonus() -> None:
+    good = [Source(0.81, None), Source(0.9, None)]
+    assert with_quality_bonus(0.5, good) == pytest.approx(0.55)
+    assert with_quality_bonus(0.98, good) == 1.0
+    assert with_quality_bonus(0.5, [*good[:1], Source(0.8, True)]) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("final", "percent"), [(0.0, 15), (0.1499, 15), (0.29, 29), (0.569, 56), (0.951, 95), (1.0, 95)]
+)
+def test_the_percentage_is_cut_to_its_bounds(final: float, percent: int) -> None:
+    assert percentage(final) == percent
+
+
+def test_a_whole_case_is_worked_through_by_hand() -> None:
+    case = [Source(0.95, True), Source(0.82, True), Source(0.5, None)]
+    found = as_written(case, "Honey keeps for years, which tests of old jars may show.")
+    # Volume: the root of 3/8. Credibility: 2.624 over 3.4. Agreement: 2/3 and the bonus.
+    assert found.volume == pytest.approx(0.612372, abs=1e-6)
+    assert found.credibility == pytest.approx(0.771765, abs=1e-6)
+    assert found.agreement == pytest.approx(0.766667, abs=1e-6)
+    # E = .25 N + .45 C + .30 A = 0.730387, and 0.05 for two sources above 0.8
+    assert found.evidence == pytest.approx(0.780387, abs=1e-6)
+    assert found.tone == pytest.approx(1 - 1 / 11)
+    # 0.8 E + 0.2 T
+    assert found.final == pytest.approx(0.806128, abs=1e-6)
+    assert (found.percent, found.label) == (80, "High")
+
+
+@pytest.mark.parametrize(
+    ("percent", "label"),
+    [
+        (15, "Very Low"),
+        (20, "Very Low"),
+        (21, "Low"),
+        (60, "Moderate"),
+        (61, "High"),
+        (95, "Very High"),
+    ],
+)
+def test_five_words_name_the_percentages(percent: int, label: str) -> None:
+    assert Confidence(0, 0, 0, 0, 0, 0, percent).label == label
+    assert len(LABELS) == 5
+
+
+def test_oddity_no_source_at_all_is_moderate_confidence() -> None:
+    assert (as_written([], "").percent, as_written([], "").label) == (57, "Moderate")
+    assert corrected([], "").percent == 15
+
+
+@given(any_sources, any_text)
+def test_oddity_the_lower_half_of_the_scale_is_never_reached(
+    found: list[Source], text: str
+) -> None:
+    assert 48 <= as_written(found, text).percent <= 95
+
+
+def test_oddity_another_good_supporting_source_can_lower_the_result() -> None:
+    two = [Source(0.75, True), Source(0.75, True)]
+    three = [*two, Source(0.72, True)]
+    hedged = ""
+    assert as_written(three, hedged).final < as_written(two, hedged).final
+
+
+def test_oddity_a_source_for_the_claim_scores_below_one_against_it() -> None:
+    assert agreement(sources(supporting=1, neutral=9)) < agreement(sources(opposing=1, neutral=9))
+
+
+@given(any_sources, any_text)
+def test_both_variants_stay_within_their_bounds(found: list[Source], text: str) -> None:
+    for each in (as_written(found, text), corrected(found, text)):
+        assert 15 <= each.percent <= 95
+        parts = (
+            each.volume,
+            each.credibility,
+            each.agreement,
+            each.evidence,
+            each.tone,
+            each.final,
+        )
+        assert all(0 <= part <= 1 + 1e-12 for part in parts)
+
+
+@given(any_sources, any_text, st.floats(0, 1))
+def test_the_corrected_variant_rises_with_a_source_for_the_leading_side_and_falls_with_one_against(
+    found: list[Source], text: str, credibility: float
+) -> None:
+    support, oppose = (sum(each.supports is side for each in found) for side in (True, False))
+    before, leads = corrected(found, text).final, support >= oppose
+    assert corrected([*found, Source(credibility, leads)], text).final >= before - 1e-12
+    if abs(support - oppose) > 1:
+        assert corrected([*found, Source(credibility, not leads)], text).final <= before + 1e-12
+
+
+@given(any_sources, st.permutations(range(6)))
+def test_the_order_of_sources_does_not_matter(found: list[Source], order: list[int]) -> None:
+    few = (found + sources(neutral=6))[:6]
+    turned = [few[place] for place in order]
+    assert as_written(few, "").final == pytest.approx(as_written(turned, "").final)
+    assert corrected(few, "").final == pytest.approx(corrected(turned, "").final)

@@ -1,0 +1,67 @@
+"""Every scale in use meets the four stances, and by them every other scale."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+
+from factible_assets.methods.scales import (
+    AVERITEC,
+    FEVER,
+    LEVELS,
+    THREE_WAY,
+    UNPROVEN,
+    VERACITY,
+    label_of,
+    stance_of,
+    stance_of_any,
+    stance_of_rating,
+    veracity_of,
+)
+from factible_assets.records import Stance, Veracity
+
+
+def test_the_six_levels_rise_from_refuting_to_supporting() -> None:
+    assert tuple(VERACITY) == LEVELS == get_args(Veracity)
+    assert [VERACITY[level] for level in LEVELS] == [*["refutes"] * 3, "mixed", *["supports"] * 2]
+
+
+@pytest.mark.parametrize("scale", [AVERITEC, FEVER, VERACITY, THREE_WAY, UNPROVEN])
+def test_a_label_of_a_stance_reads_as_that_stance(scale: dict[str, Stance]) -> None:
+    for stance in {*scale.values()}:
+        assert stance_of(label_of(stance, scale), scale) == stance
+    for label, stance in scale.items():
+        assert stance_of_any(label) == stance
+        assert stance_of_any(label.replace(" ", "_").lower()) == stance
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_the_words_of_a_level_read_alike_as_a_published_rating(level: str) -> None:
+    assert stance_of_rating(level.replace("-", " "), None, None, None) in {VERACITY[level], None}
+
+
+@pytest.mark.parametrize(
+    ("label", "stance"),
+    [
+        ("Pants on Fire!", "refutes"),
+        ("Mostly False", "refutes"),
+        ("pants-fire", "refutes"),
+        ("can\u2019t say", "unclear"),
+        ("supports", "supports"),
+        ("Half True", "mixed"),
+        ("purple", None),
+    ],
+)
+def test_labels_are_read_however_they_are_written(label: str, stance: str | None) -> None:
+    assert stance_of_any(label) == stance
+
+
+def test_a_verdicts_level_has_its_stance() -> None:
+    for stance in ("supports", "refutes", "mixed"):
+        for confidence in ("low", "medium", "high"):
+            level = veracity_of(stance, confidence)
+            assert level is not None
+            assert VERACITY[level] == stance
+    assert veracity_of("unclear", "low") is None
+    assert veracity_of(None, None) is None
