@@ -94,6 +94,9 @@ class Record(BaseModel):
     order: ClassVar[tuple[str, ...]] = ()
     """The columns by which its rows are put in order when they are read."""
 
+    key: ClassVar[tuple[str, ...]] = ()
+    """The columns that tell the rows of a set apart; empty: a set has one row at most."""
+
     assets: ClassVar[tuple[str, ...]] = ()
     """The assets that write it; of a table that several write, each owns the rows of its stage."""
 
@@ -140,6 +143,7 @@ class TranscriptSegment(Record):
     """One timed caption. Untimed transcripts have no segments."""
 
     table: ClassVar[str] = "transcript_segments"
+    key: ClassVar[tuple[str, ...]] = ("position",)
     order: ClassVar[tuple[str, ...]] = ("position",)
     assets: ClassVar[tuple[str, ...]] = ("transcripts",)
 
@@ -161,6 +165,7 @@ class Claim(Record):
     """A check-worthy factual statement that the video makes."""
 
     table: ClassVar[str] = "claims"
+    key: ClassVar[tuple[str, ...]] = ("claim_id",)
     order: ClassVar[tuple[str, ...]] = (
         "rank",
         "claim_id",
@@ -206,6 +211,7 @@ class Query(Record):
     """
 
     table: ClassVar[str] = "queries"
+    key: ClassVar[tuple[str, ...]] = ("query_id",)
     order: ClassVar[tuple[str, ...]] = (
         "claim_id",
         "rank",
@@ -235,6 +241,7 @@ class Search(Record):
     """
 
     table: ClassVar[str] = "searches"
+    key: ClassVar[tuple[str, ...]] = ("query_id", "provider", "page")
     order: ClassVar[tuple[str, ...]] = (
         "claim_id",
         "query_id",
@@ -259,6 +266,7 @@ class SearchHit(Record):
     """One search result, before anything is fetched."""
 
     table: ClassVar[str] = "search_hits"
+    key: ClassVar[tuple[str, ...]] = ("hit_id",)
     order: ClassVar[tuple[str, ...]] = (
         "claim_id",
         "query_id",
@@ -298,6 +306,7 @@ class PriorFactCheck(Record):
     """
 
     table: ClassVar[str] = "prior_fact_checks"
+    key: ClassVar[tuple[str, ...]] = ("prior_fact_check_id",)
     order: ClassVar[tuple[str, ...]] = (
         "claim_id",
         "rank",
@@ -349,6 +358,7 @@ class ReliabilityRating(Record):
     """How reliable one domain is held to be, and why."""
 
     table: ClassVar[str] = "reliability_ratings"
+    key: ClassVar[tuple[str, ...]] = ("domain",)
     order: ClassVar[tuple[str, ...]] = ("domain",)
     assets: ClassVar[tuple[str, ...]] = ("reliability_ratings",)
     volatile: ClassVar[frozenset[str]] = frozenset({"domain_age_years"})
@@ -377,6 +387,7 @@ class Page(Record):
     """
 
     table: ClassVar[str] = "pages"
+    key: ClassVar[tuple[str, ...]] = ("page_id",)
     order: ClassVar[tuple[str, ...]] = (
         "canonical_url",
         "page_id",
@@ -414,6 +425,7 @@ class PageText(Record):
     """The text of a page, stored once however often and for whichever claim it is read."""
 
     table: ClassVar[str] = "page_texts"
+    key: ClassVar[tuple[str, ...]] = ("content_hash",)
     order: ClassVar[tuple[str, ...]] = ("content_hash",)
     assets: ClassVar[tuple[str, ...]] = ("evidence",)
 
@@ -429,6 +441,7 @@ class Evidence(Record):
     """
 
     table: ClassVar[str] = "evidence"
+    key: ClassVar[tuple[str, ...]] = ("evidence_id",)
     order: ClassVar[tuple[str, ...]] = (
         "claim_id",
         "rating_score DESC",
@@ -493,6 +506,7 @@ class Verdict(Record):
     """
 
     table: ClassVar[str] = "verdicts"
+    key: ClassVar[tuple[str, ...]] = ("claim_id",)
     # Ranks of verdicts from different runs do not compare; what they are derived from does.
     order: ClassVar[tuple[str, ...]] = (
         "evidence_quality DESC",
@@ -549,6 +563,7 @@ class LlmCall(Record):
     """One call of a language model, with the usage that its API reported."""
 
     table: ClassVar[str] = "llm_calls"
+    key: ClassVar[tuple[str, ...]] = ("call_id",)
     order: ClassVar[tuple[str, ...]] = (
         "stage",
         "call_id",

@@ -1,4 +1,4 @@
--- What migrating asks; {names in braces} are a view, its column and words, which take no parameters.
+-- What migrating asks; {names in braces} are tables, columns and words, which take no parameters.
 
 -- name: newest
 SELECT version, views_checksum FROM schema_migrations ORDER BY version DESC LIMIT 1
@@ -23,7 +23,25 @@ FROM duckdb_columns()
 WHERE comment IS NOT NULL AND NOT internal
 
 -- name: comment
-COMMENT ON COLUMN "{view}"."{column}" IS '{words}'
+COMMENT ON {kind} {name} IS '{words}'
+
+-- name: keyed
+SELECT table_name, sql, constraint_text, constraint_column_names
+FROM duckdb_tables()
+JOIN duckdb_constraints() USING (database_name, schema_name, table_name)
+WHERE constraint_type = 'PRIMARY KEY' AND list_contains(?, table_name)
+
+-- name: described
+SELECT 'TABLE', table_name || '_anew', comment
+FROM duckdb_tables() WHERE table_name = ? AND comment IS NOT NULL
+UNION ALL
+SELECT 'COLUMN', table_name || '_anew."' || column_name || '"', comment
+FROM duckdb_columns() WHERE table_name = ? AND comment IS NOT NULL
+
+-- name: take_over
+INSERT INTO {table}_anew BY NAME SELECT * FROM {table};
+DROP TABLE {table};
+ALTER TABLE {table}_anew RENAME TO {table}
 
 -- name: into_the_file
 SET checkpoint_threshold = '1KB'

@@ -88,6 +88,9 @@ def prepare(asset: str, video_id: str, given: AssetRows, stamp: Stamp) -> Prepar
     classes = classes_of(asset)
     for row in given.rows:
         _refuse_stranger(row, asset, video_id)
+    # Equal texts are one; see insert_texts.
+    for record in set(classes) - {PageText}:
+        _refuse_twins(record, given.rows, asset, video_id)
     return PreparedSet(
         whole=Materialization(
             asset=asset,
@@ -127,7 +130,8 @@ def replace_set(connection: duckdb.DuckDBPyConnection, prepared: PreparedSet) ->
     whole = prepared.whole
     key = [whole.video_id, whole.run_id]
     try:
-        if connection.execute(_ASK["is_written"], [*key, whole.asset]).fetchall():
+        forgotten = connection.execute(_ASK["forget"], [*key, whole.asset]).fetchall()
+        if forgotten:
             for record in prepared.frames:
                 if record is LlmCall:
                     sql, values = _ASK["delete_calls"], [*key, whole.asset]
@@ -139,7 +143,7 @@ def replace_set(connection: duckdb.DuckDBPyConnection, prepared: PreparedSet) ->
         for record, frame in prepared.frames.items():
             if frame.num_rows:
                 insert(connection, record, frame)
-        enter(connection, "materializations", [whole], again="replace")
+        enter(connection, "materializations", [whole])
     except duckdb.ConstraintException as failure:
         raise WarehouseIntegrityError(
             f"The {whole.asset} of video {whole.video_id} break a rule of the warehouse: "
@@ -154,7 +158,7 @@ def stored_texts(connection: duckdb.DuckDBPyConnection, hashes: Iterable[str]) -
     wanted = list(dict.fromkeys(hashes))
     if not wanted:
         return {}
-    # One place for each: DuckDB uses the index for listed values, and scans for an unnested list.
+    # One place for each: for an unnested list DuckDB reads every hash.
     sql = _ASK["texts"].format(places=", ".join("?" for _ in wanted))
     return dict(connection.execute(sql, wanted).fetchall())
 
@@ -169,6 +173,17 @@ def _refuse_stranger(row: Record, asset: str, video_id: str) -> None:
         problem = f"A model call of the stage {row.stage} is among the {asset} of {video_id}"
     if problem:
         raise WarehouseIntegrityError(f"{problem}. Nothing was written.")
+
+
+def _refuse_twins(record: type[Record], rows: Sequence[Record], asset: str, video_id: str) -> None:
+    """Hold rows to the key of their class, which no index of the table does; see migrations.py."""
+    keys = [tuple(getattr(row, each) for each in record.key) for row in rows if type(row) is record]
+    if len(set(keys)) < len(keys):
+        words = ", ".join(record.key) or "more than one row"
+        raise WarehouseIntegrityError(
+            f"The {asset} of video {video_id} break a rule of the warehouse: duplicate key in "
+            f"{record.table} ({words}). Nothing was written."
+        )
 
 
 def _texts_of(rows: Sequence[Record]) -> dict[str, str]:

@@ -135,3 +135,25 @@ def test_migrations_that_are_not_numbered_in_order_are_refused(
         (tmp_path / name).write_text("SELECT 1")
     with pytest.raises(ValueError, match=r"numbered|named like a migration"):
         Schema.load(tmp_path, tmp_path)
+
+
+def test_tables_that_grow_lose_their_keys_and_nothing_else(tmp_path: Path) -> None:
+    path, schema = tmp_path / "warehouse.duckdb", packaged_schema()
+    with duckdb.connect(path) as connection:
+        for step in schema.migrations[:19]:
+            connection.execute(step.sql)
+            named = [step.version, step.name]
+            connection.execute("INSERT INTO schema_migrations VALUES (?, ?, now(), NULL)", named)
+        row = "SELECT repeat('a', 64), 'text', 'run', TIMESTAMP '2026-01-01'"
+        connection.execute(f"INSERT INTO page_texts {row}")
+        columns = (
+            "SELECT * EXCLUDE (database_oid, table_oid) FROM duckdb_columns() "
+            "WHERE table_name IN ('page_texts', 'reliability_ratings') ORDER BY ALL"
+        )
+        before = connection.execute(columns).fetchall()
+    now = Warehouse(path)
+    with now.connection(read_only=True) as connection:
+        assert connection.execute(columns).fetchall() == before
+    assert now.query("FROM page_texts").rows()[0][:3] == ("a" * 64, "text", "run")
+    keyed = "SELECT table_name FROM duckdb_constraints() WHERE constraint_type = 'PRIMARY KEY'"
+    assert not {row[0] for row in now.query(keyed).rows()} & {"materializations", "page_texts"}

@@ -1,0 +1,55 @@
+"""Large homes for benchmarks: one checked video, copied in SQL under other ids.
+
+What belongs here: making them. What does not: measuring. Each copy has ids, addresses and texts of
+its own, so that nothing is shared which would not be; its texts are filled up to some 6,000
+characters, the mean of recorded pages, with what compresses no better than words do.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+
+from benchmarks.readers import prepare
+from factible_assets.records import ALL_RECORDS
+from factible_assets.settings import Settings
+from resources.statements import statements
+from warehouse.store import Warehouse
+
+_ASK = statements("benchmarks", "homes.sql")
+_VIDEOS_AT_ONCE = 250
+_OF_ITS_OWN = {
+    "canonical_url": "{name} || '?' || n",
+    "checked_at": "{name} + to_seconds(60 * n)",
+}
+
+
+def make_home(home: Path, videos: int) -> Settings:
+    """Check the demo's video in a fresh home and copy it until there are so many videos."""
+    settings, _ = prepare(home)
+    with Warehouse(settings.warehouse).connection() as connection:
+        connection.execute(_ASK["calls"])
+        ((seed,),) = connection.execute(_ASK["seed"]).fetchall()
+        for first in range(1, videos, _VIDEOS_AT_ONCE):
+            part = {"seed": seed, "first": first, "last": min(first + _VIDEOS_AT_ONCE, videos)}
+            connection.begin()
+            for table in ["materializations", *(record.table for record in ALL_RECORDS)]:
+                connection.execute(_copying(connection, table), part)
+            connection.commit()
+    return settings
+
+
+def _copying(connection: duckdb.DuckDBPyConnection, table: str) -> str:
+    """Return the statement that copies the rows of the first video in one table."""
+    names = [name for (name,) in connection.execute(_ASK["columns"], [table]).fetchall()]
+    values = []
+    for name in names:
+        if name == "text" and table == "page_texts":
+            made = _ASK["text"]
+        elif name.endswith(("_id", "_hash")):
+            made = f"md5({name} || n)"
+        else:
+            made = _OF_ITS_OWN.get(name, "{name}").format(name=name)
+        values.append(made)
+    return _ASK["copy"].format(table=table, columns=", ".join(names), values=", ".join(values))
