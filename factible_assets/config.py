@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 from pydantic import (
     AfterValidator,
@@ -28,7 +28,7 @@ from pydantic import (
     field_validator,
 )
 
-from factible_assets.records import Rating
+from factible_assets.records import Rating, SourceClass
 
 _FIRST_YEAR = 1000
 
@@ -144,6 +144,18 @@ class SearchConfig(StageConfig):
     exclude_file_types: Listed = Field(
         default=(), max_length=20, description="Leave out files of these types, such as pdf."
     )
+    exclude_classes: Listed = Field(
+        default=(),
+        max_length=12,
+        description=(
+            "Leave out sources of these kinds, such as fact_checker or video: by the rating sets, "
+            "and fact checks and videos by their addresses too."
+        ),
+    )
+    undated: Literal["keep", "drop"] = Field(
+        default="keep",
+        description="What becomes of sources without a known date where a date limit is set.",
+    )
     language: TwoLetters | None = Field(
         default=None,
         description="Search in this language (ISO 639-1, such as en), where a provider can choose.",
@@ -171,6 +183,15 @@ class SearchConfig(StageConfig):
     def _domains_are_names(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         names = tuple(each.lower().strip(".").removeprefix("www.") for each in value)
         return _each(names, _DOMAIN, "is no domain; write it as example.org, without https://")
+
+    @field_validator("exclude_classes")
+    @classmethod
+    def _classes_are_known(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        known = get_args(SourceClass)
+        for each in value:
+            if each not in known:
+                raise ValueError(f"{each[:80]!r} is no kind of source; write {', '.join(known)}")
+        return tuple(dict.fromkeys(value))
 
     @field_validator("exclude_file_types")
     @classmethod

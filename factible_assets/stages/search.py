@@ -60,6 +60,13 @@ _UNREADABLE = re.compile(
 """File types that no text is read from. PDFs are read."""
 
 
+_FACT_CHECK = re.compile(
+    r"fact[-_]?check|faktencheck|faktenfuchs|verificado|desintox", re.IGNORECASE
+)
+"""Addresses of fact checks on sites of others: "fact-check" and "factcheck" (Chen et al. 2023,
+arXiv:2305.11859, appendix A.1), and the same in other languages."""
+
+
 # --- Asking -------------------------------------------------------------------------------------
 
 
@@ -251,7 +258,7 @@ def select_hits(
             key=lambda hit: (hit.rank, hit.canonical_url),
         ):
             candidate = Candidate(query, hit, as_cited(ratings.of(hit.url), hit.citation_count))
-            reason = _exclusion(video, hit, config) or corrections.blocked(hit.url)
+            reason = _exclusion(video, candidate, config) or corrections.blocked(hit.url)
             if reason is not None:
                 skipped.setdefault(hit.canonical_url, Skipped(candidate, reason))
             elif hit.canonical_url not in chosen:
@@ -289,7 +296,8 @@ def _best_of(
     return ordered[:count], left
 
 
-def _exclusion(video: Video, hit: SearchHit, config: SearchConfig) -> str | None:
+def _exclusion(video: Video, candidate: Candidate, config: SearchConfig) -> str | None:
+    hit = candidate.hit
     if not hit.domain:
         return "It is no web address."
     if is_the_video(video, hit.url):
@@ -299,31 +307,53 @@ def _exclusion(video: Video, hit: SearchHit, config: SearchConfig) -> str | None
     suffix = _file_type(hit.canonical_url)
     if _UNREADABLE.fullmatch(suffix):
         return f"A file of type {suffix} has no text to read."
+    kind = candidate.rating.source_class
+    if kind in config.exclude_classes:
+        return f"The run leaves out sources of the kind {kind}."
     return unwanted(hit.canonical_url, hit.published_on, config)
 
 
 def late_exclusion(
-    video: Video, page: Page, config: SearchConfig, corrections: Corrections = NO_CORRECTIONS
+    video: Video,
+    page: Page,
+    config: SearchConfig,
+    corrections: Corrections = NO_CORRECTIONS,
+    *,
+    found_as_of: date | None = None,
 ) -> str | None:
-    """Say why a page is left out after all, now that its date and its last address are known."""
+    """Say why a page is left out after all, now that its date and its last address are known.
+
+    `found_as_of` is the date that the search gave it, for a page that has none of its own.
+    """
     final = published_at(page.final_url or page.canonical_url)
     if page.final_url is not None and is_the_video(video, final):
         return "It leads to the video itself."
     if page.final_url is not None and is_reupload(video, final, page.title or ""):
         return "It leads to a video of the same title: a re-upload."
     blocked = None if corrections.adds(page.canonical_url) else corrections.blocked(final)
-    return blocked or unwanted(final, page.published_on, config)
+    if blocked is not None:
+        return blocked
+    dated = page.published_on or found_as_of
+    is_limited = config.published_before is not None or config.published_after is not None
+    if dated is None and is_limited and config.undated == "drop":
+        return "Nobody says when it was published, and the run leaves out what is undated."
+    return unwanted(final, dated, config)
 
 
 def unwanted(url: str, published_on: date | None, config: SearchConfig) -> str | None:
-    """Say which of the run's own limits leaves a page out: domain, file type, or period.
+    """Say which of the run's own limits leaves a page out: domain, kind, file type, or period.
 
-    Providers are asked to keep to them, and not all of them can. What has no known date stays.
+    Providers are asked to keep to them, and not all of them can. What has no known date stays
+    until its page is read, which may tell it.
     """
     host = urlsplit(url).hostname or ""
     for domain in config.exclude_domains:
         if host == domain or host.endswith(f".{domain}"):
             return f"The run leaves out {domain}."
+    if "fact_checker" in config.exclude_classes and _FACT_CHECK.search(url):
+        return "The run leaves out fact checks."
+    if "video" in config.exclude_classes and is_video_platform(domain_of(url)):
+        return "The run leaves out videos."
     suffix = _file_type(url)
     if suffix in config.exclude_file_types:
         return f"The run leaves out files of type {suffix}."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from factible_assets.config import QueriesConfig, SearchConfig
-from factible_assets.records import Query, Rating, ReliabilityRating, SearchHit, Video
+from factible_assets.records import Page, Query, Rating, ReliabilityRating, SearchHit, Video
 from factible_assets.stages.ports import QueryDraft
 from factible_assets.stages.queries import build_queries
 from factible_assets.stages.reliability import LISTED_SCORES, RATING_ORDER, RatingBook
@@ -21,6 +21,7 @@ from factible_assets.stages.search import (
     Gathered,
     Selection,
     gather_hits,
+    late_exclusion,
     select_hits,
     unwanted,
 )
@@ -123,6 +124,15 @@ async def test_every_limit_of_the_run_is_passed_on() -> None:
         ("https://na.example/p", None, {"exclude_domains": ["a.example"]}, None),
         ("https://a.example/p.PDF", None, {"exclude_file_types": ".pdf"}, "of type pdf"),
         ("https://a.example/pdf", None, {"exclude_file_types": "pdf"}, None),
+        (
+            "https://a.example/fact-check/p",
+            None,
+            {"exclude_classes": "fact_checker"},
+            "fact checks",
+        ),
+        ("https://factcheck.a.example/", None, {"exclude_classes": "fact_checker"}, "fact checks"),
+        ("https://a.example/fact-check/p", None, {"exclude_classes": "video"}, None),
+        ("https://www.youtube.com/watch?v=a", None, {"exclude_classes": "video"}, "out videos"),
     ],
 )
 def test_what_a_run_leaves_out_is_left_out_whoever_found_it(
@@ -139,6 +149,7 @@ def test_what_a_run_leaves_out_is_left_out_whoever_found_it(
         ({"exclude_domains": "https://a.example"}, "without https://"),
         ({"exclude_domains": ["localhost"]}, "is no domain"),
         ({"exclude_file_types": "tar.gz"}, "is no type of file"),
+        ({"exclude_classes": "pamphlet"}, "is no kind of source; write academic"),
         ({"language": "english"}, "two letters"),
         ({"country": "U1"}, "two letters"),
         ({"published_before": "2020-01-01", "published_after": "2020-01-01"}, "leaves no day"),
@@ -287,6 +298,42 @@ def test_what_is_no_evidence_is_left_out_and_says_why(hit: SearchHit, reason: st
     selection = choose(hit, published_before=date(2021, 1, 1))
     assert not selection.chosen
     assert reason in selection.skipped[0].reason
+
+
+def test_kinds_of_sources_are_left_out_by_their_ratings() -> None:
+    hit = row_of(QUERIES[0], 1, "unknown-1.example")
+    assert chosen(choose(hit, exclude_classes="academic")) == ["unknown-1"]
+    (skipped,) = choose(hit, exclude_classes="unknown").skipped
+    assert skipped.reason == "The run leaves out sources of the kind unknown."
+
+
+@pytest.mark.parametrize(
+    ("knobs", "own", "found_as_of", "stays"),
+    [
+        ({"undated": "drop", "published_before": "2021-01-01"}, None, None, False),
+        ({"undated": "keep", "published_before": "2021-01-01"}, None, None, True),
+        ({"undated": "drop"}, None, None, True),
+        ({"undated": "drop", "published_before": "2021-01-01"}, date(2020, 1, 1), None, True),
+        ({"undated": "drop", "published_before": "2021-01-01"}, None, date(2020, 1, 1), True),
+        ({"published_before": "2021-01-01"}, None, date(2022, 1, 1), False),
+        ({"published_before": "2021-01-01"}, date(2020, 1, 1), date(2022, 1, 1), True),
+    ],
+)
+def test_pages_that_nobody_dates_stay_or_go_where_a_date_limit_is_set(
+    knobs: dict[str, str], own: date | None, found_as_of: date | None, stays: bool
+) -> None:
+    page = Page(
+        page_id="p",
+        video_id="v",
+        canonical_url="https://a.example/p",
+        domain="a.example",
+        status="no_evidence",
+        published_on=own,
+        retrieved_at=datetime(2022, 1, 1, tzinfo=UTC),
+    )
+    config = SearchConfig.model_validate(knobs)
+    said = late_exclusion(VIDEO, page, config, found_as_of=found_as_of)
+    assert (said is None) == stays
 
 
 @pytest.mark.parametrize(

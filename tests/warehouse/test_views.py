@@ -14,9 +14,13 @@ from tests.warehouse.samples import (
     llm_call,
     page,
     page_text,
+    search,
+    search_hit,
     stamp,
     verdict,
+    video,
 )
+from warehouse.sets import AssetRows
 from warehouse.store import Warehouse
 
 
@@ -112,3 +116,33 @@ def test_a_change_of_stance_is_reported_once(in_memory: Warehouse) -> None:
         "SELECT claim, previous_stance, stance, previous_run_id, run_id FROM verdict_changes"
     )
     assert changes.rows() == [("Claim 1", "supports", "refutes", "run-1", "run-3")]
+
+
+def test_stability_compares_what_was_found_with_what_was_found_before(
+    in_memory: Warehouse,
+) -> None:
+    def hits(*paths: str) -> AssetRows:
+        return asset_rows(
+            search("v"),
+            *(
+                search_hit("v").model_copy(
+                    update={"hit_id": path, "canonical_url": f"https://bees.example/{path}"}
+                )
+                for path in paths
+            ),
+        )
+
+    for run, paths in ((1, "abc"), (2, "bcd"), (9, "bcd")):
+        in_memory.write_assets(
+            "v",
+            {"transcripts": asset_rows(video("v")), "search_hits": hits(*paths)},
+            stamp=stamp(run),
+        )
+    found = in_memory.query(
+        "SELECT run_id, previous_run_id, days_apart, urls, shared_urls, jaccard "
+        "FROM retrieval_stability ORDER BY checked_at"
+    )
+    assert found.rows() == [
+        ("run-2", "run-1", 1.0, 3, 2, 0.5),
+        ("run-9", "run-2", 7.0, 3, 3, 1.0),
+    ]

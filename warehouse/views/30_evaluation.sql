@@ -52,3 +52,54 @@ COMMENT ON COLUMN metric_trend.previous_run_id IS 'The run of the evaluation bef
 COMMENT ON COLUMN metric_trend.change IS 'value minus previous_value; NULL if either is undefined.';
 COMMENT ON COLUMN metric_trend.is_comparable IS 'Whether both were measured with the same matcher and over as many videos and annotated videos; NULL if there was none before.';
 COMMENT ON COLUMN metric_trend.direction IS 'better, worse or same; NULL where neither way is better or a value is undefined.';
+
+CREATE OR REPLACE VIEW retrieval_stability AS
+WITH retrieved AS (
+    SELECT
+        video_id,
+        claim_id,
+        run_id,
+        any_value(checked_at) AS checked_at,
+        list_sort(list_distinct(list(canonical_url))) AS urls
+    FROM search_hits
+    GROUP BY video_id, claim_id, run_id
+),
+compared AS (
+    SELECT
+        *,
+        lag(run_id) OVER history AS previous_run_id,
+        lag(checked_at) OVER history AS previous_checked_at,
+        lag(urls) OVER history AS previous_urls
+    FROM retrieved
+    WINDOW history AS (PARTITION BY video_id, claim_id ORDER BY checked_at, run_id)
+)
+SELECT
+    videos.corpus,
+    compared.video_id,
+    compared.claim_id,
+    compared.run_id,
+    compared.checked_at,
+    compared.previous_run_id,
+    compared.previous_checked_at,
+    date_diff('second', compared.previous_checked_at, compared.checked_at) / 86400 AS days_apart,
+    len(compared.urls) AS urls,
+    len(compared.previous_urls) AS previous_urls,
+    len(list_intersect(compared.urls, compared.previous_urls)) AS shared_urls,
+    len(list_intersect(compared.urls, compared.previous_urls))
+        / len(list_distinct(list_concat(compared.urls, compared.previous_urls))) AS jaccard
+FROM compared
+LEFT JOIN current_videos AS videos ON videos.video_id = compared.video_id
+WHERE compared.previous_run_id IS NOT NULL;
+COMMENT ON VIEW retrieval_stability IS 'How much of what was found for a claim is found again: each check of a claim against the check before, by the Jaccard index of the two sets of addresses (Chen et al. 2023, arXiv:2305.11859, appendix B). Over a corpus: avg(jaccard) by corpus. A check of some claims alone carries the others over, whose index is then 1.';
+COMMENT ON COLUMN retrieval_stability.corpus IS 'The corpus that lists the video.';
+COMMENT ON COLUMN retrieval_stability.video_id IS 'The video.';
+COMMENT ON COLUMN retrieval_stability.claim_id IS 'The claim.';
+COMMENT ON COLUMN retrieval_stability.run_id IS 'The run that searched again.';
+COMMENT ON COLUMN retrieval_stability.checked_at IS 'When it did (UTC).';
+COMMENT ON COLUMN retrieval_stability.previous_run_id IS 'The run that searched for the claim before it.';
+COMMENT ON COLUMN retrieval_stability.previous_checked_at IS 'When that one did (UTC).';
+COMMENT ON COLUMN retrieval_stability.days_apart IS 'Days between the two.';
+COMMENT ON COLUMN retrieval_stability.urls IS 'Addresses that were found.';
+COMMENT ON COLUMN retrieval_stability.previous_urls IS 'Addresses that were found before.';
+COMMENT ON COLUMN retrieval_stability.shared_urls IS 'Addresses that were found both times.';
+COMMENT ON COLUMN retrieval_stability.jaccard IS 'Shared addresses / addresses of either time, from 0 to 1.';
