@@ -548,6 +548,11 @@ class Verdict(Record):
         "or its words.",
     )
     basis: Basis
+    veracity: str | None = Field(
+        default=None,
+        pattern=f"^({'|'.join(get_args(Veracity))})$",
+        description="The verdict on six levels, where it was reached on them.",
+    )
 
     @model_validator(mode="after")
     def _only_complete_verdicts_have_a_stance(self) -> Self:

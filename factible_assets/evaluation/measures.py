@@ -47,6 +47,7 @@ from factible_assets.evaluation.metrics.stances import (
     macro_f1,
     majority_brier,
 )
+from factible_assets.evaluation.metrics.veracity import level_error, soft_accuracy
 from factible_assets.evaluation.outcomes import VideoOutcome
 from factible_assets.records import ASSET_RECORDS, LlmCall, Rating, SourceClass
 
@@ -74,12 +75,14 @@ class ScoredVideo:
         trivial: The trivial answer against the annotation: as many sentences of the transcript,
             evenly spaced, in its order. None without annotation or transcript.
         judgements: The verdicts on matched claims whose stance is annotated.
+        levels: Of those, what was decided, on six levels.
     """
 
     outcome: VideoOutcome
     matched: MatchedVideo | None
     trivial: MatchedVideo | None
     judgements: tuple[Judgement, ...]
+    levels: tuple[Judgement, ...] = ()
 
 
 # --- How a metric becomes figures ---------------------------------------------------------------
@@ -419,6 +422,29 @@ STANCE_MEASURES: Final[tuple[PooledMeasure[Judgement], ...]] = (
 """How good the verdicts on annotated claims are. The baseline answers their majority class."""
 
 
+def _of_levels(
+    name: str, of: Callable[[Sequence[Judgement]], float | None], better: Better = "higher"
+) -> PooledMeasure[Judgement]:
+    return PooledMeasure(
+        name,
+        "stances",
+        "decided claims",
+        lambda video: video.levels,
+        of,
+        trivial=lambda it, among: of(as_majority(it, among)),
+        better=better,
+    )
+
+
+_LEVELS: Final[tuple[Measure, ...]] = (
+    _of_levels("veracity accuracy", lambda it: accuracy(it).value),
+    _of_levels("veracity soft accuracy", lambda it: soft_accuracy(it).value),
+    _of_levels("veracity macro-F1", macro_f1),
+    _of_levels("veracity MAE", lambda it: level_error(it).value, "lower"),
+)
+"""The same on six levels of truth, of what was decided (Raw Evidence, section 4)."""
+
+
 # --- Evidence -----------------------------------------------------------------------------------
 
 
@@ -608,6 +634,7 @@ def usage_measures(calls: Iterable[LlmCall]) -> tuple[ValueMeasure, ...]:
 MEASURES: Final[tuple[Measure, ...]] = (
     *_CLAIMS,
     *STANCE_MEASURES,
+    *_LEVELS,
     *_EVIDENCE,
     *_SERVICES,
     *map(_seconds, _ASSETS),

@@ -52,7 +52,7 @@ class VideoOutcome(VideoRows):
         if self.truth is None:
             return None
         return tuple(
-            GoldClaim(entry.text, entry.importance, entry.stance, entry.checkable)
+            GoldClaim(entry.text, entry.importance, entry.stance, entry.checkable, entry.label)
             for entry in self.truth
         )
 

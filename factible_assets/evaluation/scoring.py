@@ -42,7 +42,9 @@ from factible_assets.evaluation.outcomes import (
     group_by_corpus,
     load_outcomes,
 )
+from factible_assets.methods.scales import level_of, veracity_of
 from factible_assets.reasoners.embedded.claims.sentences import split_sentences
+from factible_assets.records import Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +207,18 @@ def _scored(outcome: VideoOutcome, matcher: ClaimMatcher) -> ScoredVideo:
     trivial = None
     if spaced is not None:
         trivial = _match(outcome.video.video_id, spaced, gold, matcher)
-    return ScoredVideo(outcome, matched, trivial, _judgements(outcome, matched))
+    judged = _judged(outcome, matched)
+    judgements = tuple(
+        Judgement(
+            outcome.video.video_id,
+            gold.stance,
+            None if verdict is None else verdict.stance,
+            None if verdict is None else verdict.confidence_score,
+        )
+        for gold, verdict in judged
+        if gold.stance is not None
+    )
+    return ScoredVideo(outcome, matched, trivial, judgements, _levels(outcome, judged))
 
 
 def _match(
@@ -228,24 +241,36 @@ def _evenly_spaced(outcome: VideoOutcome, count: int) -> tuple[SystemClaim, ...]
     return tuple(SystemClaim(sentences[place].text) for place in places)
 
 
-def _judgements(outcome: VideoOutcome, matched: MatchedVideo) -> tuple[Judgement, ...]:
+Judged = list[tuple[GoldClaim, Verdict | None]]
+"""Annotated claims that were found, with their verdicts."""
+
+
+def _judged(outcome: VideoOutcome, matched: MatchedVideo) -> Judged:
     if not outcome.ran("verdicts"):
-        return ()
+        return []
     claims = outcome.ordered_claims
     verdicts = {verdict.claim_id: verdict for verdict in outcome.verdicts}
-    pairs = (
-        (matched.gold[pair.gold].stance, verdicts.get(claims[pair.system].claim_id))
+    return [
+        (matched.gold[pair.gold], verdicts.get(claims[pair.system].claim_id))
         for pair in matched.matching.pairs
+    ]
+
+
+def _levels(outcome: VideoOutcome, judged: Judged) -> tuple[Judgement, ...]:
+    """Return the verdicts on six levels, where both the annotation and the verdict have one."""
+    levels = (
+        (
+            level_of(gold.label, gold.stance),
+            None
+            if verdict is None
+            else verdict.veracity or veracity_of(verdict.stance, verdict.confidence),
+        )
+        for gold, verdict in judged
     )
     return tuple(
-        Judgement(
-            outcome.video.video_id,
-            stance,
-            None if verdict is None else verdict.stance,
-            None if verdict is None else verdict.confidence_score,
-        )
-        for stance, verdict in pairs
-        if stance is not None
+        Judgement(outcome.video.video_id, gold, said)
+        for gold, said in levels
+        if gold is not None and said is not None
     )
 
 

@@ -158,5 +158,16 @@ def stance_of_rating(
     return "supports" if share >= _LOWEST_SUPPORT else "mixed"
 
 
+def level_of(label: str | None, stance: Stance | None) -> Veracity | None:
+    """Return the level of an annotation: its own if it is on that scale, else its stance's.
+
+    Who annotates on four stances leaves no doubt: what supports is true, what refutes is false.
+    """
+    named = _OTHER_NAMES.get(_folded(label or ""), label or "")
+    return next(
+        (level for level in LEVELS if _folded(level) == _folded(named)), veracity_of(stance, "high")
+    )
+
+
 def _folded(label: str) -> str:
     return re.sub(r"[\s_-]+", " ", label.strip().replace("\u2019", "'")).casefold()

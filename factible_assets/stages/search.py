@@ -346,6 +346,18 @@ def unwanted(url: str, published_on: date | None, config: SearchConfig) -> str |
     Providers are asked to keep to them, and not all of them can. What has no known date stays
     until its page is read, which may tell it.
     """
+    said = _unwanted_address(url, config)
+    before, after = config.published_before, config.published_after
+    if said is not None or published_on is None:
+        return said
+    if before is not None and published_on >= before:
+        return f"It was published on {published_on}, not before {before}."
+    if after is not None and published_on < after:
+        return f"It was published on {published_on}, before {after}."
+    return None
+
+
+def _unwanted_address(url: str, config: SearchConfig) -> str | None:
     host = urlsplit(url).hostname or ""
     for domain in config.exclude_domains:
         if host == domain or host.endswith(f".{domain}"):
@@ -357,13 +369,6 @@ def unwanted(url: str, published_on: date | None, config: SearchConfig) -> str |
     suffix = _file_type(url)
     if suffix in config.exclude_file_types:
         return f"The run leaves out files of type {suffix}."
-    before, after = config.published_before, config.published_after
-    if published_on is None:
-        return None
-    if before is not None and published_on >= before:
-        return f"It was published on {published_on}, not before {before}."
-    if after is not None and published_on < after:
-        return f"It was published on {published_on}, before {after}."
     return None
 
 

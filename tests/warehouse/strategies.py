@@ -135,6 +135,7 @@ def _evidence(values: Values) -> Values:
 
 
 def _verdict(values: Values) -> Values:
+    values = {**values, "veracity": "half-true" if values["stance"] == "mixed" else None}
     if values["stance"] is None or values["confidence"] is None:
         undecided = {"stance": None, "confidence": None, "status": "incomplete"}
         return {**values, **undecided, "reason": values["reason"] or "a reason"}

@@ -30,6 +30,8 @@ class GoldClaim:
     importance: float | None = None
     stance: Stance | None = None
     checkable: bool = True
+    label: str | None = None
+    """The conclusion in the words of its data set."""
 
 
 @dataclass(frozen=True, slots=True)
