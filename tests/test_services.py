@@ -444,13 +444,13 @@ def test_a_pulled_encoder_reads_pages_and_the_installed_one_finds_claims(tmp_pat
     )
     (folder / "receipt.json").write_text(receipt.model_dump_json())
     assert stance_model_in_use(made.home) == "mpnet"
-    reasoner = embedded_reasoner(made)
+    reasoner = embedded_reasoner(made, DiskCache(made.cache))
     assert isinstance(reasoner, EmbeddedReasoner)
     assert "MiniLM" in reasoner._embedder.name
     assert "MiniLM" not in reasoner._stance_model.name
     (folder / "model.onnx").unlink()
     assert stance_model_in_use(made.home) is None
-    without = embedded_reasoner(made)
+    without = embedded_reasoner(made, DiskCache(made.cache))
     assert isinstance(without, EmbeddedReasoner)
     assert "MiniLM" in without._stance_model.name
 

@@ -8,7 +8,7 @@ which files ask for the user's word (settings.py), the cache (resources/cache), 
 from __future__ import annotations
 
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -171,7 +171,7 @@ def cache_info(as_json: AsJson = False) -> None:
 @cache_app.command("clear", epilog=EXIT_CODES)
 def cache_clear(
     kind: Annotated[
-        Literal["search", "pages", "models", "ages"] | None,
+        Literal["search", "pages", "models", "ages", "vectors"] | None,
         typer.Option("--kind", help="Forget only this kind."),
     ] = None,
     as_json: AsJson = False,
@@ -208,12 +208,8 @@ def _open_cache() -> DiskCache:
 
 
 def _days(kind: KindInfo, policy: CachePolicy) -> float:
-    return {
-        "search": policy.search,
-        "pages": policy.pages,
-        "models": policy.models,
-        "ages": policy.ages,
-    }[kind.kind].total_seconds() / 86_400
+    counts_for: timedelta = getattr(policy, kind.kind)
+    return counts_for.total_seconds() / 86_400
 
 
 def _moment(seconds: float) -> datetime:

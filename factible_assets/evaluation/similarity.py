@@ -19,6 +19,7 @@ from factible_assets.reasoners.embedded.embedder import (
     ModelFiles,
     OnnxEmbedder,
     TfidfEmbedder,
+    minilm,
 )
 
 SimilarityName = Literal["embeddings", "tf-idf", "token-set"]
@@ -133,7 +134,7 @@ def chosen_similarity(name: SimilarityName, model: Path | None = None) -> Simila
         return TfidfSimilarity()
     if name == "token-set":
         return TokenSetSimilarity()
-    return EmbeddingSimilarity(OnnxEmbedder() if model is None else sentence_model(model))
+    return EmbeddingSimilarity(minilm() if model is None else sentence_model(model))
 
 
 def sentence_model(path: Path) -> OnnxEmbedder:

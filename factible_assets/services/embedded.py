@@ -14,24 +14,29 @@ from typing import TYPE_CHECKING
 
 from factible_assets.settings import Settings
 from factible_assets.stages.ports import Reasoner
+from resources.cache import DiskCache
+from resources.cache.vectors import KeptVectors
 from resources.models.installed import model_path
 
 if TYPE_CHECKING:
-    from factible_assets.reasoners.embedded.embedder import Embedder
+    from factible_assets.reasoners.embedded.embedder import Embedder, OnnxEmbedder
     from factible_assets.reasoners.embedded.reading.inference import OnnxInference
     from factible_assets.reasoners.embedded.reading.stance import StanceModel
 
 
-def embedded_reasoner(settings: Settings) -> Reasoner:
-    """Return the embedded engine with the best models on this machine; nothing is downloaded."""
+def embedded_reasoner(settings: Settings, cache: DiskCache) -> Reasoner:
+    """Return the embedded engine with the best models on this machine; nothing is downloaded.
+
+    Vectors of texts are kept in the cache, which its owner closes.
+    """
     from factible_assets.reasoners.embedded.engine import EmbeddedReasoner  # noqa: PLC0415
 
-    return EmbeddedReasoner(installed_embedder(), _stance_model(settings.home))
+    return EmbeddedReasoner(installed_embedder(cache), _stance_model(settings.home, cache))
 
 
-def installed_embedder() -> Embedder:
+def installed_embedder(cache: DiskCache) -> Embedder:
     """Return the sentence embeddings of the install; they are loaded when first used."""
-    return _loaded_embedder(None)
+    return _embedder(None, cache)
 
 
 def stance_model_in_use(home: Path) -> str | None:
@@ -40,7 +45,7 @@ def stance_model_in_use(home: Path) -> str | None:
     return next((name for name in names if model_path(home, name) is not None), None)
 
 
-def _stance_model(home: Path) -> StanceModel:
+def _stance_model(home: Path, cache: DiskCache) -> StanceModel:
     """Return the best inference model that was pulled, else statements and tone by embeddings."""
     from factible_assets.reasoners.embedded.reading.inference import InferenceStance  # noqa: PLC0415
     from factible_assets.reasoners.embedded.reading.stance import (  # noqa: PLC0415
@@ -50,12 +55,16 @@ def _stance_model(home: Path) -> StanceModel:
     name = stance_model_in_use(home)
     pulled = None if name is None else model_path(home, name)
     if pulled is not None and name != "mpnet":
-        return InferenceStance(_loaded_inference(pulled), _loaded_embedder(None))
-    return StatementsAndTone(_loaded_embedder(pulled))
+        return InferenceStance(_loaded_inference(pulled), _embedder(None, cache))
+    return StatementsAndTone(_embedder(pulled, cache))
+
+
+def _embedder(folder: Path | None, cache: DiskCache) -> Embedder:
+    return _loaded_embedder(folder).keeping(KeptVectors(cache))
 
 
 @lru_cache(maxsize=2)
-def _loaded_embedder(folder: Path | None) -> Embedder:
+def _loaded_embedder(folder: Path | None) -> OnnxEmbedder:
     from factible_assets.reasoners.embedded.embedder import (  # noqa: PLC0415
         ModelFiles,
         OnnxEmbedder,

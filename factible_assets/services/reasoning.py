@@ -328,5 +328,5 @@ async def open_models(
                 for stage in STAGES
             }
         ),
-        embedder=installed_embedder(),
+        embedder=installed_embedder(cache),
     )

@@ -218,7 +218,7 @@ async def _reasoner(
     if choice.remark is not None:
         occasion.remark(choice.remark)
     if choice.kind == "embedded":
-        return embedded_reasoner(settings)
+        return embedded_reasoner(settings, cache())
     budget = _BUDGETS.of(occasion.run_id, occasion.video_id, settings)
     batches = batching(settings) if renew else None
     return await open_models(settings, stack, cache(), budget, batches)

@@ -1,4 +1,4 @@
-"""Answers kept on disk between runs and processes: searches, pages, model calls, domain ages."""
+"""Answers kept on disk between runs and processes: searches, pages, model calls, ages, vectors."""
 
 from resources.cache.store import KINDS, CachePolicy, DiskCache, Kind, KindInfo
 

@@ -39,17 +39,18 @@ DROP TABLE streams;
 DROP TABLE entries
 
 -- name: find
-SELECT value, stored_at, used_at FROM answers WHERE key = :key AND expires_at > :now
+SELECT key, value, stored_at, used_at FROM answers
+WHERE key IN (SELECT value FROM json_each(:keys)) AND expires_at > :now
 
 -- name: touch
-UPDATE answers SET used_at = :now WHERE key = :key
+UPDATE answers SET used_at = :now WHERE key IN (SELECT value FROM json_each(:keys))
 
 -- name: keep
 INSERT OR REPLACE INTO answers (key, value, stored_at, expires_at, used_at)
-VALUES (:key, :value, :stored_at, :expires_at, :now)
+VALUES (?, ?, ?, ?, ?)
 
 -- name: forget
-DELETE FROM answers WHERE key = :key
+DELETE FROM answers WHERE key IN (SELECT value FROM json_each(:keys))
 
 -- name: forget_expired
 DELETE FROM answers WHERE expires_at < :now AND used_at < :settled_since

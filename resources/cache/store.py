@@ -1,7 +1,7 @@
 """The disk cache: which kinds of answers are kept, how long, and how much room they have.
 
 What belongs here: kinds, ages, limits, and the door that the wrappers use. What does not: files
-(table.py), and what an answer looks like (search.py, pages.py, models.py, ages.py).
+(table.py), and what an answer looks like (search.py, pages.py, models.py, ages.py, vectors.py).
 
 Each kind has a file of its own, so that pages, which are large, never push out model calls, which
 are dear. An outage is never put here: whoever wraps a client hands over answers only.
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import timedelta
@@ -21,10 +21,16 @@ from typing import Any, Literal, Self, TypeVar, get_args
 from resources.cache.table import AnswerTable, Kept
 from resources.cache.values import Json
 
-Kind = Literal["search", "pages", "models", "ages"]
+Kind = Literal["search", "pages", "models", "ages", "vectors"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
-_SHARES: dict[Kind, float] = {"pages": 0.6, "models": 0.2, "search": 0.15, "ages": 0.05}
+_SHARES: dict[Kind, float] = {
+    "pages": 0.5,
+    "models": 0.2,
+    "vectors": 0.15,
+    "search": 0.1,
+    "ages": 0.05,
+}
 """How the room is divided."""
 _CLOCK_SLACK = 60.0
 """Seconds by which the clocks of two machines on one folder may differ."""
@@ -45,8 +51,10 @@ class CachePolicy:
     models: timedelta = timedelta(days=90)
     ages: timedelta = timedelta(days=180)
     unknown_ages: timedelta = timedelta(days=30)
+    vectors: timedelta = timedelta(days=365)
+    """A text's vector never changes; those that nobody asks for make room."""
     max_bytes: int = 1024**3
-    """For all kinds together: pages .6, model calls .2, searches .15, domain ages .05."""
+    """For all kinds together: pages .5, model calls .2, vectors .15, searches .1, ages .05."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +137,16 @@ class DiskCache:
             self._tables[kind].put(key, value, stored_at=self.now(), seconds=seconds)
 
         await asyncio.shield(self._run(write))
+
+    def get_vectors(self, keys: Collection[str]) -> dict[str, Kept]:
+        """Return what is kept of vectors, at once and on the thread of who asks."""
+        return self._tables["vectors"].get_many(keys)
+
+    def put_vectors(self, values: Mapping[str, Json]) -> None:
+        """Keep vectors, at once and on the thread of who asks."""
+        self._tables["vectors"].put_many(
+            values, stored_at=self.now(), seconds=self.policy.vectors.total_seconds()
+        )
 
     def age(self, kept: Kept) -> timedelta:
         """Return how long ago a value was put away."""

@@ -16,7 +16,7 @@ import logging
 import sqlite3
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,42 +75,54 @@ class AnswerTable:
 
     def get(self, key: str) -> Kept | None:
         """Return the value of a key, None if there is none."""
+        return self.get_many([key]).get(key)
 
-        def read(connection: sqlite3.Connection) -> Kept | None:
-            asked = {"key": key, "now": time.time()}
-            row = connection.execute(_SQL["find"], asked).fetchone()
-            if row is None:
-                return None
-            try:
-                kept = Kept(json.loads(row["value"]), float(row["stored_at"]))
-            except (ValueError, TypeError):
-                connection.execute(_SQL["forget"], asked)
-                return None
-            if asked["now"] - row["used_at"] >= self._touch_seconds:
+    def get_many(self, keys: Collection[str]) -> dict[str, Kept]:
+        """Return the values of those keys that have one."""
+
+        def read(connection: sqlite3.Connection) -> dict[str, Kept]:
+            now = time.time()
+            asked = {"keys": json.dumps(list(keys)), "now": now}
+            found, unreadable = {}, []
+            rows = connection.execute(_SQL["find"], asked).fetchall()
+            for row in rows:
+                try:
+                    found[row["key"]] = Kept(json.loads(row["value"]), float(row["stored_at"]))
+                except (ValueError, TypeError):
+                    unreadable.append(row["key"])
+            if unreadable:
+                connection.execute(_SQL["forget"], {"keys": json.dumps(unreadable)})
+            if any(now - row["used_at"] >= self._touch_seconds for row in rows):
                 with suppress(sqlite3.OperationalError):  # a full disk keeps nobody from reading
                     connection.execute(_SQL["touch"], asked)
-            return kept
+            return found
 
-        return self._attempt(read)
+        return self._attempt(read) or {}
 
     def put(self, key: str, value: Json, *, stored_at: float, seconds: float) -> None:
         """Keep a value in place of the key's older one, for at most so many seconds.
 
         A value with lone surrogates is not kept: it would come back as another text.
         """
-        text = json.dumps(value, ensure_ascii=False)
-        try:
-            text.encode("utf-8")
-        except UnicodeEncodeError:
-            return
+        self.put_many({key: value}, stored_at=stored_at, seconds=seconds)
+
+    def put_many(self, values: Mapping[str, Json], *, stored_at: float, seconds: float) -> None:
+        """Keep several values at once; see `put`."""
         now = time.time()
-        written = {"key": key, "value": text, "stored_at": stored_at, "expires_at": now + seconds}
+        written = []
+        for key, value in values.items():
+            text = json.dumps(value, ensure_ascii=False)
+            try:
+                text.encode("utf-8")
+            except UnicodeEncodeError:
+                continue
+            written.append((key, text, stored_at, now + seconds, now))
 
         def write(connection: sqlite3.Connection) -> None:
             with connection:
                 connection.execute("BEGIN IMMEDIATE")
                 if self._has_room(connection, now):
-                    connection.execute(_SQL["keep"], {**written, "now": now})
+                    connection.executemany(_SQL["keep"], written)
 
         self._attempt(write)
 

@@ -35,14 +35,14 @@ def kept(factible: Run) -> dict[str, int]:
 def test_an_empty_cache_is_told_without_making_one(factible: Run, home: Path) -> None:
     result = factible("cache", "info")
     assert result.exit_code == 0, result.stderr
-    for words in ("search", "pages", "models", "ages", "1 days", "90 days", "180 days"):
+    for words in ("search", "pages", "models", "ages", "vectors", "1 days", "90 days", "180 days"):
         assert words in result.stdout
     assert not (home / "cache").exists()
 
 
 def test_what_is_kept_is_counted_by_kind(factible: Run, home: Path) -> None:
     fill(home)
-    assert kept(factible) == {"search": 2, "pages": 0, "models": 1, "ages": 0}
+    assert kept(factible) == {"search": 2, "pages": 0, "models": 1, "ages": 0, "vectors": 0}
     told = json.loads(factible("cache", "info", "--json").stdout)[0]
     assert told["bytes_on_disk"] > 1000
     assert told["oldest_use"].startswith("20")
@@ -53,13 +53,13 @@ def test_one_kind_is_forgotten_and_the_others_stay(factible: Run, home: Path) ->
     fill(home)
     result = factible("cache", "clear", "--kind", "search")
     assert result.stdout.strip() == "search: 2 answers forgotten"
-    assert kept(factible) == {"search": 0, "pages": 0, "models": 1, "ages": 0}
+    assert kept(factible) == {"search": 0, "pages": 0, "models": 1, "ages": 0, "vectors": 0}
 
 
 def test_everything_is_forgotten(factible: Run, home: Path) -> None:
     fill(home)
     result = json.loads(factible("cache", "clear", "--json").stdout)
-    assert result == {"search": 2, "pages": 0, "models": 1, "ages": 0}
+    assert result == {"search": 2, "pages": 0, "models": 1, "ages": 0, "vectors": 0}
     assert sum(kept(factible).values()) == 0
 
 

@@ -7,12 +7,14 @@ Nothing is ever downloaded here, and nothing heavy is imported before the first 
 
 from __future__ import annotations
 
+import hashlib
 import math
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -147,21 +149,42 @@ def _package_folder(package: str) -> Path:
     return Path(spec.origin).parent
 
 
+class VectorStore(Protocol):
+    """Keeps vectors between runs, as little-endian floats of 16 bits: `resources.cache.vectors`."""
+
+    def find(self, model: str, texts: Sequence[str]) -> dict[str, bytes]:
+        """Return the vectors of those texts that have one. `model` is the hash of its files."""
+        ...
+
+    def keep(self, model: str, vectors: Mapping[str, bytes]) -> None:
+        """Keep the vectors of texts."""
+        ...
+
+
 class OnnxEmbedder:
     """A sentence-embedding model in ONNX: tokens in, mean of the last layer out, unit length.
 
     Meant for all-MiniLM-L6-v2 (Reimers and Gurevych, 2019), whose pooling this is; any BERT-like
     export with `input_ids` and `attention_mask` works. The model is loaded on first use, once, and
     may be shared between threads. Texts are cut after 256 tokens. Vectors of any two calls of the
-    same model are comparable, up to the rounding of padded batches.
+    same model are comparable: a text's vector depends on nothing but the text, up to the rounding
+    of padded batches, and is rounded to half precision, in which it is kept.
     """
 
     def __init__(self, files: ModelFiles | None = None) -> None:
         """Remember which files to load; None takes the MiniLM that is installed."""
         self._files = files
         self._lock = threading.Lock()
-        self._loaded: tuple[InferenceSession, Tokenizer] | None = None
+        self._open = lru_cache(maxsize=1)(partial(_open_model, files))
+        self._hash = lru_cache(maxsize=1)(partial(_hash_of, files))
         self._kept: OrderedDict[str, Vectors] = OrderedDict()
+        self._store: VectorStore | None = None
+
+    def keeping(self, store: VectorStore) -> OnnxEmbedder:
+        """Return an embedder that shares all with this one, and asks a store before it computes."""
+        other = copy(self)
+        other._store = store
+        return other
 
     @property
     def name(self) -> str:
@@ -170,22 +193,20 @@ class OnnxEmbedder:
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return one unit vector per text, shape [len(texts), dimensions of the model]."""
-        session, tokenizer = self._load()
         if not texts:
             return np.zeros((0, 1), dtype=np.float32)
         with self._lock:
             known = {text: self._kept[text] for text in texts if text in self._kept}
-        # Texts of like length share a batch, so that little is spent on padding.
-        missing = sorted({*texts} - known.keys(), key=lambda text: (len(text), text))
-        for start in range(0, len(missing), _BATCH):
-            batch = missing[start : start + _BATCH]
-            encodings = tokenizer.encode_batch(batch)
-            hidden = _run_to(session.get_outputs()[0].name, session, encodings)
-            # The mean of the last layer over real tokens.
-            mask = np.array([each.attention_mask for each in encodings], dtype=np.float32)
-            weights = mask[:, :, None]
-            pooled = (hidden * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1)
-            known.update(zip(batch, unit_rows(pooled), strict=True))
+        missing = {*texts} - known.keys()
+        if missing and self._store is not None:
+            stored = self._store.find(self._hash(), sorted(missing))
+            known.update((text, _read(vector)) for text, vector in stored.items())
+            missing -= stored.keys()
+        if missing:
+            computed = self._compute(missing)
+            known.update((text, _read(vector)) for text, vector in computed.items())
+            if self._store is not None:
+                self._store.keep(self._hash(), computed)
         with self._lock:
             for text, vector in known.items():
                 self._kept[text] = vector
@@ -193,6 +214,23 @@ class OnnxEmbedder:
             while len(self._kept) > _KEPT:
                 self._kept.popitem(last=False)
         return np.stack([known[text] for text in texts])
+
+    def _compute(self, texts: Collection[str]) -> dict[str, bytes]:
+        session, tokenizer = self._load()
+        computed: dict[str, bytes] = {}
+        # Texts of like length share a batch, so that little is spent on padding.
+        ordered = sorted(texts, key=lambda text: (len(text), text))
+        for start in range(0, len(ordered), _BATCH):
+            batch = ordered[start : start + _BATCH]
+            encodings = tokenizer.encode_batch(batch)
+            hidden = _run_to(session.get_outputs()[0].name, session, encodings)
+            # The mean of the last layer over real tokens.
+            mask = np.array([each.attention_mask for each in encodings], dtype=np.float32)
+            weights = mask[:, :, None]
+            pooled = (hidden * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1)
+            halves = unit_rows(pooled).astype("<f2")
+            computed.update((text, row.tobytes()) for text, row in zip(batch, halves, strict=True))
+        return computed
 
     def read_words(self, words: Sequence[str]) -> tuple[Vectors, Vectors]:
         """Return the third layer at each word's last token and at its first, in their context.
@@ -218,9 +256,7 @@ class OnnxEmbedder:
 
     def _load(self) -> tuple[InferenceSession, Tokenizer]:
         with self._lock:
-            if self._loaded is None:
-                self._loaded = _open_model(self._files)
-            return self._loaded
+            return self._open()
 
 
 @lru_cache(maxsize=1)
@@ -229,15 +265,34 @@ def minilm() -> OnnxEmbedder:
     return OnnxEmbedder()
 
 
+def _read(written: bytes) -> Vectors:
+    row: Vectors = unit_rows(np.frombuffer(written, dtype="<f2").astype(np.float32)[None, :])[0]
+    return row
+
+
+def _hash_of(given: ModelFiles | None) -> str:
+    """Return what tells a model from any other: the SHA-256 of its files."""
+    found = hashlib.sha256()
+    files = given or minilm_files()
+    for path in (files.weights, files.tokenizer):
+        _require(path)
+        found.update(path.read_bytes())
+    return found.hexdigest()
+
+
+def _require(path: Path) -> None:
+    if not path.is_file():
+        raise EmbedderUnavailableError(f"The embedding model's file {path} does not exist.")
+
+
 def _open_model(given: ModelFiles | None) -> tuple[InferenceSession, Tokenizer]:
     """Load weights and tokenizer; the heavy packages are imported only here."""
     import onnxruntime  # noqa: PLC0415 - slow to import
     import tokenizers  # noqa: PLC0415 - as above
 
     files = given or minilm_files()
-    for path in (files.weights, files.tokenizer):
-        if not path.is_file():
-            raise EmbedderUnavailableError(f"The embedding model's file {path} does not exist.")
+    _require(files.weights)
+    _require(files.tokenizer)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1

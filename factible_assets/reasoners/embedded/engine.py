@@ -13,7 +13,7 @@ from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 from factible_assets.reasoners.embedded.claims.selection import extract_claims
-from factible_assets.reasoners.embedded.embedder import Embedder, OnnxEmbedder
+from factible_assets.reasoners.embedded.embedder import Embedder, minilm
 from factible_assets.reasoners.embedded.queries import write_queries
 from factible_assets.reasoners.embedded.reading.evidence import read_page
 from factible_assets.reasoners.embedded.reading.judge import draft_verdict
@@ -52,7 +52,7 @@ class EmbeddedReasoner:
         self, embedder: Embedder | None = None, stance_model: StanceModel | None = None
     ) -> None:
         """Take an embedder (MiniLM if None) and a stance model (statements and tone if None)."""
-        self._embedder = embedder or OnnxEmbedder()
+        self._embedder = embedder or minilm()
         self._stance_model = stance_model or StatementsAndTone(self._embedder)
         self._gates: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = (
             WeakKeyDictionary()

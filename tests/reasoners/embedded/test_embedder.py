@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,8 @@ from factible_assets.reasoners.embedded.embedder import (
     OnnxEmbedder,
     TfidfEmbedder,
 )
+from resources.cache import DiskCache
+from resources.cache.vectors import KeptVectors
 
 TEXTS = [
     "Garlic prevents cancer.",
@@ -70,6 +73,22 @@ def test_minilm_keeps_the_order_of_texts_whatever_their_lengths() -> None:
     together = model.embed(texts)
     alone = np.concatenate([model.embed([text]) for text in texts[::13]])
     assert np.einsum("ij,ij->i", together[::13], alone) == pytest.approx(np.ones(4), abs=1e-3)
+
+
+def test_what_another_process_has_embedded_is_read_and_the_model_not_even_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(DiskCache(tmp_path)) as cache:
+        first = OnnxEmbedder().keeping(KeptVectors(cache)).embed(TEXTS)
+    monkeypatch.setattr(embedder, "_open_model", lambda _: pytest.fail("it is loaded"))
+    with closing(DiskCache(tmp_path)) as cache:
+        again = OnnxEmbedder().keeping(KeptVectors(cache))
+        assert (again.embed(TEXTS[::-1])[::-1] == first).all()
+        other = ModelFiles(weights=tmp_path / "model.onnx", tokenizer=tmp_path / "tokenizer.json")
+        other.weights.write_bytes(b"other weights")
+        other.tokenizer.write_text("{}")
+        with pytest.raises(pytest.fail.Exception, match="it is loaded"):
+            OnnxEmbedder(other).keeping(KeptVectors(cache)).embed(TEXTS)
 
 
 def test_a_missing_file_is_named_with_the_remedy(tmp_path: Path) -> None:

@@ -259,14 +259,14 @@ async def test_what_was_kept_is_counted_and_cleared_by_kind(tmp_path: Path) -> N
             await cache.put("pages", f"k{number}", "x" * 10_000, keep=DAY)
         await cache.put("models", "k", {"n": 1}, keep=DAY)
         counted = {info.kind: info.entries for info in cache.info()}
-        assert counted == {"search": 0, "pages": 5, "models": 1, "ages": 0}
+        assert counted == {"search": 0, "pages": 5, "models": 1, "ages": 0, "vectors": 0}
         assert sum(info.max_bytes for info in cache.info()) == pytest.approx(10**9, abs=4)
         pages = next(info for info in cache.info() if info.kind == "pages")
         assert pages.bytes_on_disk > 50_000
         assert pages.oldest_use is not None
         assert cache.clear("pages") == {"pages": 5}
         assert await cache.get("models", "k") is not None
-        assert cache.clear() == {"search": 0, "pages": 0, "models": 1, "ages": 0}
+        assert cache.clear() == {"search": 0, "pages": 0, "models": 1, "ages": 0, "vectors": 0}
         assert await cache.get("models", "k") is None
         assert not any(info.entries for info in cache.info())
 
