@@ -58,6 +58,10 @@ class ClaimsConfig(StageConfig):
 class ExtractionConfig(ClaimsConfig):
     """The knobs of a run that extracts claims: what to extract, and who does."""
 
+    keep: bool = Field(
+        default=False,
+        description="Keep the claims that stand, but for what reviewers changed since.",
+    )
     reasoner: ReasonerKnob = "auto"
 
 

@@ -214,7 +214,9 @@ def run_config_for(knobs: config.FactCheckConfig, assets: Collection[str]) -> di
     """Return the run config of a job that materializes these assets with these knobs."""
     ops: dict[str, Any] = {}
     if "claims" in assets:
-        claims = config.ExtractionConfig(**knobs.claims.model_dump(), reasoner=knobs.reasoner)
+        claims = config.ExtractionConfig(
+            **knobs.claims.model_dump(), reasoner=knobs.reasoner, keep=bool(knobs.only_claims)
+        )
         ops["claims"] = {"config": claims.model_dump(mode="json", exclude_none=True)}
     if set(assets) & set(ALL_STAGES):
         given = knobs.model_dump(mode="json", exclude_none=True, exclude={"claims"})

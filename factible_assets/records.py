@@ -62,8 +62,8 @@ Basis = Literal["embedded", "llm"]
 QueryBasis = Literal["embedded", "llm", "reviewer"]
 """Who worded a query: a reasoner, or a person who reviewed the claim."""
 
-ClaimBasis = Literal["embedded", "llm", "given"]
-"""Who extracted a claim; `given`: nobody, the corpus states it."""
+ClaimBasis = Literal["embedded", "llm", "given", "reviewer"]
+"""Who worded a claim; `given`: nobody, the corpus states it; `reviewer`: a person, since."""
 
 Criterion = Literal[
     "claim_quality",
@@ -485,6 +485,12 @@ class Evidence(Record):
         default=False,
         description="Whether the page itself could not be fetched: its search snippet was read.",
     )
+    machine_stance: str | None = Field(
+        default=None, description="As it was read, where a reviewer overruled it in `stance`."
+    )
+    machine_rating: str | None = Field(
+        default=None, description="As it was rated, where a reviewer overruled it in `rating`."
+    )
 
     @model_validator(mode="after")
     def _only_read_evidence_has_a_stance(self) -> Self:
@@ -622,20 +628,33 @@ ReviewKind = Literal[
     "block_source",
     "unblock_source",
     "add_source",
+    "overrule_source",
+    "reword_claim",
+    "split_claim",
+    "drop_claim",
+    "restore_claim",
+    "add_claim",
+    "assign",
     "note",
     "assess",
+    "sign",
 ]
 """What a reviewer can do to a claim.
 
-`unblock_source` takes back what was said of a source; `assess` is the reviewer's own verdict, which
-stands beside the machine's and never in its place.
+`unblock_source` takes back that a source was blocked or added, `restore_claim` that a claim was
+dropped or split; of what has a value, an act without one takes back those before it. `assess` is
+the reviewer's own verdict, and `sign` a ruling under a name: both stand beside the machine's
+verdict and never in its place.
 """
 
 _TARGETED = frozenset(
     {"edit_query", "remove_query", "block_source", "unblock_source", "add_source"}
+    | {"overrule_source"}
 )
 _WORDED = frozenset({"add_query", "edit_query"})
-_VALUED = _WORDED | {"add_source", "note"}
+_VALUED = _WORDED | {
+    "add_source", "note", "reword_claim", "split_claim", "restore_claim", "add_claim"
+}  # fmt: skip
 
 
 class ReviewAction(Record):
@@ -655,19 +674,25 @@ class ReviewAction(Record):
     position: int = Field(default=1, ge=1, description="Order among what was entered at once.")
     action: ReviewKind
     target: str | None = Field(
-        default=None, description="A query_id, the canonical URL of a source, or a domain."
+        default=None,
+        description="A query_id, the canonical URL of a source, a domain; of an added claim what "
+        "was said in the transcript; of a ruling its scale.",
     )
     value: str | None = Field(
         default=None,
         max_length=4000,
-        description=(
-            "The words of a query or a note, the URL of a source as it was given, or the stance."
-        ),
+        description="The words of a query, a note or a claim (of a split one, the parts, one a "
+        "line), the URL of a source as it was given, a stance, a rating, a person, or the label of "
+        "a ruling.",
     )
     query_id: str | None = Field(default=None, description="Of the query that the words make.")
     query_type: QueryType | None = None
     seeks_opposite: bool = False
-    reason: str | None = Field(default=None, max_length=4000)
+    reason: str | None = Field(
+        default=None, max_length=4000, description="Why; of a ruling, the ruling in prose."
+    )
+    stance: Stance | None = Field(default=None, description="What the label of a ruling says.")
+    organisation: str | None = Field(default=None, description="For whom a ruling was signed.")
 
     @model_validator(mode="after")
     def _action_is_whole(self) -> Self:
@@ -679,6 +704,14 @@ class ReviewAction(Record):
             raise ValueError("exactly the words of a query have a query_id")
         if self.action == "assess" and self.value not in {None, *get_args(Stance)}:
             raise ValueError("an assessment is a stance, or none")
+        given = (*get_args(Stance), *get_args(Rating), None)
+        if self.action == "overrule_source" and self.value not in given:
+            raise ValueError("a source is overruled with a stance, a rating or none")
+        if self.action == "sign" and (self.value is None) != (self.stance is None):
+            raise ValueError("exactly a ruling with a label has a stance")
+        is_grave = self.action in {"overrule_source", "sign"} and self.value is not None
+        if (is_grave or self.action == "drop_claim") and not (self.reason or "").strip():
+            raise ValueError(f"{self.action} needs a reason")
         return self
 
 

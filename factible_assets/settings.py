@@ -571,6 +571,13 @@ class Settings(BaseSettings):
     reviewer: str | None = Field(
         default=None, description="Who `factible review` records; else the name of the login."
     )
+    organisation: str | None = Field(
+        default=None, max_length=200, description="For whom rulings are signed."
+    )
+    ruling_scale: str = Field(
+        default="factible",
+        description="What is ruled on: factible, averitec, fever, veracity, or a corpus with labels.",
+    )
 
     # The HTML reports.
     public_url: WebAddress | None = Field(

@@ -13,13 +13,12 @@ from datetime import datetime
 
 import duckdb
 
-from factible_assets.records import ReviewAction
+from factible_assets.records import Claim, ReviewAction
 from resources.statements import statements
 from warehouse.entries import enter
-from warehouse.rows import Stamp, aware, columns_of, from_row
+from warehouse.rows import AnyRecord, Stamp, aware, columns_of, from_row
 from warehouse.store import Warehouse
 
-_COLUMNS = ", ".join(column.name for column in columns_of(ReviewAction))
 _ASK = statements("warehouse", "reviews.sql")
 
 
@@ -43,8 +42,20 @@ def add_actions(warehouse: Warehouse, actions: Sequence[ReviewAction]) -> None:
 
 def read_actions(warehouse: Warehouse, video_id: str) -> list[ReviewAction]:
     """Return everything that reviewers did to the claims of a video, in order."""
-    rows = warehouse.query(_ASK["actions"].format(columns=_COLUMNS), {"video_id": video_id})
-    return [from_row(ReviewAction, row) for row in rows.rows()]
+    return _rows(warehouse, "actions", ReviewAction, video_id)
+
+
+def known_claims(warehouse: Warehouse, video_id: str) -> dict[str, Claim]:
+    """Return every claim that a video was ever found to make, by its id, as it was found last."""
+    return {claim.claim_id: claim for claim in _rows(warehouse, "known", Claim, video_id)}
+
+
+def _rows(
+    warehouse: Warehouse, question: str, record: type[AnyRecord], video_id: str
+) -> list[AnyRecord]:
+    columns = ", ".join(column.name for column in columns_of(record))
+    rows = warehouse.query(_ASK[question].format(columns=columns), {"video_id": video_id})
+    return [from_row(record, row) for row in rows.rows()]
 
 
 def read_carried(warehouse: Warehouse, video_id: str, run_id: str) -> dict[str, CarriedClaim]:

@@ -40,7 +40,7 @@ from factible_assets.stages.integrity import JudgedRows, Limits
 from factible_assets.stages.observers import LogObserver, Watchers
 from factible_assets.stages.ports import Observer
 from factible_assets.stages.progress import ALL_STAGES, Stage
-from factible_assets.stages.reviews import applied_by, corrections_by_claim
+from factible_assets.stages.reviews import applied_by, claims_in_force, corrections_by_claim
 from warehouse.calls import enter_uses, record_calls, service_uses
 from warehouse.errors import NotMaterializedError
 from warehouse.resource import WarehouseResource
@@ -135,10 +135,11 @@ async def claim_checks(  # type: ignore[no-untyped-def]
         for check in _stored_checks(context, store.read_video(video_id), limits_of(knobs)):
             yield check
         return
-    scope = scope_of(store, video_id, claims.claims, selected, knobs.only_claims)
+    reviewed = read_actions(store, video_id)
+    force = claims_in_force(reviewed)
+    scope = scope_of(store, video_id, claims.claims, selected, knobs.only_claims, force)
     tag_run(context, video, claims=len(claims.claims))
     known = _known(store, video_id, selected, keep_queries=knobs.keeps_queries)
-    reviewed = read_actions(store, video_id)
     listed = corpora.read().find(video_id)
     knobs = knobs.limited_to(listed.published_before if listed else None)
     async with services.open(

@@ -23,16 +23,18 @@ from factible_assets.checks.structural import judged, structural_specs
 from factible_assets.config import ClaimsConfig, ExtractionConfig, FactCheckConfig
 from factible_assets.launchpad import CLAIMS_SCHEMA, settled
 from factible_assets.partitions import videos
-from factible_assets.records import LlmCall, Video
+from factible_assets.records import Claim, LlmCall, Video
 from factible_assets.rows import VideoRows
 from factible_assets.services import CorporaResource, FactCheckServices, Occasion
 from factible_assets.stages.flow import ClaimsResult, extract_claims
 from factible_assets.stages.integrity import JudgedRows
 from factible_assets.stages.observers import LogObserver, Watchers
 from factible_assets.stages.ports import Observer, ReasonerOutageError, ReasonerRefusalError
+from factible_assets.stages.reviewed_claims import corrected_claims
 from factible_assets.wording import cell, claims_table
 from warehouse.calls import record_calls
 from warehouse.resource import WarehouseResource
+from warehouse.reviews import known_claims, read_actions
 from warehouse.rows import Stamp, data_version
 from warehouse.sets import AssetRows
 
@@ -65,41 +67,59 @@ async def claims(  # type: ignore[no-untyped-def]
     corpora: CorporaResource,
     transcripts: VideoRows,
 ):
-    """Extract the claims of one video from its transcript, or take those that its corpus gives."""
+    """Extract the claims of one video from its transcript, or take those that its corpus gives.
+
+    What reviewers made of them holds for either, and alone where the claims that stand are kept.
+    """
     video, (transcript,) = transcripts.video, transcripts.transcripts
     given = settled(ExtractionConfig, context.op_execution_context.op_config)
     knobs = FactCheckConfig(
-        claims=ClaimsConfig.model_validate(given.model_dump(exclude={"reasoner"})),
+        claims=ClaimsConfig.model_validate(given.model_dump(exclude={"reasoner", "keep"})),
         reasoner=given.reasoner,
     )
+
+    store = warehouse.store()
+    acts, ever = read_actions(store, video.video_id), known_claims(store, video.video_id)
 
     def keep(calls: Sequence[LlmCall]) -> None:
         """Enter what was paid though nothing came of it."""
         stamp = Stamp(run_id=context.run.run_id, checked_at=datetime.now(UTC))
-        record_calls(warehouse.store(), calls, stamp)
+        record_calls(store, calls, stamp)
 
-    listed = corpora.read().find(video.video_id)
-    stated = listed.given_claims if listed is not None else None
-    async with services.open(
-        observer=Watchers(LogObserver(context.log), observer),
-        occasion=Occasion(context.run.run_id, video.video_id, context.log),
-        # Nobody is asked for claims that are given, so no key is needed either.
-        reasoner=knobs.reasoner if stated is None else "embedded",
-        web="archive",  # no web is needed, and this one leaves the machine alone
-    ) as opened:
-        try:
-            found = await extract_claims(
-                video, transcript, transcripts.segments, opened, knobs, given=stated
-            )
-        except ReasonerOutageError as outage:
-            keep(outage.calls)
-            sentence = f"No claims could be extracted: {outage.reason}"
-            again = not (outage.lasting or is_last_try(context))
-            raise dg.Failure(sentence, allow_retries=again) from outage
-        except ReasonerRefusalError as refusal:
-            keep(refusal.calls)
-            sentence = f"No claims were listed: {refusal.reason}"
-            raise dg.Failure(sentence, allow_retries=False) from refusal
+    def corrected(found: Sequence[Claim]) -> tuple[Claim, ...]:
+        return corrected_claims(found, acts, ever, transcript, transcripts.segments)
+
+    if given.keep:
+        found = ClaimsResult(corrected(store.read_current(Claim, video.video_id)), (), 0.0)
+    else:
+        listed = corpora.read().find(video.video_id)
+        stated = listed.given_claims if listed is not None else None
+        async with services.open(
+            observer=Watchers(LogObserver(context.log), observer),
+            occasion=Occasion(context.run.run_id, video.video_id, context.log),
+            # Nobody is asked for claims that are given, so no key is needed either.
+            reasoner=knobs.reasoner if stated is None else "embedded",
+            web="archive",  # no web is needed, and this one leaves the machine alone
+        ) as opened:
+            try:
+                found = await extract_claims(
+                    video,
+                    transcript,
+                    transcripts.segments,
+                    opened,
+                    knobs,
+                    given=stated,
+                    corrected=corrected,
+                )
+            except ReasonerOutageError as outage:
+                keep(outage.calls)
+                sentence = f"No claims could be extracted: {outage.reason}"
+                again = not (outage.lasting or is_last_try(context))
+                raise dg.Failure(sentence, allow_retries=again) from outage
+            except ReasonerRefusalError as refusal:
+                keep(refusal.calls)
+                sentence = f"No claims were listed: {refusal.reason}"
+                raise dg.Failure(sentence, allow_retries=False) from refusal
     tag_run(context, video, claims=len(found.claims))
     rows = AssetRows(
         rows=[*found.claims, *found.llm_calls],

@@ -8,11 +8,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from factible_assets.assets.common import final_failure
-from factible_assets.records import Claim
+from factible_assets.records import Claim, Query, Verdict
 from factible_assets.rows import Materialization, VideoRows
 from factible_assets.stages.carrying import with_others
 from factible_assets.stages.flow import FlowResult
 from factible_assets.stages.progress import Stage
+from factible_assets.stages.reviews import NOTHING_REVIEWED, ClaimsInForce
 from warehouse.reviews import CarriedClaim, read_carried
 from warehouse.store import Warehouse
 
@@ -47,14 +48,17 @@ def scope_of(
     claims: Sequence[Claim],
     stages: Sequence[Stage],
     only: Sequence[str],
+    reviewed: ClaimsInForce = NOTHING_REVIEWED,
 ) -> Scope:
-    """Return what a run checks: all claims, or `only` some.
+    """Return what a run checks: all claims, or `only` some and what reviewers worded since.
+
+    One of `only` may have been dropped or split: then nothing of it is checked any more.
 
     Raises:
         dagster.Failure: The video makes no such claim, or the others were never checked, so that
             there is nothing to take over. Never retried.
     """
-    known = {claim.claim_id for claim in claims}
+    known = {claim.claim_id for claim in claims} | reviewed.gone.keys()
     unknown = [each for each in only if each not in known]
     if unknown:
         raise final_failure(
@@ -66,12 +70,16 @@ def scope_of(
         return Scope(claims, claims)
     runs = _newest(store, video_id, stages)
     held = store.read_sets(video_id, {stage: one.run_id for stage, one in runs.items()})
-    _refuse_gaps(video_id, others, held)
+    new = {claim.claim_id for claim in others if not _is_whole(claim, held)}
+    strange = sorted(new - reviewed.worded.keys())
+    if strange:
+        raise final_failure(_unchecked(video_id, f"the claim {strange[0]} never was"))
+    carried = [claim for claim in others if claim.claim_id not in new]
     return Scope(
         claims,
-        [claim for claim in claims if claim.claim_id in only],
+        [claim for claim in claims if claim not in carried],
         held,
-        _carried(store, video_id, others, runs[stages[-1]]),
+        _carried(store, video_id, carried, runs[stages[-1]]),
     )
 
 
@@ -85,15 +93,16 @@ def _newest(
     return {stage: one for stage, one in found.items() if one is not None}
 
 
-def _refuse_gaps(video_id: str, others: Iterable[Claim], held: VideoRows) -> None:
-    asked = {row.claim_id for row in held.queries}
-    judged = {row.claim_id for row in held.verdicts}
-    for claim in others:
-        is_whole = ("queries" not in held.sets or claim.claim_id in asked) and (
-            "verdicts" not in held.sets or claim.claim_id in judged
-        )
-        if not is_whole:
-            raise final_failure(_unchecked(video_id, f"the claim {claim.claim_id} never was"))
+def _is_whole(claim: Claim, held: VideoRows) -> bool:
+    """Tell whether a claim was asked and judged, as far as the held rows go."""
+    of_stage: dict[str, Sequence[Query | Verdict]] = {
+        "queries": held.queries,
+        "verdicts": held.verdicts,
+    }
+    return all(
+        stage not in held.sets or any(row.claim_id == claim.claim_id for row in rows)
+        for stage, rows in of_stage.items()
+    )
 
 
 def _unchecked(video_id: str, why: str) -> str:

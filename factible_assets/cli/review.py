@@ -1,4 +1,4 @@
-"""`factible review`: see how a claim was checked, correct its queries and sources, check it again.
+"""`factible review`: see how a claim was checked, correct it, check it again, sign a ruling.
 
 What belongs here: arguments, what is shown, the menu. What does not: turning words into actions and
 running (running/review.py), what actions change (stages/reviews.py).
@@ -31,8 +31,21 @@ _ACTS = {
     "block_source": "blocked",
     "unblock_source": "took back what was said of",
     "add_source": "added the source",
+    "overrule_source": "overruled",
+    "reword_claim": "reworded the claim",
+    "split_claim": "split the claim",
+    "drop_claim": "dropped the claim",
+    "restore_claim": "restored the claim",
+    "add_claim": "added the claim",
+    "assign": "assigned it to",
     "note": "noted",
     "assess": "assessed",
+    "sign": "ruled",
+}
+_WITHDRAWN = {
+    "assess": "took the own assessment back",
+    "assign": "assigned it to nobody",
+    "sign": "withdrew the ruling",
 }
 _MENU: tuple[tuple[ReviewKind, str], ...] = (
     ("add_query", "ask another query"),
@@ -43,6 +56,13 @@ _MENU: tuple[tuple[ReviewKind, str], ...] = (
     ("add_source", "add a source"),
     ("assess", "say what you think of the claim"),
     ("note", "write a note"),
+    ("overrule_source", "overrule what a source says, or its rating"),
+    ("reword_claim", "reword the claim"),
+    ("split_claim", "split the claim"),
+    ("drop_claim", "drop the claim"),
+    ("restore_claim", "restore a claim that was dropped or split"),
+    ("assign", "assign the claim to a person"),
+    ("sign", "sign a ruling"),
 )
 
 
@@ -84,6 +104,50 @@ def review(
         list[str] | None,
         typer.Option("--add-source", metavar="URL", help="Read this page on the claim, always."),
     ] = None,
+    overrule: Annotated[
+        tuple[str, str] | None,
+        typer.Option(
+            "--overrule",
+            metavar="URL STANCE|RATING",
+            help="What this source says of the claim, or how it is rated; none takes it back.",
+        ),
+    ] = None,
+    reword: Annotated[
+        str | None, typer.Option("--reword", metavar="TEXT", help="The claim in better words.")
+    ] = None,
+    split: Annotated[
+        list[str] | None,
+        typer.Option("--split", metavar="TEXT", help="A part of the claim; give each of them."),
+    ] = None,
+    drop: Annotated[
+        bool, typer.Option("--drop", help="Do not check this claim; needs --reason.")
+    ] = False,
+    restore: Annotated[
+        bool, typer.Option("--restore", help="Take back that it was dropped or split.")
+    ] = False,
+    add_claim: Annotated[
+        str | None,
+        typer.Option("--add-claim", metavar="TEXT", help="Check this claim of the video too."),
+    ] = None,
+    said: Annotated[
+        str | None,
+        typer.Option("--said", metavar="TEXT", help="Where it is said, as the transcript has it."),
+    ] = None,
+    assign: Annotated[
+        str | None,
+        typer.Option("--assign", metavar="NAME", help="Whose claim it is; none: nobody's."),
+    ] = None,
+    sign: Annotated[
+        str | None,
+        typer.Option(
+            "--sign",
+            metavar="LABEL",
+            help="Sign a ruling, in the words of --ruling; none withdraws it.",
+        ),
+    ] = None,
+    ruling: Annotated[
+        str | None, typer.Option("--ruling", metavar="TEXT", help="The ruling in prose.")
+    ] = None,
     assess: Annotated[
         str | None,
         typer.Option(
@@ -110,26 +174,29 @@ def review(
         bool | None,
         typer.Option(
             "--rerun/--no-rerun",
-            help="Check the claim again; else that is done if queries or sources changed.",
+            help="Check the claim again; else that is done if more than opinions changed.",
         ),
     ] = None,
     history: Annotated[bool, typer.Option("--history", help="Show who changed what.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Correct how a claim was checked, and check that claim alone again.
+    """Correct a claim and how it was checked, check it alone again, and sign a ruling.
 
     Without a claim, the claims of the video are listed. With one, its verdict, queries and sources
     are shown, and on a terminal a menu offers what can be changed. Corrections hold for every later
-    check of the claim too, and who made them is kept.
+    check of the claim too, and who made them is kept. A ruling stands beside the verdict.
 
     Example: factible review everyday-beliefs-talk
 
     Example: factible review everyday-beliefs-talk 1 --block example.org --reason "sells pills"
 
+    Example: factible review everyday-beliefs-talk 1 --sign refuted --ruling "It boils at 71 °C."
+
     An id that begins with a dash follows two dashes: factible review --json -- -LDjqcvSbP4 1
     """
     from factible_assets.running.review import (
         Wish,
+        new_claim,
         open_claim,
         open_video,
         read_history,
@@ -147,6 +214,14 @@ def review(
         *(Wish("block_source", source) for source in block or ()),
         *(Wish("unblock_source", source) for source in unblock or ()),
         *(Wish("add_source", source) for source in add_source or ()),
+        *([Wish("overrule_source", overrule[0], value=overrule[1])] if overrule else ()),
+        *([Wish("reword_claim", reword)] if reword is not None else ()),
+        *([Wish("split_claim", "\n".join(map(plain, split)))] if split else ()),
+        *([Wish("drop_claim")] if drop else ()),
+        *([Wish("restore_claim")] if restore else ()),
+        *([Wish("add_claim", add_claim, said=said)] if add_claim is not None else ()),
+        *([Wish("assign", assign)] if assign is not None else ()),
+        *([Wish("sign", sign, reason=ruling)] if sign is not None else ()),
         *([Wish("assess", assess)] if assess is not None else ()),
         *([Wish("note", remark)] if remark is not None else ()),
     ]
@@ -155,6 +230,12 @@ def review(
         _refuse(wishes, "--history shows what was done and changes nothing.")
         _print_history(read_history(video, claim, settings), as_json=as_json)
         return
+    if claim is not None and add_claim is not None:
+        _refuse(claim, "A claim that is added is none of the video's yet.", "Leave its number out.")
+    if claim is None and add_claim is not None:
+        file = new_claim(video, add_claim, settings)
+        name = reviewer_name(reviewer, settings)
+        _apply(file, wishes, name, reason, rerun, settings, as_json=as_json)
     if claim is None:
         _refuse(wishes or rerun, "Which claim?", f"factible review -- {plain(video)} lists them.")
         _print_claims(open_video(video, settings), as_json=as_json)
@@ -194,7 +275,7 @@ def _apply(
     done = carry_out(file, actions, settings, rerun=rerun, watch=watching, say=note)
     for failure in done.failures:
         complain(failure)
-    after = open_claim(file.video_id, file.claim.claim_id, settings)
+    after = [open_claim(file.video_id, each, settings) for each in done.claims]
     if as_json:
         print_json(_outcome_document(file, after, done))
     else:
@@ -228,6 +309,8 @@ def _print_claims(files: list[ClaimFile], *, as_json: bool) -> None:
 def _verdict_words(file: ClaimFile) -> str:
     from factible_assets.wording import verdict_words
 
+    if file.gone is not None:
+        return "dropped" if file.gone.action == "drop_claim" else "split"
     if file.verdict is None:
         return "not judged"
     confidence = f", {file.verdict.confidence} confidence" if file.verdict.confidence else ""
@@ -266,7 +349,8 @@ def _show(file: ClaimFile, *, as_json: bool) -> None:
     )
 
 
-def _print_outcome(before: ClaimFile, after: ClaimFile, done: Reviewed) -> None:
+def _print_outcome(before: ClaimFile, after: list[ClaimFile], done: Reviewed) -> None:
+    print(f"claim: {plain(before.claim.text)}")
     for action in done.actions:
         print(f"{plain(action.reviewer)} {_act_words(action.model_dump(), before)}")
     for remark in done.remarks:
@@ -275,11 +359,14 @@ def _print_outcome(before: ClaimFile, after: ClaimFile, done: Reviewed) -> None:
         if done.waits:
             note("Recorded; the next check of the claim keeps to it.")
     else:
-        old, new = _verdict_words(before), _verdict_words(after)
-        print(f"verdict: {old} → {new}" if old != new else f"verdict: {new}, as before")
-        left_out = [row for row in after.sources if (row.reason or "").startswith("Blocked by")]
-        for row in left_out:
-            print(f"left out: {plain(row.canonical_url)}: {plain(row.reason or '')}")
+        for each in after:
+            if each.claim.claim_id != before.claim.claim_id:
+                print(f"claim: {plain(each.claim.text)}")
+            old, new = _verdict_words(before), _verdict_words(each)
+            print(f"verdict: {old} → {new}" if old != new else f"verdict: {new}, as before")
+            left_out = [row for row in each.sources if (row.reason or "").startswith("Blocked by")]
+            for row in left_out:
+                print(f"left out: {plain(row.canonical_url)}: {plain(row.reason or '')}")
         note(f"{counted(done.others, 'other claim')} stayed as they were (run {done.run_id[:8]}).")
     print(f"report: {done.report}")
 
@@ -296,8 +383,13 @@ def _act_words(action: dict[str, Any], file: ClaimFile | None = None) -> str:
         said = f"{words}: {was}"
     elif kind in {"block_source", "unblock_source"}:
         said = f"{words} {target}"
-    elif kind == "assess" and value is None:
-        said = "took the own assessment back"
+    elif kind == "overrule_source":
+        what = (value or "as the machine read it").replace("_", " ")
+        said = f"{words} {target}: {what}"
+    elif kind in {"drop_claim", "restore_claim"}:
+        said = words
+    elif kind in _WITHDRAWN and value is None:
+        said = _WITHDRAWN[kind]
     else:
         said = f"{words}: {value}"
     because = f" ({action['reason']})" if action["reason"] else ""
@@ -354,12 +446,16 @@ def _document(file: ClaimFile) -> dict[str, Any]:
         "sources": [row.model_dump(mode="json") for row in file.sources],
         "actions": [action.model_dump(mode="json") for action in file.actions],
         "standing": list(file.standing_words),
+        "assigned_to": file.assigned_to,
+        "ruling": file.ruling.model_dump(mode="json") if file.ruling else None,
+        "gone": file.gone.action if file.gone else None,
     }
 
 
-def _outcome_document(before: ClaimFile, after: ClaimFile, done: Reviewed) -> dict[str, Any]:
+def _outcome_document(before: ClaimFile, after: list[ClaimFile], done: Reviewed) -> dict[str, Any]:
     return {
-        **_document(after),
+        **_document(after[0]),
+        "claims": [_brief(file) for file in after],
         "verdict_before": before.verdict.model_dump(mode="json") if before.verdict else None,
         "recorded": [action.model_dump(mode="json") for action in done.actions],
         "remarks": list(done.remarks),
@@ -410,12 +506,20 @@ def _asked(answer: str) -> list[Wish] | None:
         "block_source": "URL or domain: ",
         "unblock_source": "URL or domain: ",
         "add_source": "URL: ",
+        "overrule_source": "URL: ",
+        "reword_claim": "the claim in better words: ",
+        "assign": "name, or none: ",
         "assess": "supports, refutes, mixed, unclear or none: ",
+        "sign": "ruling, or none: ",
         "note": "note: ",
     }
     text = input(prompts[kind]).strip() if kind in prompts else None
-    reason = None if kind == "note" else input("why (may be empty): ").strip() or None
-    return [Wish(kind, text, number=number, reason=reason)]
+    value = input("stance or rating, or none: ") if kind == "overrule_source" else None
+    if kind == "split_claim":
+        text = "\n".join(iter(lambda: input("a part (empty: no more): ").strip(), ""))
+    why = "the ruling in prose: " if kind == "sign" else "why (may be empty): "
+    reason = None if kind == "note" else input(why).strip() or None
+    return [Wish(kind, text, number=number, value=value, reason=reason)]
 
 
 def _tried(file: ClaimFile, before: list[Wish], wish: list[Wish]) -> list[Wish]:

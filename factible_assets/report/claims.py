@@ -41,8 +41,7 @@ from factible_assets.report.words import (
     rating_words,
     review_words,
 )
-from factible_assets.stages.reviews import assessment
-from factible_assets.stages.reviews import in_order as in_order_of_time
+from factible_assets.stages.reviews import by_claim, latest
 from factible_assets.stages.verdict import weight
 from factible_assets.wording import STANCE_WORDS, moment_url
 
@@ -158,6 +157,7 @@ class ClaimView:
     searches: tuple[SearchView, ...]
     reviews: tuple[ReviewView, ...]
     assessment: ReviewAction | None
+    ruling: ReviewAction | None
 
 
 class Shelves:
@@ -180,7 +180,7 @@ class Shelves:
         self._evidence = _by_claim(in_order(data.evidence))
         self._queries = _by_claim(sorted(data.queries, key=lambda query: query.rank))
         self._prior = _by_claim(sorted(data.prior_fact_checks, key=lambda review: review.rank))
-        self._reviews = _by_claim(in_order_of_time(data.reviews))
+        self._reviews = by_claim(data.reviews)
         self._changes = _by_claim(sorted(data.changes, key=lambda change: change.checked_at))
         self._searches: dict[str, list[Search]] = defaultdict(list)
         for search in sorted(data.searches, key=lambda search: (search.provider, search.page)):
@@ -194,6 +194,7 @@ class Shelves:
         if self._data.transcript is not None and claim.char_start is not None:
             said = self._data.transcript.text[claim.char_start : claim.char_end] or None
         jump = moment_url(self._data.video, claim.start_seconds)
+        reviews = self._reviews.get(claim.claim_id, [])
         # The side that won comes first.
         groups = tuple(sorted(self._groups(claim), key=lambda group: group.stance != outcome))
         return ClaimView(
@@ -231,7 +232,8 @@ class Shelves:
                 for query in self._queries[claim.claim_id]
             ),
             reviews=self._review_views(claim),
-            assessment=assessment(self._reviews[claim.claim_id]),
+            assessment=latest("assess", reviews, claim.claim_id),
+            ruling=latest("sign", reviews, claim.claim_id),
         )
 
     def quotes_in(self, content_hash: str) -> list[Evidence]:
@@ -303,7 +305,7 @@ class Shelves:
         known = dict(self._data.reviewed_queries)
         known |= {query.query_id: query.text for query in self._queries[claim.claim_id]}
         views = []
-        for action in self._reviews[claim.claim_id]:
+        for action in self._reviews.get(claim.claim_id, ()):
             views.append(ReviewView(action, review_words(action, known)))
             if action.query_id is not None and action.value is not None:
                 known[action.query_id] = action.value

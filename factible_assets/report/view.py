@@ -123,7 +123,8 @@ def arrange(data: ReportData) -> ReportView:
         reverse=True,
     )
     bases = sorted(
-        {v.basis for v in data.verdicts} or {c.basis for c in data.claims if c.basis != "given"}
+        {v.basis for v in data.verdicts}
+        or {c.basis for c in data.claims if c.basis in {"embedded", "llm"}}
     )
     by_id = {view.claim.claim_id: view for view in claims}
     return ReportView(

@@ -116,9 +116,19 @@ def review_words(action: ReviewAction, queries: Mapping[str, str]) -> str:
         "block_source": f"blocked {target}",
         "unblock_source": f"took back what was said of {target}",
         "add_source": f"added the source {value}",
+        "overrule_source": f"overruled {target}: {value.replace('_', ' ')}"
+        if value
+        else f"took back the overruling of {target}",
+        "reword_claim": f"reworded the claim: “{value}”",
+        "split_claim": f"split the claim: “{'” and “'.join(value.splitlines())}”",
+        "drop_claim": "dropped the claim",
+        "restore_claim": "restored the claim",
+        "add_claim": f"added the claim “{value}”",
+        "assign": f"assigned it to {value}" if value else "assigned it to nobody",
         "note": f"noted: {value}",
         "assess": f"assessed the claim as {OUTCOME_WORDS.get(value, value)}"
         if value
         else "took an assessment back",
+        "sign": f"ruled: {value}" if value else "withdrew the ruling",
     }
     return words[action.action]

@@ -7,9 +7,8 @@ SELECT coalesce(sum(cost_usd), 0) FROM costs_by_stage WHERE video_id = $video
 SELECT count(*) FILTER (status = 'incomplete') FROM latest_verdicts WHERE video_id = ?
 
 -- name: review_history
-SELECT * FROM review_history
-WHERE video_id = $video AND ($claim IS NULL OR claim_id = $claim) ORDER BY acted_at, position
+SELECT * FROM review_history WHERE video_id = $video ORDER BY acted_at, position
 
 -- name: open_verdict
 SELECT count(*) FROM latest_verdicts
-WHERE video_id = $video AND claim_id = $claim AND status = 'incomplete'
+WHERE video_id = $video AND list_contains($claims, claim_id) AND status = 'incomplete'

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import getpass
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, get_args
 from urllib.parse import urlsplit
@@ -24,6 +24,7 @@ from factible_assets.records import (
     Evidence,
     Query,
     QueryType,
+    Rating,
     ReviewAction,
     ReviewKind,
     Stance,
@@ -32,43 +33,66 @@ from factible_assets.records import (
 )
 from factible_assets.rows import VideoRows
 from factible_assets.running.result import stored_result
+from factible_assets.running.scales import Scale, scale_named
 from factible_assets.running.targets import unchecked
 from factible_assets.settings import Settings
-from factible_assets.stages.ids import query_id, review_action_id
+from factible_assets.stages.ids import claim_id, query_id, review_action_id
 from factible_assets.stages.progress import ALL_STAGES
+from factible_assets.stages.reviewed_claims import corrected_claims
 from factible_assets.stages.reviews import (
+    CLAIM_KINDS,
     NO_CORRECTIONS,
     OPINIONS,
     QUERY_KINDS,
     Corrections,
-    assessment,
+    by_claim,
+    claims_in_force,
     corrected_queries,
     corrections_by_claim,
+    latest,
 )
 from factible_assets.stages.search import is_the_video
 from factible_assets.stages.urls import UnusableUrlError, canonical_url, host_of, public_suffix
 from factible_assets.wording import plain
 from resources.statements import statements
-from warehouse.reviews import add_actions, read_actions
+from warehouse.reviews import add_actions, known_claims, read_actions
 from warehouse.store import Warehouse
 
 _SQL = statements("factible_assets.running", "questions.sql")
 
 if TYPE_CHECKING:
+    from dagster import DagsterRun
+
     from factible_assets.running.check import Say, Watch
     from factible_assets.running.launch import CheckOutcome
 
 _LONGEST_QUERY, _LONGEST_NOTE, _LONGEST_NAME, _LONGEST_URL = 400, 4000, 80, 2000
+_LONGEST_CLAIM = 500
+_JUDGING: frozenset[ReviewKind] = frozenset({"assess", "sign", "overrule_source"})
+_FEWEST_PARTS = 2
 _SHORTEST_PREFIX = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """One change as the user asks for it; `number` is that of a query, from 1, as it was shown."""
+    """One change as the user asks for it.
+
+    Attributes:
+        kind: What is to be done.
+        text: A query, a note, a claim's words (of a split one the parts, one a line), a source, a
+            stance, a person, or the label of a ruling; `none` takes back an assessment, a ruling,
+            an overruling or an assignment.
+        number: Of a query, from 1, as it was shown.
+        value: The stance or rating that a source is overruled with.
+        said: What was said in the transcript, where an added claim stands.
+        reason: Why; of a ruling, the ruling in prose.
+    """
 
     kind: ReviewKind
     text: str | None = None
     number: int | None = None
+    value: str | None = None
+    said: str | None = None
     query_type: QueryType | None = None
     opposite: bool = False
     reason: str | None = None
@@ -76,9 +100,18 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class ClaimFile:
-    """A claim as it stands: its verdict, the queries that the next check asks, its sources.
+    """A claim as reviewers leave it: verdict, queries that the next check asks, sources.
 
-    `addresses` are the URLs under which searches found what is known by its canonical URL.
+    Attributes:
+        number: From 1, the most important first; those that are not checked any more come last.
+        verdict: On these words; None: they were not judged yet.
+        addresses: The URLs under which searches found what is known by its canonical URL.
+        actions: What was done to it, under its former words too.
+        gone: Why it is not checked any more: it was dropped, or split.
+        transcript: What is said in the video.
+        claims: The ids of all claims of the video.
+        scale: What is ruled on.
+        organisation: For whom rulings are signed.
     """
 
     video: Video
@@ -90,6 +123,27 @@ class ClaimFile:
     addresses: Mapping[str, str]
     actions: tuple[ReviewAction, ...]
     corrections: Corrections
+    gone: ReviewAction | None
+    transcript: str
+    claims: frozenset[str]
+    scale: Scale
+    organisation: str | None
+
+    @property
+    def ruling(self) -> ReviewAction | None:
+        """The ruling that stands on the claim in these words."""
+        return latest("sign", self.actions, self.claim.claim_id)
+
+    @property
+    def assessment(self) -> ReviewAction | None:
+        """The assessment that stands on the claim in these words."""
+        return latest("assess", self.actions, self.claim.claim_id)
+
+    @property
+    def assigned_to(self) -> str | None:
+        """Who the claim is assigned to."""
+        act = latest("assign", self.actions)
+        return act.value if act else None
 
     @property
     def video_id(self) -> str:
@@ -109,18 +163,41 @@ class ClaimFile:
             + (f" ({word.reason})" if word.reason else "")
             for word in self.corrections.sources.values()
         )
-        opinion = assessment(self.actions)
-        if opinion is None:
-            return tuple(sources)
-        because = f": {opinion.reason}" if opinion.reason else ""
-        return (*sources, f"{opinion.reviewer} assesses it as {opinion.value}{because}")
+        overruled = (
+            f"overruled by {act.reviewer}: {url} {(act.value or '').replace('_', ' ')} "
+            f"({act.reason})"
+            for word in (self.corrections.stances, self.corrections.ratings)
+            for url, act in word.items()
+        )
+        said = [*sources, *overruled]
+        if self.gone is not None:
+            what = "dropped" if self.gone.action == "drop_claim" else "split"
+            because = f" ({self.gone.reason})" if self.gone.reason else ""
+            said.append(f"{what} by {self.gone.reviewer}{because}")
+        if self.assigned_to is not None:
+            said.append(f"assigned to {self.assigned_to}")
+        if self.assessment is not None:
+            because = f": {self.assessment.reason}" if self.assessment.reason else ""
+            said.append(
+                f"{self.assessment.reviewer} assesses it as {self.assessment.value}{because}"
+            )
+        if self.ruling is not None:
+            whose = f", {self.ruling.organisation}" if self.ruling.organisation else ""
+            said.append(
+                f"{self.ruling.reviewer}{whose} rules: {self.ruling.value} – {self.ruling.reason}"
+            )
+        return tuple(said)
 
 
 @dataclass(frozen=True, slots=True)
 class Reviewed:
-    """What was recorded, and how the check of the claim ended, if there was one."""
+    """What was recorded, and how the check of the claim ended, if there was one.
+
+    `claims` are the ids of the claims that came of it: its parts, where it was split.
+    """
 
     actions: tuple[ReviewAction, ...]
+    claims: tuple[str, ...]
     remarks: tuple[str, ...]
     run_id: str | None
     waits: bool
@@ -145,22 +222,77 @@ def open_video(video: str, settings: Settings) -> list[ClaimFile]:
         raise unchecked(video_id, settings)
     with store.snapshot() as now:
         rows, actions = now.read_standing(video_id), read_actions(now, video_id)
+        known = known_claims(now, video_id)
     if not rows.videos:
         raise unchecked(video_id, settings)
-    if not rows.claims:
+    if not (rows.claims or actions):
         raise FactibleError(
             f"No claims of the video {plain(video_id, 120)} are stored.",
             f"Check it first: factible check -- {plain(video_id, 120)}",
         )
-    return _files(rows, actions)
+    return _files(rows, actions, known, settings)
 
 
-def _files(rows: VideoRows, actions: Sequence[ReviewAction]) -> list[ClaimFile]:
-    corrections = corrections_by_claim(actions)
+def new_claim(video: str, text: str, settings: Settings) -> ClaimFile:
+    """Return a claim that is yet to be added to a checked video; an `add_claim` adds it.
+
+    Raises:
+        FactibleError: Nothing is stored about the video, it makes the claim already, or the words
+            are none.
+    """
+    words = _words(text, "A claim", _LONGEST_CLAIM)
+    files = open_video(video, settings)
+    made = claim_id(files[0].video_id, words)
+    if made in files[0].claims:
+        raise FactibleError(
+            f"The video makes the claim {plain(words, 80)!r} already.",
+            f"factible review -- {files[0].video_id} lists its claims.",
+        )
+    return replace(
+        files[0],
+        claim=_bare_claim(files[0].video_id, words),
+        number=0,
+        verdict=None,
+        queries=(),
+        sources=(),
+        actions=tuple(act for file in files for act in file.actions if act.claim_id == made),
+        corrections=NO_CORRECTIONS,
+        gone=None,
+    )
+
+
+def _bare_claim(video_id: str, words: str) -> Claim:
+    """Return a claim of which nothing but its words is known."""
+    return Claim(
+        claim_id=claim_id(video_id, words),
+        video_id=video_id,
+        rank=1,
+        text=words,
+        importance=1.0,
+        extraction_confidence=1.0,
+        basis="reviewer",
+    )
+
+
+def _files(
+    rows: VideoRows,
+    actions: Sequence[ReviewAction],
+    known: Mapping[str, Claim],
+    settings: Settings,
+) -> list[ClaimFile]:
+    scale = scale_named(settings.ruling_scale, settings.corpus_folders)
+    corrections, acts = corrections_by_claim(actions), by_claim(actions)
+    force = claims_in_force(actions)
+    claims = corrected_claims(rows.claims, actions, known, rows.transcript, rows.segments)
+    worded = {
+        each: _bare_claim(rows.video.video_id, mine.text) for each, mine in force.worded.items()
+    }
+    ever = {**worded, **known}
+    left = [ever[each] for each in force.gone if each in ever]
     verdicts = {verdict.claim_id: verdict for verdict in rows.verdicts}
     queries = sorted(rows.queries, key=lambda query: query.rank)
     files = []
-    for number, claim in enumerate(rows.claims, start=1):
+    for number, claim in enumerate([*claims, *left], start=1):
         mine = corrections.get(claim.claim_id, NO_CORRECTIONS)
         asked = [query for query in queries if query.claim_id == claim.claim_id]
         files.append(
@@ -172,15 +304,20 @@ def _files(rows: VideoRows, actions: Sequence[ReviewAction]) -> list[ClaimFile]:
                 queries=corrected_queries(claim, asked, mine),
                 sources=tuple(row for row in rows.evidence if row.claim_id == claim.claim_id),
                 addresses={hit.canonical_url: hit.url for hit in rows.hits},
-                actions=tuple(each for each in actions if each.claim_id == claim.claim_id),
+                actions=tuple(acts.get(claim.claim_id, ())),
                 corrections=mine,
+                gone=force.gone.get(claim.claim_id),
+                transcript=rows.transcript.text if rows.transcript else "",
+                claims=frozenset(each.claim_id for each in claims),
+                scale=scale,
+                organisation=settings.organisation,
             )
         )
     return files
 
 
 def open_claim(video: str, claim: str, settings: Settings) -> ClaimFile:
-    """Return one claim, by its number or the beginning of its id.
+    """Return one claim, by its number or the beginning of its id, or of one that it had before.
 
     Raises:
         FactibleError: There is no such claim, or more than one.
@@ -189,7 +326,14 @@ def open_claim(video: str, claim: str, settings: Settings) -> ClaimFile:
     if claim.isdecimal() and len(claim) < _SHORTEST_PREFIX:
         found = [file for file in files if file.number == int(claim)]
     else:
-        found = [file for file in files if file.claim.claim_id.startswith(claim)]
+        found = [
+            file
+            for file in files
+            if any(
+                each.startswith(claim)
+                for each in {file.claim.claim_id, *(act.claim_id for act in file.actions)}
+            )
+        ]
     if len(found) == 1:
         return found[0]
     which = "Several claims begin with" if found else "The video has no claim"
@@ -203,13 +347,10 @@ def read_history(video: str, claim: str | None, settings: Settings) -> list[dict
     """Return who changed what, of a video or of one of its claims, in order."""
     files = [open_claim(video, claim, settings)] if claim else open_video(video, settings)
     found = Warehouse(settings.warehouse).query(
-        _SQL["review_history"],
-        {
-            "video": files[0].video_id,
-            "claim": files[0].claim.claim_id if claim else None,
-        },
+        _SQL["review_history"], {"video": files[0].video_id}
     )
-    return found.to_dicts()
+    wanted = {act.action_id for file in files for act in file.actions}
+    return [row for row in found.to_dicts() if not claim or row["action_id"] in wanted]
 
 
 def reviewer_name(given: str | None, settings: Settings) -> str:
@@ -242,7 +383,7 @@ def planned(
     """
     why = _words(reason, "--reason", _LONGEST_NOTE) if reason is not None else None
     now = datetime.now(UTC)
-    plan = _Plan(file)
+    plan = _Plan(file, why)
     for position, wish in enumerate(wishes, start=1):
         fields = plan.fields(wish)
         plan.done.append(
@@ -258,7 +399,7 @@ def planned(
                 **fields,
             )
         )
-    if not plan.asked and wishes:
+    if not plan.asked and any(wish.kind in QUERY_KINDS for wish in wishes):
         raise FactibleError(
             "A claim needs at least one query, and nothing would be left to ask.",
             "Reword the last one with --edit-query, or add another.",
@@ -269,8 +410,8 @@ def planned(
 class _Plan:
     """The actions so far, and the queries that they leave."""
 
-    def __init__(self, file: ClaimFile) -> None:
-        self._file = file
+    def __init__(self, file: ClaimFile, why: str | None) -> None:
+        self._file, self._why = file, why
         self.done: list[ReviewAction] = []
         # What would be asked, by id; what each is derived to be tells the same words apart.
         self.asked = {
@@ -281,17 +422,105 @@ class _Plan:
         """Return what the action of a wish says."""
         if wish.kind in QUERY_KINDS:
             return self._of_query(wish)
-        if wish.kind == "assess":
-            value = (wish.text or "").strip().lower()
-            if value not in {*get_args(Stance), "none"}:
-                raise FactibleError(
-                    f"{plain(value, 40)!r} is no assessment.",
-                    "Give supports, refutes, mixed or unclear; none takes yours back.",
-                )
-            return {"value": None if value == "none" else value}
+        kinds = {wish.kind, *(act.action for act in self.done)}
+        if kinds & CLAIM_KINDS and kinds & _JUDGING:
+            raise FactibleError(
+                "A claim cannot be changed and judged at once: a judgement is one on its words.",
+                "Change it first.",
+            )
+        if self._file.gone is not None and wish.kind not in {*OPINIONS, "restore_claim"}:
+            raise FactibleError("The claim was dropped or split.", "Restore it first.")
+        if wish.kind in CLAIM_KINDS:
+            return self._of_claim(wish)
+        if wish.kind in OPINIONS:
+            return self._opinion(wish)
+        source = _words(wish.text, "A source", _LONGEST_URL)
+        if wish.kind == "overrule_source":
+            return self._overrule(source, wish)
+        return self._of_source(wish.kind, source)
+
+    def _opinion(self, wish: Wish) -> dict[str, Any]:
         if wish.kind == "note":
             return {"value": _words(wish.text, "A note", _LONGEST_NOTE)}
-        return self._of_source(wish.kind, _words(wish.text, "A source", _LONGEST_URL))
+        given = plain(wish.text or "")
+        if given.lower() == "none":
+            return {"value": None}
+        if wish.kind == "assign":
+            return {"value": _words(given, "The name of a person", _LONGEST_NAME)}
+        if wish.kind == "sign":
+            label, stance = self._file.scale.label(given)
+            _require(wish.reason or self._why, "A ruling needs its words", "--ruling TEXT")
+            return {
+                "value": label,
+                "stance": stance,
+                "target": self._file.scale.name,
+                "organisation": self._file.organisation,
+            }
+        if given.lower() not in get_args(Stance):
+            raise FactibleError(
+                f"{plain(given, 40)!r} is no assessment.",
+                "Give supports, refutes, mixed or unclear; none takes yours back.",
+            )
+        return {"value": given.lower()}
+
+    def _of_claim(self, wish: Wish) -> dict[str, Any]:
+        file, claim = self._file, self._file.claim
+        if any(act.action in CLAIM_KINDS for act in self.done):
+            raise FactibleError("A claim is changed twice.", "Change it once, then go on.")
+        if wish.kind == "drop_claim":
+            _require(wish.reason or self._why, "To drop a claim needs a reason", "--reason TEXT")
+            return {}
+        if wish.kind == "restore_claim":
+            if file.gone is None:
+                raise FactibleError("The claim was neither dropped nor split.")
+            return {"value": claim.text}
+        said = None
+        if wish.kind == "split_claim":
+            wordings = [
+                _words(each, "A part of the claim", _LONGEST_CLAIM)
+                for each in (wish.text or "").splitlines()
+            ]
+            if len({claim_id(file.video_id, each) for each in wordings}) < _FEWEST_PARTS:
+                raise FactibleError(
+                    "A claim is split into two parts or more.", "Word each of them."
+                )
+        else:
+            wordings = [_words(wish.text, "A claim", _LONGEST_CLAIM)]
+            if wish.kind == "add_claim" and wish.said:
+                said = wish.said.strip()
+                times = file.transcript.count(said)
+                if times != 1:
+                    raise FactibleError(
+                        f"{plain(said, 80)!r} stands {times} times in the transcript.",
+                        "Give words that stand there once, exactly as they are said.",
+                    )
+        made = {claim_id(file.video_id, each) for each in wordings}
+        is_same = wish.kind == "reword_claim" and wordings[0] == claim.text
+        if is_same or made & (file.claims - {claim.claim_id}):
+            raise FactibleError(
+                "The video makes that claim already.", "Word it in another way, or drop one."
+            )
+        return {"value": "\n".join(wordings), "target": said}
+
+    def _overrule(self, given: str, wish: Wish) -> dict[str, Any]:
+        subject = source_subject(given)
+        row = next((each for each in self._file.sources if each.canonical_url == subject), None)
+        if row is None or row.status != "ok":
+            raise FactibleError(
+                f"{plain(subject, 120)} is no source that was read for the claim.",
+                "Give the URL of one as it is listed.",
+            )
+        value = plain(wish.value or "").lower().replace(" ", "_")
+        if value == "none":
+            return {"target": subject, "value": None}
+        if value not in {*get_args(Stance), *get_args(Rating)}:
+            raise FactibleError(
+                f"{plain(value, 40)!r} overrules nothing.",
+                f"Give a stance ({', '.join(get_args(Stance))}), a rating "
+                f"({', '.join(get_args(Rating))}), or none.",
+            )
+        _require(wish.reason or self._why, "To overrule a source needs a reason", "--reason TEXT")
+        return {"target": subject, "value": value}
 
     def _of_query(self, wish: Wish) -> dict[str, Any]:
         if wish.kind == "add_query":
@@ -425,6 +654,11 @@ def _refuse_unfetchable(url: str) -> None:
         ) from error
 
 
+def _require(words: str | None, sentence: str, remedy: str) -> None:
+    if not plain(words or ""):
+        raise FactibleError(f"{sentence}.", f"Give it: {remedy}.")
+
+
 def _words(text: str | None, what: str, longest: int) -> str:
     # Also what no database stores, lone surrogates and NUL, becomes a space.
     flat = plain(text or "")
@@ -469,26 +703,40 @@ def carry_out(
         _refuse_beside_a_run(file.video_id, settings)
     if actions:
         add_actions(store, actions)
-    outcome = _check_again(file, actions, settings, watch, say) if runs else None
+    now = open_video(file.video_id, settings)
+    came = _came_of(file, actions, now)
+    outcome = _check_again(file, came, actions, settings, watch, say) if runs else None
     if outcome is None or not outcome.success:
         store.publish(settings.published)
     stored = stored_result(file.video_id, settings=settings)
     code = ExitCode.DONE
     if outcome is not None:
-        question = {"video": file.video_id, "claim": file.claim.claim_id}
-        is_open = store.query(_SQL["open_verdict"], question).item()
+        ids = [claim.claim_id for claim in came]
+        is_open = store.query(_SQL["open_verdict"], {"video": file.video_id, "claims": ids}).item()
         code = ExitCode.INCOMPLETE if is_open else ExitCode.DONE
         code = code if outcome.success else ExitCode.FAILED
     return Reviewed(
         tuple(actions),
+        tuple(claim.claim_id for claim in came) or (file.claim.claim_id,),
         tuple(_remarks(file, actions)),
         outcome.run_id if outcome else None,
         waits=changes and (outcome is None or not outcome.success),
-        others=len(store.read_current(Claim, file.video_id)) - 1,
+        others=len(store.read_current(Claim, file.video_id)) - len(came),
         report=str(stored.report) if stored else None,
         failures=outcome.failures if outcome else (),
         code=code,
     )
+
+
+def _came_of(
+    file: ClaimFile, actions: Sequence[ReviewAction], now: Sequence[ClaimFile]
+) -> list[Claim]:
+    """Return the claims that are to be checked: the one, as it is worded now, or its parts."""
+    ids = {file.claim.claim_id}
+    for action in actions:
+        if action.action in {"reword_claim", "split_claim"}:
+            ids = {claim_id(file.video_id, each) for each in (action.value or "").splitlines()}
+    return [each.claim for each in now if each.claim.claim_id in ids and each.gone is None]
 
 
 def _remarks(file: ClaimFile, actions: Iterable[ReviewAction]) -> Iterable[str]:
@@ -519,36 +767,53 @@ def _refuse_beside_a_run(video_id: str, settings: Settings) -> None:
 
 
 def _check_again(
-    file: ClaimFile, actions: Sequence[ReviewAction], settings: Settings, watch: Watch, say: Say
+    file: ClaimFile,
+    claims: Sequence[Claim],
+    actions: Sequence[ReviewAction],
+    settings: Settings,
+    watch: Watch,
+    say: Say,
 ) -> CheckOutcome:
     from factible_assets.running.check import watched_run  # noqa: PLC0415 - loads Dagster
+    from factible_assets.running.launch import open_instance  # noqa: PLC0415 - loads Dagster
+    from factible_assets.running.standing import (  # noqa: PLC0415 - loads Dagster
+        claims_wait,
+        inputs_tags,
+    )
 
+    store = Warehouse(settings.warehouse)
+    newest = {
+        asset: store.current_materialization(asset, file.video_id)
+        for asset in ("claims", "verdicts")
+    }
+    with open_instance(settings) as instance:
+        runs = {
+            asset: instance.get_run_by_id(one.run_id) if one else None
+            for asset, one in newest.items()
+        }
     reviewer = {"reviewer": actions[0].reviewer} if actions else {}
+    ids = [claim.claim_id for claim in claims] or [file.claim.claim_id]
     return watched_run(
         file.video_id,
         settings=settings,
-        config=_knobs(file, settings, say),
+        config=_knobs(ids, runs["verdicts"], say),
         watch=watch,
-        claims=[file.claim],
-        assets=ALL_STAGES,
-        tags={"claim": file.claim.claim_id, **reviewer},
+        claims=claims,
+        assets=("claims", *ALL_STAGES) if claims_wait(store, file.video_id) else ALL_STAGES,
+        # What its claims come from is what those come from that are kept.
+        tags={"claim": ids[0], **reviewer, **inputs_tags(runs["claims"])},
         remedy="What you changed is recorded; factible review VIDEO CLAIM --rerun goes on.",
     )
 
 
-def _knobs(file: ClaimFile, settings: Settings, say: Say) -> FactCheckConfig:
-    """Return the knobs of the run that checked the video last, for this claim alone."""
-    from factible_assets.running.launch import open_instance  # noqa: PLC0415 - loads Dagster
-
-    newest = Warehouse(settings.warehouse).current_materialization("verdicts", file.video_id)
-    with open_instance(settings) as instance:
-        run = instance.get_run_by_id(newest.run_id) if newest else None
+def _knobs(ids: Sequence[str], run: DagsterRun | None, say: Say) -> FactCheckConfig:
+    """Return the knobs of the run that checked the video last, for these claims alone."""
     given: dict[str, Any] = {}
     if run is not None:
         # Dagster keeps the config of a run as plain JSON.
         ops: Any = run.run_config.get("ops", {})
         given = dict(ops.get("claim_checks", {}).get("config", {}))
-    alone = {"renew": False, "only_claims": (file.claim.claim_id,)}
+    alone = {"renew": False, "only_claims": tuple(ids)}
     try:
         return FactCheckConfig.model_validate({**given, **alone})
     except ValidationError:

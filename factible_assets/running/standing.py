@@ -18,17 +18,20 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from dagster import DagsterInstance
+from dagster import DagsterInstance, DagsterRun
 
 import factible_assets
 from factible_assets.assets import claims as claims_asset
 from factible_assets.assets import transcripts as transcripts_asset
 from factible_assets.config import FactCheckConfig
 from factible_assets.corpora import load_corpora
+from factible_assets.records import Claim
 from factible_assets.rows import Materialization
 from factible_assets.services.reasoning import choose_reasoner, effort_of, plan_models
 from factible_assets.settings import Settings
 from factible_assets.stages.progress import ALL_STAGES
+from factible_assets.stages.reviewed_claims import corrected_claims
+from warehouse.reviews import read_actions
 from warehouse.store import Warehouse
 
 TRANSCRIPT_TAG = "factible/transcript_inputs"
@@ -79,6 +82,15 @@ def inputs_of(video_id: str, *, settings: Settings, config: FactCheckConfig) -> 
     return Inputs(transcript, _digest([transcript, *_claims_inputs(settings, config)]))
 
 
+def inputs_tags(run: DagsterRun | None) -> dict[str, str]:
+    """Return the tags of a run that say what its transcript and claims come from.
+
+    A run that made none of them has the tags of none.
+    """
+    tags = run.tags if run else {}
+    return {tag: tags.get(tag, "") for tag in (TRANSCRIPT_TAG, CLAIMS_TAG)}
+
+
 def standing(
     video_id: str, inputs: Inputs, *, settings: Settings, instance: DagsterInstance
 ) -> Standing:
@@ -96,10 +108,19 @@ def standing(
         and claims.row_count > 0
         and claims.checked_at >= transcript.checked_at
         and _is_of(instance, claims, CLAIMS_TAG, inputs.claims)
+        # What reviewers have changed since is made of them when they are found anew.
+        and not claims_wait(store, video_id)
     )
     if claims is None or not is_usable:
         return Standing(transcript.run_id, None, transcript.checked_at)
     return Standing(transcript.run_id, claims.run_id, claims.checked_at)
+
+
+def claims_wait(store: Warehouse, video_id: str) -> bool:
+    """Tell whether reviewers made something of a video's claims that is not stored yet."""
+    claims = store.read_current(Claim, video_id)
+    corrected = corrected_claims(claims, read_actions(store, video_id), {}, None, ())
+    return {each.text for each in corrected} != {each.text for each in claims}
 
 
 def _is_of(instance: DagsterInstance, stored: Materialization, tag: str, digest: str) -> bool:

@@ -46,12 +46,13 @@ def build_claims(
     kept = list(distinct.items())[: config.max_claims if config else None]
     localiser, clock = Localiser(transcript.text), Clock.of(segments)
     return tuple(
-        _claim(
+        located_claim(
             draft,
             identifier=identifier,
             rank=rank,
             thesis=drafts.thesis,
-            transcript=transcript,
+            text=transcript.text,
+            video_id=video,
             localiser=localiser,
             clock=clock,
             basis=basis,
@@ -60,21 +61,23 @@ def build_claims(
     )
 
 
-def _claim(
+def located_claim(
     draft: ClaimDraft,
     *,
     identifier: str,
     rank: int,
     thesis: str | None,
-    transcript: Transcript,
+    text: str,
+    video_id: str,
     localiser: Localiser,
     clock: Clock,
     basis: ClaimBasis,
 ) -> Claim:
-    place = _given_place(draft, transcript.text) or localiser.locate(_wording(draft))
+    """Return a draft as a claim, with its place in the transcript and its time if it has them."""
+    place = _given_place(draft, text) or localiser.locate(_wording(draft))
     return Claim(
         claim_id=identifier,
-        video_id=transcript.video_id,
+        video_id=video_id,
         rank=rank,
         text=_wording(draft),
         importance=_clamped(draft.importance),

@@ -63,6 +63,7 @@ from factible_assets.stages.reviews import (
     Corrections,
     corrected_queries,
     with_added_sources,
+    with_overrulings,
 )
 from factible_assets.stages.search import (
     Candidate,
@@ -114,10 +115,12 @@ async def extract_claims(
     config: FactCheckConfig,
     *,
     given: ClaimDrafts | None = None,
+    corrected: Callable[[tuple[Claim, ...]], tuple[Claim, ...]] = tuple,
 ) -> ClaimsResult:
     """Find a transcript's claims, or take those that are given: then no reasoner is asked.
 
     Given claims are all taken as they are worded, whatever the knobs say of claims that are found.
+    `corrected` makes of either what reviewers made of them.
 
     Raises:
         ReasonerOutageError: The reasoner's service failed.
@@ -125,14 +128,16 @@ async def extract_claims(
     """
     started = perf_counter()
     if given is not None:
-        claims = build_claims(given, transcript, segments, None, basis="given")
+        claims = corrected(build_claims(given, transcript, segments, None, basis="given"))
         services.observer.claims_found(claims)
         return ClaimsResult(claims, (), perf_counter() - started)
     judged = await services.reasoner.extract_claims(
         video, transcript, segments, max_claims=config.claims.max_claims
     )
-    claims = build_claims(
-        judged.value, transcript, segments, config.claims, basis=services.reasoner.basis
+    claims = corrected(
+        build_claims(
+            judged.value, transcript, segments, config.claims, basis=services.reasoner.basis
+        )
     )
     services.observer.claims_found(claims)
     seconds = perf_counter() - started
@@ -337,7 +342,8 @@ class _Run:
         arrivals = Arrivals(len(chosen)) if enough is None else None
 
         async def read(candidate: Candidate) -> None:
-            rows[candidate.hit.canonical_url] = await self._read(claim, candidate, arrivals)
+            row = await self._read(claim, candidate, arrivals)
+            rows[candidate.hit.canonical_url] = with_overrulings(row, self._corrected(claim))
             progress.step()
             if enough is not None and agreeing_origins(rows.values(), self._stories) >= enough:
                 for task in tasks:

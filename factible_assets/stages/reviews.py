@@ -1,15 +1,19 @@
 """What people correct about the check of a claim, and what follows from it for the flow.
 
-What belongs here: folding a reviewer's actions into the corrections in force, and applying these to
-queries and search results. What does not: storing actions (warehouse/reviews.py), entering them
-(cli/review.py), choosing pages (search.py).
+What belongs here: folding a reviewer's actions into what is in force, and applying that to queries,
+search results and evidence. What does not: making claims of words (reviewed_claims.py), storing
+actions (warehouse/reviews.py), entering them (cli/review.py), choosing pages (search.py).
 
 The rule: of all that was said about one query, or about one source, of a claim, the latest counts;
 the view standing_reviews (warehouse/views/60_reviews.sql) keeps the same rule. A page whose own
 address nobody spoke of follows its domain; one that was added after its domain was blocked is an
 exception from that block, and one that was added before is blocked with it.
 
-A reviewer's assessment is an opinion beside the verdict. Nothing here reads it.
+A claim that is reworded is another claim, and what was done to it follows it: its queries, its
+sources and their ratings, who it is assigned to. What judges its words does not: assessments,
+rulings, and the stance of a source hold for the words on which they were given.
+
+A reviewer's assessment or ruling is an opinion beside the verdict. No check reads it.
 """
 
 from __future__ import annotations
@@ -17,30 +21,38 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Literal, get_args
 from urllib.parse import urlsplit
 
 from factible_assets.records import (
     Claim,
+    Evidence,
     Query,
     QueryType,
     ReviewAction,
     ReviewKind,
     Search,
     SearchHit,
+    Stance,
 )
-from factible_assets.stages.ids import hit_id, query_id
+from factible_assets.stages.ids import claim_id, hit_id, query_id
+from factible_assets.stages.reliability import LISTED_SCORES
 from factible_assets.stages.urls import UnusableUrlError, canonical_url, host_of, registrable_domain
 
 REVIEWER = "reviewer"
 """The search provider of sources that a person added."""
 
-OPINIONS: frozenset[ReviewKind] = frozenset({"note", "assess"})
+OPINIONS: frozenset[ReviewKind] = frozenset({"note", "assess", "assign", "sign"})
 """What changes no check."""
 
 QUERY_KINDS: frozenset[ReviewKind] = frozenset({"add_query", "edit_query", "remove_query"})
 
+CLAIM_KINDS: frozenset[ReviewKind] = frozenset(
+    {"reword_claim", "split_claim", "drop_claim", "restore_claim", "add_claim"}
+)
+"""What changes the list of claims."""
 
+_SOURCE_ACTS: frozenset[ReviewKind] = frozenset({"block_source", "unblock_source", "add_source"})
 _SOURCE_KINDS: Mapping[ReviewKind, Literal["blocked", "added"]] = {
     "block_source": "blocked",
     "add_source": "added",
@@ -88,11 +100,15 @@ class Corrections:
         queries: The queries in their own words, in order of entry.
         unasked: The ids of queries that are not asked.
         sources: The latest word on each canonical URL and each domain, by that subject.
+        stances: Who overruled how a source stands to the claim, by its canonical URL.
+        ratings: Who overruled the rating of a source, by its canonical URL.
     """
 
     queries: tuple[WordedQuery, ...] = ()
     unasked: frozenset[str] = frozenset()
     sources: Mapping[str, SourceWord] = field(default_factory=dict)
+    stances: Mapping[str, ReviewAction] = field(default_factory=dict)
+    ratings: Mapping[str, ReviewAction] = field(default_factory=dict)
 
     @property
     def added(self) -> tuple[SourceWord, ...]:
@@ -136,39 +152,145 @@ def in_order(actions: Iterable[ReviewAction]) -> list[ReviewAction]:
 
 def corrections_by_claim(actions: Iterable[ReviewAction]) -> dict[str, Corrections]:
     """Fold the actions on the claims of a video, in any order, into what is in force."""
-    by_claim: dict[str, list[ReviewAction]] = {}
+    return {claim: _fold(claim, done) for claim, done in by_claim(actions).items()}
+
+
+def by_claim(actions: Iterable[ReviewAction]) -> dict[str, list[ReviewAction]]:
+    """Return what was done to each claim in order, under its former words too, by its id now."""
+    ordered = in_order(actions)
+    names = claims_in_force(ordered).names
+    found: dict[str, list[ReviewAction]] = {}
+    for action in ordered:
+        found.setdefault(names.get(action.claim_id, action.claim_id), []).append(action)
+    return found
+
+
+def latest(
+    kind: ReviewKind, actions: Iterable[ReviewAction], claim: str | None = None
+) -> ReviewAction | None:
+    """Return the latest act of a kind, None if there is none or it was taken back.
+
+    Args:
+        kind: Such as assess.
+        actions: What was done to one claim.
+        claim: The id of the words on which it must have been done; None: any of the claim's.
+    """
+    done = [
+        action
+        for action in in_order(actions)
+        if action.action == kind and claim in {None, action.claim_id}
+    ]
+    return done[-1] if done and done[-1].value is not None else None
+
+
+# --- Claims -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class WordedClaim:
+    """A claim in a reviewer's words.
+
+    Attributes:
+        claim_id: Of these words.
+        text: The words.
+        action: Who worded it, when and why.
+        like: The claim in whose place it stands; None: it was added.
+        said: The words of the transcript in which it was said, if the reviewer pointed to them.
+    """
+
+    claim_id: str
+    text: str
+    action: ReviewAction
+    like: str | None = None
+    said: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimsInForce:
+    """What reviewers made of the list of claims.
+
+    Attributes:
+        names: What a claim is called now, by every id that it had under other words.
+        worded: The claims that stand in a reviewer's words, by id.
+        gone: Why a claim is not checked any more, by id: it was dropped, or split.
+    """
+
+    names: Mapping[str, str]
+    worded: Mapping[str, WordedClaim]
+    gone: Mapping[str, ReviewAction]
+
+
+NOTHING_REVIEWED = ClaimsInForce({}, {}, {})
+
+
+def claims_in_force(actions: Iterable[ReviewAction]) -> ClaimsInForce:
+    """Fold the actions on the claims of a video, in any order, into its list of claims."""
+    names: dict[str, str] = {}
+    worded: dict[str, WordedClaim] = {}
+    gone: dict[str, ReviewAction] = {}
+    parts: dict[str, list[str]] = {}
     for action in in_order(actions):
-        by_claim.setdefault(action.claim_id, []).append(action)
-    return {claim_id: _fold(done) for claim_id, done in by_claim.items()}
+        mine, value = names.get(action.claim_id, action.claim_id), action.value or ""
+        if action.action == "add_claim":
+            mine = action.claim_id
+            names[mine] = mine
+            gone.pop(mine, None)
+            worded[mine] = WordedClaim(mine, value, action, said=action.target)
+        elif action.action == "reword_claim":
+            made = claim_id(action.video_id, value)
+            before = worded.pop(mine, None)
+            names = {old: made if now == mine else now for old, now in names.items()}
+            names |= {mine: made, made: made}
+            if mine in gone:
+                gone[made] = gone.pop(mine)
+            like, said = (before.like, before.said) if before else (mine, None)
+            worded[made] = WordedClaim(made, value, action, like, said)
+        elif action.action == "split_claim":
+            wordings = {claim_id(action.video_id, each): each for each in value.splitlines()}
+            whole = worded.get(mine)
+            gone[mine] = action
+            parts[mine] = list(wordings)
+            for made, text in wordings.items():
+                names[made] = made
+                gone.pop(made, None)
+                said = whole.said if whole else None
+                worded[made] = WordedClaim(made, text, action, mine, said)
+        elif action.action == "drop_claim":
+            gone[mine] = action
+        elif action.action == "restore_claim":
+            gone.pop(mine, None)
+            for part in parts.pop(mine, ()):
+                worded.pop(names.get(part, part), None)
+            worded.setdefault(mine, WordedClaim(mine, value, action, like=mine))
+    return ClaimsInForce(names, worded, gone)
 
 
-def assessment(actions: Iterable[ReviewAction]) -> ReviewAction | None:
-    """Return the latest assessment of a claim, None if there is none or it was taken back."""
-    latest = [action for action in in_order(actions) if action.action == "assess"][-1:]
-    return latest[0] if latest and latest[0].value is not None else None
+# --- Queries and sources ------------------------------------------------------------------------
 
 
-def _fold(actions: Sequence[ReviewAction]) -> Corrections:
+def _fold(claim: str, actions: Sequence[ReviewAction]) -> Corrections:
     worded: dict[str, WordedQuery] = {}
     unasked: set[str] = set()
     sources: dict[str, SourceWord] = {}
+    # A query in a reviewer's words goes with its claim when that is reworded, under a new id.
+    moved: dict[str, str] = {}
     for action in actions:
         if action.action in QUERY_KINDS:
             replaced: tuple[str, ...] = ()
             if action.target is not None:
-                before = worded.pop(action.target, None)
-                unasked.add(action.target)
-                replaced = (*(before.replaces if before else ()), action.target)
+                target = moved.get(action.target, action.target)
+                before = worded.pop(target, None)
+                unasked.add(target)
+                replaced = (*(before.replaces if before else ()), target)
             if action.query_id is not None and action.value is not None:
-                unasked.discard(action.query_id)
-                worded[action.query_id] = WordedQuery(
-                    action.query_id,
-                    action.value,
-                    action.query_type,
-                    action.seeks_opposite,
-                    replaced,
+                made = moved[action.query_id] = (
+                    action.query_id if action.claim_id == claim else query_id(claim, action.value)
                 )
-        elif action.target is not None:
+                unasked.discard(made)
+                worded[made] = WordedQuery(
+                    made, action.value, action.query_type, action.seeks_opposite, replaced
+                )
+        elif action.target is not None and action.action in _SOURCE_ACTS:
             sources.pop(action.target, None)
             if kind := _SOURCE_KINDS.get(action.action):
                 sources[action.target] = SourceWord(
@@ -180,7 +302,27 @@ def _fold(actions: Sequence[ReviewAction]) -> Corrections:
                     place=_place(action),
                     reason=action.reason,
                 )
-    return Corrections(tuple(worded.values()), frozenset(unasked), sources)
+    return Corrections(
+        tuple(worded.values()), frozenset(unasked), sources, *_overruled(claim, actions)
+    )
+
+
+def _overruled(
+    claim: str, actions: Iterable[ReviewAction]
+) -> tuple[dict[str, ReviewAction], dict[str, ReviewAction]]:
+    stances: dict[str, ReviewAction] = {}
+    ratings: dict[str, ReviewAction] = {}
+    for action in actions:
+        if action.action != "overrule_source" or action.target is None:
+            continue
+        if action.value is None:
+            stances.pop(action.target, None)
+            ratings.pop(action.target, None)
+        elif action.value not in get_args(Stance):
+            ratings[action.target] = action
+        elif action.claim_id == claim:
+            stances[action.target] = action
+    return stances, ratings
 
 
 def _place(action: ReviewAction) -> tuple[datetime, int, str]:
@@ -292,18 +434,57 @@ def with_added_sources(
     return (*searches, asked), tuple(merged.values())
 
 
+def with_overrulings(row: Evidence, corrections: Corrections) -> Evidence:
+    """Return evidence as reviewers overruled it; what the machine said stays beside it.
+
+    A person's stance is definite: it counts in full, as the source's rating lets it.
+    """
+    if row.status != "ok":
+        return row
+    changes: dict[str, object] = {}
+    said = [row.reason] if row.reason else []
+    stance = corrections.stances.get(row.canonical_url)
+    if stance is not None:
+        changes |= {"stance": stance.value, "stance_confidence": 1.0, "machine_stance": row.stance}
+        said.append(_overruling_words(stance, f"{row.stance} to {stance.value}"))
+    rating = corrections.ratings.get(row.canonical_url)
+    if rating is not None and rating.value is not None:
+        score = next(score for name, score in LISTED_SCORES.items() if name == rating.value)
+        changes |= {"rating": rating.value, "rating_score": score, "machine_rating": row.rating}
+        said.append(_overruling_words(rating, f"its rating from {row.rating} to {rating.value}"))
+    return row.model_copy(update={**changes, "reason": " ".join(said)}) if changes else row
+
+
+def _overruling_words(action: ReviewAction, what: str) -> str:
+    return (
+        f"Overruled by {action.reviewer} on {action.acted_at:%Y-%m-%d}, "
+        f"{what.replace('_', ' ')}: {(action.reason or '').rstrip('.')}."
+    )
+
+
 def applied_by(
     actions: Iterable[ReviewAction], claim_ids: frozenset[str], stages: frozenset[str]
 ) -> tuple[str, ...]:
-    """Return the ids of the actions that a run of these stages on these claims keeps to."""
+    """Return the ids of the actions that a run of these stages on these claims keeps to.
+
+    Who words a claim is heard once a claim of these words is checked; who drops one, at once.
+    """
     needed: dict[ReviewKind, str] = {
-        **dict.fromkeys(QUERY_KINDS, "queries"),
+        **dict.fromkeys(QUERY_KINDS | CLAIM_KINDS, "queries"),
         "add_source": "search_hits",
         "block_source": "evidence",
         "unblock_source": "evidence",
+        "overrule_source": "evidence",
     }
-    return tuple(
-        action.action_id
-        for action in in_order(actions)
-        if action.claim_id in claim_ids and needed.get(action.action) in stages
-    )
+    ordered = in_order(actions)
+    names = claims_in_force(ordered).names
+    kept = []
+    for action in ordered:
+        concerned = {names.get(action.claim_id, action.claim_id)}
+        if action.action in CLAIM_KINDS:
+            words = (action.value or "").splitlines()
+            concerned = {claim_id(action.video_id, each) for each in words}
+        heard = not concerned or concerned & claim_ids
+        if heard and needed.get(action.action) in stages:
+            kept.append(action.action_id)
+    return tuple(kept)

@@ -224,13 +224,13 @@ def test_the_menu_collects_what_can_be_done_and_says_why_the_rest_cannot(
     opened: ClaimFile, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     answers(
-        monkeypatch, "12", "2", "9", "words", "", "2", "1", "better words", "clearer",
+        monkeypatch, "99", "2", "9", "words", "", "2", "1", "better words", "clearer",
         "4", "never.example", "", "0",
     )  # fmt: skip
     wishes = module._menu(opened)  # the prompt needs a terminal, the menu does not
     assert [wish.kind for wish in wishes] == ["edit_query", "block_source"]
     said = capsys.readouterr().out
-    assert "Give a number from 0 to 8." in said
+    assert "Give a number from 0 to 15." in said
     assert "The claim has no query 9" in said
     acts = planned(opened, wishes, "desk", "in general")
     assert [act.reason for act in acts] == ["clearer", "in general"]

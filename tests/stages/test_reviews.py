@@ -25,9 +25,9 @@ from factible_assets.stages.reviews import (
     NO_CORRECTIONS,
     Corrections,
     applied_by,
-    assessment,
     corrected_queries,
     corrections_by_claim,
+    latest,
 )
 from tests.stages.world import VIDEO, Hit, World, make_claim, own_words, says
 
@@ -200,8 +200,8 @@ def test_a_page_added_after_its_domain_was_blocked_is_an_exception_and_one_befor
 
 def test_an_assessment_is_the_latest_and_can_be_taken_back() -> None:
     first, second = act(1, "assess", value="refutes"), act(2, "assess", value="supports")
-    assert assessment([second, first]) == second
-    assert assessment([first, second, act(3, "assess")]) is None
+    assert latest("assess", [second, first]) == second
+    assert latest("assess", [first, second, act(3, "assess")]) is None
     assert of(first, second) == NO_CORRECTIONS
 
 

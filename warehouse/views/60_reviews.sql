@@ -19,6 +19,8 @@ SELECT
     acts.query_id,
     acts.query_type,
     acts.seeks_opposite,
+    acts.stance,
+    acts.organisation,
     acts.action_id,
     applied.run_id,
     applied.applied_at,
@@ -46,21 +48,23 @@ LEFT JOIN (
 ORDER BY acts.video_id, acts.claim_id, acts.acted_at, acts.position;
 COMMENT ON VIEW review_history IS 'Who changed what, and which run applied it: one row per act of a reviewer, in order.';
 COMMENT ON COLUMN review_history.video_id IS 'The video.';
-COMMENT ON COLUMN review_history.claim_id IS 'The claim.';
+COMMENT ON COLUMN review_history.claim_id IS 'The claim, in the words that it had then.';
 COMMENT ON COLUMN review_history.claim IS 'Wording of the claim.';
 COMMENT ON COLUMN review_history.reviewer IS 'Who did it, as they call themselves. Text from outside.';
 COMMENT ON COLUMN review_history.acted_at IS 'When (UTC).';
 COMMENT ON COLUMN review_history.position IS 'Order among what was entered at once, from 1.';
-COMMENT ON COLUMN review_history.action IS 'add_query, edit_query, remove_query, block_source, unblock_source, add_source, note or assess.';
-COMMENT ON COLUMN review_history.target IS 'What it concerns: a query_id, the canonical URL of a source, or a domain.';
+COMMENT ON COLUMN review_history.action IS 'What was done; see review_actions.action.';
+COMMENT ON COLUMN review_history.target IS 'What it concerns: a query_id, the canonical URL of a source, or a domain; of an added claim what was said in the transcript; of a ruling its scale.';
 COMMENT ON COLUMN review_history.target_words IS 'The words of the query, or the source.';
-COMMENT ON COLUMN review_history.value IS 'The words of a query or a note, the URL of a source, the assessed stance (null: withdrawn). Text from outside.';
-COMMENT ON COLUMN review_history.reason IS 'Why, in the reviewer''s words. Text from outside.';
+COMMENT ON COLUMN review_history.value IS 'Words of a query, a note or a claim, the URL of a source, a stance, a rating, a person, or the label of a ruling (null: withdrawn). Text from outside.';
+COMMENT ON COLUMN review_history.reason IS 'Why, in the reviewer''s words; of a ruling, the ruling in prose. Text from outside.';
 COMMENT ON COLUMN review_history.query_id IS 'The query that an added or edited wording makes.';
 COMMENT ON COLUMN review_history.query_type IS 'Search strategy of that query.';
 COMMENT ON COLUMN review_history.seeks_opposite IS 'Whether that query looks for the contrary of the claim.';
+COMMENT ON COLUMN review_history.stance IS 'What the label of a ruling says: supports, refutes, mixed or unclear.';
+COMMENT ON COLUMN review_history.organisation IS 'For whom a ruling was signed. Text from outside.';
 COMMENT ON COLUMN review_history.action_id IS 'Identifier of the act.';
-COMMENT ON COLUMN review_history.run_id IS 'The first run that kept to it; null: none yet, or a note or an assessment.';
+COMMENT ON COLUMN review_history.run_id IS 'The first run that kept to it; null: none yet, or an opinion.';
 COMMENT ON COLUMN review_history.applied_at IS 'When that run checked the video (UTC).';
 COMMENT ON COLUMN review_history.stance_before IS 'The claim''s verdict before that run; null: none, or incomplete.';
 COMMENT ON COLUMN review_history.stance_after IS 'The claim''s verdict of that run; null: incomplete.';
@@ -77,8 +81,18 @@ WITH effects AS (
         CASE action WHEN 'block_source' THEN 'blocked' WHEN 'add_source' THEN 'added' END, 1
     FROM review_actions WHERE action IN ('block_source', 'unblock_source', 'add_source')
     UNION ALL
-    SELECT *, 'assessment', claim_id, value, 1
-    FROM review_actions WHERE action = 'assess'
+    SELECT *, 'stance', target, value, 1
+    FROM review_actions
+    WHERE action = 'overrule_source'
+        AND (value IS NULL OR value IN ('supports', 'refutes', 'mixed', 'unclear'))
+    UNION ALL
+    SELECT *, 'rating', target, value, 1
+    FROM review_actions
+    WHERE action = 'overrule_source'
+        AND (value IS NULL OR value NOT IN ('supports', 'refutes', 'mixed', 'unclear'))
+    UNION ALL
+    SELECT *, CASE action WHEN 'assess' THEN 'assessment' WHEN 'sign' THEN 'ruling' ELSE 'assignment' END, claim_id, value, 1
+    FROM review_actions WHERE action IN ('assess', 'sign', 'assign')
 ),
 latest AS (
     SELECT *
@@ -97,6 +111,8 @@ SELECT
     CASE latest.kind
         WHEN 'query' THEN coalesce(CASE WHEN latest.effect = 'asked' THEN latest.value END, asked.text)
         WHEN 'source' THEN coalesce(latest.value, latest.subject)
+        WHEN 'stance' THEN latest.subject
+        WHEN 'rating' THEN latest.subject
     END AS words,
     latest.reason,
     latest.reviewer,
@@ -108,15 +124,57 @@ LEFT JOIN review_applications AS applied USING (action_id)
 LEFT JOIN (SELECT query_id, max(text) AS text FROM queries GROUP BY query_id) AS asked
     ON asked.query_id = latest.subject
 WHERE latest.effect IS NOT NULL;
-COMMENT ON VIEW standing_reviews IS 'What of the reviewers'' corrections and assessments is in force: one row per claim and query, source or assessment. The latest act on each counts.';
+COMMENT ON VIEW standing_reviews IS 'What of the reviewers'' corrections and opinions is in force: one row per claim and query, source (and overruled stance or rating of it), assessment, ruling or assignment. The latest act on each counts. What was done to a claim under former words stands at these.';
 COMMENT ON COLUMN standing_reviews.video_id IS 'The video.';
 COMMENT ON COLUMN standing_reviews.claim_id IS 'The claim.';
-COMMENT ON COLUMN standing_reviews.kind IS 'query, source or assessment.';
+COMMENT ON COLUMN standing_reviews.kind IS 'query; source; stance or rating (overruled, of a source); assessment, ruling or assignment.';
 COMMENT ON COLUMN standing_reviews.subject IS 'The query_id, the canonical URL or domain of the source, or the claim.';
-COMMENT ON COLUMN standing_reviews.effect IS 'asked or not asked for queries; blocked or added for sources; for assessments the stance.';
+COMMENT ON COLUMN standing_reviews.effect IS 'asked or not asked for queries; blocked or added for sources; else the stance, the rating, the label or the person.';
 COMMENT ON COLUMN standing_reviews.words IS 'The words of the query, or the source as it was given. Text from outside.';
 COMMENT ON COLUMN standing_reviews.reason IS 'Why, in the reviewer''s words. Text from outside.';
 COMMENT ON COLUMN standing_reviews.reviewer IS 'Whose act it is. Text from outside.';
 COMMENT ON COLUMN standing_reviews.acted_at IS 'When (UTC).';
-COMMENT ON COLUMN standing_reviews.run_id IS 'The first run that kept to it; null: none yet, or an assessment.';
+COMMENT ON COLUMN standing_reviews.run_id IS 'The first run that kept to it; null: none yet, or an opinion.';
 COMMENT ON COLUMN standing_reviews.action_id IS 'The act.';
+
+CREATE OR REPLACE VIEW signed_rulings AS
+SELECT
+    acts.video_id,
+    acts.claim_id,
+    worded.text AS claim,
+    acts.value AS ruling,
+    acts.stance,
+    acts.target AS scale,
+    acts.reason AS prose,
+    acts.reviewer AS signed_by,
+    acts.organisation,
+    acts.acted_at AS signed_at,
+    acts.value IS NOT NULL AND row_number() OVER newest_first = 1 AS stands,
+    verdicts.stance AS machine_stance,
+    verdicts.confidence AS machine_confidence,
+    acts.action_id
+FROM review_actions AS acts
+LEFT JOIN (SELECT claim_id, max(text) AS text FROM claims GROUP BY claim_id) AS worded
+    ON worded.claim_id = acts.claim_id
+LEFT JOIN current_verdicts AS verdicts
+    ON verdicts.video_id = acts.video_id AND verdicts.claim_id = acts.claim_id
+WHERE acts.action = 'sign'
+WINDOW newest_first AS (
+    PARTITION BY acts.video_id, acts.claim_id
+    ORDER BY acts.acted_at DESC, acts.position DESC, acts.action_id DESC
+);
+COMMENT ON VIEW signed_rulings IS 'Every ruling that a person signed on a claim, beside the machine''s verdict on it; of each claim the latest stands.';
+COMMENT ON COLUMN signed_rulings.video_id IS 'The video.';
+COMMENT ON COLUMN signed_rulings.claim_id IS 'The claim, in the words on which it was signed.';
+COMMENT ON COLUMN signed_rulings.claim IS 'Those words.';
+COMMENT ON COLUMN signed_rulings.ruling IS 'The label of the ruling; null: those before it were withdrawn. Text from outside.';
+COMMENT ON COLUMN signed_rulings.stance IS 'What that label says: supports, refutes, mixed or unclear.';
+COMMENT ON COLUMN signed_rulings.scale IS 'The scale that the label is of.';
+COMMENT ON COLUMN signed_rulings.prose IS 'The ruling in prose. Text from outside.';
+COMMENT ON COLUMN signed_rulings.signed_by IS 'Who signed. Text from outside.';
+COMMENT ON COLUMN signed_rulings.organisation IS 'For whom. Text from outside.';
+COMMENT ON COLUMN signed_rulings.signed_at IS 'When (UTC).';
+COMMENT ON COLUMN signed_rulings.stands IS 'Whether it is the latest on the claim, and was not withdrawn.';
+COMMENT ON COLUMN signed_rulings.machine_stance IS 'The machine''s verdict now; null: none, or incomplete.';
+COMMENT ON COLUMN signed_rulings.machine_confidence IS 'How sure that verdict is.';
+COMMENT ON COLUMN signed_rulings.action_id IS 'The act.';
