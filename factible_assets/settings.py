@@ -576,7 +576,7 @@ class Settings(BaseSettings):
     )
     ruling_scale: str = Field(
         default="factible",
-        description="What is ruled on: factible, averitec, fever, veracity, or a corpus with labels.",
+        description="What is ruled on: a scale, or a corpus whose claims have labels.",
     )
 
     # The HTML reports.

@@ -436,6 +436,9 @@ def _brief(file: ClaimFile) -> dict[str, Any]:
         "claim": file.claim.text,
         "verdict": file.verdict.model_dump(mode="json") if file.verdict else None,
         "reviewers": list(dict.fromkeys(action.reviewer for action in file.actions)),
+        "assigned_to": file.assigned_to,
+        "ruling": file.ruling.model_dump(mode="json") if file.ruling else None,
+        "gone": file.gone.action if file.gone else None,
     }
 
 
@@ -446,9 +449,6 @@ def _document(file: ClaimFile) -> dict[str, Any]:
         "sources": [row.model_dump(mode="json") for row in file.sources],
         "actions": [action.model_dump(mode="json") for action in file.actions],
         "standing": list(file.standing_words),
-        "assigned_to": file.assigned_to,
-        "ruling": file.ruling.model_dump(mode="json") if file.ruling else None,
-        "gone": file.gone.action if file.gone else None,
     }
 
 

@@ -30,6 +30,12 @@ def factible(*arguments: str) -> dict[str, Any]:
     return document
 
 
+def factible_list(*arguments: str) -> list[dict[str, Any]]:
+    result = CliRunner().invoke(app, [*arguments, "--json"], prog_name="factible")
+    listed: list[dict[str, Any]] = json.loads(result.stdout)
+    return listed
+
+
 def rows(store: Warehouse, table: str, claim_id: str, run_id: str) -> list[dict[str, Any]]:
     found = store.query(
         f"SELECT * EXCLUDE (run_id, checked_at) FROM {table} "  # noqa: S608 - names of this file
@@ -120,3 +126,48 @@ def test_one_claim_is_corrected_checked_alone_and_stays_corrected(settings: Sett
         scope_of(store, VIDEO, [*claims, later], ALL_STAGES, [mine])
     with pytest.raises(dg.Failure, match="it has no queries, search_hits"):
         scope_of(store, "another", claims, ALL_STAGES, [mine])
+
+
+def test_a_claim_in_better_words_is_checked_alone_and_outlives_a_new_extraction(
+    settings: Settings,
+) -> None:
+    store = Warehouse(settings.warehouse)
+    first = factible("check", VIDEO, "--max-claims", "2", "--max-queries", "2")
+    old, other = (row["claim_id"] for row in sorted(first["claims"], key=lambda row: row["rank"]))
+    words = "Water boils at roughly 70 degrees Celsius near the summit of Everest."
+    done = factible("review", VIDEO, "1", "--reword", words, "--reason", "one claim, not two")
+    mine = done["claim_id"]
+    assert (done["claim"], mine != old) == (words, True)
+    assert done["verdict"]["stance"] == "supports"
+    for table in ("queries", "search_hits", "searches", "evidence", "verdicts"):
+        before = rows(store, table, other, first["run_id"])
+        assert rows(store, table, other, done["run_id"]) == before
+        assert rows(store, table, mine, done["run_id"])
+        assert not rows(store, table, old, done["run_id"])
+    history = store.query("SELECT action, run_id FROM review_history").rows()
+    assert history == [("reword_claim", done["run_id"])]
+
+    # It is still found under its former id, and where it was said.
+    assert factible("review", VIDEO, old[:8])["claim_id"] == mine
+    told = {row.claim_id: row for row in store.read_current(Claim, VIDEO)}
+    assert told.keys() == {mine, other}
+    assert told[mine].basis == "reviewer"
+    assert told[mine].start_seconds is not None
+
+    # A ruling stands beside the verdict, with who signed it, and so do words that wait for a run.
+    ruling = ("--sign", "mixed", "--ruling", "It boils at 71.", "--reviewer", "Ana")
+    signed = factible("review", VIDEO, mine, *ruling)
+    assert (signed["ruling"]["value"], signed["run_id"]) == ("Mixed", None)
+    added = "Honey never spoils."
+    factible("review", VIDEO, "--add-claim", added, "--no-rerun")
+    factible("review", VIDEO, other, "--drop", "--reason", "off the subject", "--no-rerun")
+
+    # The next check of the video finds the claims anew, for that, and keeps to all of it.
+    factible("check", VIDEO, "--max-claims", "2", "--max-queries", "2")
+    assert {row.text for row in store.read_current(Claim, VIDEO)} == {words, added}
+    standing = factible_list("review", VIDEO)
+    assert {row["claim"] for row in standing if row["verdict"]} >= {words, added}
+    assert [row["gone"] for row in standing] == [None, None, "drop_claim"]
+    shown = factible("review", VIDEO, mine)
+    assert shown["ruling"]["reviewer"] == "Ana"
+    assert shown["verdict"]["stance"] == "supports"

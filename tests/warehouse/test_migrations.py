@@ -5,12 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
 import pytest
 
-from factible_assets.records import Claim
+from factible_assets.records import Claim, ReviewAction
 from tests.warehouse.samples import (
     claim,
     evidence,
@@ -22,6 +23,7 @@ from tests.warehouse.samples import (
 )
 from warehouse.errors import WarehouseTooNewError
 from warehouse.migrations import Migration, Schema, packaged_schema
+from warehouse.reviews import add_actions, read_actions
 from warehouse.store import Warehouse
 
 
@@ -73,6 +75,43 @@ def test_a_file_that_was_in_use_before_a_migration_opens_with_its_rows(tmp_path:
     migrated = Warehouse(path)
     assert migrated.query("SELECT recheck_due FROM verdicts").rows() == [(False,)]
     assert migrated.query("SELECT page_due FROM evidence").rows() == [(False,)]
+
+
+def test_acts_of_before_are_kept_beside_those_that_came_later(tmp_path: Path) -> None:
+    path = tmp_path / "warehouse.duckdb"
+    schema = packaged_schema()
+    with Warehouse(path, schema=Schema(schema.migrations[:20], ())).connection() as connection:
+        connection.execute(
+            "INSERT INTO review_actions BY NAME SELECT 'a1' AS action_id, 'v' AS video_id, "
+            "'c1' AS claim_id, 'desk' AS reviewer, TIMESTAMP '2026-01-01' AS acted_at, "
+            "1 AS position, 'note' AS action, 'Ask.' AS value, false AS seeks_opposite"
+        )
+        values = {**claim("v").model_dump(), "run_id": "run", "checked_at": "2026-01-01"}
+        places = ", ".join(f"${name}" for name in values)
+        connection.execute(
+            f"INSERT INTO claims ({', '.join(values)}) VALUES ({places})",  # noqa: S608 - a record's own columns
+            values,
+        )
+    now = Warehouse(path)
+    given = {"video_id": "v", "reviewer": "desk", "acted_at": datetime(2026, 1, 2, tzinfo=UTC)}
+    ruling = ReviewAction(
+        action_id="a2",
+        claim_id=claim("v").claim_id,
+        action="sign",
+        value="Refuted",
+        stance="refutes",
+        target="factible",
+        reason="It does not.",
+        **given,
+    )
+    dropped = ReviewAction(
+        action_id="a3", claim_id="c1", action="drop_claim", reason="A joke.", **given
+    )
+    add_actions(now, [ruling, dropped])
+    assert [act.action for act in read_actions(now, "v")] == ["note", "sign", "drop_claim"]
+    assert read_actions(now, "v")[1] == ruling
+    row = now.query("SELECT claim, ruling, stance, prose, signed_by, stands FROM signed_rulings")
+    assert row.rows() == [(claim("v").text, "Refuted", "refutes", "It does not.", "desk", True)]
 
 
 def test_who_is_killed_right_after_a_migration_loses_no_file(tmp_path: Path) -> None:
