@@ -80,7 +80,7 @@ def test_a_file_that_was_in_use_before_a_migration_opens_with_its_rows(tmp_path:
 def test_acts_of_before_are_kept_beside_those_that_came_later(tmp_path: Path) -> None:
     path = tmp_path / "warehouse.duckdb"
     schema = packaged_schema()
-    with Warehouse(path, schema=Schema(schema.migrations[:20], ())).connection() as connection:
+    with Warehouse(path, schema=Schema(schema.migrations[:21], ())).connection() as connection:
         connection.execute(
             "INSERT INTO review_actions BY NAME SELECT 'a1' AS action_id, 'v' AS video_id, "
             "'c1' AS claim_id, 'desk' AS reviewer, TIMESTAMP '2026-01-01' AS acted_at, "

@@ -2,7 +2,7 @@
 -- ruling under a name.
 
 -- DuckDB changes no CHECK in place, so tables whose vocabulary grows are made again around their rows.
-ALTER TABLE claims RENAME TO claims_before_0021;
+ALTER TABLE claims RENAME TO claims_before_0022;
 CREATE TABLE claims (
     claim_id VARCHAR NOT NULL,
     video_id VARCHAR NOT NULL,
@@ -26,8 +26,8 @@ CREATE TABLE claims (
     CHECK (char_end > char_start),
     CHECK (char_start IS NOT NULL OR start_seconds IS NULL)
 );
-INSERT INTO claims BY NAME SELECT * FROM claims_before_0021;
-DROP TABLE claims_before_0021;
+INSERT INTO claims BY NAME SELECT * FROM claims_before_0022;
+DROP TABLE claims_before_0022;
 COMMENT ON TABLE claims IS 'The check-worthy factual statements of a video.';
 COMMENT ON COLUMN claims.claim_id IS 'Identifier derived from the video and the claim''s wording; the same in every run.';
 COMMENT ON COLUMN claims.video_id IS 'The video that makes the claim.';
@@ -47,7 +47,7 @@ COMMENT ON COLUMN claims.basis IS 'Who worded it: embedded (the embedded engine)
 COMMENT ON COLUMN claims.run_id IS 'The run that wrote the row.';
 COMMENT ON COLUMN claims.checked_at IS 'When that run checked the video (UTC).';
 
-ALTER TABLE review_actions RENAME TO review_actions_before_0021;
+ALTER TABLE review_actions RENAME TO review_actions_before_0022;
 CREATE TABLE review_actions (
     action_id VARCHAR PRIMARY KEY,
     video_id VARCHAR NOT NULL,
@@ -76,8 +76,8 @@ CREATE TABLE review_actions (
     CHECK (action <> 'assess' OR value IS NULL OR value IN ('supports', 'refutes', 'mixed', 'unclear')),
     CHECK ((action = 'sign' AND value IS NOT NULL) = (stance IS NOT NULL))
 );
-INSERT INTO review_actions BY NAME SELECT * FROM review_actions_before_0021;
-DROP TABLE review_actions_before_0021;
+INSERT INTO review_actions BY NAME SELECT * FROM review_actions_before_0022;
+DROP TABLE review_actions_before_0022;
 COMMENT ON TABLE review_actions IS 'What reviewers did, one row per act, never changed: corrections of the claims of a video, of their queries and sources, notes, who a claim is assigned to, and assessments and signed rulings, which stand beside the verdict and never in its place.';
 COMMENT ON COLUMN review_actions.action_id IS 'Identifier of the act.';
 COMMENT ON COLUMN review_actions.video_id IS 'The video.';
