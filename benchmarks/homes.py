@@ -11,11 +11,16 @@ from pathlib import Path
 
 import duckdb
 
-from benchmarks.readers import prepare
+from factible_assets.config import ClaimsConfig, FactCheckConfig, SearchConfig
 from factible_assets.records import ALL_RECORDS
+from factible_assets.running.launch import check_video
 from factible_assets.settings import Settings
+from factible_assets.stages.ports import SilentObserver
 from resources.statements import statements
 from warehouse.store import Warehouse
+
+SEED = "everyday-beliefs-talk"
+"""The video that is checked: 12 claims, 115 pieces of evidence, 51 pages."""
 
 _ASK = statements("benchmarks", "homes.sql")
 _VIDEOS_AT_ONCE = 250
@@ -27,7 +32,15 @@ _OF_ITS_OWN = {
 
 def make_home(home: Path, videos: int) -> Settings:
     """Check the demo's video in a fresh home and copy it until there are so many videos."""
-    settings, _ = prepare(home)
+    settings = Settings(home=home)
+    config = FactCheckConfig(
+        claims=ClaimsConfig(max_claims=12),
+        search=SearchConfig(web="miniature"),
+        reasoner="embedded",
+    )
+    outcome = check_video(SEED, settings=settings, config=config, observer=SilentObserver())
+    if not outcome.success:
+        raise SystemExit("; ".join(outcome.failures))
     with Warehouse(settings.warehouse).connection() as connection:
         connection.execute(_ASK["calls"])
         ((seed,),) = connection.execute(_ASK["seed"]).fetchall()

@@ -33,3 +33,68 @@ COPY FROM DATABASE "{source}" TO publication
 
 -- name: detach_copy
 DETACH publication
+
+-- What brings an older copy up to date follows. Rows of sets carry the moment of their set, so that
+-- all but the last of a table are passed over by their minimum and maximum.
+
+-- name: other_schema
+FROM "{source}".schema_migrations EXCEPT FROM publication.schema_migrations
+
+-- name: tables
+SELECT table_name FROM duckdb_tables() WHERE database_name = $name AND NOT temporary
+
+-- name: changed_sets
+CREATE OR REPLACE TEMP TABLE changed_sets AS
+WITH fresh AS (FROM "{source}".materializations EXCEPT FROM publication.materializations)
+SELECT DISTINCT
+    fresh.video_id, fresh.run_id, fresh.checked_at, published.run_id IS NOT NULL AS again
+FROM fresh
+LEFT JOIN publication.materializations AS published USING (video_id, run_id)
+
+-- name: changed_moments
+SELECT min(checked_at), max(checked_at), coalesce(bool_or(again), false) FROM changed_sets
+
+-- name: remove_sets
+DELETE FROM publication.{table} WHERE ({key}) IN (SELECT {key} FROM changed_sets)
+
+-- name: add_sets
+INSERT INTO publication.{table} BY NAME
+SELECT * FROM "{source}".{table}
+WHERE checked_at BETWEEN $first AND $last AND ({key}) IN (SELECT {key} FROM changed_sets)
+
+-- name: add_texts
+INSERT INTO publication.{table} BY NAME
+SELECT * FROM "{source}".{table}
+WHERE checked_at BETWEEN $first AND $last
+    AND run_id IN (SELECT run_id FROM changed_sets)
+    AND {key} NOT IN (SELECT {key} FROM publication.{table} WHERE checked_at BETWEEN $first AND $last)
+
+-- name: remove_others
+DELETE FROM publication.{table} WHERE rowid IN (
+    SELECT held.rowid
+    FROM publication.{table} AS held
+    ANTI JOIN "{source}".{table} AS now ON held IS NOT DISTINCT FROM now
+)
+
+-- name: add_others
+INSERT INTO publication.{table} BY NAME FROM "{source}".{table} EXCEPT FROM publication.{table}
+
+-- name: uneven
+SELECT 1
+WHERE (SELECT count(*) FROM "{source}".{table}) <> (SELECT count(*) FROM publication.{table})
+
+-- name: remove_uneven
+DELETE FROM publication.{table} WHERE ({key}) IN (
+    SELECT ({key}) FROM (
+        SELECT {key}, count(*) FROM publication.{table} GROUP BY ALL
+        EXCEPT
+        SELECT {key}, count(*) FROM "{source}".{table} GROUP BY ALL
+    )
+)
+
+-- name: add_missing
+INSERT INTO publication.{table} BY NAME
+SELECT * FROM "{source}".{table} WHERE ({key}) NOT IN (SELECT ({key}) FROM publication.{table})
+
+-- name: checkpoint_copy
+CHECKPOINT publication
