@@ -32,6 +32,9 @@ from factible_assets.records import Rating, SourceClass
 
 _FIRST_YEAR = 1000
 
+StrategyName = Literal["standard"]
+"""The strategies; each is the module of its name in strategies/."""
+
 ReasonerKnob = Annotated[
     Literal["auto", "embedded", "llm"],
     Field(description="Who judges; auto takes the language model if one is set up."),
@@ -229,6 +232,25 @@ class EvidenceConfig(StageConfig):
     concurrency: int = Field(default=64, ge=1, le=256, description="Pages read at once.")
 
 
+class BudgetConfig(StageConfig):
+    """What one claim may cost with a strategy that asks its own questions, looked at before each.
+
+    A claim that has used it up is judged by what is known. The standard strategy needs no limit.
+    """
+
+    max_calls: int = Field(default=60, ge=1, le=1_000, description="Model calls per claim.")
+    max_tokens: int = Field(
+        default=300_000, ge=1_000, le=10_000_000, description="Tokens per claim, in and out."
+    )
+    max_cost_usd: float = Field(
+        default=1.0, gt=0.0, le=100.0, description="US dollars per claim, for its model calls."
+    )
+    max_seconds: float = Field(default=900.0, gt=0.0, le=36_000.0, description="Seconds per claim.")
+    max_plans: int = Field(
+        default=3, ge=1, le=10, description="Plans per claim: the first, and its revisions."
+    )
+
+
 class VerdictsConfig(StageConfig):
     """When a leaning becomes a verdict."""
 
@@ -252,7 +274,11 @@ class FactCheckConfig(StageConfig):
     search: SearchConfig = SearchConfig()
     evidence: EvidenceConfig = EvidenceConfig()
     verdicts: VerdictsConfig = VerdictsConfig()
+    budget: BudgetConfig = BudgetConfig()
     reasoner: ReasonerKnob = "auto"
+    strategy: StrategyName = Field(
+        default="standard", description="How a claim is checked; docs/strategies.md compares them."
+    )
     only_claims: Listed = Field(
         default=(),
         max_length=50,
@@ -295,7 +321,7 @@ Value: TypeAlias = str | int | float | bool | None
 Values: TypeAlias = Mapping[str, Value]
 """Values of some knobs, by name."""
 
-_OF_EVERY_STAGE = ("reasoner",)
+_OF_EVERY_STAGE = ("reasoner", "strategy")
 """The knobs outside of a section that are set by name; the others concern re-checks."""
 
 

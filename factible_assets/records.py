@@ -76,6 +76,20 @@ Criterion = Literal[
 ]
 """What a language model, or a person, scores from 0 to 2; evaluation/judging/criteria.py."""
 
+StepKind = Literal[
+    "decompose",
+    "plan",
+    "query",
+    "retrieve",
+    "select",
+    "summarise",
+    "read",
+    "reason",
+    "judge",
+    "calibrate",
+]
+"""What a step of a strategy does, in the order of a claim's way."""
+
 RetrievedVia = Literal["scraped", "browser", "pdf", "archive", "snippet"]
 """By which way a page's text was obtained."""
 
@@ -559,6 +573,7 @@ class Verdict(Record):
         pattern=f"^({'|'.join(get_args(Veracity))})$",
         description="The verdict on six levels, where it was reached on them.",
     )
+    strategy: str = Field(default="standard", description="How the claim was checked.")
 
     @model_validator(mode="after")
     def _only_complete_verdicts_have_a_stance(self) -> Self:
@@ -568,6 +583,39 @@ class Verdict(Record):
         if self.status == "incomplete" and self.reason is None:
             raise ValueError("an incomplete verdict says why")
         return self
+
+
+class Step(Record):
+    """One step that a strategy took for a claim. The standard strategy notes none.
+
+    `skipped`: the step ended without a result by a rule that `reason` names, such as a budget.
+    """
+
+    table: ClassVar[str] = "steps"
+    order: ClassVar[tuple[str, ...]] = (
+        "claim_id",
+        "position",
+    )
+    assets: ClassVar[tuple[str, ...]] = ("verdicts",)
+    volatile: ClassVar[frozenset[str]] = frozenset({"seconds", "cost_usd"})
+
+    claim_id: str
+    video_id: str
+    strategy: str
+    round: int = Field(ge=1, description="A new plan begins a new round.")
+    position: int = Field(ge=1, description="Order among the claim's steps, from 1.")
+    step: StepKind
+    technique: str = Field(description="How it was done, in the strategy's own words.")
+    asked: str = ""
+    got: str = ""
+    used: tuple[str, ...] = Field(default=(), description="Ids of the rows that went into it.")
+    made: tuple[str, ...] = Field(default=(), description="Ids of the rows that came of it.")
+    calls: Count = Field(default=0, description="Model calls that were made in it.")
+    tokens: Count = 0
+    cost_usd: float = Field(default=0.0, ge=0)
+    seconds: Seconds = 0.0
+    status: Status = "ok"
+    reason: str | None = None
 
 
 class LlmCall(Record):

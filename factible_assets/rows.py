@@ -24,6 +24,7 @@ from factible_assets.records import (
     ReliabilityRating,
     Search,
     SearchHit,
+    Step,
     Transcript,
     TranscriptSegment,
     Verdict,
@@ -66,6 +67,7 @@ class VideoRows:
     page_texts: Sequence[PageText] = ()
     evidence: Sequence[Evidence] = ()
     verdicts: Sequence[Verdict] = ()
+    steps: Sequence[Step] = ()
     llm_calls: Sequence[LlmCall] = ()
     sets: Mapping[str, Materialization] = field(default_factory=dict)
 

@@ -249,6 +249,36 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
             ),
         ),
     },
+    "A strategy.": {
+        f"{A}strategies/coin.py": (
+            Put(
+                '''
+                """One search in the claim's own words. What does not belong here: a second one."""
+
+                from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
+                from factible_assets.stages.queries import build_queries
+                from factible_assets.stages.strategy import Strategy
+
+
+                async def check(claim: ClaimCheck) -> ClaimRows:
+                    """One search, all of its pages, the vote."""
+                    with claim.trace.step("query", "its own words", claim.claim.text) as note:
+                        queries = build_queries(
+                            claim.claim, (), claim.config.queries, basis=claim.basis
+                        )
+                        note.made = [query.query_id for query in queries]
+                    found = await claim.search(queries)
+                    evidence = await claim.read(queries, found.hits)
+                    case = claim.case_of(queries, found, evidence)
+                    return ClaimRows(case, await claim.judge(case))
+
+
+                STRATEGY = Strategy("coin", "One search.", "Nobody", {"query": "own words"}, check)
+                '''
+            ),
+        ),
+        f"{A}config.py": (Put('"coin", ', before='"standard"]'),),
+    },
     "A search provider.": {
         "resources/search/almanac.py": (
             Put(
@@ -311,7 +341,10 @@ FOUND = """
     from factible_assets.services.checkup import examine
     from factible_assets.services.search import search_names, search_service
     from factible_assets.settings import Settings
+    from factible_assets.stages.flow import check_claims
     from factible_assets.stages.integrity import JudgedRows, judge
+    from factible_assets.strategies import strategy_named
+    from tests.stages.world import VIDEO, Hit, World, make_claim, says
     from tests.warehouse.samples import claim, fact_check, stamp
     from tests.test_settings import test_every_variable_is_described_in_the_example
     from warehouse.rows import columns_of
@@ -322,6 +355,19 @@ FOUND = """
     assert "--patience" in CliRunner().invoke(app, ["check", "--help"]).output
     assert "patience" in experiment_json_schema()["properties"]["settings"]["properties"]
     assert config_of({"patience": 0.7}).verdicts.patience == 0.7
+
+    # A strategy: offered everywhere, and its rows say that they are its.
+    assert "coin" in experiment_json_schema()["properties"]["settings"]["properties"]["strategy"][
+        "anyOf"][0]["enum"]
+    assert "coin" in CliRunner().invoke(app, ["check", "--help"]).output
+    world = World(texts={"https://a.example/": says("Bees buzz", "supports")})
+    world.results["Bees buzz"] = [[Hit(1, "A", "https://a.example/")]]
+    checked = asyncio.run(check_claims(
+        VIDEO, [make_claim("Bees buzz")], world.services(), config_of({"strategy": "coin"}),
+        strategy=strategy_named("coin"),
+    ))
+    assert [row.strategy for row in checked.verdicts] == ["coin"]
+    assert [(row.strategy, row.step) for row in checked.steps] == [("coin", "query")]
 
     sys.excepthook = sys.__excepthook__  # The command line has one of its own.
 

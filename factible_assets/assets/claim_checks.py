@@ -135,6 +135,7 @@ async def claim_checks(  # type: ignore[no-untyped-def]
         for check in _stored_checks(context, store.read_video(video_id), limits_of(knobs)):
             yield check
         return
+    strategy = services.strategy(knobs)
     reviewed = read_actions(store, video_id)
     force = claims_in_force(reviewed)
     scope = scope_of(store, video_id, claims.claims, selected, knobs.only_claims, force)
@@ -160,6 +161,7 @@ async def claim_checks(  # type: ignore[no-untyped-def]
                 stages=selected,
                 known=known,
                 corrections=corrections_by_claim(reviewed),
+                strategy=strategy,
             )
         )
     checks = judged(

@@ -31,8 +31,10 @@ _STAGE_OF_SECTION: Mapping[str, str] = {
     "search": "search_hits",
     "evidence": "evidence",
     "verdicts": "verdicts",
+    "strategy": "queries",
+    "budget": "queries",
 }
-"""The first stage that a section of config.py has a bearing on."""
+"""The first stage that a section of config.py, or the strategy, has a bearing on."""
 
 Axis: TypeAlias = tuple[str, tuple[Value, ...]]
 """A knob and the values that are tried."""

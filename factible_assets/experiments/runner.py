@@ -57,6 +57,8 @@ from factible_assets.stages.ports import (
     SilentObserver,
 )
 from factible_assets.stages.progress import ALL_STAGES, Stage
+from factible_assets.stages.strategy import Strategy
+from factible_assets.strategies import strategy_named
 from resources.archive.errors import ArchiveError
 from warehouse.publication import remove_database
 from warehouse.sets import AssetRows
@@ -226,6 +228,10 @@ class _Work:
     def video_id(self) -> str:
         return self.words.video.video_id
 
+    @property
+    def strategy(self) -> Strategy:
+        return strategy_named(self.variant.config.strategy)
+
     async def done(self) -> VariantOutcome:
         holders = self._holders()
         missing = STAGES[len(holders) :]
@@ -257,6 +263,8 @@ class _Work:
             if name is None:
                 break
             holders[stage] = name
+        if self.strategy.in_rounds and len(holders) < len(STAGES):
+            return {stage: name for stage, name in holders.items() if stage == STAGES[0]}
         return holders
 
     def _take_over(self, holders: Mapping[str, str], shared: Mapping[str, str]) -> None:
@@ -340,6 +348,7 @@ class _Work:
             self.variant.config,
             stages=stages,
             known=self.held,
+            strategy=self.strategy,
         )
         sets: dict[str, AssetRows] = {
             stage: replace(asset_rows(stage, result), code_version=self.keys[stage])

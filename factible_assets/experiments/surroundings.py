@@ -34,7 +34,12 @@ from factible_assets.experiments.knobs import settings_of
 from factible_assets.experiments.plan import STAGES, Surroundings, Variant
 from factible_assets.records import Record, Transcript, TranscriptSegment, Video
 from factible_assets.services.reasoning import STAGES as JUDGED_STAGES
-from factible_assets.services.reasoning import choose_reasoner, effort_of, plan_models
+from factible_assets.services.reasoning import (
+    choose_reasoner,
+    effort_of,
+    fitting_strategy,
+    plan_models,
+)
 from factible_assets.services.search import search_names
 from factible_assets.services.web import choose_web, youtube_transcripts
 from factible_assets.settings import Settings, SetupError
@@ -45,7 +50,13 @@ from resources.models.installed import read_receipt
 from warehouse.errors import NotMaterializedError
 from warehouse.store import Warehouse
 
-_CODE_FOLDERS = ("factible_assets/stages", "factible_assets/reasoners", "resources")
+_CODE_FOLDERS = (
+    "factible_assets/stages",
+    "factible_assets/strategies",
+    "factible_assets/methods",
+    "factible_assets/reasoners",
+    "resources",
+)
 _NEVER_AN_ANSWER = {"tags", "notes", "corpus"}
 """What is known of a video and shown to no stage."""
 
@@ -89,6 +100,7 @@ def choose(variant: Variant, settings: Settings, corpus_web: str | None) -> Choi
     """
     choice = intended(variant, settings, corpus_web)
     choose_reasoner(variant.reasoner, choice.settings)
+    fitting_strategy(variant.config.strategy, variant.reasoner, choice.settings)
     if choice.web == "live" and not search_names(settings):
         raise SetupError(
             f"The variant {variant.name} looks at the live web, and no search provider is set up. "

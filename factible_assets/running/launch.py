@@ -31,6 +31,7 @@ from factible_assets.running.standing import Inputs, Standing, inputs_of, standi
 from factible_assets.running.supervision import Listener, supervised
 from factible_assets.services.alive import end_dead_runs, mark_alive, turn
 from factible_assets.services.dagster_internals import NO_CAPTURE, InstanceRef, StepFailureData
+from factible_assets.services.reasoning import fitting_strategy
 from factible_assets.settings import PACKAGE_PARENT, Settings, SetupError
 from factible_assets.stages.ports import Observer
 from warehouse.store import Warehouse
@@ -149,7 +150,7 @@ def check_video(
         listener: Hears which assets are stored meanwhile.
 
     Raises:
-        CheckError: the run could not be started.
+        CheckError: the run could not be started, or its strategy asks a model and none judges.
         KeyboardInterrupt: the run was to stop, did not at once, and was left.
     """
     if settings.published.exists() and not settings.warehouse.exists():
@@ -157,6 +158,10 @@ def check_video(
             f"The warehouse {settings.warehouse} is gone, and its published copy is still there. "
             f"Put it back with: factible restore. To begin anew, move {settings.published} away."
         )
+    try:
+        fitting_strategy(config.strategy, config.reasoner, settings)
+    except SetupError as error:
+        raise CheckError(str(error)) from error
     run_id = run_id or new_run_id()
     with (
         warnings.catch_warnings(),

@@ -15,10 +15,13 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit
 
+from factible_assets.config import StrategyName
 from factible_assets.reasoners.llm.calls import StageModel
 from factible_assets.services.embedded import installed_embedder
 from factible_assets.settings import Settings, SetupError
 from factible_assets.stages.ports import Reasoner
+from factible_assets.stages.strategy import Strategy, StrategyError
+from factible_assets.strategies import strategy_named
 from resources.cache import DiskCache
 from resources.llm.backend import Batching
 from resources.llm.base import Effort, LanguageModel
@@ -244,6 +247,26 @@ def choose_reasoner(wish: str, settings: Settings) -> ReasonerChoice:
         f"A model is named, and {missing} is not set: the embedded engine judges instead, and its "
         "verdicts are automatic leanings.",
     )
+
+
+def fitting_strategy(name: StrategyName, wish: str, settings: Settings) -> Strategy:
+    """Return a strategy, if who judges can do what it asks.
+
+    Args:
+        name: The strategy.
+        wish: Who is to judge, as in `choose_reasoner`.
+        settings: The machine's keys and models.
+
+    Raises:
+        SetupError: It asks a language model, and none is to judge or is set up.
+    """
+    strategy = strategy_named(name)
+    if strategy.needs_model:
+        try:
+            strategy.refuse_unfit(choose_reasoner(wish, settings).kind)
+        except StrategyError as error:
+            raise SetupError(str(error)) from error
+    return strategy
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import dagster as dg
 
+from factible_assets.config import FactCheckConfig
 from factible_assets.corpora import CorporaReading, load_corpora
 from factible_assets.records import Rating
 from factible_assets.services.embedded import embedded_reasoner
@@ -23,6 +24,7 @@ from factible_assets.services.reasoning import (
     Spent,
     batching,
     choose_reasoner,
+    fitting_strategy,
     open_models,
     service_prices,
 )
@@ -32,6 +34,7 @@ from factible_assets.services.stopping import STOPS
 from factible_assets.services.web import choose_web, open_web, youtube_transcripts
 from factible_assets.settings import Settings, SettingsError, SetupError, load_settings
 from factible_assets.stages.ports import Observer, RatingDirectory, Reasoner, Services
+from factible_assets.stages.strategy import Strategy
 from resources.archive.errors import ArchiveError
 from resources.cache import DiskCache
 from resources.transcripts.base import TranscriptProvider
@@ -81,6 +84,15 @@ class FactCheckServices(dg.ConfigurableResource):  # type: ignore[type-arg]
         with _final():
             reader = None if settings.pages == "direct" else settings.pages
             return tuple(PROVIDERS), reader, service_prices(settings)
+
+    def strategy(self, knobs: FactCheckConfig) -> Strategy:
+        """Return how claims are checked.
+
+        Raises:
+            dagster.Failure: Who judges cannot do it so. Never retried.
+        """
+        with _final():
+            return fitting_strategy(knobs.strategy, knobs.reasoner, self.settings())
 
     def youtube(self) -> TranscriptProvider:
         """Return who is asked for the transcripts of YouTube's videos."""

@@ -67,6 +67,7 @@ def with_others(
         page_texts=tuple(texts[each] for each in sorted(texts) if each in needed),
         evidence=evidence,
         verdicts=ranked(joined(result.verdicts, held.verdicts), claims),
+        steps=joined(result.steps, held.steps),
     )
 
 

@@ -187,6 +187,8 @@ class PageExcerpt:
     published_on: date | None = None
     arrivals: Arrivals | None = field(default=None, compare=False)
     """The other pages of the claim; None if it stands for itself."""
+    sought: str | None = None
+    """What is looked for beside the claim; None: the claim alone."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from factible_assets.records import (
     ReliabilityRating,
     Search,
     SearchHit,
+    Step,
     Transcript,
     TranscriptSegment,
     Verdict,
@@ -220,6 +221,19 @@ def verdict(video_id: str, rank: int = 1, *, quality: float = 0.5) -> Verdict:
     )
 
 
+def step(video_id: str, rank: int = 1) -> Step:
+    return Step(
+        claim_id=claim(video_id, rank).claim_id,
+        video_id=video_id,
+        strategy="thorough",
+        round=1,
+        position=1,
+        step="plan",
+        technique="Divide and conquer",
+        made=("query-1",),
+    )
+
+
 def incomplete_verdict(video_id: str, rank: int = 1) -> Verdict:
     return Verdict(
         claim_id=f"claim-{video_id}-{rank}",
@@ -302,6 +316,8 @@ def fact_check(video_id: str, claims: int = 2) -> dict[str, AssetRows]:
             llm_call(video_id, "evidence"),
         ),
         "verdicts": asset_rows(
-            *(verdict(video_id, rank) for rank in ranks), llm_call(video_id, "verdicts")
+            *(verdict(video_id, rank) for rank in ranks),
+            *(step(video_id, rank) for rank in ranks),
+            llm_call(video_id, "verdicts"),
         ),
     }

@@ -146,6 +146,15 @@ COMMENT ON COLUMN current_verdicts.latest_reason IS 'Reason that the newest atte
 COMMENT ON COLUMN current_verdicts.latest_run_id IS 'The run of the newest attempt.';
 COMMENT ON COLUMN current_verdicts.latest_checked_at IS 'When the newest attempt checked the video (UTC).';
 
+CREATE OR REPLACE VIEW current_steps AS
+SELECT steps.*
+FROM steps
+SEMI JOIN current_materializations AS newest
+    ON newest.asset = 'verdicts'
+    AND newest.video_id = steps.video_id
+    AND newest.run_id = steps.run_id;
+COMMENT ON VIEW current_steps IS 'The steps of each video''s newest check: how a strategy came to its verdicts. The standard strategy has none.';
+
 CREATE OR REPLACE VIEW current_llm_calls AS
 SELECT llm_calls.*
 FROM llm_calls

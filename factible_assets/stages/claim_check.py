@@ -1,0 +1,353 @@
+"""What can be done for one claim: the stage functions, over what the claims of a video share.
+
+What belongs here: one claim's queries, searches, readings and verdict, each with its outages as
+rows, within the limits that all claims share. What does not: the order in which they are done
+(flow.py, strategies/), any rule of a stage, which stands in the stage's own module.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from factible_assets.config import FactCheckConfig
+from factible_assets.records import (
+    Basis,
+    Claim,
+    Evidence,
+    LlmCall,
+    Query,
+    SearchHit,
+    Verdict,
+    Video,
+)
+from factible_assets.rows import VideoRows
+from factible_assets.stages.evidence import (
+    StoredPage,
+    address_of,
+    departure,
+    read_row,
+    source_of,
+    unread_row,
+)
+from factible_assets.stages.origins import StoryIndex, label_origins
+from factible_assets.stages.pages import PageLibrary
+from factible_assets.stages.ports import (
+    Arrivals,
+    ReasonerOutageError,
+    ReasonerRefusalError,
+    Services,
+)
+from factible_assets.stages.progress import Progress, Stage, Stopwatch
+from factible_assets.stages.queries import build_queries, failed_queries
+from factible_assets.stages.reliability import RatingBook, as_cited
+from factible_assets.stages.reviews import (
+    Corrections,
+    corrected_queries,
+    with_added_sources,
+    with_overrulings,
+)
+from factible_assets.stages.search import (
+    Candidate,
+    Gathered,
+    gather_hits,
+    late_exclusion,
+    select_hits,
+)
+from factible_assets.stages.trace import Trace
+from factible_assets.stages.verdict import (
+    CaseFile,
+    Opinion,
+    agreeing_origins,
+    conclude,
+    form_opinion,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What the claims of one video share: services, limits, pages, ratings and clocks."""
+
+    video: Video
+    services: Services
+    config: FactCheckConfig
+    stages: frozenset[Stage]
+    """Those that are selected; the rows of the others are read from `known`."""
+    known: VideoRows
+    watch: Stopwatch
+    texts: dict[str, str]
+    """Everything that was read, by content hash."""
+    stories: StoryIndex
+    book: RatingBook
+    library: PageLibrary
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimRows:
+    """What became of one claim. Without a verdict only where the verdicts are not selected."""
+
+    case: CaseFile
+    verdict: Verdict | None
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimCheck:
+    """One claim that is checked, and what a strategy may have done for it, in its own order.
+
+    `calls` are the model calls that were made for it; `trace` is where a strategy notes its steps.
+    """
+
+    claim: Claim
+    shared: Shared
+    corrections: Corrections
+    calls: list[LlmCall]
+    trace: Trace
+
+    @property
+    def video(self) -> Video:
+        """The video that makes the claim."""
+        return self.shared.video
+
+    @property
+    def config(self) -> FactCheckConfig:
+        """The run's knobs, as the strategy adapted them."""
+        return self.shared.config
+
+    @property
+    def services(self) -> Services:
+        """What the run is handed from outside."""
+        return self.shared.services
+
+    @property
+    def basis(self) -> Basis:
+        """Who judges: the embedded engine or a language model."""
+        return self.services.reasoner.basis
+
+    def case_of(
+        self, queries: Sequence[Query], found: Gathered, evidence: Sequence[Evidence]
+    ) -> CaseFile:
+        """Put together what was gathered."""
+        places = self.config.search.max_results
+        return CaseFile(self.claim, queries, found.searches, found.hits, evidence, places)
+
+    async def write_queries(self) -> tuple[Query, ...]:
+        """Have the reasoner word the searches; the reviewers' corrections are in them.
+
+        Good ones of the last check are kept where the run says so.
+        """
+        held = [
+            query for query in self.shared.known.queries if query.claim_id == self.claim.claim_id
+        ]
+        held.sort(key=lambda query: query.rank)
+        if "queries" not in self.shared.stages:
+            return tuple(held)
+        are_good = bool(held) and all(query.status == "ok" for query in held)
+        if not (self.config.keeps_queries and are_good):
+            held = list(await self._written())
+        return corrected_queries(self.claim, held, self.corrections)
+
+    async def _written(self) -> tuple[Query, ...]:
+        config = self.config.queries
+        with self.shared.watch.time("queries"):
+            try:
+                judged = await self.services.reasoner.write_queries(
+                    self.video, self.claim, max_queries=config.max_queries
+                )
+            except ReasonerOutageError as outage:
+                self.calls.extend(outage.calls)
+                queries: tuple[Query, ...] = (
+                    failed_queries(self.claim, outage.reason, basis=self.basis),
+                )
+            except ReasonerRefusalError as refusal:
+                # The claim's own words are a search too, and nobody can decline to use them.
+                self.calls.extend(refusal.calls)
+                queries = build_queries(self.claim, (), config, basis=self.basis)
+            else:
+                self.calls.extend(judged.calls)
+                queries = build_queries(self.claim, judged.value, config, basis=self.basis)
+        self.services.observer.stage_progressed("queries", self.claim, 1, 1)
+        return queries
+
+    async def search(self, queries: Sequence[Query]) -> Gathered:
+        """Ask the searches, rate what they find, and add the sources that reviewers added."""
+        if "search_hits" not in self.shared.stages:
+            found = Gathered(
+                tuple(
+                    row for row in self.shared.known.searches if row.claim_id == self.claim.claim_id
+                ),
+                tuple(hit for hit in self.shared.known.hits if hit.claim_id == self.claim.claim_id),
+            )
+        else:
+            asked = [query for query in queries if query.status == "ok"]
+            with self.shared.watch.time("search_hits"):
+                progress = Progress(self.services.observer, "search_hits", self.claim, len(asked))
+                async with asyncio.TaskGroup() as group:
+                    tasks = [group.create_task(self._ask(query, progress)) for query in asked]
+            parts = [task.result() for task in tasks]
+            found = Gathered(
+                tuple(search for part in parts for search in part.searches),
+                tuple(hit for part in parts for hit in part.hits),
+            )
+            found = Gathered(
+                *with_added_sources(queries, found.searches, found.hits, self.corrections)
+            )
+        if self.shared.stages & {"reliability_ratings", "evidence"}:
+            self.shared.book.rate(hit.url for hit in found.hits)
+        return found
+
+    async def _ask(self, query: Query, progress: Progress) -> Gathered:
+        found = await gather_hits(
+            query, self.services.searcher, self.shared.book, self.config.search
+        )
+        progress.step()
+        return found
+
+    async def read(
+        self, queries: Sequence[Query], hits: Sequence[SearchHit], sought: str | None = None
+    ) -> tuple[Evidence, ...]:
+        """Choose pages, fetch and read them. Every address that was found has a row.
+
+        `sought`: what is looked for beside the claim; what a page says of it is condensed.
+        """
+        held = tuple(
+            row for row in self.shared.known.evidence if row.claim_id == self.claim.claim_id
+        )
+        if not self.shared.stages & {"reliability_ratings", "evidence"}:
+            return held
+        selection = select_hits(
+            self.video, queries, hits, self.shared.book, self.config.search, self.corrections
+        )
+        if "evidence" not in self.shared.stages:
+            await self.shared.book.look_up_ages(each.hit.url for each in selection.chosen)
+            return held
+        with self.shared.watch.time("evidence"):
+            read = await self._read_all(selection.chosen, sought)
+            skipped = (
+                unread_row(self.claim, each.candidate, None, status="skipped", reason=each.reason)
+                for each in selection.skipped
+            )
+            return label_origins((*read, *skipped), self.shared.stories)
+
+    async def _read_all(
+        self, chosen: Sequence[Candidate], sought: str | None
+    ) -> tuple[Evidence, ...]:
+        enough = self.config.evidence.enough_origins
+        progress = Progress(self.services.observer, "evidence", self.claim, len(chosen))
+        rows: dict[str, Evidence] = {}
+        tasks: list[asyncio.Task[None]] = []
+        # Who would stop at enough sources reads each as it comes; else they may be read together.
+        arrivals = Arrivals(len(chosen)) if enough is None else None
+
+        async def read(candidate: Candidate) -> None:
+            row = await self._read(candidate, arrivals, sought)
+            rows[candidate.hit.canonical_url] = with_overrulings(row, self.corrections)
+            progress.step()
+            if (
+                enough is not None
+                and agreeing_origins(rows.values(), self.shared.stories) >= enough
+            ):
+                for task in tasks:
+                    if task is not asyncio.current_task():
+                        task.cancel()
+
+        async with asyncio.TaskGroup() as group:
+            tasks.extend(group.create_task(read(candidate)) for candidate in chosen)
+        return tuple(
+            rows.get(candidate.hit.canonical_url)
+            or unread_row(
+                self.claim,
+                candidate,
+                None,
+                status="skipped",
+                reason=f"{enough} independent, reliable sources had already agreed.",
+            )
+            for candidate in chosen
+        )
+
+    async def _read(
+        self, candidate: Candidate, arrivals: Arrivals | None, sought: str | None
+    ) -> Evidence:
+        """Read a source while its domain's age is looked up, which moves its score alone."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self.shared.book.look_up_ages([candidate.hit.url]))
+            reading = group.create_task(self._outcome(candidate, arrivals, sought))
+        stored, row_of = reading.result()
+        return row_of(await self._rated(candidate, stored))
+
+    async def _rated(self, candidate: Candidate, stored: StoredPage) -> Candidate:
+        """Return a candidate with the rating of the address where its page was in the end."""
+        address = address_of(candidate.hit, stored.page.final_url)
+        await self.shared.book.look_up_ages([address])
+        rating = self.shared.book.of(address)
+        if departure(candidate.hit, stored.page) is None:
+            rating = as_cited(rating, candidate.hit.citation_count)
+        return replace(candidate, rating=rating)
+
+    async def _outcome(
+        self, candidate: Candidate, arrivals: Arrivals | None, sought: str | None
+    ) -> tuple[StoredPage, Callable[[Candidate], Evidence]]:
+        """Fetch a page and read it; what came of it becomes a row once its source is rated."""
+        try:
+            stored = await self.shared.library.get(candidate.hit)
+            left_out = late_exclusion(self.video, stored.page, self.config.search, self.corrections)
+            source = None if left_out else source_of(candidate, stored)
+            if source is not None:
+                self.shared.texts[source.text.content_hash] = source.text.text
+        finally:
+            if arrivals is not None:
+                arrivals.one_in()
+        unread = partial(unread_row, self.claim, stored=stored)
+        if left_out is not None:
+            return stored, partial(unread, status="skipped", reason=left_out)
+        if source is None:
+            page = stored.page
+            status = "infra_error" if page.status == "infra_error" else "no_evidence"
+            reason = f"{candidate.hit.domain}: {page.reason}"
+            return stored, partial(unread, status=status, reason=reason)
+        try:
+            excerpt = replace(source.excerpt, arrivals=arrivals, sought=sought)
+            judged = await self.services.reasoner.read_evidence(
+                self.video, self.claim, candidate.query, excerpt
+            )
+        except ReasonerOutageError as outage:
+            self.calls.extend(outage.calls)
+            reason = f"The page was fetched and could not be read: {outage.reason}"
+            failed = partial(unread, status="infra_error", reason=reason)
+            return stored, partial(failed, basis=self.basis)
+        except ReasonerRefusalError as refusal:
+            self.calls.extend(refusal.calls)
+            reason = f"The model declined to read it: {refusal.reason}"
+            return stored, partial(unread, status="skipped", reason=reason, basis=self.basis)
+        self.calls.extend(judged.calls)
+        return stored, partial(
+            read_row, self.claim, source=source, draft=judged.value, basis=self.basis
+        )
+
+    def form_opinion(self, case: CaseFile) -> Opinion:
+        """Count the vote on what was gathered, and tell what of it could still change."""
+        return form_opinion(case, self.shared.stories, self.config.verdicts, basis=self.basis)
+
+    async def judge(self, case: CaseFile) -> Verdict | None:
+        """Reach the verdict: the vote decides, the reasoner words it and is kept beside it."""
+        if "verdicts" not in self.shared.stages:
+            return None
+        with self.shared.watch.time("verdicts"):
+            opinion = self.form_opinion(case)
+            draft, outage, refusal = None, None, None
+            if opinion.rows and opinion.doubt is None:
+                try:
+                    judged = await self.services.reasoner.judge(
+                        self.video, case.claim, opinion.rows, opinion.vote
+                    )
+                except ReasonerOutageError as failure:
+                    self.calls.extend(failure.calls)
+                    outage = failure.reason
+                except ReasonerRefusalError as declined:
+                    self.calls.extend(declined.calls)
+                    refusal = declined.reason
+                else:
+                    self.calls.extend(judged.calls)
+                    draft = judged.value
+            return conclude(opinion, draft, basis=self.basis, outage=outage, refusal=refusal)

@@ -1,0 +1,5 @@
+"""The standard strategy: today's flow. What does not belong here: its order (stages/flow.py)."""
+
+from factible_assets.stages.flow import STANDARD
+
+STRATEGY = STANDARD

@@ -1,0 +1,112 @@
+"""What every strategy can rely on, and what is refused before anything is paid."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import get_args
+
+import pytest
+
+from factible_assets.config import BudgetConfig, StrategyName, config_of
+from factible_assets.records import StepKind
+from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
+from factible_assets.stages.flow import STANDARD, check_claims
+from factible_assets.stages.ports import ReasonerOutageError
+from factible_assets.stages.progress import ALL_STAGES
+from factible_assets.stages.strategy import Strategy, StrategyError
+from factible_assets.stages.trace import BudgetSpentError, Trace
+from factible_assets.strategies import strategy_named
+from tests.stages.world import VIDEO, Hit, World, make_claim, says
+
+CLAIM = make_claim("Bees buzz")
+SITE = "https://bees.example/"
+
+
+def small_world() -> World:
+    world = World(texts={SITE: says(CLAIM.text, "supports")}, listed={"bees.example": "high"})
+    world.results[CLAIM.text] = [[Hit(1, "Bees", SITE)]]
+    return world
+
+
+@pytest.mark.parametrize("name", get_args(StrategyName))
+def test_every_strategy_stands_in_the_module_of_its_name_and_says_what_it_is(
+    name: StrategyName,
+) -> None:
+    strategy = strategy_named(name)
+    assert strategy.name == name
+    assert strategy.sentence.endswith(".")
+    assert strategy.source
+    assert strategy.steps.keys() <= set(get_args(StepKind))
+
+
+async def test_the_standard_strategy_notes_no_steps_and_signs_its_verdicts() -> None:
+    result = await check_claims(VIDEO, [CLAIM], small_world().services(), config_of({}))
+    assert [verdict.strategy for verdict in result.verdicts] == ["standard"]
+    assert result.steps == ()
+
+
+async def test_what_a_strategy_cannot_do_is_refused_before_anything_is_asked() -> None:
+    world = small_world()
+    demanding = replace(STANDARD, needs_model=True, in_rounds=True)
+    with pytest.raises(StrategyError, match="only be made together"):
+        await check_claims(
+            VIDEO,
+            [CLAIM],
+            world.services(),
+            config_of({}),
+            stages=("verdicts",),
+            strategy=demanding,
+        )
+    world.basis = "embedded"
+    with pytest.raises(StrategyError, match="asks a language model"):
+        await check_claims(VIDEO, [CLAIM], world.services(), config_of({}), strategy=demanding)
+    other = replace(STANDARD, name="another")
+    with pytest.raises(StrategyError, match="asks for the strategy standard"):
+        await check_claims(VIDEO, [CLAIM], world.services(), config_of({}), strategy=other)
+    assert not world.asked
+
+
+async def test_steps_say_what_they_cost_and_a_spent_budget_ends_them() -> None:
+    left: list[str] = []
+
+    async def twice(check: ClaimCheck) -> ClaimRows:
+        with check.trace.step("query", "the claim's own words") as note:
+            queries = await check.write_queries()
+            note.made = [query.query_id for query in queries]
+        try:
+            with check.trace.step("retrieve", "once more"):
+                left.append("never")
+        except BudgetSpentError as spent:
+            left.append(spent.reason)
+        return ClaimRows(check.case_of(queries, await check.search(queries), ()), None)
+
+    strategy = replace(STANDARD, check=twice)
+    world = small_world()
+    result = await check_claims(
+        VIDEO, [CLAIM], world.services(), config_of({"max_calls": 1}), strategy=strategy
+    )
+    assert left == ["The claim has used up its 1 model calls (max_calls)."]
+    (step,) = result.steps
+    assert (step.step, step.calls, step.tokens, step.status) == ("query", 1, 2, "ok")
+    assert step.made == tuple(query.query_id for query in result.queries)
+
+
+def test_a_step_that_fails_is_noted_with_the_reason() -> None:
+    trace = Trace(CLAIM, "some", BudgetConfig(), [])
+    with pytest.raises(ReasonerOutageError), trace.step("plan", "somehow", "what?"):
+        raise ReasonerOutageError("the model is overloaded")
+    (step,) = trace.steps
+    assert (step.status, step.reason, step.asked) == (
+        "infra_error",
+        "the model is overloaded",
+        "what?",
+    )
+
+
+async def test_a_strategy_adapts_the_knobs_to_the_video() -> None:
+    world = small_world()
+    strategy: Strategy = replace(
+        STANDARD, adapt=lambda config, video: config_of({"exclude_domains": "bees.example"})
+    )
+    result = await check_claims(VIDEO, [CLAIM], world.services(), config_of({}), strategy=strategy)
+    assert [row.status for row in result.evidence] == ["skipped"]
