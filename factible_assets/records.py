@@ -596,6 +596,7 @@ class Step(Record):
         "claim_id",
         "position",
     )
+    key: ClassVar[tuple[str, ...]] = ("claim_id", "position")
     assets: ClassVar[tuple[str, ...]] = ("verdicts",)
     volatile: ClassVar[frozenset[str]] = frozenset({"seconds", "cost_usd"})
 

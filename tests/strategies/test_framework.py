@@ -54,7 +54,7 @@ async def test_what_a_strategy_cannot_do_is_refused_before_anything_is_asked() -
             [CLAIM],
             world.services(),
             config_of({}),
-            stages=("verdicts",),
+            stages=ALL_STAGES[-1:],
             strategy=demanding,
         )
     world.basis = "embedded"

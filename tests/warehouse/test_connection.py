@@ -206,6 +206,7 @@ def test_a_writer_that_is_killed_leaves_nothing_half_written(
         )
         SELECT run_id FROM expected WHERE row_count <> 1
             + (SELECT count(*) FROM verdicts WHERE verdicts.run_id = expected.run_id)
+            + (SELECT count(*) FROM steps WHERE steps.run_id = expected.run_id)
         UNION ALL SELECT run_id FROM claims ANTI JOIN expected USING (run_id)
         UNION ALL SELECT run_id FROM evidence ANTI JOIN expected USING (run_id)
     """
