@@ -14,13 +14,14 @@ from factible_assets.assets.claim_checks import claim_checks
 from factible_assets.assets.claims import claims
 from factible_assets.assets.evaluation import EVALUATION_JOB, evaluation_asset
 from factible_assets.assets.evaluation import NAME as EVALUATION
+from factible_assets.assets.media import media
 from factible_assets.assets.transcripts import transcripts
 from factible_assets.automation.add_video import add_video, added_videos_sensor
 from factible_assets.automation.import_corpus import import_corpus
 from factible_assets.automation.new_videos import corpus_sensor, dead_runs_sensor, publish_sensor
 from factible_assets.automation.nightly import nightly
 from factible_assets.checks.verdict_changes import verdict_flips
-from factible_assets.records import ASSET_RECORDS
+from factible_assets.records import METHOD
 from factible_assets.services import CorporaResource, FactCheckServices
 from factible_assets.services.alive import watched_executor
 from factible_assets.services.reports import ReportsResource
@@ -59,14 +60,20 @@ def build_defs(
     }
     fact_check = dg.define_asset_job(
         FACT_CHECK_JOB,
-        selection=dg.AssetSelection.assets(*ASSET_RECORDS),
+        selection=dg.AssetSelection.assets(*METHOD),
         description=(
             "Fact-check a video: all seven assets, from transcript to verdicts. Materialize all, "
             "and choose the video's partition."
         ),
     )
     return dg.Definitions(
-        assets=[transcripts, claims, claim_checks, evaluation_asset(settings.corpus_folders)],
+        assets=[
+            transcripts,
+            claims,
+            claim_checks,
+            media,
+            evaluation_asset(settings.corpus_folders),
+        ],
         asset_checks=[verdict_flips],
         jobs=[
             add_video,

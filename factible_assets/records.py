@@ -22,6 +22,7 @@ from typing import Annotated, ClassVar, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+import resources.images.base as images
 import resources.reliability.base as domains
 
 Score = Annotated[float, Field(ge=0.0, le=1.0)]
@@ -46,6 +47,7 @@ Stance = Literal["supports", "refutes", "mixed", "unclear"]
 
 Rating = domains.Rating
 SourceClass = domains.SourceClass
+MatchKind = images.MatchKind
 
 Veracity = Literal["pants-fire", "false", "barely-true", "half-true", "mostly-true", "true"]
 """How true a claim is on six levels, from worst to best; methods/scales.py says what each means."""
@@ -670,6 +672,46 @@ class LlmCall(Record):
     reason: str | None = None
 
 
+class MediaFinding(Record):
+    """One thing found out about a picture of a video: a hint for a reader, never a verdict.
+
+    No stage of the method reads it. A picture that was looked at has a row of its metadata; one
+    that could not be had has a single row that says why. What was not asked, for want of a key, is
+    `skipped`.
+    """
+
+    table: ClassVar[str] = "media"
+    order: ClassVar[tuple[str, ...]] = ("picture", "kind", "rank")
+    key: ClassVar[tuple[str, ...]] = ("finding_id",)
+    assets: ClassVar[tuple[str, ...]] = ("media",)
+    volatile: ClassVar[frozenset[str]] = frozenset({"latency_seconds"})
+
+    finding_id: str
+    video_id: str
+    picture: str = Field(description="thumbnail, or the moment of a frame, as in frame at 0:42.")
+    content_hash: str | None = Field(default=None, description="SHA-256 of the picture's bytes.")
+    kind: Literal["metadata", "error_level", "match", "miscaption", "deepfake"]
+    rank: int = Field(ge=1, description="Order among the findings of this kind of this picture.")
+    provider: str = Field(description="Who found it; this project itself is local.")
+    match_class: MatchKind | None = Field(
+        default=None, description="How a picture elsewhere relates."
+    )
+    claim_id: str | None = Field(default=None, description="The claim that a caption is held to.")
+    url: str | None = Field(default=None, description="The page, or else the picture, elsewhere.")
+    title: str | None = None
+    published_on: date | None = Field(default=None, description="Of the page elsewhere.")
+    score: Score | None = Field(default=None, description="How strong the hint is.")
+    status: Status
+    reason: str | None = Field(default=None, description="What was found, in words; or why not.")
+    latency_seconds: Seconds = 0.0
+
+    @model_validator(mode="after")
+    def _nothing_is_explained(self) -> Self:
+        if self.status != "ok" and self.reason is None:
+            raise ValueError(f"a finding that is {self.status} needs a reason")
+        return self
+
+
 ReviewKind = Literal[
     "add_query",
     "edit_query",
@@ -774,6 +816,9 @@ ASSET_RECORDS: dict[str, tuple[type[Record], ...]] = {
     for asset in dict.fromkeys(asset for record in ALL_RECORDS for asset in record.assets)
 }
 """Which asset writes which tables, in the order of the method."""
+
+METHOD: tuple[str, ...] = tuple(asset for asset in ASSET_RECORDS if asset != "media")
+"""The assets that a fact-check consists of; the others are optional, and no verdict needs them."""
 
 MAIN_RECORD: dict[str, type[Record]] = {
     asset: next(record for record in records if record.table == asset)

@@ -16,6 +16,7 @@ from factible_assets.records import (
     Claim,
     Evidence,
     LlmCall,
+    MediaFinding,
     Page,
     PageText,
     PriorFactCheck,
@@ -69,6 +70,7 @@ class VideoRows:
     verdicts: Sequence[Verdict] = ()
     steps: Sequence[Step] = ()
     llm_calls: Sequence[LlmCall] = ()
+    media: Sequence[MediaFinding] = ()
     sets: Mapping[str, Materialization] = field(default_factory=dict)
 
     @classmethod

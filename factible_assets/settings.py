@@ -75,6 +75,9 @@ Endpoint = Literal[
     "youtube",
     "rdap",
     "wayback",
+    "google_vision",
+    "sightengine",
+    "thumbnails",
 ]
 """Services that can be reached elsewhere: through a gateway, or at a mirror."""
 
@@ -449,6 +452,18 @@ class Settings(BaseSettings):
     )
     google_fact_check_api_key: SecretStr | None = Field(
         default=None, validation_alias="GOOGLE_FACT_CHECK_API_KEY"
+    )
+
+    # Pictures, for the asset `media`.
+    google_vision_api_key: SecretStr | None = Field(
+        default=None,
+        validation_alias="GOOGLE_VISION_API_KEY",
+        description="Reverse image search, which is shown the pictures.",
+    )
+    sightengine_api_key: SecretStr | None = Field(
+        default=None,
+        validation_alias="SIGHTENGINE_API_KEY",
+        description="Deepfake scores, as USER:SECRET; it is shown the pictures.",
     )
 
     # Pages and domains.

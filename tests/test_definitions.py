@@ -11,7 +11,7 @@ from dagster._core.test_utils import environ
 from factible_assets import config
 from factible_assets.definitions import build_defs
 from factible_assets.launchpad import CLAIM_CHECKS_SCHEMA, CLAIMS_SCHEMA, settled
-from factible_assets.records import ASSET_RECORDS
+from factible_assets.records import ASSET_RECORDS, METHOD
 from factible_assets.settings import Settings
 
 
@@ -59,13 +59,11 @@ def test_a_fact_check_is_the_seven_assets_of_a_video_with_their_checks(
     defs: dg.Definitions,
 ) -> None:
     layer = defs.resolve_job_def("fact_check").asset_layer
-    assert {key.to_user_string() for key in layer.executable_asset_keys} == set(ASSET_RECORDS)
+    assert {key.to_user_string() for key in layer.executable_asset_keys} == set(METHOD)
     checks = {
         (key.asset_key.to_user_string(), key.name) for key in layer.asset_graph.asset_check_keys
     }
-    assert checks == {(asset, "integrity") for asset in ASSET_RECORDS} | {
-        ("verdicts", "verdict_flips")
-    }
+    assert checks == {(asset, "integrity") for asset in METHOD} | {("verdicts", "verdict_flips")}
 
 
 def test_the_evaluation_belongs_to_no_video_and_has_a_check_per_target(

@@ -24,7 +24,7 @@ from factible_assets.corpora import CorpusError
 from factible_assets.corpora.adding import LOCAL_CORPUS, bare_id, list_new_video
 from factible_assets.launchpad import launchpad_schema, run_config_for, settled
 from factible_assets.partitions import videos
-from factible_assets.records import ASSET_RECORDS
+from factible_assets.records import METHOD
 from factible_assets.services import CorporaResource, FactCheckServices
 from factible_assets.settings import Settings
 from resources.transcripts.base import TranscriptError
@@ -203,7 +203,7 @@ def check_requests(run: dg.DagsterRun) -> Iterator[dg.RunRequest]:
     yield dg.RunRequest(
         run_key=run.run_id,
         partition_key=video_id,
-        run_config=run_config_for(knobs, tuple(ASSET_RECORDS)),
+        run_config=run_config_for(knobs, METHOD),
         tags=run_tags(video_id, run.tags.get("corpus"), ADD_JOB),
     )
 

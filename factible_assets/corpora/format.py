@@ -172,6 +172,10 @@ class VideoEntry(Entry):
     transcript: str | None = Field(
         default=None, description="A transcript file, relative to this file."
     )
+    media: str | None = Field(
+        default=None,
+        description="The video itself, or a picture of it, relative to this file; for `media`.",
+    )
     claims: tuple[ClaimEntry, ...] | None = Field(
         default=None, description="Annotated ground truth."
     )

@@ -69,6 +69,8 @@ class CorpusVideo:
     """The annotated claims; None if the video is not annotated, empty if it makes none."""
     file: Path
     line: int
+    media: Path | None = None
+    """The video itself, or a picture of it."""
     published_before: date | None = None
     """The date limit of this video's evidence, unless a run sets its own."""
     pages_rating: Rating | None = None
@@ -350,6 +352,7 @@ class _Reader:
                 f"The video {entry.video_id!r} has no transcript and is not on YouTube. "
                 "Name a transcript file.",
             )
+        media = self._existing(entry.media, (*place, "media"))
         claims = self._claims(entry, place)
         if len(self.problems) > before:
             return None
@@ -366,6 +369,7 @@ class _Reader:
             claims=claims,
             file=self.file,
             line=self.document.line(place),
+            media=media,
             published_before=entry.published_before,
             pages_rating=entry.pages_rating,
             claims_are_given=entry.claims_are_given,

@@ -19,7 +19,7 @@ import io
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
-from factible_assets.records import ASSET_RECORDS
+from factible_assets.records import METHOD
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -192,7 +192,7 @@ def stages_plot(
     canvas = _empty(_WIDE)
     left, right = canvas.subplots(1, 2)
     by_name = {figure.name: figure for figure in figures}
-    timed = [(asset, by_name.get(f"seconds of {asset}")) for asset in ASSET_RECORDS]
+    timed = [(asset, by_name.get(f"seconds of {asset}")) for asset in METHOD]
     left.set_title("Seconds by stage, mean over videos")
     left.set_xlabel("seconds (stages overlap)")
     _bars(left, [(asset, figure) for asset, figure in timed if figure is not None])

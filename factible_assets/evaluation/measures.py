@@ -49,7 +49,7 @@ from factible_assets.evaluation.metrics.stances import (
 )
 from factible_assets.evaluation.metrics.veracity import level_error, soft_accuracy
 from factible_assets.evaluation.outcomes import VideoOutcome
-from factible_assets.records import ASSET_RECORDS, LlmCall, Rating, SourceClass
+from factible_assets.records import METHOD, LlmCall, Rating, SourceClass
 
 Family = Literal["claims", "stances", "evidence", "operations"]
 Better = Literal["higher", "lower"]
@@ -568,7 +568,7 @@ _SERVICES: Final[tuple[RatioMeasure, ...]] = (
 
 # --- Time and money -----------------------------------------------------------------------------
 
-_ASSETS: Final = tuple(ASSET_RECORDS)
+_ASSETS: Final = METHOD
 
 
 def _value(name: str, of: Callable[[VideoOutcome], float | None]) -> ValueMeasure:

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from factible_assets.records import Basis, Page, Video
+from factible_assets.records import Basis, MediaFinding, Page, Video
 from factible_assets.report.claims import ClaimView, Shelves
 from factible_assets.report.data import ReportData, VerdictChange
 from factible_assets.report.links import safe_url, youtube_id
@@ -74,6 +74,14 @@ class StoredView:
 
 
 @dataclass(frozen=True, slots=True)
+class PictureView:
+    """A picture of the video and its findings, each with a link that may be shown."""
+
+    name: str
+    findings: tuple[tuple[MediaFinding, str | None], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ReportView:
     """Everything that the template prints."""
 
@@ -97,6 +105,7 @@ class ReportView:
     changes: tuple[VerdictChange, ...]
     checks: int
     prior_count: int
+    pictures: tuple[PictureView, ...]
     work: tuple[tuple[str, str], ...]
     cost: tuple[tuple[str, str], ...]
 
@@ -153,8 +162,25 @@ def arrange(data: ReportData) -> ReportView:
         changes=tuple(sorted(data.changes, key=lambda c: (c.checked_at, c.claim_id))),
         checks=data.checks,
         prior_count=sum(len(view.prior) for view in claims),
+        pictures=_pictures(data),
         work=_work(data),
         cost=_cost(data),
+    )
+
+
+def _pictures(data: ReportData) -> tuple[PictureView, ...]:
+    """Group the findings by picture; what was not asked, or merely looks alike, is left out."""
+    told = [row for row in data.media if row.status in {"ok", "infra_error"}]
+    return tuple(
+        PictureView(
+            name,
+            tuple(
+                (row, safe_url(row.url) if row.url else None)
+                for row in told
+                if row.picture == name and (row.kind != "match" or row.match_class != "similar")
+            ),
+        )
+        for name in dict.fromkeys(row.picture for row in told)
     )
 
 

@@ -26,7 +26,7 @@ from factible_assets.definitions import build_defs
 from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.launchpad import run_config_for
 from factible_assets.partitions import videos
-from factible_assets.records import ASSET_RECORDS
+from factible_assets.records import METHOD
 from factible_assets.running.standing import Inputs, Standing, inputs_of, standing
 from factible_assets.running.supervision import Listener, supervised
 from factible_assets.services.alive import end_dead_runs, mark_alive, turn
@@ -191,7 +191,7 @@ def check_video(
                 instance=instance,
                 raise_on_error=False,
                 asset_selection=[dg.AssetKey(name) for name in assets] if assets else None,
-                run_config=run_config_for(config, assets or tuple(ASSET_RECORDS)),
+                run_config=run_config_for(config, assets or METHOD),
                 run_id=run_id,
                 tags=every_tag,
             ),

@@ -58,6 +58,11 @@ def evidence_id(claim: str, canonical_url: str) -> str:
     return _derive("e", claim, canonical_url)
 
 
+def finding_id(video: str, picture: str, kind: str, rank: int) -> str:
+    """Identify a finding on a picture by the picture, its kind, and its place among its kind."""
+    return _derive("m", video, picture, kind, str(rank))
+
+
 def review_action_id(claim: str, reviewer: str, acted_at: datetime, position: int) -> str:
     """Identify what a reviewer did to a claim: who, when, and its place in what came at once."""
     return _derive("a", claim, reviewer, acted_at.astimezone(UTC).isoformat(), str(position))

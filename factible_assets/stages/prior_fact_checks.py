@@ -94,13 +94,14 @@ def similarity(one: str, other: str) -> float:
     `hyperactive` and `hyperactivity`, `make` and `makes` are one. Words, not meanings: a claim and
     its denial are alike, which is what a look-up wants.
     """
-    first, second = _content(one), _content(other)
+    first, second = content_words(one), content_words(other)
     if not first or not second:
         return 0.0
     return 2 * len(first & second) / (len(first) + len(second))
 
 
-def _content(text: str) -> frozenset[str]:
+def content_words(text: str) -> frozenset[str]:
+    """Return the words of a text that say something, each cut to its beginning."""
     words = _WORD.findall(normalise_text(text))
     return frozenset(word[:_STEM].rstrip("s") for word in words if word not in _EMPTY_WORDS)
 

@@ -12,7 +12,7 @@ import pytest
 from factible_assets.config import ClaimsConfig, FactCheckConfig, QueriesConfig
 from factible_assets.definitions import build_defs
 from factible_assets.launchpad import run_config_for
-from factible_assets.records import ASSET_RECORDS
+from factible_assets.records import METHOD
 from factible_assets.settings import Settings
 from warehouse.store import Warehouse
 
@@ -36,7 +36,7 @@ class Pipeline:
     def materialize(
         self,
         video_id: str = DEMO_VIDEO,
-        assets: Sequence[str] = tuple(ASSET_RECORDS),
+        assets: Sequence[str] = METHOD,
         knobs: FactCheckConfig = FEW_CLAIMS,
         overrides: dict[str, Any] | None = None,
     ) -> dg.ExecuteInProcessResult:

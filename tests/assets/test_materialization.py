@@ -12,7 +12,7 @@ import pytest
 
 from factible_assets.config import ClaimsConfig, FactCheckConfig, QueriesConfig, SearchConfig
 from factible_assets.records import (
-    ASSET_RECORDS,
+    METHOD,
     Claim,
     Evidence,
     PageText,
@@ -76,7 +76,7 @@ def test_all_seven_assets_of_a_video_fill_the_warehouse(checked: Checked) -> Non
     assert len(claims) == FEW_CLAIMS.claims.max_claims
     assert {verdict.claim_id for verdict in verdicts} == {claim.claim_id for claim in claims}
     assert {verdict.basis for verdict in verdicts} == {"embedded"}
-    for asset in ASSET_RECORDS:
+    for asset in METHOD:
         current = checked.store.current_materialization(asset, DEMO_VIDEO)
         assert current is not None
         assert current.run_id == checked.first.run_id
@@ -110,10 +110,10 @@ def test_the_materialization_shows_a_person_the_outcome(checked: Checked) -> Non
 def test_any_one_asset_alone_reads_its_inputs_from_the_warehouse(checked: Checked) -> None:
     whole = {
         record: checked.store.read_current(record, DEMO_VIDEO)
-        for asset in ASSET_RECORDS
-        for record in ASSET_RECORDS[asset]
+        for asset in METHOD
+        for record in METHOD[asset]
     }
-    for asset in ASSET_RECORDS:
+    for asset in METHOD:
         result = checked.materialize(assets=[asset])
         assert result.success, asset
         (event,) = result.get_asset_materialization_events()

@@ -11,7 +11,7 @@ from factible_assets.assets import claim_checks as module
 from factible_assets.config import ClaimsConfig, FactCheckConfig, QueriesConfig
 from factible_assets.definitions import build_defs
 from factible_assets.launchpad import run_config_for
-from factible_assets.records import ASSET_RECORDS, Evidence, Verdict
+from factible_assets.records import METHOD, Evidence, Verdict
 from factible_assets.stages.flow import FlowResult, check_claims
 from factible_assets.stages.integrity import ALL_RULES
 from tests.assets.conftest import DEMO_VIDEO, Pipeline
@@ -37,8 +37,8 @@ def test_a_run_records_every_check_for_its_video_and_checks_can_run_alone(
     result = pipeline.materialize(knobs=ONE_CLAIM)
     assert result.success
     found = evaluations(result)
-    assert set(found) == {(asset, "integrity") for asset in ASSET_RECORDS}
-    for rule in ALL_RULES:
+    assert set(found) == {(asset, "integrity") for asset in METHOD}
+    for rule in (each for each in ALL_RULES if each.asset in METHOD):
         told = found[rule.asset, "integrity"].metadata[rule.name].value
         assert told == f"holds: {rule.description}"
     assert all(each.passed for each in found.values())
@@ -92,7 +92,7 @@ def test_rows_that_break_a_rule_are_told_row_by_row_and_the_last_good_ones_stay(
     assert said is not None
     assert "nothing was written and the last good rows stay" in str(said.description)
     assert pipeline.store.read_current(Verdict, DEMO_VIDEO) == verdicts
-    for asset in ASSET_RECORDS:
+    for asset in METHOD:
         if asset not in {"transcripts", "claims"}:
             current = pipeline.store.current_materialization(asset, DEMO_VIDEO)
             assert current is not None

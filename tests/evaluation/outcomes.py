@@ -9,7 +9,7 @@ from typing import Any
 from factible_assets.corpora.format import ClaimEntry
 from factible_assets.evaluation.outcomes import VideoOutcome
 from factible_assets.records import (
-    ASSET_RECORDS,
+    METHOD,
     Claim,
     Evidence,
     LlmCall,
@@ -23,7 +23,7 @@ from factible_assets.rows import Materialization
 from factible_assets.stages import ids
 
 PAGE = "The moon is made of rock, as samples show."
-EVERY_ASSET: Mapping[str, float] = dict.fromkeys(ASSET_RECORDS, 1.5)
+EVERY_ASSET: Mapping[str, float] = dict.fromkeys(METHOD, 1.5)
 
 
 def made(seconds: Mapping[str, float]) -> dict[str, Materialization]:

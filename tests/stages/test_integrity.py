@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from factible_assets.config import FactCheckConfig
-from factible_assets.records import ASSET_RECORDS, Record
+from factible_assets.records import ASSET_RECORDS, MediaFinding, Record
+from factible_assets.stages import ids
 from factible_assets.stages.flow import check_claims, extract_claims
 from factible_assets.stages.integrity import ALL_RULES, JudgedRows, Limits, judge, rules_of
 from factible_assets.stages.transcript import from_cues
@@ -50,6 +51,7 @@ def rows_from(world: World) -> JudgedRows:
                 "segments": segments,
                 "claims": found.claims,
                 "llm_calls": [*found.llm_calls, *result.llm_calls],
+                "media": [media_finding()],
             }
         )
 
@@ -63,6 +65,18 @@ def whole() -> JudgedRows:
     # One page is gone, so that its snippet is read instead.
     world.texts.pop("https://site001.example/page", None)
     return rows_from(world)
+
+
+def media_finding() -> MediaFinding:
+    return MediaFinding(
+        finding_id=ids.finding_id(VIDEO.video_id, "thumbnail", "match", 1),
+        video_id=VIDEO.video_id,
+        picture="thumbnail",
+        kind="match",
+        rank=1,
+        provider="google_vision",
+        status="ok",
+    )
 
 
 def broken_rules(rows: JudgedRows) -> set[str]:
@@ -106,6 +120,10 @@ BREACHES: dict[str, tuple[Breach, set[str]]] = {
             rows, evidence=changed(rows.evidence, quoted(rows), status="skipped")
         ),
         {"evidence_rows_are_valid", "verdicts_count_their_evidence"},
+    ),
+    "a finding on a picture with another's id": (
+        lambda rows, n: replace(rows, media=changed(rows.media, n, picture="frame at 0:10")),
+        {"finding_ids_are_derived"},
     ),
     "a transcript with another hash": (
         lambda rows, n: replace(rows, transcripts=changed(rows.transcripts, n, content_hash="0")),

@@ -9,6 +9,7 @@ from factible_assets.records import (
     Claim,
     Evidence,
     LlmCall,
+    MediaFinding,
     Page,
     PageText,
     PriorFactCheck,
@@ -124,6 +125,22 @@ def prior_fact_check(video_id: str, rank: int = 1) -> PriorFactCheck:
         claim_reviewed="Nine of ten bees live alone",
         textual_rating="True",
         similarity=0.5,
+    )
+
+
+def media_finding(video_id: str, rank: int = 1) -> MediaFinding:
+    return MediaFinding(
+        finding_id=f"finding-{video_id}-{rank}",
+        video_id=video_id,
+        picture="thumbnail",
+        content_hash="ab" * 32,
+        kind="match",
+        rank=rank,
+        provider="google_vision",
+        match_class="exact",
+        url="https://pictures.example/bees",
+        score=0.5,
+        status="ok",
     )
 
 

@@ -17,6 +17,7 @@ from pydantic.fields import FieldInfo
 from factible_assets.records import (
     Claim,
     Evidence,
+    MediaFinding,
     Page,
     PageText,
     PriorFactCheck,
@@ -154,4 +155,5 @@ _REPAIRS: Mapping[type[Record], Callable[[Values], Values]] = {
     PriorFactCheck: _prior_fact_check,
     Evidence: _evidence,
     Verdict: _verdict,
+    MediaFinding: lambda values: {**values, "reason": values["reason"] or "a reason"},
 }

@@ -14,7 +14,7 @@ import pytest
 from pydantic.fields import FieldInfo
 
 from factible_assets.records import ALL_RECORDS, Record
-from tests.warehouse.samples import fact_check, stamp
+from tests.warehouse.samples import asset_rows, fact_check, media_finding, stamp
 from warehouse.migrations import packaged_schema
 from warehouse.rows import columns_of
 from warehouse.store import Warehouse
@@ -165,7 +165,8 @@ def _bounds(field: FieldInfo) -> dict[str, float]:
 
 def _accepted(warehouse: Warehouse, changes: Iterable[tuple[str, Sequence[Any]]]) -> list[Any]:
     """The changes that no CHECK stands against, of those that are tried on a whole fact-check."""
-    warehouse.write_assets("v", fact_check("v"), stamp=stamp(1))
+    sets = {**fact_check("v"), "media": asset_rows(media_finding("v"))}
+    warehouse.write_assets("v", sets, stamp=stamp(1))
     refusals = []
     with warehouse.connection() as connection:
         for change, values in changes:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from factible_assets.records import Evidence, Page, Verdict
+from factible_assets.records import Evidence, MediaFinding, Page, Verdict
 from factible_assets.stages import ids
 from factible_assets.stages.integrity.judged_rows import (
     JudgedRows,
@@ -66,6 +66,18 @@ def evidence_ids_are_derived(rows: JudgedRows) -> Iterator[Violation]:
     for row in rows.evidence:
         derived = ids.evidence_id(row.claim_id, row.canonical_url)
         yield from unlike(_evidence(row), "evidence_id", row.evidence_id, derived)
+
+
+def finding_ids_are_derived(rows: JudgedRows) -> Iterator[Violation]:
+    """An id of a finding follows from its picture, kind and rank, and is there once."""
+    yield from repeated(rows.media, lambda row: row.finding_id, _finding)
+    for row in rows.media:
+        derived = ids.finding_id(row.video_id, row.picture, row.kind, row.rank)
+        yield from unlike(_finding(row), "finding_id", row.finding_id, derived)
+
+
+def _finding(row: MediaFinding) -> str:
+    return f"finding {row.finding_id}"
 
 
 def evidence_refers_to_its_hit(rows: JudgedRows) -> Iterator[Violation]:

@@ -147,6 +147,7 @@ _SPECIFIC: dict[str, tuple[Callable[[JudgedRows], Iterator[Violation]], ...]] = 
         findings.verdicts_are_in_order,
         findings.verdicts_count_their_evidence,
     ),
+    "media": (findings.finding_ids_are_derived,),
 }
 _WARNINGS = frozenset({words.captions_fit_the_video})
 """Rules whose breach may be a mistake of the corpus file, which must not stop a fact-check."""

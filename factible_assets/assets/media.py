@@ -1,0 +1,106 @@
+"""The asset `media`: hints about the pictures of a video. Optional; no verdict reads it.
+
+What belongs here: reading what is known of the video, asking, metadata. What does not: what is
+asked and what it means (stages/media.py), who is asked (services/media.py).
+"""
+
+import time
+
+import dagster as dg
+
+from factible_assets.assets.common import (
+    GROUP,
+    KINDS,
+    OWNERS,
+    RETRIES,
+    counts_by,
+    definition_metadata,
+    final_failure,
+    tag_run,
+)
+from factible_assets.checks.structural import judged, structural_specs
+from factible_assets.partitions import videos
+from factible_assets.rows import VideoRows
+from factible_assets.services import CorporaResource, FactCheckServices, Occasion
+from factible_assets.services.media import media_services, pictures_of
+from factible_assets.services.search import service_client
+from factible_assets.settings import SetupError
+from factible_assets.stages.integrity import JudgedRows
+from factible_assets.stages.media import examine
+from factible_assets.stages.observers import LogObserver
+from factible_assets.wording import cell, table
+from warehouse.resource import WarehouseResource
+from warehouse.rows import data_version
+from warehouse.sets import AssetRows
+
+CODE_VERSION = "1"
+
+
+@dg.asset(
+    name="media",
+    partitions_def=videos,
+    group_name=GROUP,
+    code_version=CODE_VERSION,
+    owners=OWNERS,
+    kinds=KINDS,
+    retry_policy=RETRIES,
+    metadata=definition_metadata("media"),
+    check_specs=structural_specs("media"),
+    description=(
+        "Optional: hints about the pictures of a video (its thumbnail, frames of a local file): "
+        "where else they are and since when, traces of editing, a deepfake score. Hints for a "
+        "reader; no verdict rests on them."
+    ),
+)
+# Its checks are outputs too, and Dagster refuses one annotation for several outputs.
+async def media(  # type: ignore[no-untyped-def]
+    context: dg.AssetExecutionContext,
+    services: FactCheckServices,
+    warehouse: WarehouseResource,
+    corpora: CorporaResource,
+    transcripts: VideoRows,
+):
+    """Look at the pictures of one video."""
+    started = time.perf_counter()
+    video, settings = transcripts.video, services.settings()
+    tag_run(context, video)
+    claims = warehouse.store().read_video(video.video_id, ["claims"]).claims
+    listed = corpora.read().find(video.video_id)
+    occasion = Occasion(context.run.run_id, video.video_id, context.log)
+    async with (
+        services.open(
+            observer=LogObserver(context.log),
+            occasion=occasion,
+            reasoner="embedded",
+            corpus_web=listed.web if listed else None,
+        ) as opened,
+        service_client(settings) as http,
+    ):
+        try:
+            asked = media_services(settings, http, opened.fetcher)
+        except SetupError as error:
+            raise final_failure(str(error)) from error
+        pictures = pictures_of(video, listed.media if listed else None, settings, http)
+        found = await examine(video, pictures, claims, asked)
+    rows = AssetRows(
+        rows=found, code_version=CODE_VERSION, duration_seconds=time.perf_counter() - started
+    )
+    checks = judged(["media"], JudgedRows(**transcripts.parts() | {"media": found}))
+    if checks.refusal is not None:
+        for result in checks.results.values():
+            yield result
+        raise checks.refusal
+    shown = [
+        (row.picture, row.kind, row.match_class or "", cell(row.title or row.reason or "", 200))
+        for row in found
+    ]
+    yield dg.MaterializeResult(
+        value=rows,
+        check_results=[checks.results["media"]],
+        data_version=dg.DataVersion(data_version(rows.rows)),
+        metadata={
+            "findings": dg.MetadataValue.md(table(("picture", "about", "match", "found"), shown)),
+            "pictures": len(pictures),
+            "what became of them": counts_by([row.status for row in found]),
+        },
+    )

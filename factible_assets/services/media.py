@@ -1,0 +1,122 @@
+"""The pictures of a video, and who is asked about them, by the settings.
+
+What belongs here: the choice. What does not: what is made of the answers (stages/media.py), the
+clients (resources/images).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from pydantic import SecretStr
+
+from factible_assets.records import Video
+from factible_assets.settings import Settings, SetupError
+from factible_assets.stages.media import (
+    MediaServices,
+    NoPictureError,
+    Picture,
+    frame_moments,
+    frame_name,
+)
+from factible_assets.stages.ports import Fetcher
+from resources.http import HttpClient, HttpFailureError, OutageError, status_failure
+from resources.images import google_vision, sightengine
+from resources.images.frames import FrameError, frame_at
+from resources.images.inspect import inspect
+from resources.transcripts.youtube_ids import is_video_id
+
+THUMBNAILS = "https://i.ytimg.com"
+_PICTURES = frozenset({".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp"})
+_MAX_BYTES = 10_000_000
+
+
+def media_services(settings: Settings, http: HttpClient, fetcher: Fetcher) -> MediaServices:
+    """Return who is asked about pictures.
+
+    Raises:
+        SetupError: A key cannot be used.
+    """
+
+    def key(held: SecretStr | None) -> str:
+        return held.get_secret_value() if held else ""
+
+    vision, faces = key(settings.google_vision_api_key), key(settings.sightengine_api_key)
+    address = settings.endpoints.get
+    try:
+        return MediaServices(
+            inspect,
+            fetcher,
+            google_vision.GoogleVision(
+                http,
+                api_key=vision,
+                base_url=address("google_vision", google_vision.DEFAULT_BASE_URL),
+            )
+            if vision
+            else None,
+            sightengine.Sightengine(
+                http,
+                api_key=faces,
+                base_url=address("sightengine", sightengine.DEFAULT_BASE_URL),
+            )
+            if faces
+            else None,
+        )
+    except ValueError as error:
+        raise SetupError(f"Pictures cannot be looked up: {error}.") from error
+
+
+def pictures_of(
+    video: Video, media: Path | None, settings: Settings, http: HttpClient
+) -> Sequence[Picture]:
+    """Return the pictures of a video.
+
+    Its thumbnail on YouTube, and of what its corpus file names the picture, or some frames.
+    """
+    found = []
+    if is_video_id(video.video_id):
+        base = settings.endpoints.get("thumbnails", THUMBNAILS)
+        url = f"{base.rstrip('/')}/vi/{video.video_id}/hqdefault.jpg"
+        found.append(Picture("thumbnail", partial(_fetched, http, url)))
+    if media is not None and media.suffix.lower() in _PICTURES:
+        found.append(Picture(media.name, partial(_read, media)))
+    elif media is not None:
+        moments = frame_moments(video.duration_seconds or 0.0) if video.duration_seconds else (0.0,)
+        found += [Picture(frame_name(at), partial(_frame, media, at)) for at in moments]
+    return found
+
+
+async def _fetched(http: HttpClient, url: str) -> bytes:
+    try:
+        response = await http.get(url, max_bytes=_MAX_BYTES)
+        failure = status_failure(response)
+        if failure is not None:
+            raise failure
+    except HttpFailureError as failure:
+        sentence = f"The thumbnail could not be had: {failure.reason}."
+        raise NoPictureError(sentence, is_outage=isinstance(failure, OutageError)) from failure
+    return response.body
+
+
+async def _read(path: Path) -> bytes:
+    def start() -> bytes:
+        with path.open("rb") as file:
+            return file.read(_MAX_BYTES + 1)
+
+    try:
+        data = await asyncio.to_thread(start)
+        if len(data) > _MAX_BYTES:
+            raise NoPictureError(f"{path.name} is larger than {_MAX_BYTES // 1_000_000} MB.")
+        return data
+    except OSError as error:
+        raise NoPictureError(f"{path.name} cannot be read: {error.strerror}.") from error
+
+
+async def _frame(path: Path, seconds: float) -> bytes:
+    try:
+        return await frame_at(path, seconds)
+    except FrameError as error:
+        raise NoPictureError(str(error)) from error

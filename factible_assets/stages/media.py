@@ -1,0 +1,263 @@
+"""What is found out about the pictures of a video: rows of hints, which no verdict reads.
+
+What belongs here: which pictures are looked at, what is asked about them, and the rows that come of
+it. What does not: the bytes of a picture and the services (resources/images).
+
+After AgentFact's image retrieval and analysis (section IV-B3): reverse search, matches in classes,
+hints of tampering, the test for a miscaption, a deepfake score. Where it asks a language model,
+this takes the services' own classes of matches, error level analysis, words and dates in common.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from factible_assets.records import Claim, MatchKind, MediaFinding, Video
+from factible_assets.stages.ids import finding_id
+from factible_assets.stages.ports import Fetcher
+from factible_assets.stages.prior_fact_checks import content_words
+from factible_assets.stages.search import is_the_video
+from factible_assets.stages.transcript import storable
+from factible_assets.wording import clock
+from resources.images.base import (
+    ImageAnswer,
+    ImageFacts,
+    ImageMatch,
+    ImageService,
+    UnreadableImageError,
+)
+from resources.scraping.base import FetchedPage
+
+MOST_FRAMES = 4
+"""Frames of a local video, evenly spread: enough to meet each of a few scenes."""
+MOST_PAGES = 5
+"""Pages that show the picture and are read for their date and their words."""
+_STRONG_ERROR_LEVEL = 0.1
+
+
+class NoPictureError(Exception):
+    """A picture cannot be had. The text is a sentence; `is_outage`: another time it may."""
+
+    def __init__(self, sentence: str, *, is_outage: bool = False) -> None:
+        super().__init__(sentence)
+        self.is_outage = is_outage
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture of a video by its name, and how its bytes are had.
+
+    `load` raises NoPictureError.
+    """
+
+    name: str
+    load: Callable[[], Awaitable[bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class MediaServices:
+    """Who is asked about pictures; None for what is not set up.
+
+    `inspect` looks into a picture's bytes, and raises UnreadableImageError.
+    """
+
+    inspect: Callable[[bytes], ImageFacts]
+    fetcher: Fetcher
+    reverse: ImageService | None = None
+    deepfakes: ImageService | None = None
+
+
+def frame_moments(duration_seconds: float) -> tuple[float, ...]:
+    """Return the moments, in seconds, at which frames are taken: amid MOST_FRAMES equal parts."""
+    part = duration_seconds / MOST_FRAMES
+    return tuple(round((place + 0.5) * part, 3) for place in range(MOST_FRAMES))
+
+
+def frame_name(seconds: float) -> str:
+    """Name the frame at a moment."""
+    return f"frame at {clock(seconds)}"
+
+
+async def examine(
+    video: Video, pictures: Sequence[Picture], claims: Sequence[Claim], services: MediaServices
+) -> tuple[MediaFinding, ...]:
+    """Find out what can be about each picture; a service that fails is a row, not an exception."""
+    examined = [_examine(_Rows(video, each.name), each, claims, services) for each in pictures]
+    return tuple(row for rows in await asyncio.gather(*examined) for row in rows)
+
+
+class _Rows:
+    """The rows of one picture, numbered within their kind."""
+
+    def __init__(self, video: Video, picture: str) -> None:
+        self.video = video
+        self._picture = picture
+        self._hash: str | None = None
+        self.made: list[MediaFinding] = []
+
+    def identify(self, data: bytes) -> None:
+        self._hash = hashlib.sha256(data).hexdigest()
+
+    def add(self, **found: object) -> None:
+        kind = str(found["kind"])
+        rank = 1 + sum(row.kind == kind for row in self.made)
+        given = {
+            "finding_id": finding_id(self.video.video_id, self._picture, kind, rank),
+            "video_id": self.video.video_id,
+            "picture": self._picture,
+            "content_hash": self._hash,
+            "rank": rank,
+            "provider": "local",
+            "status": "ok",
+        }
+        self.made.append(MediaFinding.model_validate({**given, **found}))
+
+
+async def _examine(
+    rows: _Rows, picture: Picture, claims: Sequence[Claim], services: MediaServices
+) -> list[MediaFinding]:
+    try:
+        data = await picture.load()
+        rows.identify(data)
+        facts = await asyncio.to_thread(services.inspect, data)
+    except NoPictureError as error:
+        status = "infra_error" if error.is_outage else "skipped"
+        rows.add(kind="metadata", status=status, reason=str(error))
+        return rows.made
+    except UnreadableImageError as error:
+        rows.add(kind="metadata", status="skipped", reason=str(error))
+        return rows.made
+    rows.add(kind="metadata", reason=_words_of(facts))
+    if facts.error_level is not None:
+        rows.add(
+            kind="error_level",
+            score=facts.error_level,
+            reason=(
+                "Parts of the picture were compressed otherwise than the rest, as after an edit; "
+                "captions drawn over it look the same."
+                if facts.error_level > _STRONG_ERROR_LEVEL
+                else "The picture is compressed evenly."
+            ),
+        )
+    reverse, deepfakes = await asyncio.gather(
+        _ask(services.reverse, data), _ask(services.deepfakes, data)
+    )
+    await _matches(rows, reverse, claims, services.fetcher)
+    if deepfakes is None:
+        rows.add(
+            kind="deepfake", status="skipped", reason="No detector is set up (SIGHTENGINE_API_KEY)."
+        )
+    else:
+        rows.add(
+            kind="deepfake",
+            provider=deepfakes.provider,
+            status="ok" if deepfakes.outcome == "ok" else "infra_error",
+            score=deepfakes.score,
+            reason=deepfakes.reason,
+            latency_seconds=deepfakes.latency_seconds,
+        )
+    return rows.made
+
+
+async def _ask(service: ImageService | None, data: bytes) -> ImageAnswer | None:
+    return None if service is None else await service.ask(data)
+
+
+def _words_of(facts: ImageFacts) -> str:
+    said = [
+        f"{facts.width} by {facts.height} pixels",
+        *([f"taken on {facts.taken_at:%Y-%m-%d}"] if facts.taken_at else []),
+        *([f"by {facts.camera}"] if facts.camera else []),
+        *([f"written by {facts.software}"] if facts.software else []),
+    ]
+    return storable(f"{', '.join(said)}.")
+
+
+async def _matches(
+    rows: _Rows, answer: ImageAnswer | None, claims: Sequence[Claim], fetcher: Fetcher
+) -> None:
+    """Enter where else the picture is, the earliest page of each kind first, and what that says."""
+    if answer is None:
+        reason = "No reverse search is set up (GOOGLE_VISION_API_KEY)."
+        rows.add(kind="match", status="skipped", reason=reason)
+        return
+    told = {"provider": answer.provider, "latency_seconds": answer.latency_seconds}
+    if answer.outcome == "outage":
+        rows.add(kind="match", status="infra_error", reason=answer.reason, **told)
+        return
+    found = [
+        each
+        for each in answer.matches
+        if each.page_url is None or not is_the_video(rows.video, each.page_url)
+    ]
+    if not found:
+        rows.add(kind="match", status="no_evidence", reason="It was found nowhere else.", **told)
+        return
+    shown = [each for each in found if each.page_url and each.kind != "similar"][:MOST_PAGES]
+    read = await asyncio.gather(*(fetcher.fetch(each.page_url or "") for each in shown))
+    pages = {page.url: page for page in read if page.outcome == "ok"}
+    order: tuple[MatchKind, ...] = ("exact", "partial", "similar")
+    found.sort(
+        key=lambda each: (
+            order.index(each.kind),
+            _day(each, pages) or date.max,
+            each.page_url or "",
+        )
+    )
+    for each in found:
+        rows.add(
+            kind="match",
+            match_class=each.kind,
+            url=storable(each.page_url or each.image_url or ""),
+            title=storable(each.page_title) if each.page_title else None,
+            published_on=_day(each, pages),
+            **told,
+        )
+    _miscaption(rows, found, pages, claims)
+
+
+def _day(match: ImageMatch, pages: dict[str, FetchedPage]) -> date | None:
+    page = pages.get(match.page_url or "")
+    return page.published_on if page else None
+
+
+def _miscaption(
+    rows: _Rows,
+    found: Sequence[ImageMatch],
+    pages: dict[str, FetchedPage],
+    claims: Sequence[Claim],
+) -> None:
+    """Hold each claim against the earliest page that showed the very picture before the video.
+
+    The score is the share of the claim's content words that this page lacks: what the picture was
+    once about need not be what it is used for now. A page of the same time says nothing.
+    """
+    said_on = rows.video.published_on
+    dated = [
+        (day, each)
+        for each in found
+        if each.kind != "similar" and (day := _day(each, pages)) is not None
+    ]
+    if said_on is None or not dated:
+        return
+    day, earliest = min(dated, key=lambda pair: pair[0])
+    if day >= said_on:
+        return
+    page = pages[earliest.page_url or ""]
+    context = content_words(f"{page.title or earliest.page_title or ''} {page.text}")
+    for claim in claims:
+        words = content_words(claim.text)
+        lacking = len(words - context) / len(words) if words else 0.0
+        rows.add(
+            kind="miscaption",
+            claim_id=claim.claim_id,
+            url=storable(page.url),
+            title=storable(page.title) if page.title else None,
+            published_on=day,
+            score=lacking,
+            reason=f"The picture was on this page {(said_on - day).days} days before the video.",
+        )

@@ -1,0 +1,89 @@
+"""What is asked about pictures and what comes back, and the doors of those who answer.
+
+What belongs here: values and protocols. What does not: any service's wire format, looking into the
+bytes of a picture (inspect.py), and any judgement of what is found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, Protocol
+
+MatchKind = Literal["exact", "partial", "similar"]
+"""How a picture found elsewhere relates to the one asked about: the whole of it, a part of it (or a
+part of which it is), or one that merely looks like it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImageMatch:
+    """A picture that was found elsewhere.
+
+    `page_url` is the page that shows it, if that is known, and `image_url` the picture itself; one
+    of both is always there.
+    """
+
+    kind: MatchKind
+    image_url: str | None = None
+    page_url: str | None = None
+    page_title: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ImageAnswer:
+    """What a service said of one picture: matches, or a score from 0 to 1, or why there is none.
+
+    `reason` is a sentence without secrets and is there with every outage. Latency in seconds.
+    """
+
+    provider: str
+    outcome: Literal["ok", "outage"]
+    matches: Sequence[ImageMatch] = ()
+    score: float | None = None
+    reason: str | None = None
+    latency_seconds: float = 0.0
+
+
+class UnreadableImageError(ValueError):
+    """The bytes are no picture that can be read. The text is a sentence for a person."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImageFacts:
+    """What one picture says of itself.
+
+    Attributes:
+        width: In pixels.
+        height: In pixels.
+        taken_at: When a camera says that it was taken, in the camera's own time.
+        camera: Maker and model.
+        software: What wrote the file, such as an editor.
+        error_level: From 0 to 1, how unevenly the picture changes when it is compressed once more:
+            the share of blocks whose change is more than three times the median's. A region that
+            was pasted in has been compressed less often than its surroundings (error level
+            analysis; Krawetz, "A Picture's Worth", 2007). None for a format that loses nothing.
+    """
+
+    width: int
+    height: int
+    taken_at: datetime | None
+    camera: str | None
+    software: str | None
+    error_level: float | None
+
+
+class ImageService(Protocol):
+    """A service that is shown a picture: a reverse search, or a detector of generated faces.
+
+    Never raises for a service that fails: it answers so.
+    """
+
+    @property
+    def provider(self) -> str:
+        """The name that answers carry."""
+        ...
+
+    async def ask(self, picture: bytes) -> ImageAnswer:
+        """Show a picture (JPEG, PNG or WebP, as it was fetched) and return the answer."""
+        ...

@@ -1,0 +1,51 @@
+"""The asset `media` as Dagster runs it: a real file, a real server, rows, and the report's part."""
+
+from __future__ import annotations
+
+import dagster as dg
+from PIL import Image
+
+from factible_assets.definitions import build_defs
+from factible_assets.report.reader import read_report_data
+from factible_assets.report.render import render_report
+from tests.assets.conftest import Checked
+
+OWN = "own-talk"
+CORPUS = """\
+corpus: pictures
+web: miniature
+videos:
+  - id: own-talk
+    title: A talk
+    published_on: 2024-05-01
+    transcript: talk.txt
+    media: still.jpg
+"""
+
+
+def test_pictures_of_a_video_become_hints_in_the_warehouse_and_the_report(
+    checked: Checked,
+) -> None:
+    folder = checked.settings.home_corpora
+    folder.mkdir(exist_ok=True)
+    (folder / "talk.txt").write_text("Goldfish forget everything after three seconds.")
+    Image.new("RGB", (64, 48), "grey").save(folder / "still.jpg")
+    (folder / "pictures.yaml").write_text(CORPUS)
+    defs = build_defs(checked.settings)
+    instance = checked.instance
+    instance.add_dynamic_partitions("videos", [OWN])
+    chosen = [defs.resolve_assets_def(name) for name in ("transcripts", "media")]
+    result = dg.materialize(chosen, partition_key=OWN, instance=instance)
+    assert result.success
+    data = read_report_data(checked.store, OWN)
+    assert data is not None
+    rows = data.media
+    assert [(row.picture, row.kind, row.status) for row in rows] == [
+        ("still.jpg", "deepfake", "skipped"),
+        ("still.jpg", "error_level", "ok"),
+        ("still.jpg", "match", "skipped"),
+        ("still.jpg", "metadata", "ok"),
+    ]
+    page = render_report(data)
+    assert "Pictures of the video" in page
+    assert "64 by 48 pixels." in page
