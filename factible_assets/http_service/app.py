@@ -27,7 +27,7 @@ from starlette.routing import compile_path
 import factible_assets
 from factible_assets.corpora import load_corpora
 from factible_assets.corpora.adding import bare_id
-from factible_assets.http_service.auth import Quotas, Tokens, is_loopback
+from factible_assets.http_service.auth import Client, Quotas, Tokens, is_loopback
 from factible_assets.http_service.docs import docs_page
 from factible_assets.http_service.events import Order, ProgressUpdate
 from factible_assets.http_service.models import (
@@ -119,8 +119,8 @@ def _house(request: Request) -> House:
 
 
 def _client(request: Request) -> str:
-    client: str = request.state.client
-    return client
+    client: Client = request.state.client
+    return client.id
 
 
 InHouse = Annotated[House, Depends(_house)]
@@ -436,7 +436,7 @@ def create_app(
         redoc_url=None,
     )
     app.state.house = house
-    bearer = [Depends(HTTPBearer(auto_error=False))] if tokens.digests else []
+    bearer = [Depends(HTTPBearer(auto_error=False))] if tokens.clients else []
     app.include_router(open_routes)
     app.include_router(routes, dependencies=bearer)
     app.include_router(pages, dependencies=bearer)
@@ -445,7 +445,7 @@ def create_app(
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _refused)
     app.add_exception_handler(Exception, _unexpected)
-    hosts = host_names(name, settings.serve_hosts, has_tokens=bool(tokens.digests))
+    hosts = host_names(name, settings.serve_hosts, has_tokens=bool(tokens.clients))
     origins = frozenset(origin.rstrip("/") for origin in settings.serve_origins)
     app.add_middleware(Walls, admission=Admission(tokens, quotas, hosts, origins))
     if origins:

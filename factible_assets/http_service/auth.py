@@ -1,10 +1,11 @@
-"""Who may ask, and how much: tokens and quotas.
+"""Who may ask, and how much: tokens, roles, sessions and quotas.
 
-What belongs here: when a token is needed, comparing tokens, counting. What does not: where in a
-request the token stands (walls.py), settings (settings.py).
+What belongs here: when a token is needed, comparing tokens, what a role allows, counting. What does
+not: where in a request the token stands (walls.py), settings (settings.py).
 
-A client is named by a digest of its token, never by the token itself; without tokens there is one
-client, the machine.
+A client is known by a digest of its token, never by the token itself; without tokens there is one
+client, the machine. A token may be given with the name of who holds it and what they may do,
+`NAME:ROLE:TOKEN`; one that stands alone is nameless and may do everything.
 """
 
 from __future__ import annotations
@@ -13,21 +14,30 @@ import base64
 import hashlib
 import hmac
 import ipaddress
+import re
 import sqlite3
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal, cast, get_args
 
 from factible_assets.http_service.problems import TooManyError, UnauthorizedError
 from factible_assets.settings import Settings, SettingsError
 from resources.statements import statements
 
+Role = Literal["read", "review", "admin"]
+"""What a client may do, each more than the one before: read; start checks and review; everything,
+the Dagster UI included."""
+
 SHORTEST_TOKEN = 16
-MACHINE = "this machine"
+SESSION_SECONDS = 12 * 3600.0
+"""How long a browser that gave a token need not give it again."""
+
+_NAMED = re.compile(r"([^:]{1,80}):(read|review|admin):(.*)", re.DOTALL)
 
 _MINUTE, _DAY = 60.0, 86_400.0
 _VIDEOS_PER_DAY, _REQUESTS_PER_MINUTE = 50, 120
@@ -48,11 +58,29 @@ def _digest(token: str) -> bytes:
     return hashlib.sha256(token.encode()).digest()
 
 
+@dataclass(frozen=True, slots=True)
+class Client:
+    """Who asks; `name` is None where the token bears none."""
+
+    id: str
+    name: str | None = None
+    role: Role = "admin"
+
+    def may(self, role: Role) -> bool:
+        """Tell whether what a role allows is allowed to this client."""
+        return get_args(Role).index(self.role) >= get_args(Role).index(role)
+
+
+MACHINE = Client("this machine")
+ANYBODY = Client("", role="read")
+"""Who asks for what is open to all."""
+
+
 @dataclass(frozen=True)
 class Tokens:
-    """The tokens that are accepted, as digests. None at all: everybody is let in."""
+    """The clients by the digests of their tokens. None at all: everybody is let in."""
 
-    digests: tuple[bytes, ...] = ()
+    clients: Mapping[bytes, Client] = field(default_factory=dict)
 
     @classmethod
     def of(cls, settings: Settings, *, beyond_loopback: bool) -> Tokens:
@@ -63,27 +91,40 @@ class Tokens:
                 or one is too short to be a secret.
         """
         written = settings.serve_token.get_secret_value() if settings.serve_token else ""
-        tokens = [token for token in (part.strip() for part in written.split(",")) if token]
-        if any(len(token) < SHORTEST_TOKEN for token in tokens):
-            raise SettingsError(
-                f"FACTIBLE_SERVE_TOKEN is too short: give at least {SHORTEST_TOKEN} characters, "
-                "such as the output of: openssl rand -hex 32"
-            )
-        if beyond_loopback and not tokens:
+        clients: dict[bytes, Client] = {}
+        for part in filter(None, (part.strip() for part in written.split(","))):
+            named = _NAMED.fullmatch(part)
+            name, role, token = named.groups() if named else (None, "admin", part)
+            if len(token.strip()) < SHORTEST_TOKEN:
+                raise SettingsError(
+                    f"FACTIBLE_SERVE_TOKEN is too short: give at least {SHORTEST_TOKEN} "
+                    "characters, such as the output of: openssl rand -hex 32"
+                )
+            digest = _digest(token.strip())
+            clients[digest] = Client(digest.hex()[:16], name and name.strip(), cast("Role", role))
+        if beyond_loopback and not clients:
             raise SettingsError(
                 "Others could reach the service, so it needs a token: set FACTIBLE_SERVE_TOKEN "
                 "(such as the output of: openssl rand -hex 32), or listen on 127.0.0.1."
             )
-        return cls(tuple(_digest(token) for token in tokens))
+        return cls(clients)
 
-    def client_of(self, authorization: str | None) -> str:
-        """Return who sends a request, by its Authorization header.
+    def client_of(self, authorization: str | None, session: str | None = None) -> Client:
+        """Return who sends a request, by its Authorization header, else by its session.
 
         Raises:
-            UnauthorizedError: The header brings none of the tokens.
+            UnauthorizedError: Neither is of one of the tokens.
         """
-        if not self.digests:
+        if not self.clients:
             return MACHINE
+        if authorization is None and session is not None:
+            client_id, _, rest = session.partition(".")
+            until, _, _ = rest.partition(".")
+            for digest, client in self.clients.items():
+                if client.id == client_id and until.isdecimal() and int(until) > time.time():
+                    expected = _session(digest, client, int(until))
+                    if hmac.compare_digest(expected.encode(), session.encode()):
+                        return client
         scheme, _, token = (authorization or "").partition(" ")
         if scheme.lower() == "basic":
             # A browser's form: any name, the token as the password.
@@ -95,14 +136,50 @@ class Tokens:
             raise UnauthorizedError(
                 "This service needs a token: send the header Authorization: Bearer TOKEN."
             )
+        return self.client_with(token)
+
+    def client_with(self, token: str) -> Client:
+        """Return whose token it is.
+
+        Raises:
+            UnauthorizedError: Nobody's.
+        """
         given = _digest(token.strip())
         # All are compared, each in constant time, so that the time taken tells nothing.
-        known = [digest for digest in self.digests if hmac.compare_digest(digest, given)]
+        known = [digest for digest in self.clients if hmac.compare_digest(digest, given)]
         if not known:
             raise UnauthorizedError(
                 "The token is not one of this service's; ask its operator for a valid one."
             )
-        return known[0].hex()[:16]
+        return self.clients[known[0]]
+
+    def session_of(self, client: Client) -> str:
+        """Return what a browser brings instead of the token, which cannot be told from it.
+
+        It ends after SESSION_SECONDS, or when the token is taken out of the settings.
+        """
+        digest = next(digest for digest, each in self.clients.items() if each == client)
+        return _session(digest, client, int(time.time() + SESSION_SECONDS))
+
+    def sign(self, client: Client, subject: str) -> str:
+        """Return with what anybody may see one thing that a client shows to all."""
+        digest = next((digest for digest, each in self.clients.items() if each == client), b"")
+        return _seal(digest, f"shown: {subject}")
+
+    def is_signed(self, subject: str, signature: str) -> bool:
+        """Tell whether one of the clients shows a thing to all; without tokens everything is."""
+        return not self.clients or any(
+            hmac.compare_digest(_seal(digest, f"shown: {subject}").encode(), signature.encode())
+            for digest in self.clients
+        )
+
+
+def _session(digest: bytes, client: Client, until: int) -> str:
+    return f"{client.id}.{until}.{_seal(digest, f'session until {until}')}"
+
+
+def _seal(digest: bytes, text: str) -> str:
+    return hmac.new(digest, text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
 
 
 @dataclass

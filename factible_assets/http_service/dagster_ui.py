@@ -68,7 +68,7 @@ def admission(settings: Settings, name: str) -> Admission:
     """
     address = str(socket.getaddrinfo(name, None)[0][4][0])
     tokens = Tokens.of(settings, beyond_loopback=not is_loopback(address))
-    hosts = host_names(name, settings.serve_hosts, has_tokens=bool(tokens.digests))
+    hosts = host_names(name, settings.serve_hosts, has_tokens=bool(tokens.clients))
     return Admission(
         tokens,
         Quotas(settings.home / "serve.sqlite"),

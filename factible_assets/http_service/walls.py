@@ -8,7 +8,8 @@ The walls stand before the body is read, so that a stranger's body is never pars
 
 - Host: a page that has its own name resolved to this machine (DNS rebinding) still sends its name.
 - Origin and content type: a page of another site can make a browser send a form here, but neither
-  JSON nor, without being listed, its own origin.
+  JSON nor, without being listed, its own origin. Forms are taken by the desk alone, and as what
+  comes with a session, only from pages that say that they are the service's own.
 """
 
 from __future__ import annotations
@@ -16,14 +17,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from urllib.parse import urlsplit
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import urlencode, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
-from factible_assets.http_service.auth import Quotas, Tokens
+from factible_assets.http_service.auth import ANYBODY, Client, Quotas, Tokens
 from factible_assets.http_service.problems import (
     MEDIA_TYPE,
     ForbiddenError,
@@ -37,8 +39,18 @@ from factible_assets.http_service.problems import (
 
 MOST_BODY_BYTES = 64 * 1024
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
-OPEN_PATHS = frozenset({"/api/v1/health"})
-"""What may be asked without a token: whether the service is there."""
+MOST_FORM_BYTES = 32 * 1024 * 1024
+"""What a form of the desk may bring: a transcript, and pages."""
+
+DESK, SIGN_IN, SIGN_OUT, CARDS = "/desk", "/desk/sign-in", "/desk/sign-out", "/desk/cards/"
+OPEN_PATHS = frozenset({"/api/v1/health", SIGN_IN})
+"""What may be asked without a token: whether the service is there, and the way in. Cards, which
+pages of others frame, are open too; their route looks for the signature in the address."""
+
+SESSION = "factible_session"
+"""The cookie that a browser brings once its user has given a token."""
+
+_FORMS = frozenset({"application/x-www-form-urlencoded", "multipart/form-data"})
 
 HEAD_SECONDS = 10.0
 """How long a connection may take to send the head of a request."""
@@ -76,26 +88,32 @@ class Admission:
     challenge: str = "Bearer"
     """How a client without a token is asked for one."""
 
-    def client_of(self, scope: Scope) -> str:
+    def client_of(self, scope: Scope) -> Client:
         """Return who asks.
 
         Raises:
             ProblemError: They may not.
         """
-        headers = Headers(scope=scope)
+        headers, path = Headers(scope=scope), scope["path"]
         host = headers.get("host", "")
         self._require_host(host)
-        if scope["path"] in OPEN_PATHS:
-            return ""
+        authorization, session = headers.get("authorization"), _session(headers)
         # A websocket is not held back by the browser's own rule for pages of other origins.
-        if scope["type"] == "websocket" or scope["method"] not in READING:
-            self._require_origin(headers.get("origin"), host)
+        writes = scope["type"] == "websocket" or scope["method"] not in READING
+        if writes:
+            is_form = path.startswith(DESK) and _kind(headers) in _FORMS
+            is_session = authorization is None and session is not None
+            self._require_origin(headers, host, by_itself=is_form or is_session)
+        if path in OPEN_PATHS or path.startswith(CARDS):
+            return ANYBODY
         try:
-            client = self.tokens.client_of(headers.get("authorization"))
+            client = self.tokens.client_of(authorization, session)
         except UnauthorizedError as error:
             error.headers["WWW-Authenticate"] = self.challenge
             raise
-        self.quotas.count_request(client)
+        self.quotas.count_request(client.id)
+        if writes and path != SIGN_OUT and not client.may("review"):
+            raise ForbiddenError("This token may read, and neither start checks nor review.")
         return client
 
     def _require_host(self, host: str) -> None:
@@ -105,14 +123,38 @@ class Admission:
                 "the name to FACTIBLE_SERVE_HOSTS."
             )
 
-    def _require_origin(self, origin: str | None, host: str) -> None:
-        if origin is None or origin in self.origins:
+    def _require_origin(self, headers: Headers, host: str, *, by_itself: bool) -> None:
+        """Refuse what a page of another site sends.
+
+        Args:
+            headers: Of the request.
+            host: The host that it names.
+            by_itself: Whether a browser may have sent it for a page that cannot read the answer.
+        """
+        origin = headers.get("origin")
+        if origin is None:
+            if by_itself and headers.get("sec-fetch-site") != "same-origin":
+                raise ForbiddenError(
+                    "A form must say which page it is from: send the header Origin with it."
+                )
             return
-        if urlsplit(origin).netloc.lower() != host.lower():
+        if origin not in self.origins and urlsplit(origin).netloc.lower() != host.lower():
             raise ForbiddenError(
                 f"Pages of {origin[:_SHOWN_CHARACTERS]!r} may not call this service. Add the "
                 "origin to FACTIBLE_SERVE_ORIGINS if they should."
             )
+
+
+def _kind(headers: Headers) -> str:
+    return headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def _session(headers: Headers) -> str | None:
+    try:
+        found = SimpleCookie(headers.get("cookie", "")).get(SESSION)
+    except CookieError:
+        return None
+    return found.value if found is not None else None
 
 
 def _name_of(host: str) -> str:
@@ -148,22 +190,37 @@ class Walls:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in self._headers.items():
-                    headers.setdefault(name, value)
+                    if name != "X-Frame-Options" or not scope["path"].startswith(CARDS):
+                        headers.setdefault(name, value)
             await send(message)
 
         try:
             scope.setdefault("state", {})["client"] = self._admission.client_of(scope)
             if scope["type"] == "http" and scope["method"] not in READING:
-                body = await _body(Headers(scope=scope), receive, self._most)
+                forms = scope["path"].startswith(f"{DESK}/")
+                most = MOST_FORM_BYTES if forms and scope["path"] != SIGN_IN else self._most
+                body = await _body(Headers(scope=scope), receive, most, forms=forms)
                 receive = _replayed(body, receive)
         except ProblemError as problem:
             if scope["type"] == "websocket":
                 await receive()
                 await send({"type": "websocket.close", "code": 1008, "reason": ""})
             else:
-                await problem_response(problem)(scope, receive, guarded)
+                way_in = _way_in(scope) if isinstance(problem, UnauthorizedError) else None
+                await (way_in or problem_response(problem))(scope, receive, guarded)
             return
         await self._app(scope, receive, guarded)
+
+
+def _way_in(scope: Scope) -> Response | None:
+    """Return where a browser that wants a page is sent to give its token; None for programs."""
+    is_page = scope["path"] == "/" or scope["path"].startswith((DESK, "/reports/"))
+    if not is_page or "text/html" not in Headers(scope=scope).get("accept", ""):
+        return None
+    query = scope["query_string"].decode("latin-1")
+    is_read = scope["method"] in READING
+    wanted = scope["path"] + (f"?{query}" if query else "") if is_read else DESK
+    return RedirectResponse(f"{SIGN_IN}?{urlencode({'to': wanted})}", status_code=303)
 
 
 def problem_response(error: ProblemError) -> Response:
@@ -176,8 +233,8 @@ def problem_response(error: ProblemError) -> Response:
     )
 
 
-async def _body(headers: Headers, receive: Receive, most: int) -> bytes:
-    """Read a body whole: small, in time, and JSON if there is any.
+async def _body(headers: Headers, receive: Receive, most: int, *, forms: bool) -> bytes:
+    """Read a body whole: small, in time, and JSON, or where they are taken a form, if there is any.
 
     Raises:
         ProblemError: It is not.
@@ -198,8 +255,8 @@ async def _body(headers: Headers, receive: Receive, most: int) -> bytes:
                     break
     except TimeoutError as error:
         raise SlowBodyError("The body did not come in time; send the request again.") from error
-    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-    if size and kind != "application/json":
+    kind = _kind(headers)
+    if size and kind != "application/json" and not (forms and kind in _FORMS):
         raise WrongTypeError("Send JSON, with the header Content-Type: application/json.")
     return b"".join(parts)
 
