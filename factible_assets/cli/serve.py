@@ -24,7 +24,7 @@ def serve(
     ] = 8000,
     as_json: AsJson = False,
 ) -> None:
-    """Serve fact-checks over HTTP: launch them, follow them live, read what was found.
+    """Serve the desk, where people check and review, and the HTTP API for programs.
 
     Listening beyond this machine needs FACTIBLE_SERVE_TOKEN. Ctrl-C cancels the runs and ends it.
 
@@ -48,7 +48,7 @@ def serve(
         url = door.url(host)
         if as_json:
             print_json({"url": url, "openapi": f"{url}/openapi.json"})
-        note(f"The service answers on {url}; {url}/openapi.json describes it. Ctrl-C ends it.")
+        note(f"The desk is at {url}; {url}/docs describes the API. Ctrl-C ends it.")
         serve_app(app, door)
     note("The service has ended.")
 
@@ -76,7 +76,8 @@ def dev(
     settings = load_settings()
     admission(settings, host)  # What is wrong with a token is said before anything starts.
     settings.ensure_home()
-    note(f"The Dagster UI will answer on http://{host}:{port}; Ctrl-C ends it.")
+    url = f"http://{host}:{port}"
+    note(f"The Dagster UI will answer on {url}, and the desk on {url}/desk; Ctrl-C ends both.")
     serve_ui(settings, host=host, port=port)
 
 

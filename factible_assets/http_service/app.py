@@ -7,11 +7,9 @@ runs (runs.py), reading results (results.py).
 from __future__ import annotations
 
 import asyncio
-import difflib
 import uuid
 from collections.abc import AsyncIterable, AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Annotated, Any
 
@@ -25,11 +23,12 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import compile_path
 
 import factible_assets
-from factible_assets.corpora import load_corpora
-from factible_assets.corpora.adding import bare_id
+from factible_assets.errors import FactibleError
+from factible_assets.http_service import desk
 from factible_assets.http_service.auth import Client, Quotas, Tokens, is_loopback
 from factible_assets.http_service.docs import docs_page
-from factible_assets.http_service.events import Order, ProgressUpdate
+from factible_assets.http_service.events import ProgressUpdate
+from factible_assets.http_service.house import House, start_check
 from factible_assets.http_service.models import (
     FactCheckRequest,
     Health,
@@ -49,6 +48,7 @@ from factible_assets.http_service.problems import (
 from factible_assets.http_service.results import PublishedResults
 from factible_assets.http_service.runs import GRACE_SECONDS, Run, Runs
 from factible_assets.http_service.walls import (
+    DESK,
     SECURITY_HEADERS,
     Admission,
     Walls,
@@ -57,7 +57,6 @@ from factible_assets.http_service.walls import (
 )
 from factible_assets.http_service.workers import Launch, launch_worker
 from factible_assets.settings import Settings
-from resources.transcripts.youtube_ids import NotAVideoLinkError, is_video_id
 
 _DESCRIPTION = """
 Fact-checks videos, tells live how they get on, and answers with what earlier checks found.
@@ -67,8 +66,6 @@ launches one and answers at once with its address. Every run is a Dagster run, w
 over the same data folder shows too. What is wrong with a request is said in a sentence, as problem
 details (RFC 9457).
 """
-
-_SHOWN_CHARACTERS = 120
 
 VideoId = Annotated[
     str,
@@ -103,16 +100,6 @@ def _problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
-@dataclass(frozen=True)
-class House:
-    """What the routes work with."""
-
-    settings: Settings
-    runs: Runs
-    results: PublishedResults
-    quotas: Quotas
-
-
 def _house(request: Request) -> House:
     house: House = request.app.state.house
     return house
@@ -137,46 +124,17 @@ async def health() -> Health:
     return Health(version=factible_assets.__version__)
 
 
-def meant_video(text: str, settings: Settings) -> str:
-    """Return the id of the video that is meant: a link, a YouTube id, or one of a corpus.
-
-    Unlike the command line's, a client's text never names a file of this machine.
-
-    Raises:
-        NotFoundError: It is no video that can be checked.
-    """
-    wanted = text.strip()
-    try:
-        video_id = bare_id(wanted)
-    except NotAVideoLinkError as error:
-        raise NotFoundError(str(error)) from error
-    reading = load_corpora(settings.corpus_folders)
-    if reading.find(video_id) is not None or is_video_id(video_id):
-        return video_id
-    known = [listed.video.video_id for listed in reading.videos()]
-    close = difflib.get_close_matches(video_id, known, n=1)
-    meant = f" Did you mean {close[0]}?" if close else ""
-    shown = repr(video_id[:_SHOWN_CHARACTERS])
-    raise NotFoundError(
-        f"{shown} is neither a YouTube link nor the id of a video on YouTube or in a corpus.{meant}"
-        " Give a link such as https://www.youtube.com/watch?v=VIDEO_ID."
-    )
-
-
 async def _started(
     asked: FactCheckRequest, house: House, client: str, response: Response, *, detached: bool
 ) -> Run:
     """Launch or join a run, and name it in the header Location."""
-    video_id = await asyncio.to_thread(meant_video, asked.video_url, house.settings)
-    order = Order(
-        run_id=str(uuid.uuid4()),
-        video_id=video_id,
-        home=house.settings.home,
-        config=asked.config(),
+    run = await start_check(
+        asked.video_url,
+        asked.config(),
+        house,
+        client,
+        detached=detached,
         experiment_name=asked.experiment_name,
-    )
-    run = house.runs.start(
-        order, client=client, detached=detached, pay=lambda: house.quotas.count_video(client)
     )
     response.headers["Location"] = f"/api/v1/runs/{run.run_id}"
     return run
@@ -373,8 +331,8 @@ def video_report(video_id: VideoId, house: InHouse) -> HTMLResponse:
 
 @pages.get("/", include_in_schema=False)
 def front() -> RedirectResponse:
-    """Lead whoever opens the service in a browser to what it offers."""
-    return RedirectResponse("/docs")
+    """Lead whoever opens the service in a browser to the desk."""
+    return RedirectResponse(DESK)
 
 
 @pages.get("/docs", include_in_schema=False)
@@ -391,6 +349,7 @@ def create_app(
     name: str = "127.0.0.1",
     launch: Launch = launch_worker,
     grace_seconds: float = GRACE_SECONDS,
+    admission: Admission | None = None,
 ) -> FastAPI:
     """Assemble the service over one data folder.
 
@@ -400,13 +359,21 @@ def create_app(
         name: The host as its operator wrote it, which requests may name.
         launch: Starts workers.
         grace_seconds: How long a run outlives its last follower.
+        admission: Of the walls that stand around it already; it puts up its own if there are none.
 
     Raises:
         SettingsError: The service cannot be opened to others with these settings.
     """
-    beyond = not is_loopback(address)
-    tokens = Tokens.of(settings, beyond_loopback=beyond)
-    quotas = Quotas.of(settings, beyond_loopback=beyond)
+    has_walls = admission is not None
+    if admission is None:
+        beyond = not is_loopback(address)
+        tokens = Tokens.of(settings, beyond_loopback=beyond)
+        admission = Admission(
+            tokens,
+            Quotas.of(settings, beyond_loopback=beyond),
+            host_names(name, settings.serve_hosts, has_tokens=bool(tokens.clients)),
+            frozenset(origin.rstrip("/") for origin in settings.serve_origins),
+        )
 
     async def end_run(run_id: str, cancelled: bool) -> None:
         from factible_assets.http_service.instance import end_run as end  # noqa: PLC0415
@@ -417,7 +384,8 @@ def create_app(
         settings,
         Runs(launch, end_run, most_at_once=settings.serve_max_runs, grace_seconds=grace_seconds),
         PublishedResults(settings),
-        quotas,
+        admission.quotas,
+        admission.tokens,
     )
 
     @asynccontextmanager
@@ -436,23 +404,25 @@ def create_app(
         redoc_url=None,
     )
     app.state.house = house
-    bearer = [Depends(HTTPBearer(auto_error=False))] if tokens.clients else []
+    bearer = [Depends(HTTPBearer(auto_error=False))] if admission.tokens.clients else []
     app.include_router(open_routes)
     app.include_router(routes, dependencies=bearer)
     app.include_router(pages, dependencies=bearer)
+    app.include_router(desk.routes)
     _describe_problems(app)
     app.add_exception_handler(ProblemError, _said)
+    app.add_exception_handler(FactibleError, _wrong)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _refused)
     app.add_exception_handler(Exception, _unexpected)
-    hosts = host_names(name, settings.serve_hosts, has_tokens=bool(tokens.clients))
-    origins = frozenset(origin.rstrip("/") for origin in settings.serve_origins)
-    app.add_middleware(Walls, admission=Admission(tokens, quotas, hosts, origins))
-    if origins:
+    if has_walls:
+        return app
+    app.add_middleware(Walls, admission=admission)
+    if admission.origins:
         # Outside the walls: a browser asks for leave without a token.
         app.add_middleware(
             CORSMiddleware,
-            allow_origins=sorted(origins),
+            allow_origins=sorted(admission.origins),
             allow_methods=["GET", "POST", "DELETE"],
             allow_headers=["Authorization", "Content-Type", "Last-Event-ID"],
             expose_headers=["Location", "Retry-After"],
@@ -473,14 +443,24 @@ def _describe_problems(app: FastAPI) -> None:
     app.openapi = described  # type: ignore[method-assign] # the documented way to extend it
 
 
-async def _said(_: Request, error: Exception) -> Response:
+async def _said(request: Request, error: Exception) -> Response:
     assert isinstance(error, ProblemError)  # noqa: S101 - as it was registered
+    if _is_for_people(request):
+        return desk.refused(request, error.status, error.status.phrase, str(error))
     return problem_response(error)
 
 
-async def _invalid(_: Request, error: Exception) -> Response:
+async def _wrong(request: Request, error: Exception) -> Response:
+    return _problem(request, HTTPStatus.UNPROCESSABLE_ENTITY, str(error))
+
+
+async def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101 - as it was registered
-    return _problem(422, validation_sentence(error.errors()))
+    return _problem(request, 422, validation_sentence(error.errors()))
+
+
+def _is_for_people(request: Request) -> bool:
+    return request.url.path.startswith(DESK)
 
 
 async def _refused(request: Request, error: Exception) -> Response:
@@ -490,7 +470,7 @@ async def _refused(request: Request, error: Exception) -> Response:
         405: f"{request.method} is not answered here; /openapi.json lists what is.",
     }
     detail = sentences.get(error.status_code, str(error.detail))
-    response = _problem(error.status_code, detail)
+    response = _problem(request, error.status_code, detail)
     response.headers.update(error.headers or {})
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         # The router names the methods of the first route at this address alone.
@@ -508,15 +488,20 @@ def _methods_at(request: Request) -> list[str]:
     )
 
 
-async def _unexpected(_: Request, error: Exception) -> Response:
+async def _unexpected(request: Request, error: Exception) -> Response:
     # The server's log has the traceback; a client gets none of it.
     del error
-    response = _problem(500, "Something unforeseen went wrong; the service's log has more.")
+    response = _problem(
+        request, 500, "Something unforeseen went wrong; the service's log has more."
+    )
     # This one is made outside the walls, which would have added them.
-    response.headers.update(SECURITY_HEADERS)
+    for name, value in SECURITY_HEADERS.items():
+        response.headers.setdefault(name, value)
     return response
 
 
-def _problem(status: int, detail: str) -> Response:
+def _problem(request: Request, status: int, detail: str) -> Response:
+    if _is_for_people(request):
+        return desk.refused(request, status, HTTPStatus(status).phrase, detail)
     body = Problem(title=HTTPStatus(status).phrase, status=status, detail=detail)
     return Response(body.model_dump_json(), status_code=status, media_type=MEDIA_TYPE)

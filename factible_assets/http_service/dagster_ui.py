@@ -1,7 +1,7 @@
-"""Dagster's UI behind the walls of the service, and none of its processes without its starter.
+"""Dagster's UI behind the walls of the service, the desk beside it, all ending with their starter.
 
 What belongs here: what `factible dev` changes of `dagster dev`. What does not: what the walls are
-(walls.py), where the data folder is (launch.py).
+(walls.py), the desk (app.py, desk.py), where the data folder is (launch.py).
 
 Dagster's web server lets any page in the user's browser launch runs: it answers mutations by GET,
 to any origin, under any name. And its web server and daemon outlive a `dagster dev` that is killed.
@@ -19,18 +19,22 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from functools import partial
 from http import HTTPStatus
+from types import SimpleNamespace
 from typing import Any
 
 import dagster._cli.dev as dagster_dev
 import dagster._daemon.cli as dagster_daemon
 import dagster_webserver.cli as dagster_web
+import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.config import HTTP_PROTOCOLS
 
 from factible_assets.http_service.auth import Quotas, Tokens, is_loopback
-from factible_assets.http_service.problems import ProblemError
+from factible_assets.http_service.problems import ForbiddenError, ProblemError
 from factible_assets.http_service.walls import (
+    DESK,
     READING,
     Admission,
     ImpatientProtocol,
@@ -44,6 +48,12 @@ _MODULE = "factible_assets.http_service.dagster_ui"
 _ROLES = {"dagster_webserver": "web", "dagster._daemon": "daemon"}
 _MOST_BODY_BYTES = 16 * 1024 * 1024
 _GOODBYE_SECONDS = 30.0
+_STREAM_SECONDS = 5
+"""How long who follows a check is waited for at the end."""
+
+_SERVICE = (DESK, "/api/v1/", "/reports/", "/docs", "/openapi.json")
+"""What the service answers beside Dagster's own pages."""
+
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -78,27 +88,44 @@ def admission(settings: Settings, name: str) -> Admission:
     )
 
 
-def behind_walls(app: ASGIApp, admits: Admission) -> ASGIApp:
-    """Return Dagster's app behind the walls; questions are answered to POST alone."""
+def behind_walls(app: ASGIApp, admits: Admission, service: ASGIApp | None = None) -> ASGIApp:
+    """Return Dagster's app, and the service beside it, behind the walls.
 
-    async def without_questions_by_get(scope: Scope, receive: Receive, send: Send) -> None:
-        is_question = (
+    Questions to Dagster are answered to POST alone, and to clients that may do everything: who can
+    ask it something can launch and delete everything.
+    """
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await app(scope, receive, send)
+            return
+        path = scope["path"]
+        if service is not None and scope["type"] == "http" and path.startswith(_SERVICE):
+            await service(scope, receive, send)
+            return
+        problem: ProblemError | None = None
+        if not scope["state"]["client"].may("admin"):
+            problem = ForbiddenError(
+                f"Dagster's pages are for administrators; yours are at {DESK}."
+            )
+        elif (
             scope["type"] == "http"
             and scope["method"] in READING
-            and scope["path"].rstrip("/").endswith("/graphql")
+            and path.rstrip("/").endswith("/graphql")
             and scope["query_string"]
-        )
-        if is_question:
+        ):
             problem = _WrongMethodError(
                 "Send questions by POST, as JSON.", headers={"Allow": "POST"}
             )
+        if problem is None:
+            await app(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await receive()
+            await send({"type": "websocket.close", "code": 1008, "reason": ""})
+        else:
             await problem_response(problem)(scope, receive, send)
-            return
-        await app(scope, receive, send)
 
-    return Walls(
-        without_questions_by_get, admits, headers=_HEADERS, most_body_bytes=_MOST_BODY_BYTES
-    )
+    return Walls(answer, admits, headers=_HEADERS, most_body_bytes=_MOST_BODY_BYTES)
 
 
 def _start(parts: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
@@ -123,15 +150,22 @@ def _end_with(starter: int) -> None:
 
 
 def _serve_walled(arguments: list[str]) -> None:
+    from factible_assets.http_service.app import create_app  # noqa: PLC0415 - not for the daemon
+
     name = arguments[arguments.index("--host") + 1]
-    admits = admission(load_settings(), name)
+    settings = load_settings()
+    admits = admission(settings, name)
+    service = create_app(settings, name=name, admission=admits)
     web: Any = dagster_web
     make = web.create_app_from_workspace_process_context
 
     def walled(*given: Any, **named: Any) -> ASGIApp:
-        return behind_walls(make(*given, **named), admits)
+        return behind_walls(make(*given, **named), admits, service)
 
     web.create_app_from_workspace_process_context = walled
+    # Whoever follows a check would keep the server from ending.
+    run = partial(uvicorn.run, timeout_graceful_shutdown=_STREAM_SECONDS)
+    web.uvicorn = SimpleNamespace(run=run)
     # Dagster leaves uvicorn the choice of the protocol.
     HTTP_PROTOCOLS["auto"] = f"{ImpatientProtocol.__module__}:{ImpatientProtocol.__qualname__}"
     web.cli.main(arguments)

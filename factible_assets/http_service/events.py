@@ -48,7 +48,10 @@ _BEFORE_REPORT = 89
 
 
 class Order(BaseModel):
-    """One fact-check to run. `run_id` is the id of the Dagster run, a UUID."""
+    """One fact-check to run. `run_id` is the id of the Dagster run, a UUID.
+
+    With a `claim_id` that claim alone is checked again, with the knobs of the last check.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -57,6 +60,7 @@ class Order(BaseModel):
     home: Path
     config: FactCheckConfig
     experiment_name: str = "default"
+    claim_id: str | None = None
 
     @property
     def tags(self) -> dict[str, str]:
@@ -65,7 +69,8 @@ class Order(BaseModel):
 
     def is_like(self, other: Order) -> bool:
         """Tell whether another order asks for the same work."""
-        return self.video_id == other.video_id and self.config == other.config
+        work = {"video_id", "config", "claim_id"}
+        return self.model_dump(include=work) == other.model_dump(include=work)
 
 
 class ProgressUpdate(BaseModel):

@@ -12,7 +12,7 @@ import html
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -55,6 +55,9 @@ _POLICY = re.compile(
 
 _ASK = statements("factible_assets.http_service", "results.sql")
 
+Ask = Callable[..., list[dict[str, Any]]]
+"""Answers a named question with rows, the values of its parameters given by name."""
+
 
 class _PublishedFile(FileConnector):
     def connect(self, *, read_only: bool = False) -> _GeneratorContextManager[DuckDBPyConnection]:
@@ -92,7 +95,7 @@ class PublishedResults:
         Raises:
             NotFoundError: Nothing is.
         """
-        return result_of(self._data(video_id))
+        return result_of(self.data(video_id))
 
     def report(self, video_id: str) -> tuple[str, str]:
         """Return the HTML report of a video and the content policy that it is to be shown under.
@@ -100,7 +103,7 @@ class PublishedResults:
         Raises:
             NotFoundError: The video was not checked.
         """
-        page = render_report(self._data(video_id))
+        page = render_report(self.data(video_id))
         found = _POLICY.search(page)
         policy = html.unescape(found[1]) if found else _STRICTEST_POLICY
         return page, f"{policy}; frame-ancestors 'none'"
@@ -125,7 +128,12 @@ class PublishedResults:
                 changes=[Change(**row) for row in ask("changes", video_id=video_id, **part)],
             )
 
-    def _data(self, video_id: str) -> ReportData:
+    def data(self, video_id: str) -> ReportData:
+        """Return the rows of a video.
+
+        Raises:
+            NotFoundError: Nothing is known of it.
+        """
         self._require_copy(video_id)
         with self._line:
             # A new copy is another file.
@@ -147,13 +155,25 @@ class PublishedResults:
             raise _unknown(video_id)
 
     @contextmanager
-    def _opened(self) -> Iterator[tuple[Warehouse, Callable[..., list[dict[str, Any]]]]]:
+    def asking(self, questions: Mapping[str, str]) -> Iterator[Ask]:
+        """Lend a way to ask named questions, all answered from one moment.
+
+        Raises:
+            NotFoundError: Nothing was published yet.
+        """
+        if not self._path.exists():
+            raise NotFoundError("No video has been checked yet. Start with one.")
+        with self._line, self._opened(questions) as (_, ask):
+            yield ask
+
+    @contextmanager
+    def _opened(self, questions: Mapping[str, str] = _ASK) -> Iterator[tuple[Warehouse, Ask]]:
         copy = Warehouse(_PublishedFile(self._path, lock_timeout_seconds=_PATIENCE_SECONDS))
         try:
             with copy.snapshot() as now, now.connection(read_only=True) as connection:
 
                 def ask(question: str, **values: Any) -> list[dict[str, Any]]:
-                    found = connection.execute(_ASK[question], values)
+                    found = connection.execute(questions[question], values)
                     names = [column[0] for column in found.description]
                     rows = [dict(zip(names, row, strict=True)) for row in found.fetchall()]
                     for row in rows:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import uvicorn
 from fastapi import FastAPI
 
-from factible_assets.http_service.app import House
+from factible_assets.http_service.house import House
 from factible_assets.http_service.walls import ImpatientProtocol
 from factible_assets.settings import Settings
 

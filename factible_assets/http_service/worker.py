@@ -21,8 +21,10 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, TextIO
 
+from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.http_service.events import (
     Order,
     ProgressUpdate,
@@ -213,10 +215,12 @@ def carry_out(order: Order, wire: Wire) -> bool:
 
 def _check(order: Order, settings: Settings, wire: Wire) -> CheckOutcome:
     # Loading Dagster takes seconds, in which the client has already heard of the run.
-    from factible_assets.running.launch import CheckError, CheckOutcome, check_video  # noqa: PLC0415
+    from factible_assets.running.launch import CheckOutcome, check_video  # noqa: PLC0415
 
     teller = Teller(wire, lambda: _transcript_length(order.video_id, settings))
     try:
+        if order.claim_id is not None:
+            return _check_claim(order, order.claim_id, settings, teller)
         return check_video(
             order.video_id,
             settings=settings,
@@ -226,8 +230,25 @@ def _check(order: Order, settings: Settings, wire: Wire) -> CheckOutcome:
             run_id=order.run_id,
             tags=order.tags,
         )
-    except CheckError as error:
-        return CheckOutcome(order.run_id, success=False, failures=(str(error),))
+    except FactibleError as error:
+        is_stopped = error.code is ExitCode.INTERRUPTED
+        return CheckOutcome(order.run_id, False, (str(error),), canceled=is_stopped)
+
+
+def _check_claim(order: Order, claim_id: str, settings: Settings, teller: Teller) -> CheckOutcome:
+    from factible_assets.running.launch import CheckOutcome  # noqa: PLC0415
+    from factible_assets.running.review import carry_out, open_claim  # noqa: PLC0415
+
+    done = carry_out(
+        open_claim(order.video_id, claim_id, settings),
+        (),
+        settings,
+        rerun=True,
+        watch=lambda _: nullcontext(teller),
+        say=lambda _: None,
+        run_id=order.run_id,
+    )
+    return CheckOutcome(order.run_id, success=not done.failures, failures=done.failures)
 
 
 def _transcript_length(video_id: str, settings: Settings) -> int | None:

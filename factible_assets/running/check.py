@@ -112,6 +112,7 @@ def watched_run(
     assets: Sequence[str] | None = None,
     job_name: str = "fact_check",
     tags: dict[str, str] | None = None,
+    run_id: str | None = None,
     remedy: str = "The same command goes on from there.",
 ) -> CheckOutcome:
     """Run a check that somebody watches; see `check_video`.
@@ -125,13 +126,14 @@ def watched_run(
         assets: The assets to materialize; all seven if not given.
         job_name: The job that materializes them.
         tags: Tags of the run, besides its own.
+        run_id: The id of the run, for a caller who knows it before.
         remedy: How to go on with a run that was stopped.
 
     Raises:
         FactibleError: The run was stopped.
         KeyboardInterrupt: It was to stop, did not at once, and was left.
     """
-    run_id = new_run_id()
+    run_id = run_id or new_run_id()
     with watch(lambda: spent(run_id)) as watcher:
         if claims:
             watcher.claims_found(claims)

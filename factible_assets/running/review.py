@@ -682,6 +682,7 @@ def carry_out(
     rerun: bool | None,
     watch: Watch,
     say: Say,
+    run_id: str | None = None,
 ) -> Reviewed:
     """Record actions, and check the claim again where that is wanted or they change its check.
 
@@ -692,6 +693,7 @@ def carry_out(
         rerun: Whether the claim is checked again; None leaves it to the actions.
         watch: Hears what happens during a check.
         say: Told of what the check does otherwise than one might think.
+        run_id: The id of the check's run, for a caller who knows it before.
 
     Raises:
         FactibleError: A run is working on the video, or the run was stopped.
@@ -705,7 +707,7 @@ def carry_out(
         add_actions(store, actions)
     now = open_video(file.video_id, settings)
     came = _came_of(file, actions, now)
-    outcome = _check_again(file, came, actions, settings, watch, say) if runs else None
+    outcome = _check_again(file, came, actions, settings, watch, say, run_id) if runs else None
     if outcome is None or not outcome.success:
         store.publish(settings.published)
     stored = stored_result(file.video_id, settings=settings)
@@ -773,6 +775,7 @@ def _check_again(
     settings: Settings,
     watch: Watch,
     say: Say,
+    run_id: str | None,
 ) -> CheckOutcome:
     from factible_assets.running.check import watched_run  # noqa: PLC0415 - loads Dagster
     from factible_assets.running.launch import open_instance  # noqa: PLC0415 - loads Dagster
@@ -802,6 +805,10 @@ def _check_again(
         assets=("claims", *ALL_STAGES) if claims_wait(store, file.video_id) else ALL_STAGES,
         # What its claims come from is what those come from that are kept.
         tags={"claim": ids[0], **reviewer, **inputs_tags(runs["claims"])},
+        claims=[file.claim],
+        assets=ALL_STAGES,
+        tags={"claim": file.claim.claim_id, **reviewer},
+        run_id=run_id,
         remedy="What you changed is recorded; factible review VIDEO CLAIM --rerun goes on.",
     )
 

@@ -1,0 +1,131 @@
+"""One claim as the desk shows it and hands it out.
+
+What belongs here: a report narrowed to one claim, what its forms offer, its Markdown and its
+review for other programs. What does not: markup, the report itself (report/), recording what a
+reviewer does (running/review.py).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from urllib.parse import quote
+
+from factible_assets.exchange.claim_review_writing import reviews_of_results
+from factible_assets.records import Query
+from factible_assets.report.claims import ClaimView, SourceView
+from factible_assets.report.data import ReportData
+from factible_assets.report.view import ReportView, arrange
+from factible_assets.report.words import day, outcome_words
+from factible_assets.stages.reviews import NO_CORRECTIONS, corrected_queries, corrections_by_claim
+
+_AROUND = 2
+_MARKS = re.compile(r"([\\`*_\[\]<>#|~!&])")
+
+
+def video_path(video_id: str) -> str:
+    """Return where the desk shows a video."""
+    return f"/desk/videos/{quote(video_id, safe='')}"
+
+
+def claim_path(video_id: str, claim_id: str) -> str:
+    """Return where the desk shows a claim, whatever else is found in its video later."""
+    return f"{video_path(video_id)}/claims/{quote(claim_id, safe='')}"
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What a reviewer can act on: the claim, its next queries, its sources, who has it to do."""
+
+    view: ClaimView
+    path: str
+    queries: tuple[Query, ...]
+    sources: tuple[SourceView, ...]
+    spoken_of: tuple[str, ...]
+    assigned_to: str | None
+
+
+def desk_of(data: ReportData, view: ClaimView) -> Desk:
+    """Return what can be acted on."""
+    claim = view.claim
+    mine = corrections_by_claim(data.reviews).get(claim.claim_id, NO_CORRECTIONS)
+    asked = sorted(
+        (query for query in data.queries if query.claim_id == claim.claim_id),
+        key=lambda query: query.rank,
+    )
+    assigned = [item.action for item in view.reviews if str(item.action.action) == "assign"]
+    return Desk(
+        view=view,
+        path=claim_path(claim.video_id, claim.claim_id),
+        queries=corrected_queries(claim, asked, mine),
+        sources=tuple(source for group in view.groups for source in group.sources),
+        spoken_of=tuple(mine.sources),
+        assigned_to=assigned[-1].value if assigned else None,
+    )
+
+
+def claim_report(data: ReportData, claim_id: str) -> ReportView | None:
+    """Return the report of a video narrowed to one of its claims; None if it has no such claim.
+
+    The other claims are still known by their ids, as the report links to them.
+    """
+    report = arrange(data)
+    view = report.by_id.get(claim_id)
+    if view is None:
+        return None
+    stored = (replace(each, claims=(view,)) for each in report.stored if view in each.claims)
+    places = [
+        number
+        for number, block in enumerate(report.transcript)
+        if any(claim_id in run.ids for run in block.block.runs)
+    ]
+    around = slice(max(0, places[0] - _AROUND), places[-1] + 1 + _AROUND) if places else slice(0)
+    return replace(
+        report,
+        claims=(view,),
+        clearest=(),
+        incomplete=tuple(each for each in report.incomplete if each is view),
+        transcript=report.transcript[around],
+        stored=tuple(stored),
+        changes=(),
+        prior_count=len(view.prior),
+    )
+
+
+def as_claim_review(data: ReportData, claim_id: str, base_url: str) -> str:
+    """Return one claim as ClaimReview in JSON-LD; without a complete verdict it reviews nothing."""
+    one = tuple(claim for claim in data.claims if claim.claim_id == claim_id)
+    return reviews_of_results([replace(data, claims=one)], base_url=base_url).text
+
+
+def as_markdown(report: ReportView, view: ClaimView, address: str) -> str:
+    """Return one claim with its verdict and what was read, as Markdown without markup of others."""
+    video, verdict = report.video, view.verdict
+    words = outcome_words(view.outcome, verdict.basis if verdict else None)
+    confidence = f" ({verdict.confidence} confidence)" if verdict and verdict.confidence else ""
+    lines = [f"# {_bare(view.claim.text)}", "", f"**{words.capitalize()}**{confidence}"]
+    if view.assessment and view.assessment.value:
+        said = outcome_words(view.assessment.value, None)
+        lines += ["", f"In the assessment of {_bare(view.assessment.reviewer)}: {said}."]
+    if verdict:
+        lines += ["", _bare(verdict.summary)]
+    where = f", {_bare(video.channel)}" if video.channel else ""
+    lines += ["", f"Said in: {_bare(video.title)}{where}"]
+    if view.jump or report.video_link:
+        lines.append(f"<{view.jump or report.video_link}>")
+    for group in view.groups:
+        lines += ["", f"## {group.words}", ""]
+        for source in group.sources:
+            row = source.evidence
+            title = _bare(source.title)
+            lines.append(f"- {title} ({_bare(row.domain)}, {source.rating_words})")
+            if row.quote:
+                lines.append(f"  > {_bare(row.quote)}")
+            if source.link:
+                lines.append(f"  <{source.link}>")
+    checked = f", checked {day(report.checked_at)}" if report.checked_at else ""
+    return "\n".join([*lines, "", f"<{address}>{checked}", ""])
+
+
+def _bare(text: str) -> str:
+    return _MARKS.sub(r"\\\1", " ".join(text.split()))

@@ -1,0 +1,225 @@
+-- What the pages of the desk ask the published copy. Times are in UTC without a zone.
+
+-- name: listed
+-- Every claim as the queue lists it; {listed} in the statements below. Filters that are not given
+-- are NULL.
+WITH acts AS (
+    SELECT
+        video_id,
+        claim_id,
+        count(*) FILTER (action <> 'assign') AS reviews,
+        max(acted_at) FILTER (action <> 'assign') AS reviewed_at,
+        arg_max(reviewer, (acted_at, position)) FILTER (action <> 'assign') AS reviewer,
+        -- Not arg_max, which passes over the NULL of an assignment that was taken back.
+        last(value ORDER BY acted_at, position) FILTER (action = 'assign') AS assigned_to
+    FROM review_actions
+    GROUP BY ALL
+),
+turned AS (
+    SELECT
+        video_id,
+        claim_id,
+        max(checked_at) AS turned_at,
+        arg_max(previous_stance, checked_at) AS previous_stance
+    FROM verdict_changes
+    WHERE change = 'flip'
+    GROUP BY ALL
+)
+SELECT
+    claims.video_id,
+    claims.claim_id,
+    claims.text,
+    claims.start_seconds,
+    claims.importance,
+    videos.title,
+    videos.channel,
+    videos.corpus,
+    coalesce(verdicts.stance, CASE WHEN verdicts.claim_id IS NULL THEN 'unjudged' ELSE 'incomplete' END) AS outcome,
+    CASE WHEN verdicts.stance IS NOT NULL THEN verdicts.basis END AS basis,
+    verdicts.confidence,
+    verdicts.confidence_score,
+    verdicts.checked_at,
+    coalesce(verdicts.latest_reason, verdicts.reason) AS reason,
+    turned.turned_at,
+    turned.previous_stance,
+    coalesce(acts.reviews, 0) AS reviews,
+    acts.reviewed_at,
+    acts.reviewer,
+    acts.assigned_to,
+    verdicts.claim_id IS NULL OR verdicts.latest_status = 'incomplete' AS is_incomplete,
+    coalesce(turned.turned_at >= $since, false) AS has_turned,
+    claims.importance * (1 - coalesce(verdicts.confidence_score, 0)) AS doubt,
+    NOT is_incomplete AND doubt >= $doubt AS is_uncertain,
+    coalesce(acts.assigned_to = $me, false) AS is_mine
+FROM current_claims AS claims
+LEFT JOIN current_videos AS videos USING (video_id)
+LEFT JOIN current_verdicts AS verdicts
+    ON verdicts.video_id = claims.video_id AND verdicts.claim_id = claims.claim_id
+LEFT JOIN acts ON acts.video_id = claims.video_id AND acts.claim_id = claims.claim_id
+LEFT JOIN turned ON turned.video_id = claims.video_id AND turned.claim_id = claims.claim_id
+WHERE ($corpus IS NULL OR videos.corpus = $corpus)
+    AND ($channel IS NULL OR videos.channel = $channel)
+
+-- name: queue
+WITH listed AS ({listed})
+SELECT *
+FROM listed
+WHERE CASE $tab
+    WHEN 'incomplete' THEN is_incomplete
+    WHEN 'turned' THEN has_turned
+    WHEN 'uncertain' THEN is_uncertain
+    WHEN 'unreviewed' THEN reviews = 0
+    WHEN 'mine' THEN is_mine
+    ELSE true
+END
+ORDER BY
+    CASE $sort WHEN 'importance' THEN -importance WHEN 'uncertainty' THEN -doubt
+        WHEN 'confidence' THEN -coalesce(confidence_score, -1) END,
+    CASE $sort WHEN 'turned' THEN turned_at WHEN 'newest' THEN checked_at END DESC NULLS LAST,
+    CASE $sort WHEN 'oldest' THEN checked_at END NULLS FIRST,
+    title, video_id, start_seconds NULLS LAST, claim_id
+LIMIT $limit OFFSET $offset
+
+-- name: counts
+WITH listed AS ({listed})
+SELECT
+    count(*) FILTER (is_incomplete) AS incomplete,
+    count(*) FILTER (has_turned) AS turned,
+    count(*) FILTER (is_uncertain) AS uncertain,
+    count(*) FILTER (reviews = 0) AS unreviewed,
+    count(*) FILTER (is_mine) AS mine,
+    count(*) AS "all"
+FROM listed
+
+-- name: places
+SELECT DISTINCT corpus, channel FROM current_videos
+
+-- name: search
+-- BM25 (Robertson and Zaragoza 2009, section 3.2; k1 = 1.2, b = .75) over what the claims and the
+-- quotes say. A word is sought as the beginning of one, and counts once in a text. Rows with less
+-- than half of the weight of what is sought are left out.
+WITH texts AS (
+    SELECT 'claim' AS kind, video_id, claim_id, claim_id AS row_id, text FROM current_claims
+    UNION ALL
+    SELECT 'quote', video_id, claim_id, evidence_id, quote FROM verdict_evidence WHERE quote IS NOT NULL
+    UNION ALL
+    SELECT 'review', video_id, claim_id, prior_fact_check_id, concat_ws(' ', claim_reviewed, title)
+    FROM current_prior_fact_checks WHERE status = 'ok'
+),
+spoken AS (
+    SELECT
+        *,
+        ' ' || regexp_replace(strip_accents(lower(text)), '[^\pL\pN]+', ' ', 'g') AS words,
+        length(text) / avg(length(text)) OVER (PARTITION BY kind) AS relative_length,
+        count(*) OVER () AS texts
+    FROM texts
+),
+hits AS (
+    SELECT kind, row_id, relative_length, texts, word
+    FROM spoken, unnest($words) AS sought(word)
+    WHERE contains(words, ' ' || word)
+),
+weights AS (
+    SELECT word, ln(1 + (any_value(texts) - count(*) + .5) / (count(*) + .5)) AS weight
+    FROM hits GROUP BY word
+),
+ranked AS (
+    SELECT
+        kind,
+        row_id,
+        sum(weight * 2.2 / (1 + 1.2 * (.25 + .75 * relative_length))) AS score,
+        sum(weight) AS found
+    FROM hits JOIN weights USING (word)
+    GROUP BY kind, row_id
+    HAVING sum(weight) >= .5 * (SELECT sum(weight) FROM weights)
+),
+best AS (
+    SELECT *, count(*) OVER (PARTITION BY kind) AS total
+    FROM ranked
+    QUALIFY row_number() OVER (PARTITION BY kind ORDER BY score DESC, row_id)
+        BETWEEN $offset + 1 AND $offset + $limit
+)
+SELECT
+    best.kind,
+    best.total,
+    texts.video_id,
+    texts.claim_id,
+    texts.text,
+    claims.text AS claim,
+    claims.start_seconds,
+    videos.title,
+    videos.channel,
+    coalesce(verdicts.stance, CASE WHEN verdicts.claim_id IS NULL THEN 'unjudged' ELSE 'incomplete' END) AS outcome,
+    CASE WHEN verdicts.stance IS NOT NULL THEN verdicts.basis END AS basis,
+    verdicts.confidence,
+    quoted.domain,
+    coalesce(quoted.title, prior.title) AS source,
+    quoted.stance,
+    prior.publisher,
+    prior.url,
+    prior.textual_rating,
+    prior.reviewed_on
+FROM best
+JOIN texts ON texts.kind = best.kind AND texts.row_id = best.row_id
+LEFT JOIN current_videos AS videos ON videos.video_id = texts.video_id
+LEFT JOIN current_claims AS claims
+    ON claims.video_id = texts.video_id AND claims.claim_id = texts.claim_id
+LEFT JOIN current_verdicts AS verdicts
+    ON verdicts.video_id = texts.video_id AND verdicts.claim_id = texts.claim_id
+LEFT JOIN verdict_evidence AS quoted
+    ON best.kind = 'quote' AND quoted.evidence_id = best.row_id AND quoted.video_id = texts.video_id
+LEFT JOIN current_prior_fact_checks AS prior
+    ON best.kind = 'review' AND prior.prior_fact_check_id = best.row_id AND prior.video_id = texts.video_id
+ORDER BY best.kind, best.score DESC, best.row_id
+
+-- name: said_before
+-- Claims of other videos that say almost the same: weighted Jaccard similarity of the words'
+-- beginnings (six letters), a word's weight being its inverse document frequency.
+WITH words AS (
+    SELECT DISTINCT
+        video_id,
+        claim_id,
+        CASE WHEN regexp_matches(word, '\d') THEN word ELSE left(word, 6) END AS word
+    FROM current_claims,
+        unnest(string_split(trim(regexp_replace(
+            strip_accents(lower(text)), '[^\pL\pN.,%]+|[.,]+(\s|$)', ' ', 'g'
+        )), ' ')) AS said(word)
+),
+weighted AS (
+    SELECT *, ln(1 + count(*) OVER () * 1.0 / count(*) OVER (PARTITION BY word)) AS weight FROM words
+),
+sought AS (
+    SELECT word, any_value(weight) AS weight
+    FROM weighted WHERE video_id = $video_id AND claim_id = $claim_id GROUP BY word
+),
+alike AS (
+    SELECT
+        theirs.video_id,
+        theirs.claim_id,
+        sum(theirs.weight) FILTER (sought.word IS NOT NULL) AS common,
+        sum(theirs.weight) AS own
+    FROM weighted AS theirs
+    LEFT JOIN sought USING (word)
+    WHERE theirs.video_id <> $video_id
+    GROUP BY ALL
+)
+SELECT
+    claims.video_id,
+    claims.claim_id,
+    claims.text,
+    claims.start_seconds,
+    videos.title,
+    videos.channel,
+    coalesce(verdicts.stance, CASE WHEN verdicts.claim_id IS NULL THEN 'unjudged' ELSE 'incomplete' END) AS outcome,
+    CASE WHEN verdicts.stance IS NOT NULL THEN verdicts.basis END AS basis,
+    verdicts.confidence,
+    verdicts.checked_at,
+    alike.common / (alike.own + (SELECT sum(weight) FROM sought) - alike.common) AS similarity
+FROM alike
+JOIN current_claims AS claims USING (video_id, claim_id)
+LEFT JOIN current_videos AS videos ON videos.video_id = claims.video_id
+LEFT JOIN current_verdicts AS verdicts
+    ON verdicts.video_id = claims.video_id AND verdicts.claim_id = claims.claim_id
+WHERE similarity >= $similarity
+ORDER BY similarity DESC, claims.video_id, claims.claim_id
+LIMIT $limit

@@ -1,0 +1,504 @@
+"""The routes of the desk: pages for people, and what their forms ask for.
+
+What belongs here: addresses, forms on the wire, who is signed in, which run a page follows. What
+does not: what the pages show (desk/), what a review means (running/review.py), what requests pass
+before (walls.py).
+
+Every form is answered by a redirect (303), so that no page is one that sends it again when it is
+loaded again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import tempfile
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from email import message_from_bytes, policy
+from http import HTTPStatus
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_args
+from urllib.parse import parse_qsl, quote
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+from pydantic import ValidationError
+
+from factible_assets.config import FactCheckConfig
+from factible_assets.desk import pages
+from factible_assets.desk.claim import as_claim_review, as_markdown, claim_path, claim_report
+from factible_assets.desk.claim import video_path as path_of_video
+from factible_assets.desk.pages import Viewer
+from factible_assets.desk.questions import QUESTIONS
+from factible_assets.desk.queue import SORTS, TABS, Wanted, read_queue
+from factible_assets.desk.search import said_before, search
+from factible_assets.errors import FactibleError
+from factible_assets.files import digest
+from factible_assets.http_service.auth import SESSION_SECONDS, Client, Tokens
+from factible_assets.http_service.house import House, start_check
+from factible_assets.http_service.models import FactCheckRequest
+from factible_assets.http_service.problems import (
+    ForbiddenError,
+    NotFoundError,
+    ProblemError,
+    UnauthorizedError,
+    validation_sentence,
+)
+from factible_assets.http_service.walls import CARDS, DESK, SESSION, SIGN_IN, SIGN_OUT
+from factible_assets.records import QueryType, ReviewKind
+from factible_assets.report.links import safe_url
+from factible_assets.report.view import ReportView, arrange
+from factible_assets.report.words import outcome_words
+from factible_assets.running.review import Wish, carry_out, open_claim, planned, reviewer_name
+from factible_assets.running.targets import enlist, resolve
+from factible_assets.stages.reviews import OPINIONS
+from factible_assets.wording import verdict_words
+
+if TYPE_CHECKING:
+    from factible_assets.http_service.runs import Run
+    from factible_assets.report.data import ReportData
+
+_VIDEOS = 25
+_LONGEST_SEARCH = 300
+
+routes = APIRouter(include_in_schema=False)
+
+
+class RefusedError(ProblemError):
+    """What a form asks for cannot be done; the sentence says why."""
+
+    status = HTTPStatus.UNPROCESSABLE_ENTITY
+
+
+# --- What comes with a request ------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Form:
+    """What a form brings: its fields, and its files by field, with their names."""
+
+    fields: Mapping[str, str]
+    files: Mapping[str, list[tuple[str, bytes]]] = field(default_factory=dict)
+
+    def get(self, name: str) -> str:
+        """Return a field without the space around it, empty if there is none."""
+        return self.fields.get(name, "").strip()
+
+
+async def _form(request: Request) -> Form:
+    kind, body = request.headers.get("content-type", ""), await request.body()
+    if not kind.startswith("multipart/form-data"):
+        return Form(dict(parse_qsl(body.decode("utf-8", "replace"), max_num_fields=100)))
+    fields: dict[str, str] = {}
+    files: dict[str, list[tuple[str, bytes]]] = {}
+    head = f"Content-Type: {kind}\r\n\r\n".encode()
+    for part in message_from_bytes(head + body, policy=policy.HTTP).iter_parts():
+        name = str(part.get_param("name", "", header="content-disposition"))
+        content = cast("bytes", part.get_payload(decode=True) or b"")
+        file = part.get_filename()
+        if file is None:
+            fields[name] = content.decode("utf-8", "replace")
+        elif file and content:
+            files.setdefault(name, []).append((Path(file.replace("\\", "/")).name, content))
+    return Form(fields, files)
+
+
+def _house(request: Request) -> House:
+    return cast("House", request.app.state.house)
+
+
+def _client(request: Request) -> Client:
+    return cast("Client", request.state.client)
+
+
+def _viewer(request: Request) -> Viewer:
+    client, settings = _client(request), _house(request).settings
+    try:
+        name = client.name or reviewer_name(None, settings)
+    except FactibleError:
+        name = "nobody"
+    has_session = bool(_tokens(request).clients) and SESSION in request.cookies
+    return Viewer(name, client.may("review"), has_session)
+
+
+def _tokens(request: Request) -> Tokens:
+    return _house(request).tokens
+
+
+InHouse = Annotated[House, Depends(_house)]
+ByClient = Annotated[Client, Depends(_client)]
+Looking = Annotated[Viewer, Depends(_viewer)]
+Filled = Annotated[Form, Depends(_form)]
+Number = Annotated[int, Query(ge=1, le=100_000)]
+
+
+def _shown(made: tuple[str, str], *, status: int = 200, framed: bool = False) -> HTMLResponse:
+    page, rules = made
+    ancestors = "*" if framed else "'none'"
+    headers = {"Content-Security-Policy": f"{rules}; frame-ancestors {ancestors}"}
+    if not framed:
+        # Only a page that may say which one it is can prove that its forms are the service's own.
+        headers["Referrer-Policy"] = "same-origin"
+    return HTMLResponse(page, status_code=status, headers=headers)
+
+
+def refused(request: Request, status: int, title: str, detail: str) -> HTMLResponse:
+    """Say on a page why something was not done."""
+    client = getattr(request.state, "client", None)
+    viewer = _viewer(request) if client is not None and client.id else None
+    back = request.url.path.rpartition("/")[0] if request.method == "POST" else DESK
+    back = back if back.startswith(f"{DESK}/videos/") else DESK
+    values = {"title": title, "detail": detail, "back": back}
+    return _shown(pages.page("refused", viewer, **values), status=status)
+
+
+def _there(path: str) -> RedirectResponse:
+    return RedirectResponse(path, status_code=303)
+
+
+# --- The way in ---------------------------------------------------------------------------------
+
+
+@routes.get(SIGN_IN)
+def sign_in_page(to: str = DESK) -> HTMLResponse:
+    """Ask for a token."""
+    return _shown(pages.page("sign_in", None, to=_own(to), refused=False))
+
+
+@routes.post(SIGN_IN)
+def sign_in(request: Request, form: Filled) -> Response:
+    """Take a token for a session."""
+    tokens, to = _tokens(request), _own(form.get("to"))
+    if not tokens.clients:
+        return _there(to)
+    try:
+        client = tokens.client_with(form.get("token"))
+    except UnauthorizedError:
+        return _shown(pages.page("sign_in", None, to=to, refused=True), status=401)
+    response = _there(to)
+    response.set_cookie(
+        SESSION,
+        tokens.session_of(client),
+        max_age=int(SESSION_SECONDS),
+        httponly=True,
+        samesite="strict",
+        secure=request.url.scheme == "https",
+    )
+    return response
+
+
+@routes.post(SIGN_OUT)
+def sign_out() -> Response:
+    """Take the session from the browser."""
+    response = _there(SIGN_IN)
+    response.delete_cookie(SESSION)
+    return response
+
+
+def _own(to: str) -> str:
+    """Return where somebody is led, which is a page of this service."""
+    is_own = to.startswith((f"{DESK}/", f"{DESK}?", "/reports/")) and "\\" not in to
+    return to if is_own and to.isprintable() else DESK
+
+
+# --- Start --------------------------------------------------------------------------------------
+
+
+@routes.get(DESK)
+def start(house: InHouse, viewer: Looking, page: Number = 1) -> HTMLResponse:
+    """Show where a check begins, and what was checked."""
+    found = house.results.videos(limit=_VIDEOS, offset=_VIDEOS * (page - 1))
+    return _shown(
+        pages.page(
+            "start",
+            viewer,
+            videos=[video.model_dump() for video in found.items],
+            runs=[_run_values(run) for run in house.runs.all()[:5]],
+            number=page,
+            pages=-(-found.total // _VIDEOS),
+        )
+    )
+
+
+@routes.post(f"{DESK}/checks")
+async def check(request: Request, house: InHouse, client: ByClient, form: Filled) -> Response:
+    """Start a check of a link, or of a transcript."""
+    web = None
+    if form.files.get("transcript"):
+        video, web = await asyncio.to_thread(_listed, form, house)
+    else:
+        video = form.get("link")
+    if not video:
+        raise RefusedError("Give the link of a video, or a transcript.")
+    try:
+        asked = FactCheckRequest.model_validate(
+            {"video_url": video, "max_claims": form.get("max_claims") or None}
+        )
+    except ValidationError as error:
+        raise RefusedError(validation_sentence(error.errors())) from error
+    config = asked.config()
+    if web is not None:
+        config = config.model_copy(
+            update={"search": config.search.model_copy(update={"web": web, **_RATED})}
+        )
+    run = await start_check(video, config, house, client.id, detached=True)
+    return _there(f"{DESK}/runs/{run.run_id}")
+
+
+_RATED: dict[str, Any] = {"pages_rating": "medium"}
+"""What the pages are rated that somebody brings, as `factible check --pages` does."""
+
+
+def _listed(form: Form, house: House) -> tuple[str, str | None]:
+    """List a transcript that somebody brought, with its pages; return its id and their web."""
+    from factible_assets.stages.urls import canonical_url  # noqa: PLC0415
+    from resources.archive.errors import ArchiveError  # noqa: PLC0415
+    from resources.archive.store import Archive  # noqa: PLC0415
+    from resources.transcripts.base import TranscriptError  # noqa: PLC0415
+
+    settings = house.settings
+    settings.ensure_home()
+    web = None
+    with tempfile.TemporaryDirectory(prefix="factible-desk-") as place:
+        name, content = form.files["transcript"][0]
+        file = Path(place) / f"transcript-{Path(name).stem[:80]}{Path(name).suffix[:8]}"
+        file.write_bytes(content)
+        brought = form.files.get("pages", [])
+        if brought:
+            folder = Path(place) / "pages"
+            folder.mkdir()
+            for number, (page, text) in enumerate(brought):
+                (folder / f"{number:03}-{page[-100:]}").write_bytes(text)
+            together = b"\0".join(text for _, text in brought)
+            collection = f"desk-{digest(together)}"
+            web = f"archive:{collection}"
+        try:
+            target = resolve(str(file), form.get("title") or Path(name).stem, settings)
+            if brought:
+                archive = Archive(settings.archive, canonicalise=canonical_url)
+                archive.import_folder(folder, collection)
+        except (TranscriptError, ArchiveError) as error:
+            raise RefusedError(str(error).replace(place, "")) from error
+        enlist(target, settings, web, "medium" if web else None)
+    return target.video_id, web
+
+
+def _run_values(run: Run) -> dict[str, Any]:
+    """Return how a run stands for a page."""
+    claims: dict[str, dict[str, Any]] = {}
+    for event in run.events:
+        data = event.data or {}
+        for claim in data.get("claims", ()):
+            claims.setdefault(claim["claim_id"], {**claim, "outcome": None, "words": ""})
+        if event.step == "verdict_reached":
+            claim, verdict = data["claim"], data["verdict"]
+            outcome = verdict["stance"] or "incomplete"
+            words = outcome_words(outcome, verdict["basis"])
+            claims[claim["claim_id"]] = {**claim, "outcome": outcome, "words": words}
+    order, last = run.order, run.events[-1] if run.events else None
+    return {
+        "run_id": run.run_id,
+        "video_id": order.video_id,
+        "claim_id": order.claim_id,
+        "started_at": run.started_at,
+        "words": {"success": "finished", "failure": "failed"}.get(run.status, run.status),
+        "is_over": run.is_over,
+        "has_result": run.is_over and run.status == "success",
+        "heard": len(run.events),
+        "progress": last.progress if last else 0,
+        "told": last.message if last else "The check is being started.",
+        "claims": list(claims.values()),
+        "result": claim_path(order.video_id, order.claim_id)
+        if order.claim_id
+        else path_of_video(order.video_id),
+    }
+
+
+@routes.get(f"{DESK}/runs/{{run_id}}")
+async def run_page(run_id: uuid.UUID, house: InHouse, viewer: Looking) -> HTMLResponse:
+    """Show how a check gets on."""
+    return _shown(pages.page("run", viewer, run=_run_values(house.runs.get(str(run_id)))))
+
+
+@routes.post(f"{DESK}/runs/{{run_id}}/cancel")
+async def cancel(run_id: uuid.UUID, house: InHouse, client: ByClient) -> Response:
+    """Cancel a check; an administrator may cancel that of another."""
+    run = house.runs.get(str(run_id))
+    if not run.is_over:
+        house.runs.cancel_for(run, run.client if client.role == "admin" else client.id)
+    return _there(f"{DESK}/runs/{run_id}")
+
+
+# --- Queue and search ---------------------------------------------------------------------------
+
+
+@routes.get(f"{DESK}/queue")
+def queue_page(request: Request, house: InHouse, viewer: Looking) -> HTMLResponse:
+    """Show the claims that need a person."""
+    with house.results.asking(QUESTIONS) as ask:
+        queue = read_queue(ask, Wanted.of(request.query_params), viewer.name)
+    return _shown(pages.page("queue", viewer, queue=queue, tabs=TABS, sorts=SORTS))
+
+
+@routes.get(f"{DESK}/search")
+def search_page(house: InHouse, viewer: Looking, q: str = "", page: Number = 1) -> HTMLResponse:
+    """Show what says some words."""
+    words = q.strip()[:_LONGEST_SEARCH]
+    found = None
+    if words:
+        with house.results.asking(QUESTIONS) as ask:
+            found = search(ask, words, page)
+        for row in found.rows["review"]:
+            row["link"] = safe_url(row["url"])
+    return _shown(pages.page("search", viewer, words=words, found=found))
+
+
+# --- A video and its claims ---------------------------------------------------------------------
+
+
+@routes.get(f"{DESK}/videos/{{video_id}}")
+def video_page(video_id: str, house: InHouse, viewer: Looking) -> HTMLResponse:
+    """Show the report of a video, with the way to the forms of each claim."""
+    data = house.results.data(video_id)
+    return _shown(pages.report_page(viewer, data, arrange(data)))
+
+
+def _claim(house: House, video_id: str, claim_id: str) -> tuple[ReportData, ReportView]:
+    data = house.results.data(video_id)
+    report = claim_report(data, claim_id)
+    if report is None:
+        raise NotFoundError(
+            "The newest check of this video does not find that claim any more; the page of the "
+            "video lists those that it finds."
+        )
+    return data, report
+
+
+@routes.get(f"{DESK}/videos/{{video_id}}/claims/{{claim_id}}")
+def claim_page(
+    request: Request,
+    video_id: str,
+    claim_id: str,
+    house: InHouse,
+    viewer: Looking,
+    recorded: Literal["kept", "waits"] | None = None,
+) -> HTMLResponse:
+    """Show one claim, what can be done with it, and what other videos said."""
+    data, report = _claim(house, video_id, claim_id)
+    with house.results.asking(QUESTIONS) as ask:
+        twins = said_before(ask, video_id, claim_id)
+    base, client = _base(request), _client(request)
+    signature = _tokens(request).sign(client, f"{video_id} {claim_id}")
+    card = f"{CARDS}{quote(video_id, safe='')}/{quote(claim_id, safe='')}?key={signature}"
+    source, title = html.escape(base + card), html.escape(report.claims[0].claim.text[:120])
+    frame = f'<iframe src="{source}" title="Fact-check: {title}" width="560" height="320"></iframe>'
+    return _shown(
+        pages.report_page(
+            viewer,
+            data,
+            report,
+            is_open=True,
+            twins=twins,
+            recorded=recorded,
+            address=base + claim_path(video_id, claim_id),
+            embed={"path": card, "html": frame},
+        )
+    )
+
+
+def _base(request: Request) -> str:
+    settings = _house(request).settings
+    return str(settings.public_url or request.base_url).rstrip("/")
+
+
+@routes.get(f"{DESK}/videos/{{video_id}}/claims/{{claim_id}}/claim.md")
+def claim_markdown(request: Request, video_id: str, claim_id: str, house: InHouse) -> Response:
+    """Return a claim as Markdown."""
+    _, report = _claim(house, video_id, claim_id)
+    address = _base(request) + claim_path(video_id, claim_id)
+    return Response(
+        as_markdown(report, report.claims[0], address), media_type="text/markdown; charset=utf-8"
+    )
+
+
+@routes.get(f"{DESK}/videos/{{video_id}}/claims/{{claim_id}}/claim-review.json")
+def claim_review(request: Request, video_id: str, claim_id: str, house: InHouse) -> Response:
+    """Return a claim as ClaimReview."""
+    data, _ = _claim(house, video_id, claim_id)
+    text = as_claim_review(data, claim_id, f"{_base(request)}/reports")
+    return Response(text, media_type="application/ld+json")
+
+
+@routes.get(f"{CARDS}{{video_id}}/{{claim_id}}")
+def card_page(
+    request: Request, video_id: str, claim_id: str, house: InHouse, key: str = ""
+) -> HTMLResponse:
+    """Show the card of a claim, also within pages of others, to whoever has its address."""
+    if not _tokens(request).is_signed(f"{video_id} {claim_id}", key):
+        raise ForbiddenError("This address of a card was not made by this service.")
+    _, report = _claim(house, video_id, claim_id)
+    view = report.claims[0]
+    words = verdict_words(view.verdict) if view.verdict else outcome_words(view.outcome, None)
+    address = _base(request) + claim_path(video_id, claim_id)
+    return _shown(pages.card(report=report, view=view, words=words, address=address), framed=True)
+
+
+@routes.post(f"{DESK}/videos/{{video_id}}/claims/{{claim_id}}/acts")
+async def act(
+    video_id: str,
+    claim_id: str,
+    house: InHouse,
+    client: ByClient,
+    viewer: Looking,
+    form: Filled,
+) -> Response:
+    """Record what a reviewer does, and check the claim again if they ask for it."""
+    if form.get("act") not in get_args(ReviewKind):
+        raise RefusedError("This form asks for nothing that can be done.")
+    kind = await asyncio.to_thread(_record, video_id, claim_id, form, viewer.name, house)
+    if form.get("again"):
+        return await check_claim(video_id, claim_id, house, client)
+    recorded = "kept" if kind in OPINIONS else "waits"
+    return _there(f"{claim_path(video_id, claim_id)}?recorded={recorded}#review")
+
+
+def _record(video_id: str, claim_id: str, form: Form, name: str, house: House) -> ReviewKind:
+    kind = cast("ReviewKind", form.get("act"))
+    file = open_claim(video_id, claim_id, house.settings)
+    number = None
+    if form.get("query"):
+        ids = [query.query_id for query in file.queries]
+        if form.get("query") not in ids:
+            raise RefusedError("That query was changed meanwhile; load the claim's page again.")
+        number = ids.index(form.get("query")) + 1
+        kind = kind if form.get("text") else "remove_query"
+    given = form.get("query_type")
+    wish = Wish(
+        kind,
+        form.get("text") or None,
+        number=number,
+        query_type=cast("QueryType", given) if given in get_args(QueryType) else None,
+        opposite=bool(form.get("opposite")),
+        reason=form.get("reason") or None,
+    )
+    carry_out(
+        file,
+        planned(file, [wish], name, None),
+        house.settings,
+        rerun=False,
+        watch=cast("Any", None),  # nothing runs
+        say=lambda _: None,
+    )
+    return kind
+
+
+@routes.post(f"{DESK}/videos/{{video_id}}/claims/{{claim_id}}/check")
+async def check_claim(video_id: str, claim_id: str, house: InHouse, client: ByClient) -> Response:
+    """Check one claim again."""
+    await asyncio.to_thread(open_claim, video_id, claim_id, house.settings)
+    run = await start_check(
+        video_id, FactCheckConfig(), house, client.id, detached=True, claim_id=claim_id
+    )
+    return _there(f"{DESK}/runs/{run.run_id}")
