@@ -1,0 +1,201 @@
+"""The desk's pages: what stands on them, how large and how dear they are at 500 videos."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from factible_assets.http_service.events import update, verdict_update
+from factible_assets.settings import Settings
+from tests.cli.stored import VIDEO_ID, store_failed_recheck, store_sample
+from tests.desk.many import store_many
+from tests.http_service.conftest import Serve
+from tests.http_service.doubles import Script, wait_until
+from tests.report import samples
+from tests.report.page import Page
+
+CLAIM = samples.claim(0).claim_id
+CLAIM_PATH = f"/desk/videos/{VIDEO_ID}/claims/{CLAIM}"
+MOST_SECONDS, MOST_BYTES = 0.5, 500_000
+
+
+def send(client: httpx.Client, path: str, **fields: Any) -> httpx.Response:
+    """Send a form as a browser does from a page of the service."""
+    return client.post(path, data=fields, headers={"Origin": str(client.base_url).rstrip("/")})
+
+
+def test_at_500_videos_every_page_is_small_and_costs_less_than_half_a_second(
+    serve: Serve, home: Path
+) -> None:
+    store_many(home, 500, 3).publish(home / "published.duckdb")
+    client = serve()
+    tabs = ("incomplete", "turned", "uncertain", "unreviewed", "mine", "all")
+    pages = [
+        "/desk",
+        "/desk?page=20",
+        *(f"/desk/queue?tab={tab}" for tab in tabs),
+        "/desk/queue?tab=all&sort=newest&page=150",
+        "/desk/queue?tab=all&corpus=corpus-3&channel=Channel+3&sort=video",
+        "/desk/search?q=honey+jar+vaccine",
+        f"/desk/videos/{VIDEO_ID}",
+        f"/desk/videos/{VIDEO_ID}-7/claims/{CLAIM}-7-1",
+    ]
+    for path in pages:
+        client.get(path)  # What is loaded once is not what a page costs.
+        began = time.process_time()
+        answer = client.get(path)
+        assert answer.status_code == 200, path
+        assert time.process_time() - began <= MOST_SECONDS, path
+        assert len(answer.content) <= MOST_BYTES, path
+    twins = Page(answer.text).all("//section[@aria-labelledby='twins']//tbody/tr")
+    assert len(twins) == 8
+
+
+def test_the_queue_knows_why_a_claim_needs_a_person(serve: Serve, home: Path) -> None:
+    store = store_sample(home)
+    store_failed_recheck(store)
+    store.publish(home / "published.duckdb")
+    client = serve()
+
+    def claims(query: str) -> list[str]:
+        page = Page(client.get(f"/desk/queue?{query}").text)
+        return [str(link.get("href")) for link in page.all("//tbody//th/a")]
+
+    # The last verdict of the sample is incomplete, and the re-check of the first one failed.
+    incomplete = claims("tab=incomplete")
+    assert len(incomplete) == 2
+    assert CLAIM_PATH in incomplete
+    assert len(claims("tab=unreviewed")) == len(claims("tab=all")) == 5
+    assert claims("tab=all&channel=Nobody") == []
+    assert claims("tab=all&sort=video") == claims("tab=all&sort=nonsense&sort=video")
+    assert claims("tab=nonsense&page=-3&since=tomorrow") == incomplete
+    assert send(client, f"{CLAIM_PATH}/acts", act="note", text="Seen.").status_code == 303
+    assert len(claims("tab=unreviewed")) == 4
+
+
+def test_an_act_is_recorded_with_who_and_why_and_waits_for_the_next_check(
+    serve: Serve, home: Path, published: str
+) -> None:
+    client = serve(reviewer="Ada")
+    done = send(
+        client, f"{CLAIM_PATH}/acts", act="block_source", text="example.org", reason="sells pills"
+    )
+    assert (done.status_code, done.headers["location"]) == (
+        303,
+        f"{CLAIM_PATH}?recorded=waits#review",
+    )
+    page = Page(client.get(done.headers["location"]).text)
+    (said,) = page.all("//section[@class='reviews']//li")
+    words = " ".join(said.text_content().split())
+    assert words.startswith("Reviewed by Ada")
+    assert "blocked example.org" in words
+    assert "sells pills" in words
+    assert "check the claim again" in page.all("//section[@id='review']")[0].text_content()
+
+    wrong = send(client, f"{CLAIM_PATH}/acts", act="block_source", text="example.org")
+    assert wrong.status_code == 422
+    assert "blocked already" in wrong.text
+    assert send(client, f"{CLAIM_PATH}/acts", act="drop_table", text="x").status_code == 422
+    assert send(client, "/desk/videos/nothing/claims/c1/acts", act="note").status_code == 422
+
+
+def test_a_check_is_started_followed_and_cancelled(serve: Serve, script: Script) -> None:
+    client = serve()
+    started = send(client, "/desk/checks", link="everyday-beliefs-talk", max_claims="3")
+    assert started.status_code == 303
+    run = started.headers["location"]
+    worker = script.worker()
+    assert worker.order.config.claims.max_claims == 3
+    claims = [samples.claim(number).model_dump(mode="json") for number in (0, 1)]
+    verdict = samples.verdict(0, "refutes").model_dump(mode="json")
+    worker.say(
+        update("claims_extracted", "2 claims.", claims=claims, total_claims=2),
+        verdict_update("Refuted.", reached=1, total=2, claim=claims[0], verdict=verdict),
+    )
+    wait_until(lambda: "Refuted." in client.get(run).text)
+    page = Page(client.get(run).text)
+    states = [item.text_content() for item in page.all("//li/span[@class='state']")]
+    assert ["refuted" in states[0], "being checked" in states[1]] == [True, True]
+    assert page.all("//noscript"), "without scripts the page loads itself again"
+    with client.stream("GET", page.all("//div[@id='run']")[0].get("data-events")) as events:
+        assert events.status_code == 200
+
+    assert send(client, f"{run}/cancel").status_code == 303
+    wait_until(lambda: worker.cancelled)
+    assert send(client, "/desk/checks").status_code == 422
+    assert send(client, "/desk/checks", link="https://evil.example/watch").status_code == 404
+
+
+def test_a_transcript_is_checked_against_the_pages_that_come_with_it(
+    serve: Serve, script: Script
+) -> None:
+    client = serve()
+    page = b"<html><title>Honey</title><p>Honey keeps for years in a closed jar.</p></html>"
+    files = [
+        ("transcript", ("../my talk.txt", b"Honey keeps for years in a closed jar.")),
+        ("pages", ("honey.html", page)),
+        ("pages", ("more.txt", b"https://honey.example/\n\nHoney is sweet.")),
+    ]
+    origin = {"Origin": str(client.base_url).rstrip("/")}
+    started = client.post("/desk/checks", data={"title": "On honey"}, files=files, headers=origin)
+    assert started.status_code == 303, started.text
+    order = script.worker().order
+    assert order.config.search.web.startswith("archive:desk-")
+    assert order.config.search.pages_rating == "medium"
+    listed = (Settings(home=order.home).home_corpora / "local.yaml").read_text("utf-8")
+    assert "On honey" in listed
+    assert ".." not in order.video_id
+    refused = client.post(
+        "/desk/checks", files={"transcript": ("x.vtt", b"\x00\xff")}, headers=origin
+    )
+    assert refused.status_code == 422
+
+
+def test_one_claim_is_checked_again(serve: Serve, script: Script, published: str) -> None:
+    client = serve()
+    started = send(client, f"{CLAIM_PATH}/check")
+    assert started.headers["location"].startswith("/desk/runs/")
+    worker = script.worker()
+    assert (worker.order.video_id, worker.order.claim_id) == (VIDEO_ID, CLAIM)
+    worker.complete()
+    run = started.headers["location"]
+    wait_until(lambda: CLAIM_PATH in client.get(run).text)
+
+
+def test_words_are_found_in_claims_and_quotes_by_their_beginnings(
+    serve: Serve, published: str
+) -> None:
+    client = serve()
+    page = Page(client.get("/desk/search?q=HÖNEY+keeping").text)
+    assert page.all(f"//section[@aria-labelledby='found-claims']//a[@href='{CLAIM_PATH}']")
+    assert not Page(client.get("/desk/search?q=unspoken").text).all("//table")
+    assert client.get("/desk/search?q=%F0%9F%90%9D+!!&page=3").status_code == 200
+
+
+def test_a_claim_is_taken_away(serve: Serve, published: str) -> None:
+    client = serve(public_url="https://checks.example.org")
+    page = Page(client.get(CLAIM_PATH).text)
+    markdown = client.get(f"{CLAIM_PATH}/claim.md")
+    assert markdown.headers["content-type"].startswith("text/markdown")
+    assert f"https://checks.example.org{CLAIM_PATH}" in markdown.text
+    (review,) = json.loads(client.get(f"{CLAIM_PATH}/claim-review.json").text)["@graph"]
+    assert review["claimReviewed"] == samples.claim(0).text
+    frame = page.all("//textarea[@id='embed']")[0].text_content()
+    (address,) = re.findall(r'src="https://checks\.example\.org([^"]+)"', frame)
+    card = client.get(address)
+    assert samples.claim(0).text in card.text
+    assert "frame-ancestors *" in card.headers["content-security-policy"]
+    assert "x-frame-options" not in card.headers
+
+
+@pytest.mark.parametrize("path", ["", "/queue", "/search", f"/videos/{VIDEO_ID}"])
+def test_nothing_but_a_card_may_be_framed(serve: Serve, published: str, path: str) -> None:
+    answer = serve().get(f"/desk{path}")
+    assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
+    assert answer.headers["x-frame-options"] == "DENY"
