@@ -17,7 +17,13 @@ from factible_assets.report.claims import ClaimView, SourceView
 from factible_assets.report.data import ReportData
 from factible_assets.report.view import ReportView, arrange
 from factible_assets.report.words import day, outcome_words
-from factible_assets.stages.reviews import NO_CORRECTIONS, corrected_queries, corrections_by_claim
+from factible_assets.stages.reviews import (
+    NO_CORRECTIONS,
+    by_claim,
+    corrected_queries,
+    corrections_by_claim,
+    latest,
+)
 
 _AROUND = 2
 _MARKS = re.compile(r"([\\`*_\[\]<>#|~!&])")
@@ -53,14 +59,14 @@ def desk_of(data: ReportData, view: ClaimView) -> Desk:
         (query for query in data.queries if query.claim_id == claim.claim_id),
         key=lambda query: query.rank,
     )
-    assigned = [item.action for item in view.reviews if str(item.action.action) == "assign"]
+    assigned = latest("assign", by_claim(data.reviews).get(claim.claim_id, ()))
     return Desk(
         view=view,
         path=claim_path(claim.video_id, claim.claim_id),
         queries=corrected_queries(claim, asked, mine),
         sources=tuple(source for group in view.groups for source in group.sources),
         spoken_of=tuple(mine.sources),
-        assigned_to=assigned[-1].value if assigned else None,
+        assigned_to=assigned.value if assigned else None,
     )
 
 
@@ -103,7 +109,12 @@ def as_markdown(report: ReportView, view: ClaimView, address: str) -> str:
     video, verdict = report.video, view.verdict
     words = outcome_words(view.outcome, verdict.basis if verdict else None)
     confidence = f" ({verdict.confidence} confidence)" if verdict and verdict.confidence else ""
-    lines = [f"# {_bare(view.claim.text)}", "", f"**{words.capitalize()}**{confidence}"]
+    lines = [f"# {_bare(view.claim.text)}", ""]
+    if view.ruling:
+        whose = ", ".join(filter(None, (view.ruling.reviewer, view.ruling.organisation)))
+        lines += [f"**{_bare(view.ruling.value or '')}** ({_bare(whose)})", ""]
+        lines += [_bare(view.ruling.reason or ""), "", "Before that, by the machine:", ""]
+    lines.append(f"**{words.capitalize()}**{confidence}")
     if view.assessment and view.assessment.value:
         said = outcome_words(view.assessment.value, None)
         lines += ["", f"In the assessment of {_bare(view.assessment.reviewer)}: {said}."]

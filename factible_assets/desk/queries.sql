@@ -6,13 +6,17 @@
 WITH acts AS (
     SELECT
         video_id,
-        claim_id,
+        -- What was done to a claim under its former words is done to it.
+        coalesce(moved.now, acts.claim_id) AS claim_id,
         count(*) FILTER (action <> 'assign') AS reviews,
         max(acted_at) FILTER (action <> 'assign') AS reviewed_at,
         arg_max(reviewer, (acted_at, position)) FILTER (action <> 'assign') AS reviewer,
-        -- Not arg_max, which passes over the NULL of an assignment that was taken back.
-        last(value ORDER BY acted_at, position) FILTER (action = 'assign') AS assigned_to
-    FROM review_actions
+        -- Not arg_max, which passes over the NULL of what was taken back.
+        last(value ORDER BY acted_at, position) FILTER (action = 'assign') AS assigned_to,
+        last(value ORDER BY acted_at, position) FILTER (action = 'sign' AND moved.now IS NULL) AS ruling
+    FROM review_actions AS acts
+    LEFT JOIN (SELECT unnest($former) AS former, unnest($now) AS now) AS moved
+        ON moved.former = acts.claim_id
     GROUP BY ALL
 ),
 turned AS (
@@ -42,10 +46,11 @@ SELECT
     coalesce(verdicts.latest_reason, verdicts.reason) AS reason,
     turned.turned_at,
     turned.previous_stance,
-    coalesce(acts.reviews, 0) AS reviews,
+    coalesce(acts.reviews, 0) + (claims.basis = 'reviewer')::INTEGER AS reviews,
     acts.reviewed_at,
     acts.reviewer,
     acts.assigned_to,
+    acts.ruling,
     verdicts.claim_id IS NULL OR verdicts.latest_status = 'incomplete' AS is_incomplete,
     coalesce(turned.turned_at >= $since, false) AS has_turned,
     claims.importance * (1 - coalesce(verdicts.confidence_score, 0)) AS doubt,
@@ -90,6 +95,11 @@ SELECT
     count(*) FILTER (is_mine) AS mine,
     count(*) AS "all"
 FROM listed
+
+-- name: rewordings
+-- Which claims were reworded, in order; what the words make is for ids.py to say.
+SELECT video_id, claim_id, value FROM review_actions
+WHERE action = 'reword_claim' ORDER BY acted_at, position
 
 -- name: places
 SELECT DISTINCT corpus, channel FROM current_videos

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import Literal, Self, cast, get_args
+from typing import Any, Literal, Self, cast, get_args
 from urllib.parse import urlencode
 
 from factible_assets.desk.questions import Ask, Row
+from factible_assets.stages.ids import claim_id
 
 Tab = Literal["incomplete", "turned", "uncertain", "unreviewed", "mine", "all"]
 Sort = Literal["uncertainty", "importance", "confidence", "turned", "newest", "oldest", "video"]
@@ -102,8 +103,14 @@ class Queue:
 
 def read_queue(ask: Ask, wanted: Wanted, me: str) -> Queue:
     """Return what an address asks for, as the reviewer of that name sees it."""
-    filters = {"since": wanted.since, "doubt": DOUBT, "me": me}
+    names: dict[str, str] = {}
+    for row in ask("rewordings"):
+        before, made = row["claim_id"], claim_id(row["video_id"], row["value"])
+        names = {old: made if now == before else now for old, now in names.items()}
+        names[before] = made
+    filters: dict[str, Any] = {"since": wanted.since, "doubt": DOUBT, "me": me}
     filters |= {"corpus": wanted.corpus, "channel": wanted.channel}
+    filters |= {"former": list(names), "now": list(names.values())}
     part = {"tab": wanted.tab, "sort": wanted.sort, "limit": ROWS}
     rows = ask("queue", **filters, **part, offset=ROWS * (wanted.page - 1))
     (counts,) = ask("counts", **filters)

@@ -51,9 +51,17 @@ from factible_assets.records import QueryType, ReviewKind
 from factible_assets.report.links import safe_url
 from factible_assets.report.view import ReportView, arrange
 from factible_assets.report.words import outcome_words
-from factible_assets.running.review import Wish, carry_out, open_claim, planned, reviewer_name
+from factible_assets.running.review import (
+    Wish,
+    carry_out,
+    new_claim,
+    open_claim,
+    planned,
+    reviewer_name,
+)
+from factible_assets.running.scales import scale_named
 from factible_assets.running.targets import enlist, resolve
-from factible_assets.stages.reviews import OPINIONS
+from factible_assets.stages.reviews import OPINIONS, claims_in_force
 from factible_assets.wording import verdict_words
 
 if TYPE_CHECKING:
@@ -367,7 +375,8 @@ def video_page(video_id: str, house: InHouse, viewer: Looking) -> HTMLResponse:
 
 def _claim(house: House, video_id: str, claim_id: str) -> tuple[ReportData, ReportView]:
     data = house.results.data(video_id)
-    report = claim_report(data, claim_id)
+    now = claims_in_force(data.reviews).names.get(claim_id, claim_id)
+    report = claim_report(data, claim_id) or claim_report(data, now)
     if report is None:
         raise NotFoundError(
             "The newest check of this video does not find that claim any more; the page of the "
@@ -385,8 +394,15 @@ def claim_page(
     viewer: Looking,
     recorded: Literal["kept", "waits"] | None = None,
 ) -> HTMLResponse:
-    """Show one claim, what can be done with it, and what other videos said."""
-    data, report = _claim(house, video_id, claim_id)
+    """Show one claim, what can be done with it, and what other videos said.
+
+    A claim that was reworded is found by its former ids too.
+    """
+    try:
+        data, report = _claim(house, video_id, claim_id)
+    except NotFoundError as error:
+        return _gone(video_id, claim_id, house, viewer, error)
+    claim_id = report.claims[0].claim.claim_id
     with house.results.asking(QUESTIONS) as ask:
         twins = said_before(ask, video_id, claim_id)
     base, client = _base(request), _client(request)
@@ -400,12 +416,26 @@ def claim_page(
             data,
             report,
             is_open=True,
+            scale=scale_named(house.settings.ruling_scale, house.settings.corpus_folders),
             twins=twins,
             recorded=recorded,
             address=base + claim_path(video_id, claim_id),
             embed={"path": card, "html": frame},
         )
     )
+
+
+def _gone(
+    video_id: str, claim_id: str, house: House, viewer: Viewer, error: NotFoundError
+) -> HTMLResponse:
+    """Show a claim that reviewers dropped or split, or that waits for its first check."""
+    try:
+        file = open_claim(video_id, claim_id, house.settings)
+    except FactibleError:
+        raise error from None
+    path = claim_path(video_id, file.claim.claim_id)
+    values = {"text": file.claim.text, "gone": file.gone, "path": path}
+    return _shown(pages.page("gone", viewer, video=path_of_video(video_id), **values))
 
 
 def _base(request: Request) -> str:
@@ -426,7 +456,8 @@ def claim_markdown(request: Request, video_id: str, claim_id: str, house: InHous
 @routes.get(f"{DESK}/videos/{{video_id}}/claims/{{claim_id}}/claim-review.json")
 def claim_review(request: Request, video_id: str, claim_id: str, house: InHouse) -> Response:
     """Return a claim as ClaimReview."""
-    data, _ = _claim(house, video_id, claim_id)
+    data, report = _claim(house, video_id, claim_id)
+    claim_id = report.claims[0].claim.claim_id
     text = as_claim_review(data, claim_id, f"{_base(request)}/reports")
     return Response(text, media_type="application/ld+json")
 
@@ -457,16 +488,22 @@ async def act(
     """Record what a reviewer does, and check the claim again if they ask for it."""
     if form.get("act") not in get_args(ReviewKind):
         raise RefusedError("This form asks for nothing that can be done.")
-    kind = await asyncio.to_thread(_record, video_id, claim_id, form, viewer.name, house)
+    kind, now = await asyncio.to_thread(_record, video_id, claim_id, form, viewer.name, house)
     if form.get("again"):
-        return await check_claim(video_id, claim_id, house, client)
+        return await check_claim(video_id, now, house, client)
     recorded = "kept" if kind in OPINIONS else "waits"
     return _there(f"{claim_path(video_id, claim_id)}?recorded={recorded}#review")
 
 
-def _record(video_id: str, claim_id: str, form: Form, name: str, house: House) -> ReviewKind:
+def _record(
+    video_id: str, claim_id: str, form: Form, name: str, house: House
+) -> tuple[ReviewKind, str]:
+    """Record what a form asks for; return what that was, and the claim that is to be checked."""
     kind = cast("ReviewKind", form.get("act"))
-    file = open_claim(video_id, claim_id, house.settings)
+    if kind == "add_claim":
+        file = new_claim(video_id, form.get("text"), house.settings)
+    else:
+        file = open_claim(video_id, claim_id, house.settings)
     number = None
     if form.get("query"):
         ids = [query.query_id for query in file.queries]
@@ -477,8 +514,10 @@ def _record(video_id: str, claim_id: str, form: Form, name: str, house: House) -
     given = form.get("query_type")
     wish = Wish(
         kind,
-        form.get("text") or None,
+        form.get("text") or ("none" if kind == "assign" else None),
         number=number,
+        value=form.get("value") or None,
+        said=form.get("said") or None,
         query_type=cast("QueryType", given) if given in get_args(QueryType) else None,
         opposite=bool(form.get("opposite")),
         reason=form.get("reason") or None,
@@ -491,7 +530,7 @@ def _record(video_id: str, claim_id: str, form: Form, name: str, house: House) -
         watch=cast("Any", None),  # nothing runs
         say=lambda _: None,
     )
-    return kind
+    return kind, file.claim.claim_id
 
 
 @routes.post(f"{DESK}/videos/{{video_id}}/claims/{{claim_id}}/check")

@@ -805,9 +805,6 @@ def _check_again(
         assets=("claims", *ALL_STAGES) if claims_wait(store, file.video_id) else ALL_STAGES,
         # What its claims come from is what those come from that are kept.
         tags={"claim": ids[0], **reviewer, **inputs_tags(runs["claims"])},
-        claims=[file.claim],
-        assets=ALL_STAGES,
-        tags={"claim": file.claim.claim_id, **reviewer},
         run_id=run_id,
         remedy="What you changed is recorded; factible review VIDEO CLAIM --rerun goes on.",
     )
