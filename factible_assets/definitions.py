@@ -20,6 +20,7 @@ from factible_assets.automation.add_video import add_video, added_videos_sensor
 from factible_assets.automation.import_corpus import import_corpus
 from factible_assets.automation.new_videos import corpus_sensor, dead_runs_sensor, publish_sensor
 from factible_assets.automation.nightly import nightly
+from factible_assets.checks.corpus_files import corpora_are_readable
 from factible_assets.checks.verdict_changes import verdict_flips
 from factible_assets.records import METHOD
 from factible_assets.services import CorporaResource, FactCheckServices
@@ -55,12 +56,15 @@ def build_defs(
         "services": FactCheckServices(home=str(settings.home)),
         "corpora": CorporaResource(folders=[str(each) for each in settings.corpus_folders]),
         "reports": ReportsResource.of(settings),
-        "observer": SilentObserver(),
+        "observer": dg.ResourceDefinition.hardcoded_resource(
+            SilentObserver(), description="Hears of claims and verdicts as they are reached."
+        ),
         **(resource_overrides or {}),
     }
     fact_check = dg.define_asset_job(
         FACT_CHECK_JOB,
-        selection=dg.AssetSelection.assets(*METHOD),
+        selection=dg.AssetSelection.assets(*METHOD)
+        - dg.AssetSelection.checks(corpora_are_readable),
         description=(
             "Fact-check a video: all seven assets, from transcript to verdicts. Materialize all, "
             "and choose the video's partition."
@@ -74,7 +78,7 @@ def build_defs(
             media,
             evaluation_asset(settings.corpus_folders),
         ],
-        asset_checks=[verdict_flips],
+        asset_checks=[verdict_flips, corpora_are_readable],
         jobs=[
             add_video,
             import_corpus,

@@ -122,7 +122,8 @@ def _field(key: str, knob: FieldInfo) -> dg.Field:
         return dg.Field(group, default_value=shown, description=words)
     described = _described(knob)
     if knob.is_required():
-        return dg.Field(_type(key, knob), description=described)
+        # In place, to be filled in: an empty text is refused at launch, as its knob says.
+        return dg.Field(_type(key, knob), default_value="", description=described)
     default = to_jsonable_python(knob.get_default(call_default_factory=True))
     if default is None:
         return dg.Field(_type(key, knob), is_required=False, description=described)

@@ -9,9 +9,12 @@ from dagster._config import process_config
 from dagster._core.test_utils import environ
 
 from factible_assets import config
+from factible_assets.automation.add_video import AddVideoConfig
+from factible_assets.automation.new_videos import corpus_sensor
 from factible_assets.definitions import build_defs
-from factible_assets.launchpad import CLAIM_CHECKS_SCHEMA, CLAIMS_SCHEMA, settled
+from factible_assets.launchpad import CLAIM_CHECKS_SCHEMA, CLAIMS_SCHEMA, launchpad_schema, settled
 from factible_assets.records import ASSET_RECORDS, METHOD
+from factible_assets.services import CorporaResource
 from factible_assets.settings import Settings
 
 
@@ -75,6 +78,37 @@ def test_the_evaluation_belongs_to_no_video_and_has_a_check_per_target(
     assert {parent.to_user_string() for parent in node.parent_keys} == {"verdicts"}
     names = {key.name for key in node.check_keys}
     assert names >= {"targets_are_readable", "precision", "stance_accuracy", "recall_important"}
+
+
+def test_every_resource_says_what_it_is_in_one_line(defs: dg.Definitions) -> None:
+    for name, resource in defs.get_repository_def().get_top_level_resources().items():
+        described = resource.description or ""
+        assert 20 < len(described) <= 100, name
+        assert "\n" not in described.strip(), name
+
+
+def test_the_launchpad_opens_with_what_must_be_filled_in(defs: dg.Definitions) -> None:
+    assert launchpad_schema(AddVideoConfig)["video"].default_value == ""
+    with pytest.raises(dg.DagsterInvalidConfigError, match="video cannot be ''"):
+        defs.resolve_job_def("add_video").execute_in_process(run_config={})
+
+
+def test_a_corpus_file_that_cannot_be_read_fails_a_check_once(tmp_path: Path) -> None:
+    (tmp_path / "wrong.yaml").write_text("videos: 3\n")
+    corpora = CorporaResource(folders=[str(tmp_path)])
+    outcomes = []
+    with dg.DagsterInstance.ephemeral() as instance:
+        cursor = None
+        for tick in range(3):
+            if tick == 2:
+                (tmp_path / "wrong.yaml").unlink()
+            context = dg.build_sensor_context(instance=instance, cursor=cursor)
+            told = corpus_sensor(context, corpora=corpora)
+            cursor, events = told.cursor, told.asset_events
+            outcomes.append([(each.check_name, each.passed) for each in events])
+            assert tick == 2 or "wrong.yaml" in str(told.skip_reason)
+    name = "corpora_are_readable"
+    assert outcomes == [[(name, False)], [], [(name, True)]]
 
 
 def test_every_asset_is_partitioned_by_video_described_and_owned(defs: dg.Definitions) -> None:

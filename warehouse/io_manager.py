@@ -2,6 +2,10 @@
 
 What belongs here: the translation between Dagster's contexts and the store. What does not: anything
 else. Of this package only this module and resource.py import Dagster.
+
+An asset is stored under the last part of its key, a video under its partition key. The stock DuckDB
+IO manager deletes a partition and inserts it again in two transactions, so that a failed insert
+loses the old rows; here a set is written in one, and older sets stay as history.
 """
 
 # No `from __future__ import annotations`: Dagster reads the annotations of resources as types.
@@ -19,12 +23,7 @@ from warehouse.sets import AssetRows
 
 
 class WarehouseIOManager(ConfigurableIOManager):
-    """Stores what an asset returns as a set, and loads the current set for whoever takes it in.
-
-    An asset is stored under the last part of its key, a video under its partition key. The stock
-    DuckDB IO manager deletes a partition and inserts it again in two transactions, so that a failed
-    insert loses the old rows; here a set is written in one, and older sets stay as history.
-    """
+    """Stores what an asset returns as a set; loads the current set for whoever takes it in."""
 
     warehouse: WarehouseResource
 

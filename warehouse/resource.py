@@ -2,6 +2,19 @@
 
 What belongs here: the resource that users configure. What does not: anything that works without
 Dagster. Of this package only this module and io_manager.py import Dagster.
+
+The resource is configured and asked for connections like the stock one, so that whatever takes one
+takes this one. It differs where the stock resource (dagster-duckdb 0.29) would lose work:
+
+- `get_connection` there has no try/finally: when the body raises, the connection, and with it
+  DuckDB's lock on the file, lives as long as someone keeps the exception, which Dagster does. Here
+  a connection is closed with its block, however that is left.
+- It retries every IOException, a missing directory as patiently as a held lock, without jitter and
+  for about 100 seconds. Here only a lock is waited for, with jitter, up to `lock_timeout_seconds`;
+  everything else is said at once, with the path and a remedy.
+- A connection here is at the newest schema: an older file is migrated, a newer one refused.
+
+The UI shows docstrings of resources: theirs are one line.
 """
 
 # No `from __future__ import annotations`: Dagster reads the annotations of resources as types.
@@ -18,19 +31,7 @@ from warehouse.store import Warehouse
 
 
 class WarehouseResource(DuckDBResource):
-    """A DuckDBResource whose file is the project's warehouse.
-
-    It is configured and asked for connections like the stock resource, so that whatever takes one
-    takes this one. It differs where the stock resource (dagster-duckdb 0.29) would lose work:
-
-    - `get_connection` there has no try/finally: when the body raises, the connection, and with it
-      DuckDB's lock on the file, lives as long as someone keeps the exception, which Dagster does.
-      Here a connection is closed with its block, however that is left.
-    - It retries every IOException, a missing directory as patiently as a held lock, without jitter
-      and for about 100 seconds. Here only a lock is waited for, with jitter, up to
-      `lock_timeout_seconds`; everything else is said at once, with the path and a remedy.
-    - A connection here is at the newest schema: an older file is migrated, a newer one refused.
-    """
+    """The project's warehouse: a DuckDB file, opened late and closed with its block."""
 
     lock_timeout_seconds: float = Field(
         default=DEFAULT_LOCK_TIMEOUT_SECONDS,

@@ -189,6 +189,8 @@ async def claim_checks(  # type: ignore[no-untyped-def]
         if "verdicts" in selected
         else {}
     )
+    if "report" in published:
+        tag_run(context, video, report=published["report"].value)
     for stage in selected:
         yield dg.MaterializeResult(
             asset_key=stage,
@@ -201,10 +203,8 @@ async def claim_checks(  # type: ignore[no-untyped-def]
 def _with_report(
     described: dict[str, Any], stage: Stage, published: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Put the report of the verdicts right below their table, where it is looked for."""
-    if stage != "verdicts":
-        return described
-    return {"verdicts": described["verdicts"], **published, **described}
+    """Put the links of the verdicts before all else."""
+    return {**published, **described} if stage == "verdicts" else described
 
 
 def _known(

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 import dagster as dg
 
 from factible_assets.records import ASSET_RECORDS, MAIN_RECORD, LlmCall, Record, Video
-from factible_assets.wording import cell, table
+from factible_assets.wording import cell, plain, table
 from warehouse.comments import packaged_comments
 
 OWNERS = ["team:fact-checking"]
@@ -36,6 +36,9 @@ _LAUNCHERS = {
 """How Dagster itself marks who launched a run."""
 
 
+_TAG_CHARACTERS = 120
+
+
 def final_failure(sentence: str) -> dg.Failure:
     """Fail without another try: the input is wrong, and the sentence says what to do."""
     return dg.Failure(sentence, allow_retries=False)
@@ -56,7 +59,7 @@ def is_last_try(context: dg.AssetExecutionContext) -> bool:
 
 
 def tag_run(context: dg.AssetExecutionContext, video: Video, **more: object) -> None:
-    """Make a run findable by its video and corpus, however it was launched.
+    """Make a run findable by its video, title, channel and corpus, however it was launched.
 
     What its launcher has said already stays.
 
@@ -67,7 +70,14 @@ def tag_run(context: dg.AssetExecutionContext, video: Video, **more: object) -> 
     """
     known = context.run.tags
     launcher = launcher_of(known)
-    tags = {"video": video.video_id, "corpus": video.corpus, "launched_by": launcher, **more}
+    tags = {
+        "video": video.video_id,
+        "title": plain(video.title, _TAG_CHARACTERS),
+        "channel": plain(video.channel or "", _TAG_CHARACTERS),
+        "corpus": video.corpus,
+        "launched_by": launcher,
+        **more,
+    }
     new = {key: str(value) for key, value in tags.items() if value and key not in known}
     context.instance.add_run_tags(context.run.run_id, new)
 

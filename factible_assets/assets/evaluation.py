@@ -6,8 +6,7 @@ and plots (evaluation/), targets' judgement (evaluation/targets.py, checks/corpu
 It belongs to no video, and to no fact-check: a job of its own materializes it.
 """
 
-import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,14 +17,22 @@ from pydantic import Field
 from factible_assets.assets.common import GROUP, KINDS, OWNERS, final_failure
 from factible_assets.checks.corpus_quality import quality_results, quality_specs
 from factible_assets.config import StageConfig
-from factible_assets.evaluation.charts import all_plots
+from factible_assets.evaluation.charts import inline_charts
 from factible_assets.evaluation.figures import Figure
 from factible_assets.evaluation.intervals import RESAMPLES
 from factible_assets.evaluation.matching import default_matcher
 from factible_assets.evaluation.measures import measure_of
 from factible_assets.evaluation.outcomes import UnknownCorpusError
 from factible_assets.evaluation.scoring import Evaluation, evaluate_corpora
-from factible_assets.evaluation.tables import columns_of, figures_markdown, videos_markdown
+from factible_assets.evaluation.tables import (
+    HEADINGS,
+    basis,
+    columns_of,
+    figure_row,
+    figures_markdown,
+    headlines,
+    videos_markdown,
+)
 from factible_assets.evaluation.targets import assess, load_targets
 from factible_assets.launchpad import launchpad_schema, settled
 from factible_assets.services import CorporaResource, FactCheckServices
@@ -104,7 +111,11 @@ def evaluation_asset(folders: Sequence[Path]) -> dg.AssetsDefinition:
         store.write_rows({"metrics": rows}, replacing=("run_id", context.run.run_id))
         targets = load_targets(folders)
         assessed = [
-            one for name, each in evaluations.items() for one in assess(name, each.figures, targets)
+            one
+            for name, each in evaluations.items()
+            # Of a corpus without annotations nobody said what it should be.
+            if each.annotated
+            for one in assess(name, each.figures, targets)
         ]
         return dg.MaterializeResult(
             metadata=_metadata(evaluations, len(rows)),
@@ -138,22 +149,39 @@ def metric_rows(corpus: str, evaluation: Evaluation) -> list[dict[str, Any]]:
 
 
 def _metadata(evaluations: Mapping[str, Evaluation], rows: int) -> dict[str, Any]:
-    metadata: dict[str, Any] = {
+    """Return what the UI shows: main figures and pictures where they stand, long tables folded."""
+    shown: dict[str, Any] = {}
+    folded: dict[str, Any] = {}
+    for number, (corpus, evaluation) in enumerate(evaluations.items()):
+        lead = f"{corpus}: " if len(evaluations) > 1 else ""
+        main = map(figure_row, headlines(evaluation))
+        shown[f"{lead}main figures"] = _table(HEADINGS, main)
+        if number < _DRAWN_CORPORA:
+            confusion = evaluation.confusion
+            if any(map(any, confusion.counts)):
+                rows_of_stances = (
+                    (f"annotated {stance}", *map(str, counts))
+                    for stance, counts in zip(confusion.labels, confusion.counts, strict=True)
+                )
+                headings = ("stances", *(f"answered {each}" for each in confusion.labels))
+                shown[f"{lead}confusion of stances"] = _table(headings, rows_of_stances)
+            for title, picture in inline_charts(evaluation).items():
+                shown[f"{lead}{title}"] = dg.MetadataValue.md(picture)
+        folded[f"{lead}basis"] = basis(evaluation)
+        folded[f"{lead}figures"] = dg.MetadataValue.md(figures_markdown(evaluation))
+        folded[f"{lead}videos and figures"] = dg.MetadataValue.md(videos_markdown(evaluation))
+    return {
         "corpora": dg.MetadataValue.text(", ".join(evaluations) or "none: nothing was checked yet"),
+        **shown,
+        **folded,
         "videos": sum(each.videos for each in evaluations.values()),
         "annotated videos": sum(each.annotated for each in evaluations.values()),
         "dagster/row_count": rows,
     }
-    for number, (corpus, evaluation) in enumerate(evaluations.items()):
-        lead = f"{corpus}: " if len(evaluations) > 1 else ""
-        metadata[f"{lead}matcher"] = dg.MetadataValue.text(str(evaluation.matcher))
-        metadata[f"{lead}figures"] = dg.MetadataValue.md(figures_markdown(evaluation))
-        metadata[f"{lead}videos and figures"] = dg.MetadataValue.md(videos_markdown(evaluation))
-        if number < _DRAWN_CORPORA:
-            metadata |= {
-                f"{lead}{title}": dg.MetadataValue.md(
-                    f"![{title}](data:image/png;base64,{base64.b64encode(picture).decode()})"
-                )
-                for title, picture in all_plots(evaluation).items()
-            }
-    return metadata
+
+
+def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> dg.TableMetadataValue:
+    """Return cells as a table, which the UI shows where it stands, however long it is."""
+    return dg.MetadataValue.table(
+        [dg.TableRecord(dict(zip(headings, row, strict=True))) for row in rows]
+    )

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable
 
 import dagster as dg
 
+from factible_assets.checks.corpus_files import evaluation, told
 from factible_assets.corpora import CorporaReading
 from factible_assets.partitions import videos
 from factible_assets.services import CorporaResource, FactCheckServices
@@ -46,22 +47,25 @@ def skip_words(reading: CorporaReading, added: Collection[str]) -> str | None:
     minimum_interval_seconds=30,
     default_status=dg.DefaultSensorStatus.RUNNING,
     description=(
-        "Adds a partition for every video that a file in corpora/ lists. It never removes one."
+        "Adds a partition for every video that a file in corpora/ lists, and never removes one. "
+        "A file that cannot be read fails the check corpora_are_readable of transcripts."
     ),
 )
-def corpus_sensor(
-    context: dg.SensorEvaluationContext, corpora: CorporaResource
-) -> dg.SensorResult | dg.SkipReason:
-    """Add partitions for newly listed videos."""
+def corpus_sensor(context: dg.SensorEvaluationContext, corpora: CorporaResource) -> dg.SensorResult:
+    """Add partitions for newly listed videos, and report files that cannot be read."""
     reading = corpora.read()
     for problem in reading.problems:
         context.log.warning(str(problem))
     existing = context.instance.get_dynamic_partitions(str(videos.name))
     added = partitions_to_add(reading, existing)[:PARTITIONS_PER_TICK]
-    words = skip_words(reading, added)
-    if words is not None:
-        return dg.SkipReason(words)
-    return dg.SensorResult(dynamic_partitions_requests=[videos.build_add_request(added)])
+    outcome = told(reading)
+    return dg.SensorResult(
+        dynamic_partitions_requests=[videos.build_add_request(added)] if added else [],
+        skip_reason=skip_words(reading, added),
+        # Reported once: each tick would be an event of its own.
+        asset_events=[] if outcome == context.cursor else [evaluation(reading)],
+        cursor=outcome,
+    )
 
 
 @dg.sensor(

@@ -62,6 +62,9 @@ def evaluate(
         int,
         typer.Option("--resamples", min=100, max=100_000, help="Draws of videos per interval."),
     ] = _RESAMPLES,
+    every: Annotated[
+        bool, typer.Option("--all", help="Print every metric, not the dozen main figures alone.")
+    ] = False,
     details: Annotated[
         bool,
         typer.Option(
@@ -72,7 +75,9 @@ def evaluate(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Measure how good the newest answers are: every metric, with its interval and baseline.
+    """Measure how good the newest answers are: a dozen main figures, or with --all every metric.
+
+    Each with its interval and baseline.
 
     What the warehouse holds is compared with the annotated claims of the corpora. A metric that is
     undefined says so; it is never zero. The asset `evaluation` stores the same figures.
@@ -103,7 +108,7 @@ def evaluate(
         print_json({"corpora": {name: document(each) for name, each in evaluations.items()}})
         return
     for name, evaluation in evaluations.items():
-        _print(name, evaluation, details=details)
+        _print(name, evaluation, every=every, details=details)
 
 
 def _similarity(matcher: SimilarityName, model: Path | None) -> Similarity:
@@ -178,18 +183,20 @@ def _matcher(name: MatcherName, model: Path | None) -> ClaimMatcher:
     return ClaimMatcher(_similarity(name, model))
 
 
-def _print(name: str, evaluation: Evaluation, *, details: bool) -> None:
+def _print(name: str, evaluation: Evaluation, *, every: bool, details: bool) -> None:
     from rich.table import Table
 
-    from factible_assets.evaluation.tables import HEADINGS, basis, figure_row
+    from factible_assets.evaluation.tables import HEADINGS, basis, figure_row, headlines
 
     table = Table(title=f"Corpus {plain(name)}", title_justify="left")
     for heading in HEADINGS:
         table.add_column(heading, justify="left" if heading in _WORDS else "right")
-    for figure in evaluation.figures:
+    for figure in evaluation.figures if every else headlines(evaluation):
         table.add_row(*(plain(cell) for cell in figure_row(figure)))
     stdout().print(table)
     typer.echo(basis(evaluation))
+    if not every:
+        note(f"These are the main figures of {len(evaluation.figures)}; --all prints every one.")
     if evaluation.annotated == 0:
         note(
             "No video of this corpus is annotated: metrics that compare with annotations stay "

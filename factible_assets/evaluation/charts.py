@@ -8,7 +8,7 @@ apart; no meaning is carried by colour alone. What is undefined is said to be un
 drawn as zero. Nothing is drawn on a screen and no global state is touched: threads may draw.
 
 The UI shows Markdown of less than a thousand characters where it stands, and folds the rest away
-behind a click. So a chart of bars is an SVG of few words; see `INLINE_CHARACTERS`.
+behind a click. So a chart there is an SVG of few words; see `INLINE_CHARACTERS`.
 """
 
 from __future__ import annotations
@@ -30,14 +30,16 @@ if TYPE_CHECKING:
     from factible_assets.evaluation.metrics.stances import Confusion, ReliabilityBin
     from factible_assets.evaluation.scoring import DepthPoint, Evaluation
 
-# --- Bars in Markdown ---------------------------------------------------------------------------
+# --- Pictures in Markdown -----------------------------------------------------------------------
 
 INLINE_CHARACTERS = 1_000
 """Longer Markdown is folded away (MetadataEntry.tsx in Dagster's UI, 1.13)."""
 
 _ROW = 16
-_LABEL = 108
+_LABEL = 170
 _BAR = 130
+_PLOT = 100
+_MOST_POINTS = 8
 _PALETTE = {
     "supports": "#287d3c",
     "supported": "#287d3c",
@@ -45,6 +47,7 @@ _PALETTE = {
     "refuted": "#b3261e",
     "mixed": "#b26a00",
 }
+_LINES = ("#0072b2", "#d55e00", "#009e73")
 _INK, _OTHER, _MEASURED = "#777", "#999", "#36c"
 
 
@@ -59,10 +62,46 @@ def bars(title: str, values: Mapping[str, float], unit: str = "") -> str:
     highest = max(values.values(), default=0)
     if highest <= 0:
         return ""
-    drawn = "".join(
-        _bar(row, label, value, highest, unit) for row, (label, value) in enumerate(values.items())
-    )
-    width, height = _LABEL + _BAR + 60, _ROW * len(values) + 2
+    words, paths = "", dict[str, str]()
+    for row, (label, value) in enumerate(values.items()):
+        said, length = label.replace("_", " "), max(1, round(_BAR * value / highest))
+        colour = _PALETTE.get(label.removeprefix("leaning "), _MEASURED if unit else _OTHER)
+        words += f'<text y="{row * _ROW + 12}">{html.escape(said)} {value:g}{unit}</text>'
+        # One path for all bars of a colour, as every character counts.
+        bar = f"M{_LABEL} {row * _ROW + 3}h{length}v11h-{length}"
+        paths[colour] = paths.get(colour, "") + bar
+    drawn = "".join(f'<path fill="{colour}" d="{path}"/>' for colour, path in paths.items())
+    return _picture(title, _LABEL + _BAR, _ROW * len(values) + 2, words + drawn)
+
+
+def curves(title: str, across: Sequence[int], lines: Mapping[str, Sequence[float | None]]) -> str:
+    """Draw at most three lines of shares, from 0 to 1, as a picture in Markdown.
+
+    Args:
+        title: What the picture shows, for those who do not see it.
+        across: What the shares depend on, ascending; long ones are drawn at some places.
+        lines: As many shares each, by label; unknown ones are left out. Empty if all are.
+    """
+    last = len(across) - 1
+    steps = min(last, _MOST_POINTS - 1) or 1
+    chosen = sorted({round(step * last / steps) for step in range(steps + 1)})
+    drawn = ""
+    for row, ((label, values), colour) in enumerate(zip(lines.items(), _LINES, strict=False)):
+        places = " ".join(
+            f"{round(2 * _PLOT * place / (last or 1))},{round(_PLOT * (1 - value))}"
+            for place in chosen
+            if (value := values[place]) is not None
+        )
+        if places:
+            drawn += f'<polyline fill="none" stroke="{colour}" points="{places}"/>'
+            drawn += f'<text x="210" y="{row * _ROW + 12}" fill="{colour}">{label}</text>'
+    if not drawn:
+        return ""
+    ends = f'<text y="{_PLOT + 14}">{across[0]} to {across[-1]}; 0 to 1</text>'
+    return _picture(title, _LABEL + _BAR, _PLOT + _ROW + 2, drawn + ends)
+
+
+def _picture(title: str, width: int, height: int, drawn: str) -> str:
     svg = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
         f'font-family="sans-serif" font-size="11" fill="{_INK}">{drawn}</svg>'
@@ -70,19 +109,54 @@ def bars(title: str, values: Mapping[str, float], unit: str = "") -> str:
     return f"![{title}](data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()})"
 
 
+def inline_charts(evaluation: Evaluation) -> dict[str, str]:
+    """Return the plots of an evaluation as small pictures in Markdown; none of what is undefined.
+
+    The stances are no picture: see `confusion` of the evaluation.
+    """
+    points, bins = evaluation.precision_recall, evaluation.reliability
+    seconds = {asset: evaluation.figure(f"seconds of {asset}") for asset in ASSET_RECORDS}
+    drawn = {
+        "precision and recall by max_claims": curves(
+            "precision and recall by max_claims",
+            [point.max_claims for point in points],
+            {
+                "precision": [point.precision for point in points],
+                "recall": [point.recall for point in points],
+                "F1": [point.f1 for point in points],
+            },
+        )
+        if points
+        else "",
+        "share that is right, by confidence": bars(
+            "share that is right, by confidence",
+            {
+                f"{each.low:.0%} to {each.high:.0%}, n={each.n}": round(each.accuracy, 2)
+                for each in bins
+                if each.accuracy is not None
+            },
+        ),
+        "seconds by stage": bars(
+            "seconds by stage",
+            {
+                asset: round(figure.value, 1)
+                for asset, figure in seconds.items()
+                if figure is not None and figure.value is not None
+            },
+            " s",
+        ),
+        "cost by stage and model": bars(
+            "cost by stage and model",
+            {f"{each.stage}, {each.model}": round(each.cost_usd, 4) for each in evaluation.usage},
+            " $",
+        ),
+    }
+    return {title: picture for title, picture in drawn.items() if picture}
+
+
 def counted(values: Sequence[str], order: Sequence[str]) -> dict[str, int]:
     """Count the values that occur, in a given order."""
     return {word.replace("_", " "): values.count(word) for word in order if word in values}
-
-
-def _bar(row: int, label: str, value: float, highest: float, unit: str) -> str:
-    y, length = row * _ROW + 12, max(1, round(_BAR * value / highest))
-    colour = _PALETTE.get(label.removeprefix("leaning "), _MEASURED if unit else _OTHER)
-    return (
-        f'<text x="0" y="{y}">{html.escape(label.replace("_", " "))}</text>'
-        f'<path fill="{colour}" d="M{_LABEL} {y - 9}h{length}v11h-{length}"/>'
-        f'<text x="{_LABEL + length + 5}" y="{y}">{value:g}{html.escape(unit)}</text>'
-    )
 
 
 # --- Plots of an evaluation ----------------------------------------------------------------------

@@ -645,6 +645,22 @@ MEASURES: Final[tuple[Measure, ...]] = (
 
 CATALOGUE: Final[Mapping[str, Measure]] = {each.name: each for each in MEASURES}
 
+HEADLINES: Final[Mapping[str, str]] = {
+    "precision": "micro",
+    "recall": "micro",
+    "recall@important": "micro",
+    "stance accuracy": "micro",
+    "decided verdicts": "micro",
+    "complete verdicts": "micro",
+    "retrieval success rate": "micro",
+    "independent origins per claim": "micro",
+    "quote grounding rate": "micro",
+    "infrastructure failure rate": "micro",
+    "seconds to first verdict": "macro",
+    "cost in USD": "macro",
+}
+"""The dozen figures that are shown first, with their averaging: over items where there are such."""
+
 _OF_ONE_MODEL: Final = _value("tokens or cost of one stage and model", lambda _: None)
 
 

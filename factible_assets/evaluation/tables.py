@@ -11,7 +11,7 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from factible_assets.evaluation.figures import Figure
-from factible_assets.evaluation.measures import measure_of, overview
+from factible_assets.evaluation.measures import HEADLINES, measure_of, overview
 from factible_assets.evaluation.scoring import Evaluation
 
 UNDEFINED: Final = "undefined"
@@ -37,6 +37,12 @@ def figure_row(figure: Figure) -> tuple[str, ...]:
         str(figure.n),
         figure.unit,
     )
+
+
+def headlines(evaluation: Evaluation) -> tuple[Figure, ...]:
+    """Return the dozen figures that are shown first."""
+    found = (evaluation.figure(name, averaging) for name, averaging in HEADLINES.items())
+    return tuple(figure for figure in found if figure is not None)
 
 
 def columns_of(figure: Figure) -> dict[str, Any]:

@@ -116,9 +116,14 @@ def _of_file(path: Path, title: str | None, settings: Settings) -> Target:
     from resources.transcripts.file import read_transcript  # noqa: PLC0415
 
     words = read_transcript(path)
-    # Ten digits keep the id longer than the eleven characters of a YouTube id.
-    video_id = f"{slug(path.stem)}-{digest(path.read_bytes())}"
-    listed = load_corpora(settings.corpus_folders).find(video_id)
+    # Named by its title, as partitions are read by people. Ten digits keep the id longer than the
+    # eleven characters of a YouTube id, and find a transcript that is listed under another name.
+    content = digest(path.read_bytes())
+    video_id = f"{slug(title or words.title or path.stem)}-{content}"
+    reading = load_corpora(settings.corpus_folders)
+    listed = reading.find(video_id) or next(
+        (each for each in reading.videos() if each.video.video_id.endswith(f"-{content}")), None
+    )
     if listed is not None:
         if title not in {None, listed.video.title}:
             raise FactibleError(
@@ -126,7 +131,7 @@ def _of_file(path: Path, title: str | None, settings: Settings) -> Target:
                 f"{listed.file}, line {listed.line}.",
                 "Leave --title out, or change the title there and check again with --force.",
             )
-        return Target(video_id)
+        return Target(listed.video.video_id)
     entry = VideoEntry(
         id=video_id,
         title=title or words.title or re.sub(r"[\s_-]+", " ", path.stem).strip() or video_id,

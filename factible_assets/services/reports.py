@@ -41,7 +41,7 @@ class ReportsResource(dg.ConfigurableResource):  # type: ignore[type-arg]
     def publish(
         self, store: Warehouse, video_id: str, log: logging.Logger
     ) -> dict[str, dg.MetadataValue[Any]]:
-        """Write the report of a video, refresh the index, and return the metadata of both.
+        """Write the report of a video, refresh the index, and return the metadata, links first.
 
         Blocks for some 0.3 s. Never raises: a report that cannot be written is a sentence in the
         metadata and a warning in the log.
@@ -58,11 +58,15 @@ class ReportsResource(dg.ConfigurableResource):  # type: ignore[type-arg]
             return {"report": dg.MetadataValue.text(words)}
         if path is None:
             return {}
-        metadata: dict[str, dg.MetadataValue[Any]] = {
-            "report": dg.MetadataValue.path(str(path)),
+        files: dict[str, dg.MetadataValue[Any]] = {
+            "report file": dg.MetadataValue.path(str(path)),
             "index of reports": dg.MetadataValue.path(str(index_path(folder))),
         }
-        if self.public_url:
-            link = f"{self.public_url}/reports/{quote(video_id, safe='')}"
-            metadata["report online"] = dg.MetadataValue.url(link)
-        return metadata
+        if self.public_url is None:
+            return {"report": files.pop("report file"), **files}
+        name = quote(video_id, safe="")
+        return {
+            "report": dg.MetadataValue.url(f"{self.public_url}/reports/{name}"),
+            "desk": dg.MetadataValue.url(f"{self.public_url}/desk/videos/{name}"),
+            **files,
+        }

@@ -1,7 +1,8 @@
 """The Dagster resources of a run: its services, opened and closed again, and the corpora.
 
 What belongs here: the order in which things are opened, and the failures that Dagster is told. What
-does not: any choice (web.py, reasoning.py), reading and checking corpus files (corpora/).
+does not: any choice (web.py, reasoning.py), reading and checking corpus files (corpora/). The UI
+shows docstrings of resources: theirs are one line.
 """
 
 # No `from __future__ import annotations`: Dagster reads the annotations of resources as types.
@@ -58,10 +59,7 @@ class Occasion:
 
 
 class FactCheckServices(dg.ConfigurableResource):  # type: ignore[type-arg]
-    """Opens what a fact-check needs from outside: search, pages, ratings, a reasoner.
-
-    With no key: the archive or the demo's miniature web, and the embedded engine.
-    """
+    """What a fact-check needs from outside: search, pages, ratings, and who reasons."""
 
     home: str
 

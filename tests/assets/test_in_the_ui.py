@@ -25,10 +25,13 @@ def test_a_run_is_found_by_its_video_its_corpus_and_its_launcher(pipeline: Pipel
     run = pipeline.instance.get_run_by_id(result.run_id)
     assert run is not None
     wanted = {"video": DEMO_VIDEO, "corpus": "everyday-beliefs", "claims": "3"}
-    assert {**run.tags, **wanted, "launched_by": "dagster"} == run.tags
+    report = str(pipeline.settings.reports / f"{DEMO_VIDEO}.html")
+    title = "What everybody knows: a talk on everyday beliefs"
+    wanted |= {"title": title, "report": report, "launched_by": "dagster"}
+    assert {**run.tags, **wanted} == run.tags
 
     shown = dict(result.asset_materializations_for_node("claim_checks")[-1].metadata)
-    assert list(shown)[:2] == ["verdicts", "report"], "the outcome comes first"
+    assert list(shown)[:3] == ["report", "index of reports", "verdicts"], "the report comes first"
     for chart in ("outcomes", "seconds by stage"):
         assert len(str(shown[chart].value)) < INLINE_CHARACTERS
     assert "https://" in str(shown["verdicts"].value), "sources are linked beside the verdict"

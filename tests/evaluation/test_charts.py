@@ -7,9 +7,8 @@ import re
 
 from lxml import etree
 
-from factible_assets.evaluation.charts import INLINE_CHARACTERS, bars, counted
-
-STAGES = ("queries", "search_hits", "reliability_ratings", "evidence", "verdicts")
+from factible_assets.evaluation.charts import INLINE_CHARACTERS, bars, counted, curves
+from factible_assets.records import ASSET_RECORDS
 
 
 def drawing(markdown: str) -> etree._Element:
@@ -19,14 +18,29 @@ def drawing(markdown: str) -> etree._Element:
 
 
 def test_the_longest_chart_is_short_enough_not_to_be_folded_away() -> None:
-    longest = bars("seconds by stage", dict.fromkeys(STAGES, 1234.5), " s")
+    longest = bars("seconds by stage", dict.fromkeys(ASSET_RECORDS, 1234.5), " s")
     assert len(longest) < INLINE_CHARACTERS
+
+
+def test_lines_are_drawn_where_they_are_known_and_short_enough_to_be_seen() -> None:
+    depths = range(1, 41)
+    shares = [0.123] * 40
+    lines = {"precision": shares, "recall": [None, *shares[1:]], "F1": [None] * 40}
+    markdown = curves("precision and recall by max_claims", depths, lines)
+    assert len(markdown) < INLINE_CHARACTERS
+    found = drawing(markdown).iter("{http://www.w3.org/2000/svg}polyline")
+    points = [each.attrib["points"].split() for each in found]
+    assert [len(each) for each in points] == [8, 7]
+    assert points[0][0] == "0,88"
+    assert points[0][-1] == "200,88"
+    assert curves("nothing", depths, {"F1": [None] * 40}) == ""
+    assert "0,50" in drawing(curves("one", [1], {"F1": [0.5]}))[0].attrib["points"]
 
 
 def test_every_value_has_its_label_its_number_and_a_bar_of_its_length() -> None:
     drawn = drawing(bars("stances", {"supports": 4, "very_low": 1, "mixed": 0.5}))
     texts = [each.text for each in drawn.iter("{http://www.w3.org/2000/svg}text")]
-    assert texts == ["supports", "4", "very low", "1", "mixed", "0.5"]
+    assert texts == ["supports 4", "very low 1", "mixed 0.5"]
     paths = [each.attrib["d"] for each in drawn.iter("{http://www.w3.org/2000/svg}path")]
     lengths = [int(path.split("h")[1].split("v")[0]) for path in paths]
     assert lengths[0] > 3 * lengths[1] > 0

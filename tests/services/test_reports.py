@@ -28,7 +28,11 @@ def test_where_a_service_shows_reports_the_materialization_links_it(tmp_path: Pa
     store = store_sample(tmp_path)
     settings = Settings(home=tmp_path, public_url="https://checks.example.org/base/")
     said = ReportsResource.of(settings).publish(store, VIDEO_ID, LOG)
-    assert said["report online"].value == (f"https://checks.example.org/base/reports/{VIDEO_ID}")
+    base = "https://checks.example.org/base"
+    assert [(name, each.value) for name, each in said.items()][:2] == [
+        ("report", f"{base}/reports/{VIDEO_ID}"),
+        ("desk", f"{base}/desk/videos/{VIDEO_ID}"),
+    ]
 
 
 def test_a_report_that_cannot_be_written_is_a_sentence_and_fails_nothing(
