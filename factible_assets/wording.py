@@ -69,6 +69,15 @@ def dollars(usd: float) -> str:
     return f"${usd:,.2f}" if usd >= _WHOLE_CENTS or usd == 0 else f"${usd:.4f}"
 
 
+def web_address(host: str, port: int) -> str:
+    """Return the address that opens what listens on a host, as its operator wrote that.
+
+    What listens everywhere is opened on this machine: no browser opens 0.0.0.0.
+    """
+    name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - nothing is bound
+    return f"http://{f'[{name}]' if ':' in name else name}:{port}"
+
+
 def clock(seconds: float | None) -> str:
     """Say a position in a video as m:ss or h:mm:ss; a dash where it is unknown."""
     if seconds is None:
@@ -183,8 +192,6 @@ def verdicts_table(
 
     With their evidence at hand, the most reliable sources that take a side are linked.
     """
-    by_claim = {verdict.claim_id: verdict for verdict in verdicts}
-    in_time = sorted(claims, key=lambda claim: (claim.start_seconds or 0.0, claim.rank))
     headings = ("at", "claim", "verdict", "confidence", "for : against", "why", "sources")
     shown = len(headings) if evidence else len(headings) - 1
     return table(
@@ -199,10 +206,30 @@ def verdicts_table(
                 cell(verdict.summary, _WHY_CHARACTERS),
                 _decisive(claim, evidence),
             )[:shown]
-            for claim in in_time
-            if (verdict := by_claim.get(claim.claim_id))
+            for claim, verdict in _in_time(claims, verdicts)
         ),
     )
+
+
+def verdict_lines(
+    video: Video,
+    claims: Sequence[Claim],
+    verdicts: Sequence[Verdict],
+    evidence: Sequence[Evidence],
+) -> list[str]:
+    """Return a line in Markdown for each verdict, which is short enough to be shown unfolded."""
+    return [
+        f"**{verdict_words(verdict)}**{f' ({verdict.confidence})' if verdict.confidence else ''}: "
+        f"{moment(video, claim)} {cell(claim.text)} Sources: {_decisive(claim, evidence)}"
+        for claim, verdict in _in_time(claims, verdicts)
+    ]
+
+
+def _in_time(claims: Sequence[Claim], verdicts: Sequence[Verdict]) -> list[tuple[Claim, Verdict]]:
+    """Return the claims that have a verdict in the order in which the video makes them."""
+    by_claim = {verdict.claim_id: verdict for verdict in verdicts}
+    in_time = sorted(claims, key=lambda claim: (claim.start_seconds or 0.0, claim.rank))
+    return [(each, by_claim[each.claim_id]) for each in in_time if each.claim_id in by_claim]
 
 
 def _decisive(claim: Claim, evidence: Sequence[Evidence]) -> str:

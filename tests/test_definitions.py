@@ -98,14 +98,16 @@ def test_a_corpus_file_that_cannot_be_read_fails_a_check_once(tmp_path: Path) ->
     corpora = CorporaResource(folders=[str(tmp_path)])
     outcomes = []
     with dg.DagsterInstance.ephemeral() as instance:
-        cursor = None
+        cursor: str | None = None
         for tick in range(3):
             if tick == 2:
                 (tmp_path / "wrong.yaml").unlink()
             context = dg.build_sensor_context(instance=instance, cursor=cursor)
             told = corpus_sensor(context, corpora=corpora)
+            assert isinstance(told, dg.SensorResult)
             cursor, events = told.cursor, told.asset_events
-            outcomes.append([(each.check_name, each.passed) for each in events])
+            checked = [each for each in events if isinstance(each, dg.AssetCheckEvaluation)]
+            outcomes.append([(each.check_name, each.passed) for each in checked])
             assert tick == 2 or "wrong.yaml" in str(told.skip_reason)
     name = "corpora_are_readable"
     assert outcomes == [[(name, False)], [], [(name, True)]]

@@ -633,6 +633,12 @@ def test_a_default_is_remarked_on_only_if_nobody_wished_otherwise(tmp_path: Path
     assert search_remark(bare, "auto", "miniature") is None
     assert search_remark(bare, "archive", None) is None
     assert search_remark(settings(tmp_path, web="archive"), "auto", None) is None
+    live = settings(tmp_path, web="live")
+    told = search_remark(live, "auto", "miniature") or ""
+    assert "FACTIBLE_WEB=live is not followed here" in told
+    assert "its own web, miniature" in told
+    assert search_remark(live, "live", "miniature") is None
+    assert search_remark(live, "auto", "live") is None
     assert search_remark(settings(tmp_path, search="wikipedia"), "auto", None) is None
     assert "OPENAI_API_KEY" in (reasoner_remark(bare, "auto") or "")
     assert reasoner_remark(bare, "embedded") is None

@@ -19,6 +19,7 @@ from factible_assets.wording import (
     prior_fact_checks_table,
     queries_table,
     ratings_table,
+    verdict_lines,
     verdict_words,
     verdicts_table,
 )
@@ -27,6 +28,9 @@ Described = dict[str, Any]
 
 _STANCES = get_args(Stance)
 _RATINGS = get_args(Rating)
+
+_UNFOLDED = 12
+"""So many verdicts stand where they are seen without a click; the table, a click away, has all."""
 
 
 def describe(stage: Stage, video: Video, claims: Sequence[Claim], result: FlowResult) -> Described:
@@ -114,7 +118,12 @@ def _evidence(video: Video, claims: Sequence[Claim], result: FlowResult) -> Desc
 def _verdicts(video: Video, claims: Sequence[Claim], result: FlowResult) -> Described:
     words = [STANCE_WORDS[each.stance] if each.stance else each.status for each in result.verdicts]
     spans = {str(stage): round(each.span_seconds, 1) for stage, each in result.timings.items()}
+    lines = verdict_lines(video, claims, result.verdicts, result.evidence)
     return {
+        **{
+            f"verdict {number}": dg.MetadataValue.md(line)
+            for number, line in enumerate(lines[:_UNFOLDED], start=1)
+        },
         "verdicts": dg.MetadataValue.md(
             verdicts_table(video, claims, result.verdicts, result.evidence)
         ),

@@ -45,6 +45,9 @@ CODE_VERSION = "1"
 _DRAWN_CORPORA = 5
 """Pictures are kept in Dagster's event log, so that only some corpora get theirs there."""
 
+_MAIN = ("metric", "value", "baseline", "n", "unit", "95 % interval", "averaging")
+"""The columns of the main figures; what matters most stands in view."""
+
 
 class EvaluationConfig(StageConfig):
     """What to evaluate."""
@@ -154,17 +157,20 @@ def _metadata(evaluations: Mapping[str, Evaluation], rows: int) -> dict[str, Any
     folded: dict[str, Any] = {}
     for number, (corpus, evaluation) in enumerate(evaluations.items()):
         lead = f"{corpus}: " if len(evaluations) > 1 else ""
-        main = map(figure_row, headlines(evaluation))
-        shown[f"{lead}main figures"] = _table(HEADINGS, main)
+        main = (
+            dict(zip(HEADINGS, figure_row(each), strict=True)) for each in headlines(evaluation)
+        )
+        shown[f"{lead}main figures"] = _table([{name: row[name] for name in _MAIN} for row in main])
         if number < _DRAWN_CORPORA:
-            confusion = evaluation.confusion
+            confusion, labels = evaluation.confusion, evaluation.confusion.labels
             if any(map(any, confusion.counts)):
-                rows_of_stances = (
-                    (f"annotated {stance}", *map(str, counts))
-                    for stance, counts in zip(confusion.labels, confusion.counts, strict=True)
+                shown[f"{lead}confusion of stances"] = _table(
+                    {
+                        "annotated": stance,
+                        **{f"answered {each}": n for each, n in zip(labels, counts, strict=True)},
+                    }
+                    for stance, counts in zip(labels, confusion.counts, strict=True)
                 )
-                headings = ("stances", *(f"answered {each}" for each in confusion.labels))
-                shown[f"{lead}confusion of stances"] = _table(headings, rows_of_stances)
             for title, picture in inline_charts(evaluation).items():
                 shown[f"{lead}{title}"] = dg.MetadataValue.md(picture)
         folded[f"{lead}basis"] = basis(evaluation)
@@ -180,8 +186,6 @@ def _metadata(evaluations: Mapping[str, Evaluation], rows: int) -> dict[str, Any
     }
 
 
-def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> dg.TableMetadataValue:
-    """Return cells as a table, which the UI shows where it stands, however long it is."""
-    return dg.MetadataValue.table(
-        [dg.TableRecord(dict(zip(headings, row, strict=True))) for row in rows]
-    )
+def _table(rows: Iterable[Mapping[str, Any]]) -> dg.TableMetadataValue:
+    """Return rows as a table, which the UI shows where it stands, however long it is."""
+    return dg.MetadataValue.table([dg.TableRecord(dict(row)) for row in rows])

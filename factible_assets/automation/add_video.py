@@ -13,6 +13,7 @@ was added. So the job adds it, and the sensor launches `fact_check` for it some 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import quote
 
 import dagster as dg
 from pydantic import AfterValidator, Field, ValidationError
@@ -106,6 +107,8 @@ def list_video(
             "next": f"The job fact_check is launched for the partition {video_id}."
             if config.check
             else f"Materialize the partition {video_id} with the job fact_check.",
+            # Of the UI itself, wherever that is served.
+            "verdicts": dg.MetadataValue.url(f"/assets/verdicts?partition={quote(video_id)}"),
         }
     )
 

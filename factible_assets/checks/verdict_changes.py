@@ -7,12 +7,14 @@ A flip is news and no defect: the check warns and never blocks.
 """
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import dagster as dg
 
 from factible_assets.partitions import videos
+from factible_assets.services.reports import ReportsResource
 from factible_assets.wording import cell
 from resources.statements import statements
 from warehouse.resource import WarehouseResource
@@ -74,10 +76,13 @@ def flips_table(changes: Sequence[VerdictChange]) -> str:
     return "\n".join(["| claim | change |", "| --- | --- |", *lines])
 
 
-def check_result(changes: RunChanges) -> dg.AssetCheckResult:
-    """Return how the check judges what a run changed."""
+def check_result(
+    changes: RunChanges, links: Mapping[str, dg.MetadataValue[Any]]
+) -> dg.AssetCheckResult:
+    """Return how the check judges what a run changed, the links first."""
     sources = ", ".join(f"{number} {change}" for change, number in changes.sources.items())
     metadata: dict[str, dg.MetadataValue] = {
+        **links,
         "flips": dg.MetadataValue.int(len(changes.flips)),
         "moves of confidence": dg.MetadataValue.int(len(changes.verdicts) - len(changes.flips)),
         "sources": dg.MetadataValue.text(sources or "unchanged"),
@@ -97,10 +102,12 @@ def check_result(changes: RunChanges) -> dg.AssetCheckResult:
 
 
 def _verdict_flips(
-    context: dg.AssetCheckExecutionContext, warehouse: WarehouseResource
+    context: dg.AssetCheckExecutionContext, warehouse: WarehouseResource, reports: ReportsResource
 ) -> dg.AssetCheckResult:
     """Compare the verdicts of this run with the complete ones before them."""
-    return check_result(read_changes(warehouse.store(), context.partition_key, context.run.run_id))
+    changes = read_changes(warehouse.store(), context.partition_key, context.run.run_id)
+    # The last that a run shows: whoever followed it goes on from here.
+    return check_result(changes, reports.links(context.partition_key))
 
 
 with warnings.catch_warnings():

@@ -201,7 +201,7 @@ def show(checked: Checked, *, as_json: bool) -> None:
     if checked.code is ExitCode.INCOMPLETE:
         note("Some verdicts are incomplete because services failed; check the video again.")
     print(f"cost: {_cost_words(checked)}")
-    print(f"report: {checked.report}")
+    print(f"report: {checked.report.absolute().as_uri()}")
 
 
 def _cost_words(checked: Checked) -> str:

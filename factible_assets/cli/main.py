@@ -48,8 +48,7 @@ HEADINGS = (CHECK, LOOK, DATA, MEASURE, SERVE, MACHINE)
 """The headings of `factible --help`, in their order."""
 
 
-_MARGINS = 6
-"""Columns of the help's list of commands that hold no words."""
+_WHOLE_SENTENCE = 500
 
 
 def _shared(
@@ -91,6 +90,8 @@ def _shared_options() -> tuple[Any, ...]:
 def _equip(command: Any) -> None:
     """Give a command, or every command of a group, the options that it does not declare itself."""
     for child in getattr(command, "commands", {}).values():
+        # Else it is cut where a line ends.
+        child.short_help = child.get_short_help_str(_WHOLE_SENTENCE)
         _equip(child)
     if hasattr(command, "commands"):
         return
@@ -128,19 +129,17 @@ class Program(TyperGroup):
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
-        for command in self.commands.values():
-            _equip(command)
+        _equip(self)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """List the commands under their headings."""
         width = max(map(len, self.commands), default=0)
-        room = formatter.width - width - _MARGINS
         shown = [command for command in self.commands.values() if not command.hidden]
         found = {getattr(command, "rich_help_panel", None) for command in shown}
         for heading in (*HEADINGS, *sorted(found - {*HEADINGS}, key=str)):
             rows = [
                 # Padded, so that the columns of all headings stand below each other.
-                (f"{command.name or '':<{width}}", command.get_short_help_str(room))
+                (f"{command.name or '':<{width}}", command.get_short_help_str())
                 for command in shown
                 if getattr(command, "rich_help_panel", None) == heading
             ]
@@ -177,7 +176,8 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     epilog=EXIT_CODES,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    # No wider than 80 columns, which every terminal has.
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 

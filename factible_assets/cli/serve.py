@@ -13,6 +13,7 @@ import typer
 from factible_assets.cli.errors import CliError
 from factible_assets.cli.output import AsJson, note, print_json
 from factible_assets.errors import ExitCode
+from factible_assets.wording import web_address
 
 
 def serve(
@@ -76,7 +77,7 @@ def dev(
     settings = load_settings()
     admission(settings, host)  # What is wrong with a token is said before anything starts.
     settings.ensure_home()
-    url = f"http://{host}:{port}"
+    url = web_address(host, port)
     note(f"The Dagster UI will answer on {url}, and the desk on {url}/desk; Ctrl-C ends both.")
     serve_ui(settings, host=host, port=port)
 

@@ -115,7 +115,7 @@ def inline_charts(evaluation: Evaluation) -> dict[str, str]:
     The stances are no picture: see `confusion` of the evaluation.
     """
     points, bins = evaluation.precision_recall, evaluation.reliability
-    seconds = {asset: evaluation.figure(f"seconds of {asset}") for asset in ASSET_RECORDS}
+    seconds = {asset: evaluation.figure(f"seconds of {asset}") for asset in METHOD}
     drawn = {
         "precision and recall by max_claims": curves(
             "precision and recall by max_claims",

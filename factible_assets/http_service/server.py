@@ -18,6 +18,7 @@ from fastapi import FastAPI
 from factible_assets.http_service.house import House
 from factible_assets.http_service.walls import ImpatientProtocol
 from factible_assets.settings import Settings
+from factible_assets.wording import web_address
 
 _BACKLOG = 128
 _GOODBYE_SECONDS = 5
@@ -37,7 +38,7 @@ class Door:
 
     def url(self, name: str) -> str:
         """Return where the service answers, for a host as its operator wrote it."""
-        return f"http://{f'[{name}]' if ':' in name else name}:{self.port}"
+        return web_address(name, self.port)
 
 
 def open_door(host: str, port: int) -> Door:

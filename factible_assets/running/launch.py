@@ -34,6 +34,7 @@ from factible_assets.services.dagster_internals import NO_CAPTURE, InstanceRef, 
 from factible_assets.services.reasoning import fitting_strategy
 from factible_assets.settings import PACKAGE_PARENT, Settings, SetupError
 from factible_assets.stages.ports import Observer
+from factible_assets.wording import web_address
 from warehouse.store import Warehouse
 
 _OPENING_SECONDS = 120
@@ -283,6 +284,8 @@ def serve_ui(settings: Settings, *, host: str, port: int) -> NoReturn:
         **os.environ,
         "DAGSTER_HOME": str(prepare_instance(settings)),
         "FACTIBLE_HOME": str(settings.home),
+        # Where the reports and the desk are: runs link to them.
+        "FACTIBLE_PUBLIC_URL": settings.public_url or web_address(host, port),
         # Nothing in the working folder is taken for a module.
         "PYTHONSAFEPATH": "1",
     }

@@ -14,7 +14,7 @@ import os
 import tempfile
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -55,6 +55,21 @@ _VIDEO = "jNQXAC9IVRw"
 
 _IMPATIENT = RetryPolicy(attempts=1)
 
+_ON_THIS_MACHINE = {
+    "keys",
+    "data folder",
+    "warehouse",
+    "cache",
+    "rating sets",
+    "browser",
+    "stance model",
+}
+_OFFLINE = (
+    "What works offline: transcript files checked against pages of your own (--pages FOLDER), the "
+    "archive (--web archive) or the demo's web (--web miniature), by the embedded engine "
+    "(--reasoner embedded) or a model on this machine (FACTIBLE_MODEL)."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -94,7 +109,23 @@ async def examine(settings: Settings, *, network: bool = False) -> list[Finding]
             _alone(_registries(settings, http, network=network)),
         ]
         found = await asyncio.gather(*work)
-    return [finding for findings in found for finding in findings]
+    return _advised_offline([finding for findings in found for finding in findings])
+
+
+def _advised_offline(findings: list[Finding]) -> list[Finding]:
+    """Say what helps a machine without a network: no key and no address does."""
+    asked = [each for each in findings if each.service not in _ON_THIS_MACHINE]
+    reached = any(each.answers and not each.service.startswith("model ") for each in asked)
+    lost = [each for each in asked if each.is_broken]
+    if reached or not any("could not be resolved" in each.sentence for each in lost):
+        return findings
+    return [
+        *(
+            replace(each, remedy="Check the network.") if each in lost else each
+            for each in findings
+        ),
+        Finding("network", True, False, "No name could be resolved: it seems offline.", _OFFLINE),
+    ]
 
 
 async def _alone(work: Coroutine[Any, Any, Finding]) -> list[Finding]:

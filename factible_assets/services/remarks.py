@@ -23,14 +23,23 @@ _NO_SEARCH = (
 
 
 def search_remark(settings: Settings, *wishes: str | None) -> str | None:
-    """Say that the archive is searched for want of a provider, unless someone wished for a web.
+    """Say which web is not searched: the live one for want of a provider, or the machine's choice.
 
     Args:
         settings: What is set up.
         wishes: The run's and the corpus's; the machine's is known.
     """
-    wished = any(wish not in {None, "", "auto"} for wish in (*wishes, settings.web))
-    return None if wished or search_names(settings) else _NO_SEARCH
+    wished = [wish for wish in (*wishes, settings.web) if wish not in {None, "", "auto"}]
+    if not wished:
+        return None if search_names(settings) else _NO_SEARCH
+    run = wishes[0] if wishes else None
+    if run in {None, "", "auto"} and settings.web in wished and wished[0] != settings.web:
+        return (
+            f"FACTIBLE_WEB={settings.web} is not followed here, as the video's corpus names its "
+            f"own web, {wished[0]}. To look elsewhere for once: --web {settings.web}, or "
+            "search.web in the launchpad."
+        )
+    return None
 
 
 def reasoner_remark(settings: Settings, wish: str) -> str | None:

@@ -62,11 +62,15 @@ class ReportsResource(dg.ConfigurableResource):  # type: ignore[type-arg]
             "report file": dg.MetadataValue.path(str(path)),
             "index of reports": dg.MetadataValue.path(str(index_path(folder))),
         }
+        links = self.links(video_id)
+        return {**links, **files} if links else {"report": files.pop("report file"), **files}
+
+    def links(self, video_id: str) -> dict[str, dg.MetadataValue[Any]]:
+        """Return the addresses of a video's report and of its page in the desk, if known."""
         if self.public_url is None:
-            return {"report": files.pop("report file"), **files}
+            return {}
         name = quote(video_id, safe="")
         return {
             "report": dg.MetadataValue.url(f"{self.public_url}/reports/{name}"),
             "desk": dg.MetadataValue.url(f"{self.public_url}/desk/videos/{name}"),
-            **files,
         }

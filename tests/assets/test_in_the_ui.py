@@ -31,7 +31,9 @@ def test_a_run_is_found_by_its_video_its_corpus_and_its_launcher(pipeline: Pipel
     assert {**run.tags, **wanted} == run.tags
 
     shown = dict(result.asset_materializations_for_node("claim_checks")[-1].metadata)
-    assert list(shown)[:3] == ["report", "index of reports", "verdicts"], "the report comes first"
+    assert list(shown)[:3] == ["report", "index of reports", "verdict 1"], "the outcome comes first"
+    assert "leaning" in str(shown["verdict 3"].value)
+    assert len(str(shown["verdict 3"].value)) < INLINE_CHARACTERS
     for chart in ("outcomes", "seconds by stage"):
         assert len(str(shown[chart].value)) < INLINE_CHARACTERS
     assert "https://" in str(shown["verdicts"].value), "sources are linked beside the verdict"

@@ -174,10 +174,10 @@ def test_the_check_warns_of_flips_and_never_blocks(store: Warehouse) -> None:
     (spec,) = verdict_flips.check_specs
     assert not spec.blocking
     flip(store)
-    turned = check_result(read_changes(store, "a", "run-9"))
+    turned = check_result(read_changes(store, "a", "run-9"), {})
     assert (turned.passed, turned.severity) == (False, dg.AssetCheckSeverity.WARN)
     assert "supports → refutes" in str(turned.metadata["changes"].value)
-    calm = check_result(read_changes(store, "a", "run-0"))
+    calm = check_result(read_changes(store, "a", "run-0"), {})
     assert calm.passed
     assert calm.metadata["flips"].value == 0
 

@@ -119,6 +119,7 @@ def test_the_same_file_is_the_same_video_and_is_listed_once(tmp_path: Path) -> N
     enlist(first, settings, None)
     again = resolve(str(file), None, settings)
     assert again.video_id == first.video_id
+    assert first.video_id.startswith("a-talk-"), "its partition says what it is"
     assert enlist(again, settings, None) is None
     listed = [each.video.video_id for each in load_corpora(settings.corpus_folders).videos()]
     assert listed.count(first.video_id) == 1
@@ -194,7 +195,7 @@ def test_what_was_completely_checked_is_shown_again_without_a_run(
     assert "Checked before, on 2026-01-02 03:04 UTC" in result.stderr
     table = factible("check", VIDEO_ID)
     assert "leaning refuted" in table.stdout
-    assert "report: " in table.stdout
+    assert "report: file:///" in table.stdout, "an address that opens"
 
 
 def test_names_made_of_hostile_ids_stay_in_their_folder() -> None:

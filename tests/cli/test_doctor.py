@@ -52,6 +52,18 @@ def test_without_any_key_nothing_is_asked_and_nothing_is_wrong(tmp_path: Path) -
         assert not world.home.exists()
 
 
+def test_a_machine_that_is_offline_is_told_what_works_without_a_network(
+    factible: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FACTIBLE_SEARXNG_URL", "http://nowhere.invalid")
+    monkeypatch.setenv("FACTIBLE_SEARCH", "searxng")
+    result = factible("doctor", "--json")
+    assert result.exit_code == 1
+    found = findings(result.stdout)
+    assert "--pages FOLDER" in found["network"]["remedy"]
+    assert found["searxng"]["remedy"] == "Check the network."
+
+
 def test_each_service_that_is_set_up_is_asked_once(tmp_path: Path) -> None:
     with loopback_world(tmp_path) as world:
         world.settings = KEYS

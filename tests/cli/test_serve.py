@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from factible_assets.wording import web_address
 from tests.cli.conftest import Run
 
 
@@ -15,6 +16,19 @@ def test_a_port_in_use_is_said_with_the_remedy(factible: Run) -> None:
     assert result.exit_code == 5
     assert f"Port {port} on 127.0.0.1 is in use" in result.stderr
     assert f"--port {port + 1}" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("host", "address"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:3000"),
+        ("0.0.0.0", "http://127.0.0.1:3000"),  # noqa: S104 - as its operator writes it
+        ("::", "http://[::1]:3000"),
+        ("fact.example", "http://fact.example:3000"),
+    ],
+)
+def test_the_address_that_is_printed_opens_in_a_browser(host: str, address: str) -> None:
+    assert web_address(host, 3000) == address
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,19 @@ def test_every_command_explains_itself_with_an_example_and_its_exit_codes(
     assert "Exit codes: 0 done" in result.stdout
 
 
+GROUPS = {path[:depth] for path in TREE for depth in range(len(path))}
+
+
+@pytest.mark.parametrize("path", sorted({*TREE, *GROUPS}), ids=" ".join)
+def test_help_fits_eighty_columns_and_cuts_no_sentence(
+    factible: Run, path: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    lines = factible(*path, "--help").stdout.splitlines()
+    assert [line for line in lines if len(line) > 80] == []
+    assert [line for line in lines[1:] if line.endswith("...")] == []
+
+
 def test_commands_that_cannot_speak_json_are_few_and_exist() -> None:
     assert set(TREE) >= WITHOUT_JSON
     assert all("--json" not in options(TREE[path]) for path in WITHOUT_JSON)

@@ -8,7 +8,7 @@ import re
 from lxml import etree
 
 from factible_assets.evaluation.charts import INLINE_CHARACTERS, bars, counted, curves
-from factible_assets.records import ASSET_RECORDS
+from factible_assets.records import METHOD
 
 
 def drawing(markdown: str) -> etree._Element:
@@ -18,14 +18,15 @@ def drawing(markdown: str) -> etree._Element:
 
 
 def test_the_longest_chart_is_short_enough_not_to_be_folded_away() -> None:
-    longest = bars("seconds by stage", dict.fromkeys(ASSET_RECORDS, 1234.5), " s")
+    longest = bars("seconds by stage", dict.fromkeys(METHOD, 1234.5), " s")
     assert len(longest) < INLINE_CHARACTERS
 
 
 def test_lines_are_drawn_where_they_are_known_and_short_enough_to_be_seen() -> None:
     depths = range(1, 41)
-    shares = [0.123] * 40
-    lines = {"precision": shares, "recall": [None, *shares[1:]], "F1": [None] * 40}
+    shares: list[float | None] = [0.123] * 40
+    late: list[float | None] = [None, *shares[1:]]
+    lines = {"precision": shares, "recall": late}
     markdown = curves("precision and recall by max_claims", depths, lines)
     assert len(markdown) < INLINE_CHARACTERS
     found = drawing(markdown).iter("{http://www.w3.org/2000/svg}polyline")
