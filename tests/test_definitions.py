@@ -145,7 +145,7 @@ def test_dagster_loads_the_definitions_the_way_workspace_yaml_says(tmp_path: Pat
 
 
 def test_the_launchpad_offers_every_knob_with_its_range() -> None:
-    assert set(CLAIMS_SCHEMA) == {*config.ClaimsConfig.model_fields, "reasoner"}
+    assert set(CLAIMS_SCHEMA) == set(config.ExtractionConfig.model_fields)
     assert "From 1 to 50." in str(CLAIMS_SCHEMA["max_claims"].description)
     # The knobs of the claims are offered once, where they have an effect.
     assert set(CLAIM_CHECKS_SCHEMA) == set(config.FactCheckConfig.model_fields) - {"claims"}

@@ -111,7 +111,7 @@ def test_any_one_asset_alone_reads_its_inputs_from_the_warehouse(checked: Checke
     whole = {
         record: checked.store.read_current(record, DEMO_VIDEO)
         for asset in METHOD
-        for record in METHOD[asset]
+        for record in ASSET_RECORDS[asset]
     }
     for asset in METHOD:
         result = checked.materialize(assets=[asset])
