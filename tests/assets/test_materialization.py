@@ -12,6 +12,7 @@ import pytest
 
 from factible_assets.config import ClaimsConfig, FactCheckConfig, QueriesConfig, SearchConfig
 from factible_assets.records import (
+    ASSET_RECORDS,
     METHOD,
     Claim,
     Evidence,
