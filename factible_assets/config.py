@@ -32,7 +32,7 @@ from factible_assets.records import Rating, SourceClass
 
 _FIRST_YEAR = 1000
 
-StrategyName = Literal["standard"]
+StrategyName = Literal["agentic", "standard"]
 """The strategies; each is the module of its name in strategies/."""
 
 ReasonerKnob = Annotated[
@@ -248,6 +248,10 @@ class BudgetConfig(StageConfig):
     max_seconds: float = Field(default=900.0, gt=0.0, le=36_000.0, description="Seconds per claim.")
     max_plans: int = Field(
         default=3, ge=1, le=10, description="Plans per claim: the first, and its revisions."
+    )
+    escalate: bool = Field(
+        default=False,
+        description="Plan once more where the vote over the evidence and the reasoning disagree.",
     )
 
 

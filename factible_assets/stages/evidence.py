@@ -29,6 +29,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Any, Literal
 
 from factible_assets.records import (
@@ -40,6 +41,7 @@ from factible_assets.records import (
     RetrievedVia,
     SearchHit,
     Stance,
+    Video,
 )
 from factible_assets.stages.ids import content_hash, evidence_id, page_id
 from factible_assets.stages.ports import EvidenceDraft, PageExcerpt
@@ -135,6 +137,13 @@ def departure(hit: SearchHit, page: Page) -> str | None:
     if page.domain == found:
         return None
     return f"It was found at {found} and leads to {page.domain}, whose rating it has."
+
+
+def is_later(published_on: date | None, video: Video) -> bool:
+    """Tell whether a source was published after the video: it may know what nobody could then."""
+    if published_on is None or video.published_on is None:
+        return False
+    return published_on > video.published_on
 
 
 def keep_relevant(text: str, limit: int, topics: Sequence[str]) -> str:

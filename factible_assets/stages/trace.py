@@ -70,28 +70,43 @@ class Trace:
             note.status, note.reason = "skipped", f"The model declined: {refusal.reason}"
             raise
         finally:
-            made = self.calls[before:]
-            self.steps.append(
-                Step(
-                    claim_id=self.claim.claim_id,
-                    video_id=self.claim.video_id,
-                    strategy=self.strategy,
-                    round=self.round,
-                    position=len(self.steps) + 1,
-                    step=kind,
-                    technique=technique,
-                    asked=asked,
-                    got=note.got,
-                    used=tuple(note.used),
-                    made=tuple(note.made),
-                    calls=len(made),
-                    tokens=sum(call.input_tokens + call.output_tokens for call in made),
-                    cost_usd=sum(call.cost_usd for call in made),
-                    seconds=perf_counter() - started,
-                    status=note.status,
-                    reason=note.reason,
-                )
+            seconds = perf_counter() - started
+            self._enter(kind, technique, asked, note, self.calls[before:], seconds)
+
+    def remark(self, kind: StepKind, technique: str, got: str, used: Sequence[str] = ()) -> None:
+        """Note what was found without a step of its own; it costs nothing and is never refused."""
+        self._enter(kind, technique, "", Note(got, used), (), 0.0)
+
+    def _enter(
+        self,
+        kind: StepKind,
+        technique: str,
+        asked: str,
+        note: Note,
+        made: Sequence[LlmCall],
+        seconds: float,
+    ) -> None:
+        self.steps.append(
+            Step(
+                claim_id=self.claim.claim_id,
+                video_id=self.claim.video_id,
+                strategy=self.strategy,
+                round=self.round,
+                position=len(self.steps) + 1,
+                step=kind,
+                technique=technique,
+                asked=asked,
+                got=note.got,
+                used=tuple(note.used),
+                made=tuple(note.made),
+                calls=len(made),
+                tokens=sum(call.input_tokens + call.output_tokens for call in made),
+                cost_usd=sum(call.cost_usd for call in made),
+                seconds=seconds,
+                status=note.status,
+                reason=note.reason,
             )
+        )
 
     def _refuse_beyond_budget(self) -> None:
         tokens = sum(call.input_tokens + call.output_tokens for call in self.calls)

@@ -143,3 +143,73 @@ class VerdictAnswer(Shape):
     summary: str
     stance: Annotated[Stance, _fold]
     confidence: Annotated[Confidence, _fold]
+
+
+Technique = Literal[
+    "divide and conquer",
+    "chain of evidence",
+    "cross-verification",
+    "primary source",
+    "temporal consistency",
+]
+"""The named techniques of a plan (AgentFact, section IV-B, Agent-SP)."""
+
+TruthLabel = Literal["true", "false", "unproven"]
+"""What a claim is found to be (AgentFact, section III-B)."""
+
+
+class PlannedStep(Shape):
+    """One step of a plan."""
+
+    step: str
+    technique: Annotated[Technique, _fold]
+    details: str
+
+
+class NeededInformation(Shape):
+    """What has to be found beyond the claim's own statements, and the search for it."""
+
+    information_needed: str
+    query: str
+
+
+class PlanAnswer(Shape):
+    """How a claim is to be checked."""
+
+    reasoning_steps: list[PlannedStep]
+    validation_list: list[str]
+    search_list: list[NeededInformation]
+
+
+class ReasonedStep(Shape):
+    """What numbered evidence says to one step of the plan."""
+
+    step: str
+    analysis: str
+    evidence: list[int]
+
+
+class ReasoningAnswer(Shape):
+    """What some evidence comes to, and which of it the reasoning needs."""
+
+    understanding: str
+    steps: list[ReasonedStep]
+    useful: list[int]
+    label: Annotated[TruthLabel, _fold]
+    confidence: int = Field(ge=1, le=5)
+
+
+class KeyPoint(Shape):
+    """One point of an explanation, with the numbers of its evidence."""
+
+    point: str
+    evidence: list[int]
+
+
+class ExplanationAnswer(Shape):
+    """The conclusion for a reader."""
+
+    reasoning: str
+    key_points: list[KeyPoint]
+    label: Annotated[TruthLabel, _fold]
+    confidence: int = Field(ge=1, le=5)

@@ -15,7 +15,7 @@ from factible_assets.reasoners.llm.batches import Batches
 from factible_assets.reasoners.llm.calls import Desk, Desks, StageModel, Subject
 from factible_assets.reasoners.llm.claims import Windowing, find_claims
 from factible_assets.reasoners.llm.evidence import Reader, Source
-from factible_assets.reasoners.llm.prompts import load_prompt
+from factible_assets.reasoners.llm.prompts import StageName, load_prompt
 from factible_assets.reasoners.llm.queries import AskedClaim, QueryWriter
 from factible_assets.reasoners.llm.verdict import reach_verdict
 from factible_assets.records import (
@@ -182,9 +182,11 @@ class LlmReasoner:
         """Read what a page says about a claim; None if it does not speak of it.
 
         Pages of a claim are read together: a page that says how many others are on their way waits
-        for them. The query is only recorded: whatever led to a page, it is read for the claim.
+        for them. The query is only recorded: whatever led to a page, it is read for the claim, and
+        for what is sought beside it, if the page says so.
         """
-        return await self._readings.ask(claim.claim_id, Source(video, claim, query, page))
+        subject = " ".join(filter(None, (claim.claim_id, page.sought)))
+        return await self._readings.ask(subject, Source(video, claim, query, page))
 
     async def _pages_in(self, first: Source) -> None:
         if first.page.arrivals is not None:
@@ -201,7 +203,13 @@ class LlmReasoner:
         if len(sources) == 1:
             query, page = sources[0].query, sources[0].page
             subject = replace(subject, query_id=query.query_id, canonical_url=page.canonical_url)
-        return Desk(self._models.evidence, load_prompt("evidence"), subject)
+        prompt = "condense" if sources[0].page.sought else "evidence"
+        return Desk(self._models.evidence, load_prompt(prompt), subject)
+
+    def desk(self, prompt: str, stage: StageName, claim: Claim) -> Desk:
+        """Return where a strategy asks a question of its own, with the model of a stage."""
+        subject = Subject(claim.video_id, stage, claim.claim_id)
+        return Desk(getattr(self._models, stage), load_prompt(prompt), subject)
 
     async def judge(
         self, video: Video, claim: Claim, evidence: Sequence[Evidence], vote: Vote

@@ -2,8 +2,9 @@
 
 What belongs here: asking, holding each reading against its own page, and asking again, alone, for
 those that are missing or quote what their page does not say. What does not: which pages are read
-together (batches.py), the words of the prompt (prompts/evidence.md), what becomes of a stance
-without a quote (stages.evidence, which counts and rejects).
+together (batches.py), the words of the prompts (prompts/evidence.md, and prompts/condense.md where
+something is sought beside the claim), what becomes of a stance without a quote (stages.evidence,
+which counts and rejects).
 
 Source of the method: Factible, section 1.3.4, step 4 (stances, qualifiers, time, mere discussion).
 """
@@ -81,7 +82,7 @@ class Reader:
         shown = await asyncio.to_thread(
             lambda: [
                 excerpt(
-                    source.claim.text,
+                    " ".join(filter(None, (source.claim.text, source.page.sought))),
                     source.page.text,
                     limit=self.limit,
                     snippet=source.page.snippet,
@@ -179,6 +180,8 @@ async def _ask(
         "year": this_year(),
         "language": in_language(source.video),
     }
+    if source.page.sought:
+        material["sought"] = ("Looked for:\n", Data("looked for", source.page.sought))
     if repaired is None:
         parts = desk.prompt.fill("User", **material)
     else:

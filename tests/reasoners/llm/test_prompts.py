@@ -9,7 +9,7 @@ from factible_assets.reasoners.llm.fences import Data
 from factible_assets.reasoners.llm.prompts import PROMPTS, PromptFileError, load_prompt
 from tests.reasoners.llm.scripted import take_apart
 
-NAMES = ("claims", "queries", "evidence", "verdict")
+NAMES = ("claims", "queries", "evidence", "verdict", "condense", "plan", "reasoning")
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def write(folder: Path, name: str, body: str, head: str = "") -> None:
 
 
 def test_every_prompt_file_is_used() -> None:
-    assert {path.stem for path in PROMPTS.glob("*.md")} == {*NAMES, "data_rules"}
+    assert {path.stem for path in PROMPTS.glob("*.md")} == {*NAMES, "data_rules", "stance_rules"}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -42,6 +42,9 @@ PUBLISHED = {
     "queries": "queries-3-",
     "evidence": "evidence-3-",
     "verdict": "verdict-3-",
+    "condense": "condense-1-",
+    "plan": "plan-1-",
+    "reasoning": "reasoning-1-",
 }
 
 

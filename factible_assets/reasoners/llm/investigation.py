@@ -1,0 +1,259 @@
+"""The questions of an investigation: a plan, reasoning over numbered evidence, an explanation.
+
+What belongs here: asking them, and what of each answer is believed. What does not: in which order
+they are asked and when it is enough (strategies/agentic.py), the words of the prompts
+(prompts/plan.md, prompts/reasoning.md).
+
+Source of the method: AgentFact, "Multimodal Fact-Checking: An Agent-based Approach", section IV-B
+and appendix B (Agent-SP, Agent-TR-1, Agent-R, Agent-EG), text alone. Deviations: the queries of the
+search list are worded with the plan (one call for two), and what a model knows itself never counts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from rapidfuzz import fuzz
+
+from factible_assets.reasoners.llm.answers import (
+    ExplanationAnswer,
+    PlanAnswer,
+    ReasoningAnswer,
+    Technique,
+    TruthLabel,
+)
+from factible_assets.reasoners.llm.calls import Desk
+from factible_assets.reasoners.llm.fences import Data, Piece
+from factible_assets.reasoners.llm.material import (
+    claim_pieces,
+    cut,
+    in_language,
+    this_month,
+    video_data,
+)
+from factible_assets.reasoners.llm.queries import search_words
+from factible_assets.reasoners.llm.wording import clip, plain
+from factible_assets.records import Claim, Evidence, Video
+from factible_assets.stages.evidence import is_later
+from factible_assets.stages.ids import normalise_text
+
+LIST_ITEMS = 3
+"""Entries of the validation list, and of the search list (AgentFact, appendix B, Agent-SP)."""
+
+_PLAN_STEPS = 5
+_KEY_POINTS = 4
+_SAME = 90
+"""Token-sort similarity (0 to 100) from which two searches bring the same results."""
+_FIGURES = re.compile(r"\d+")
+_PLAN_TOKENS, _REASONING_TOKENS, _EXPLANATION_TOKENS = 1_000, 1_500, 900
+_STEP_WORDS, _SUMMARY_WORDS, _ITEM_WORDS = 60, 110, 40
+
+Trust = Literal["reliable", "unreliable", "satire", "unsure", "factcheck"]
+"""Classes of sources (AgentFact, appendix B, Agent-TR-2), here by the ratings of the sets alone."""
+
+
+def trust(row: Evidence) -> Trust:
+    """Return the class of a source: what it is if that says it all, else by its rating."""
+    if row.source_class == "satire":
+        return "satire"
+    if row.source_class == "fact_checker":
+        return "factcheck"
+    if row.rating == "unknown":
+        return "unsure"
+    return "reliable" if row.rating in {"high", "medium"} else "unreliable"
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One entry of a plan's lists: what is looked for, and the words that are searched."""
+
+    sought: str
+    query: str
+    is_statement: bool
+    """Whether it is a statement of the claim, which is verified as it stands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a claim is checked. `steps` are sentences; no item repeats another one."""
+
+    steps: tuple[str, ...]
+    techniques: tuple[Technique, ...]
+    items: tuple[Item, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What evidence comes to. Only numbers that were shown are in it.
+
+    `invented` counts those that were cited and do not exist. `confidence` is 1 to 5.
+    """
+
+    words: str
+    evidence: tuple[int, ...]
+    label: TruthLabel
+    confidence: int
+    points: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    invented: int = 0
+
+
+async def make_plan(
+    desk: Desk, video: Video, claim: Claim, asked: Sequence[str] = (), failed: str | None = None
+) -> Plan:
+    """Plan the check of a claim, or plan it anew in the light of why it failed.
+
+    Each list has three entries at most; what an earlier entry or search would bring is left out.
+
+    Args:
+        desk: Where the plan is asked for.
+        video: The video.
+        claim: Its claim.
+        asked: The searches that were made before.
+        failed: What came of the plan before; None for the first one.
+    """
+    material: dict[str, Piece | Sequence[Piece]] = {
+        "video": ("The video:\n", video_data(video)),
+        "claim": claim_pieces(claim, video),
+        "month": this_month(),
+    }
+    if failed is None:
+        parts = desk.prompt.fill("User", **material)
+    else:
+        made = Data("searches", "\n".join(asked) or "(none)")
+        parts = desk.prompt.fill(
+            "Revise", **material, asked=made, failed=Data("what came of it", cut(failed, 2_000))
+        )
+    answer = await desk.ask(parts, PlanAnswer, max_tokens=_PLAN_TOKENS)
+    statements = [plain(each) for each in answer.validation_list][:LIST_ITEMS]
+    needed = [(plain(each.information_needed), each.query) for each in answer.search_list]
+    offered = [
+        *(Item(clip(each, _ITEM_WORDS), search_words(each), True) for each in statements),
+        *(
+            Item(clip(sought or plain(query), _ITEM_WORDS), search_words(query or sought), False)
+            for sought, query in needed[:LIST_ITEMS]
+        ),
+    ]
+    return Plan(
+        steps=tuple(
+            clip(f"{plain(each.step)} ({each.technique}): {plain(each.details)}", _STEP_WORDS)
+            for each in answer.reasoning_steps[:_PLAN_STEPS]
+        ),
+        techniques=tuple(dict.fromkeys(each.technique for each in answer.reasoning_steps)),
+        items=tuple(_distinct(offered, asked)),
+    )
+
+
+def _distinct(items: Iterable[Item], asked: Iterable[str]) -> Iterable[Item]:
+    """Yield the items whose search is none that was made or stands before it."""
+    made = [normalise_text(each) for each in asked]
+    for item in items:
+        words = normalise_text(item.query)
+        if words and not any(_is_same(words, each) for each in made):
+            made.append(words)
+            yield item
+
+
+def _is_same(one: str, other: str) -> bool:
+    """Tell whether two searches bring the same; another year or figure asks something else."""
+    figures = (sorted(_FIGURES.findall(each)) for each in (one, other))
+    return next(figures) == next(figures) and fuzz.token_sort_ratio(one, other) >= _SAME
+
+
+async def reason(
+    desk: Desk,
+    video: Video,
+    claim: Claim,
+    plan: Plan,
+    evidence: Mapping[int, Evidence],
+    *,
+    accumulated: bool = False,
+) -> Finding:
+    """Reason over numbered evidence by the plan: over what has just come in, or all that was kept.
+
+    `evidence` of the finding is what the reasoning needs, or what the label rests on.
+    """
+    section = "Accumulate" if accumulated else "User"
+    parts = desk.prompt.fill(section, **_material(video, claim, plan, evidence))
+    answer = await desk.ask(parts, ReasoningAnswer, max_tokens=_REASONING_TOKENS)
+    shown, invented = _existing(answer.useful, evidence)
+    lines = [f"{plain(each.step)}: {plain(each.analysis)}" for each in answer.steps[:_PLAN_STEPS]]
+    words = " ".join([plain(answer.understanding), *(clip(line, _STEP_WORDS) for line in lines)])
+    return Finding(words, shown, answer.label, answer.confidence, invented=invented)
+
+
+async def explain(
+    desk: Desk,
+    video: Video,
+    claim: Claim,
+    plan: Plan,
+    evidence: Mapping[int, Evidence],
+    so_far: Finding,
+) -> Finding:
+    """Conclude, in key points that each cite evidence which exists; others are left out.
+
+    A label other than unproven that no key point bears is not believed.
+    """
+    material = _material(video, claim, plan, evidence)
+    parts = desk.prompt.fill(
+        "Explain",
+        **material,
+        verdict=f"`{so_far.label}` with confidence {so_far.confidence}",
+        reasoning=Data("reasoning", cut(so_far.words, 2_000)),
+    )
+    answer = await desk.ask(parts, ExplanationAnswer, max_tokens=_EXPLANATION_TOKENS)
+    points, invented = [], 0
+    for each in answer.key_points[:_KEY_POINTS]:
+        cited, strange = _existing(each.evidence, evidence)
+        invented += strange
+        if cited:
+            points.append((clip(plain(each.point), _STEP_WORDS), cited))
+    borne = bool(points) or answer.label == "unproven"
+    return Finding(
+        words=clip(plain(answer.reasoning), _SUMMARY_WORDS),
+        evidence=tuple(dict.fromkeys(number for _, cited in points for number in cited)),
+        label=answer.label if borne else "unproven",
+        confidence=answer.confidence if borne else 1,
+        points=tuple(points),
+        invented=invented,
+    )
+
+
+def _existing(
+    numbers: Iterable[int], evidence: Mapping[int, Evidence]
+) -> tuple[tuple[int, ...], int]:
+    cited = list(dict.fromkeys(numbers))
+    known = tuple(number for number in cited if number in evidence)
+    return known, len(cited) - len(known)
+
+
+def _material(
+    video: Video, claim: Claim, plan: Plan, evidence: Mapping[int, Evidence]
+) -> dict[str, Piece | Sequence[Piece]]:
+    steps = "\n".join(f"{place}. {step}" for place, step in enumerate(plan.steps, start=1))
+    known = "\n".join(_known(number, row, video) for number, row in evidence.items())
+    words = "\n".join(f"{number}. {_words(row)}" for number, row in evidence.items())
+    return {
+        "claim": claim_pieces(claim, video),
+        "plan": ("The plan:\n", Data("plan", steps or "1. What does the evidence show?")),
+        "sources": (f"{known}\n\nTheir words:\n", Data("sources", words, trimmable=True)),
+        "month": this_month(),
+        "language": in_language(video),
+    }
+
+
+def _known(number: int, row: Evidence, video: Video) -> str:
+    day = "of unknown date" if row.published_on is None else row.published_on.isoformat()
+    later = ", later than the claim" if is_later(row.published_on, video) else ""
+    return (
+        f"Evidence {number}: {trust(row)} (rated {row.rating}, {row.source_class}), {day}{later}, "
+        f"origin {row.origin or row.domain}, read as {row.stance}"
+    )
+
+
+def _words(row: Evidence) -> str:
+    quote = f'"{cut(" ".join(row.quote.split()))}"' if row.quote else ""
+    summary = cut(" ".join((row.summary or "").split()))
+    return " ".join([f"{row.domain}:", *filter(None, (summary, quote))])

@@ -1,0 +1,356 @@
+"""The agentic strategy: plan, search, condense, reason in batches, plan anew until it is settled.
+
+What belongs here: the order of an investigation, when it is enough, and what its end says of the
+claim. What does not: the questions (reasoners/llm/investigation.py), what can be done for a claim
+(stages/claim_check.py).
+
+Source: AgentFact, "Multimodal Fact-Checking: An Agent-based Approach", section IV-C, steps 1 to 5,
+without images. What the paper leaves open: at most `max_plans` plans, and a plan that asks nothing
+new ends it; evidence that is left at the end of a plan is reasoned over though it is no full batch;
+a step is one reasoning, temporary or accumulated; where no evidence was of use there is no label,
+and the vote over what was read stands alone.
+
+**Labels and stances.** TRUE is `supports`, FALSE `refutes`, UNPROVEN `unclear`. Confidence 1 to 5
+becomes the score 0, .25, .5, .75, 1, whose word is that of every other score (stages.verdict): 1
+and 2 are low, 3 medium, 4 and 5 high. The vote over the same evidence stands beside the label, and
+a disagreement is flagged; `escalate` spends another plan on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from factible_assets.reasoners.llm.answers import TruthLabel
+from factible_assets.reasoners.llm.investigation import (
+    Finding,
+    Item,
+    Plan,
+    explain,
+    make_plan,
+    reason,
+    trust,
+)
+from factible_assets.records import Evidence, Query, Search, SearchHit, Stance, Verdict
+from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
+from factible_assets.stages.origins import label_origins
+from factible_assets.stages.ports import (
+    QueryDraft,
+    ReasonerOutageError,
+    ReasonerRefusalError,
+    VerdictDraft,
+)
+from factible_assets.stages.queries import build_queries, failed_queries
+from factible_assets.stages.reviews import corrected_queries
+from factible_assets.stages.search import Gathered
+from factible_assets.stages.strategy import Strategy
+from factible_assets.stages.trace import BudgetSpentError
+from factible_assets.stages.verdict import DEFINITE, CaseFile, conclude, confidence_of
+from factible_assets.strategies.questions import asking
+
+BATCH = 3
+"""New evidence from which temporary reasoning begins (section IV-C, step 3)."""
+ENOUGH = 4
+"""Confidence from which a label other than unproven is decided (section IV-C, step 5)."""
+MOST_STEPS = 12
+"""Reasoning steps after which it ends in any case (section IV-C, step 5)."""
+
+STANCES: Mapping[TruthLabel, Stance] = {
+    "true": "supports",
+    "false": "refutes",
+    "unproven": "unclear",
+}
+
+
+async def check(claim: ClaimCheck) -> ClaimRows:
+    """Investigate one claim."""
+    inquiry = _Inquiry(claim)
+    await inquiry.run()
+    return inquiry.rows()
+
+
+@dataclass
+class _Inquiry:
+    """One claim's investigation: what was asked, found, kept and thought so far."""
+
+    check: ClaimCheck
+    plan: Plan = field(default_factory=lambda: Plan((), (), ()))
+    asked: list[str] = field(default_factory=list)
+    """The searches in the plans' own words."""
+    queries: tuple[Query, ...] = ()
+    searches: list[Search] = field(default_factory=list)
+    hits: list[SearchHit] = field(default_factory=list)
+    evidence: dict[str, Evidence] = field(default_factory=dict)
+    """By address."""
+    pool: dict[int, Evidence] = field(default_factory=dict)
+    """What was read and speaks, numbered from 1 for the model."""
+    waiting: list[int] = field(default_factory=list)
+    useful: list[int] = field(default_factory=list)
+    reasoned: int = 0
+    thought: Finding | None = None
+    """The newest accumulated reasoning."""
+    conclusion: Finding | None = None
+    end: str | None = None
+    """Why it ended without being settled, in a sentence."""
+    outage: str | None = None
+    """What failed, where that ended it."""
+    escalated: bool = False
+
+    # --- The order of things --------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Go round until the label is settled, nothing is left to ask, or it may cost no more."""
+        try:
+            for turn in range(1, self.check.config.budget.max_plans + 1):
+                self.check.trace.round = turn
+                await self._make_plan()
+                if not self.plan.items:
+                    self.end = "The revised plan asks nothing that was not asked before."
+                    break
+                if await self._follow_plan():
+                    break
+            else:
+                self.end = f"It was not settled after {turn} plans (max_plans)."
+            await self._explain()
+        except BudgetSpentError as spent:
+            self.end = spent.reason
+        except ReasonerRefusalError as refusal:
+            self.end = f"The model declined to go on: {refusal.reason}"
+        except ReasonerOutageError as outage:
+            self.outage = outage.reason
+
+    async def _make_plan(self) -> None:
+        """Plan; what is to be planned first and is declined or empty is the claim's own words."""
+        check = self.check
+        first = check.trace.round == 1
+        failed = None if first else self._why_not_settled()
+        with check.trace.step(
+            "plan", "first plan" if first else "revised plan", failed or ""
+        ) as note:
+            try:
+                with check.shared.watch.time("queries"), asking(check, "plan", "queries") as desk:
+                    self.plan = await make_plan(desk, check.video, check.claim, self.asked, failed)
+            except ReasonerOutageError as outage:
+                if first:
+                    reason_of = outage.reason
+                    self.queries = (failed_queries(check.claim, reason_of, basis=check.basis),)
+                raise
+            except ReasonerRefusalError as refusal:
+                if not first:
+                    raise
+                note.status, note.reason = "skipped", f"The model declined: {refusal.reason}"
+            if first and not self.plan.items:
+                own = Item(check.claim.text, check.claim.text, is_statement=True)
+                self.plan = replace(self.plan, items=(own,))
+            note.got = " ".join(self.plan.steps) or "No steps; the claim's own words are searched."
+
+    def _why_not_settled(self) -> str:
+        thought = self.thought
+        if thought is None:
+            return f"{len(self.pool)} sources were read, and none of them was of use."
+        vote = self.check.form_opinion(self._case()).vote.stance
+        return (
+            f"The label is {thought.label} with confidence {thought.confidence}; the sources, "
+            f"weighed by reliability, say: {vote}. {thought.words}"
+        )
+
+    async def _follow_plan(self) -> bool:
+        """Look for each item, the statements first; return whether that is enough."""
+        for item in self.plan.items:
+            await self._retrieve(item)
+            if await self._reason(BATCH):
+                return True
+        return await self._reason(1)
+
+    async def _retrieve(self, item: Item) -> None:
+        """Search for an item, and condense what the pages say of it; no page is read twice."""
+        check, trace = self.check, self.check.trace
+        what = "validation list" if item.is_statement else "search list"
+        draft = QueryDraft(item.query, "direct" if item.is_statement else "context", 1)
+        (worded,) = build_queries(check.claim, [draft], check.config.queries, basis=check.basis)
+        self.asked.append(item.query)
+        known = {query.query_id for query in self.queries}
+        self.queries = corrected_queries(check.claim, [*self.queries, worded], check.corrections)
+        new = [query for query in self.queries if query.query_id not in known]
+        if not new:
+            return
+        with trace.step("retrieve", what, item.query) as note:
+            found = await check.search(new)
+            self.searches += found.searches
+            self.hits += found.hits
+            note.used = [query.query_id for query in new]
+            note.made = [hit.hit_id for hit in found.hits]
+            note.got = f"{len(found.hits)} results"
+            if not found.hits:
+                note.status, note.reason = "no_evidence", "Nothing was found."
+            if any(search.status == "infra_error" for search in found.searches):
+                note.status = "infra_error"
+                note.reason = "; ".join(each.reason for each in found.searches if each.reason)
+        read = {url for url, row in self.evidence.items() if row.status != "skipped"}
+        fresh = [hit for hit in found.hits if hit.canonical_url not in read]
+        with trace.step("summarise", "query-guided condensing", item.sought) as note:
+            rows = await check.read(new, fresh, item.sought)
+            self.evidence |= {row.canonical_url: row for row in rows}
+            speaking = [row for row in rows if row.status == "ok"]
+            for row in speaking:
+                self.pool[len(self.pool) + 1] = row
+                self.waiting.append(len(self.pool))
+            note.made = [row.evidence_id for row in speaking]
+            note.got = f"{len(speaking)} sources: {', '.join(map(trust, speaking))}"
+            if not speaking:
+                note.status, note.reason = "no_evidence", "No page speaks of it."
+
+    async def _reason(self, least: int) -> bool:
+        """Reason over what waits, in batches, while so many wait; return whether it is enough."""
+        while len(self.waiting) >= least:
+            if self._is_over():
+                return True
+            batch, self.waiting = self.waiting[:BATCH], self.waiting[BATCH:]
+            found = await self._think("temporary reasoning", batch)
+            kept = [number for number in found.evidence if number not in self.useful]
+            self.useful += kept
+            if not kept:
+                continue
+            if self._is_over():
+                return True
+            self.thought = await self._think("accumulated reasoning", self.useful)
+            if self._is_settled(self.thought):
+                return True
+        return self._is_over()
+
+    async def _think(self, technique: str, numbers: Sequence[int]) -> Finding:
+        check = self.check
+        shown = {number: self.pool[number] for number in numbers}
+        with check.trace.step("reason", technique, f"{len(shown)} sources") as note:
+            note.used = [row.evidence_id for row in shown.values()]
+            with (
+                check.shared.watch.time("verdicts"),
+                asking(check, "reasoning", "verdicts") as desk,
+            ):
+                found = await reason(
+                    desk,
+                    check.video,
+                    check.claim,
+                    self.plan,
+                    shown,
+                    accumulated=technique.startswith("accumulated"),
+                )
+            self.reasoned += 1
+            note.made = self._ids(found.evidence)
+            note.got = f"{found.label}, confidence {found.confidence}. {found.words}"
+            note.reason = _invented(found)
+        return found
+
+    def _is_over(self) -> bool:
+        over = self.reasoned >= MOST_STEPS
+        if over:
+            self.end = f"It was not settled after {MOST_STEPS} reasoning steps."
+        return over
+
+    def _is_settled(self, thought: Finding) -> bool:
+        """Tell whether a label is decided; with `escalate`, not the first that the vote denies."""
+        if thought.label == "unproven" or thought.confidence < ENOUGH or not thought.evidence:
+            return False
+        vote = self.check.form_opinion(self._case()).vote.stance
+        denied = vote in DEFINITE and vote != STANCES[thought.label]
+        if denied and self.check.config.budget.escalate and not self.escalated:
+            self.escalated = True
+            return False
+        return True
+
+    # --- The end --------------------------------------------------------------------------------
+
+    async def _explain(self) -> None:
+        """Word the conclusion over what was kept; without useful evidence there is none to word."""
+        if self.thought is None:
+            return
+        check = self.check
+        shown = {number: self.pool[number] for number in self.useful}
+        with check.trace.step("judge", "explanation", f"{len(shown)} sources") as note:
+            note.used = [row.evidence_id for row in shown.values()]
+            with (
+                check.shared.watch.time("verdicts"),
+                asking(check, "reasoning", "verdicts") as desk,
+            ):
+                found = await explain(
+                    desk, check.video, check.claim, self.plan, shown, self.thought
+                )
+            note.made = self._ids(found.evidence)
+            note.got = f"{found.label}, confidence {found.confidence}. {found.words}"
+            note.reason = _invented(found)
+        self.conclusion = found
+        for point, numbers in found.points:
+            check.trace.remark("judge", "key point", point, self._ids(numbers))
+
+    def _ids(self, numbers: Sequence[int]) -> list[str]:
+        return [self.pool[number].evidence_id for number in numbers]
+
+    def _case(self) -> CaseFile:
+        check = self.check
+        queries = self.queries or build_queries(
+            check.claim, (), check.config.queries, basis=check.basis
+        )
+        rows = label_origins(tuple(self.evidence.values()), check.shared.stories)
+        return check.case_of(queries, Gathered(tuple(self.searches), tuple(self.hits)), rows)
+
+    def rows(self) -> ClaimRows:
+        """Return everything that was gathered, and the verdict."""
+        case = self._case()
+        return ClaimRows(case, self._verdict(case))
+
+    def _verdict(self, case: CaseFile) -> Verdict:
+        """Return the verdict: the label where there is one, else the vote over what was read.
+
+        What failed before the label was settled leaves the verdict incomplete; what failed after
+        it, only its words.
+        """
+        opinion = self.check.form_opinion(case)
+        found = self.conclusion or self.thought
+        settled = self.conclusion or (self.thought and self._is_settled(self.thought))
+        if self.outage and not settled and opinion.doubt is None:
+            why = self.outage.rstrip(".")
+            doubt = f"The investigation was interrupted ({why}). Check the claim again."
+            opinion = replace(opinion, doubt=doubt)
+        outage = self.outage if settled else None
+        if found is None:
+            verdict = conclude(opinion, None, basis=self.check.basis, outage=outage)
+        else:
+            score = (found.confidence - 1) / 4
+            stance, word = STANCES[found.label], confidence_of(score)
+            draft = VerdictDraft(stance, word, found.words)
+            verdict = conclude(opinion, draft, basis=self.check.basis, outage=outage)
+            if verdict.status == "complete":
+                verdict = verdict.model_copy(
+                    update={
+                        "stance": stance,
+                        "confidence": word,
+                        "confidence_score": score,
+                        "summary": found.words,
+                    }
+                )
+        ended = " ".join(filter(None, (verdict.reason, self.end)))
+        return verdict.model_copy(update={"reason": ended or None})
+
+
+def _invented(found: Finding) -> str | None:
+    if not found.invented:
+        return None
+    return f"{found.invented} citations of evidence that does not exist were left out."
+
+
+STRATEGY = Strategy(
+    name="agentic",
+    sentence="Plans, searches, condenses and reasons in rounds until the label is settled.",
+    source="AgentFact, section IV (text)",
+    steps={
+        "plan": "five named techniques; validation list and search list of at most three",
+        "query": "one per item, none twice",
+        "retrieve": "each item in turn, by reliability",
+        "summarise": "query-guided filtering and condensing",
+        "reason": "temporary over batches of three, accumulated over what was kept",
+        "judge": "TRUE, FALSE or UNPROVEN in key points that cite evidence",
+    },
+    check=check,
+    needs_model=True,
+    in_rounds=True,
+)

@@ -1,0 +1,310 @@
+"""An investigation against models that plan well, loop, contradict, invent and fall silent."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import date
+from typing import Any
+
+from factible_assets.config import config_of
+from factible_assets.reasoners.llm.answers import (
+    EvidenceAnswer,
+    ExplanationAnswer,
+    PlanAnswer,
+    ReasoningAnswer,
+)
+from factible_assets.reasoners.llm.engine import LlmReasoner, StageModels
+from factible_assets.records import Step
+from factible_assets.stages.flow import FlowResult, check_claims
+from factible_assets.stages.integrity import JudgedRows, judge
+from factible_assets.strategies import strategy_named
+from resources.llm.base import (
+    Answer,
+    ModelAnswer,
+    ModelError,
+    ModelOutageError,
+    ModelRequest,
+    RefusedError,
+)
+from tests.reasoners.llm.scripted import Scripted, prompt_of, report, take_apart
+from tests.stages.world import VIDEO, Hit, World, make_claim, own_words
+
+CLAIM = make_claim("In 2012, sugar made most children hyperactive.")
+DENIAL = "Controlled trials have found no evidence that sugar makes children hyperactive"
+LATER = VIDEO.model_copy(update={"published_on": date(2020, 1, 1)})
+
+Says = Mapping[str, Any] | ModelError | Callable[[str], Mapping[str, Any] | ModelError]
+
+
+def plan(*searches: str, statements: tuple[str, ...] = ()) -> dict[str, Any]:
+    return {
+        "reasoning_steps": [
+            {"step": "Find trials", "technique": "Primary Source", "details": "Read them."}
+        ],
+        "validation_list": list(statements),
+        "search_list": [{"information_needed": f"What of {s}?", "query": s} for s in searches],
+    }
+
+
+def numbers(prompt: str) -> list[int]:
+    return [int(each) for each in re.findall(r"^Evidence (\d+):", prompt, re.MULTILINE)]
+
+
+def thinks(label: str = "false", confidence: int = 3, *, useful: list[int] | None = None) -> Says:
+    def answer(prompt: str) -> dict[str, Any]:
+        shown = numbers(prompt) if useful is None else useful
+        return {
+            "understanding": "Sugar and behaviour.",
+            "steps": [{"step": "Find trials", "analysis": "They found none.", "evidence": shown}],
+            "useful": shown,
+            "label": label,
+            "confidence": confidence,
+        }
+
+    return answer
+
+
+def explains(label: str = "false", confidence: int = 5, *cited: int) -> Says:
+    def answer(prompt: str) -> dict[str, Any]:
+        return {
+            "reasoning": "Trials found no effect.",
+            "key_points": [{"point": "No trial found it.", "evidence": cited or numbers(prompt)}],
+            "label": label,
+            "confidence": confidence,
+        }
+
+    return answer
+
+
+def reads(prompt: str) -> dict[str, Any]:
+    """Read every source as a denial that quotes it."""
+    return {
+        "readings": [
+            {
+                "source": int(number),
+                "addresses_claim": True,
+                "scope": "",
+                "summary": "Trials found nothing.",
+                "quotes": [DENIAL],
+                "stance": "refutes",
+                "stance_confidence": 0.9,
+                "relevance": 0.9,
+            }
+            for number in re.findall(r"^Source (\d+), of", take_apart(prompt).outside, re.MULTILINE)
+        ]
+    }
+
+
+@dataclass
+class Investigator(Scripted):
+    """Answers by what is asked: one answer for each question of a kind, the last one for ever."""
+
+    plans: list[Says]
+    thoughts: list[Says] = field(default_factory=lambda: [thinks("false", 4)])
+    explanations: list[Says] = field(default_factory=lambda: [explains()])
+    prompts: list[str] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+    input_tokens: int = 100
+
+    async def complete(self, question: ModelRequest[Answer]) -> ModelAnswer[Answer]:
+        kind = question.output_type
+        prompt = prompt_of(question)
+        self.prompts.append(prompt)
+        self.asked.append(kind.__name__)
+        of_kind: Mapping[type, list[Says]] = {
+            PlanAnswer: self.plans,
+            ReasoningAnswer: self.thoughts,
+            ExplanationAnswer: self.explanations,
+            EvidenceAnswer: [reads],
+        }
+        answers = of_kind[kind]
+        place = min(self.asked.count(kind.__name__), len(answers)) - 1
+        said = answers[place]
+        value = said(prompt) if callable(said) else said
+        if isinstance(value, ModelError):
+            raise value
+        return ModelAnswer(kind.model_validate(value), (report(input_tokens=self.input_tokens),))
+
+
+def sugar_world(*queries: str, pages: int = 3) -> World:
+    """A web in which each query finds pages of its own that deny the claim."""
+    world = World()
+    for query in queries:
+        hits = []
+        for rank in range(1, pages + 1):
+            domain = f"{'-'.join(re.findall('[a-z0-9]+', query.lower()))}{rank}.example"
+            url = f"https://{domain}/"
+            hits.append(Hit(rank, domain, url))
+            world.texts[url] = f"{own_words(domain)}. {DENIAL}. {own_words(domain)}."
+            world.listed[domain] = "high"
+        world.results[f"{query} 2012"] = world.results[query] = [hits]
+    return world
+
+
+async def investigate(
+    model: Investigator, world: World, **knobs: Any
+) -> tuple[FlowResult, list[Step]]:
+    services = replace(world.services(), reasoner=LlmReasoner(StageModels.of(model)))
+    config = config_of({"strategy": "agentic", **knobs})
+    result = await check_claims(
+        LATER, [CLAIM], services, config, strategy=strategy_named("agentic")
+    )
+    rows = JudgedRows(**result.parts() | {"videos": [LATER], "claims": [CLAIM]})
+    assets = ("queries", "search_hits", "evidence", "verdicts")
+    broken = [each for each in judge(assets, rows) if each.refuses]
+    assert broken == []
+    return result, list(result.steps)
+
+
+async def test_a_settled_label_ends_it_and_every_key_point_cites_evidence_that_exists() -> None:
+    model = Investigator([plan("sugar trials", "sugar registry")])
+    result, steps = await investigate(model, sugar_world("sugar trials", "sugar registry"))
+    (verdict,) = result.verdicts
+    assert (verdict.stance, verdict.confidence, verdict.confidence_score) == ("refutes", "high", 1)
+    assert (verdict.strategy, verdict.reason, verdict.vote_stance) == ("agentic", None, "refutes")
+    assert verdict.summary == "Trials found no effect."
+    # The first batch of three settles it: the second item is never searched.
+    assert [step.step for step in steps] == [
+        *("plan", "retrieve", "summarise", "reason", "reason", "judge", "judge")
+    ]
+    assert [query.text for query in result.queries] == ["sugar trials 2012"]
+    read = {row.evidence_id for row in result.evidence}
+    (point,) = [step for step in steps if step.technique == "key point"]
+    assert point.used
+    assert set(point.used) <= read
+    assert sum(step.calls for step in steps) == len(model.asked) == len(result.llm_calls)
+    assert all(step.tokens == 120 * step.calls for step in steps)
+
+
+async def test_pages_are_condensed_for_what_is_looked_for_and_classed_by_their_ratings() -> None:
+    world = sugar_world("sugar trials")
+    world.listed["sugar-trials2.example"] = "very_low"
+    del world.listed["sugar-trials3.example"]
+    world.dates["https://sugar-trials1.example/"] = date(2023, 1, 1)
+    model = Investigator([plan("sugar trials")])
+    await investigate(model, world, minimum_rating="very_low")
+    condensing = next(prompt for prompt in model.prompts if "Looked for" in prompt)
+    assert take_apart(condensing).data("looked for") == "What of sugar trials?"
+    batch = next(prompt for prompt in model.prompts if "have just come in" in prompt)
+    assert DENIAL in take_apart(batch).data("sources")
+    assert DENIAL not in take_apart(batch).outside
+    known = re.findall(r"^Evidence \d: (\w+) \(rated (\w+), .*$", batch, re.MULTILINE)
+    assert known == [("reliable", "high"), ("unsure", "unknown"), ("unreliable", "very_low")]
+    assert batch.count("later than the claim") == 1
+
+
+async def test_what_is_not_settled_is_planned_anew_in_the_light_of_why() -> None:
+    model = Investigator(
+        [plan("sugar trials"), plan("sugar registry")],
+        [thinks("unproven", 2), thinks("unproven", 3), thinks("false", 4)],
+    )
+    result, steps = await investigate(model, sugar_world("sugar trials", "sugar registry"))
+    assert [step.round for step in steps if step.step == "plan"] == [1, 2]
+    revised = take_apart(next(prompt for prompt in model.prompts if "Plan anew" in prompt))
+    assert "They found none." in revised.data("what came of it")
+    assert "sugar trials" in revised.data("searches")
+    assert result.verdicts[0].stance == "refutes"
+    assert result.verdicts[0].reason is None
+
+
+async def test_a_planner_that_repeats_itself_ends_it_with_what_is_known() -> None:
+    model = Investigator([plan("sugar trials", "sugar trials")], [thinks("unproven", 2)])
+    model.explanations = [explains("unproven", 2)]
+    result, _ = await investigate(model, sugar_world("sugar trials"), max_plans=10)
+    (verdict,) = result.verdicts
+    assert model.asked.count("PlanAnswer") == 2
+    assert (verdict.status, verdict.stance) == ("complete", "unclear")
+    assert verdict.reason == "The revised plan asks nothing that was not asked before."
+    assert verdict.disagreement  # The vote over the same sources says that it is not so.
+    assert len(result.queries) == 1
+
+
+async def test_twelve_reasoning_steps_are_the_most() -> None:
+    queries = [f"sugar study number {number}" for number in range(9)]
+    model = Investigator([plan(*queries[at : at + 3]) for at in (0, 3, 6)], [thinks("false", 3)])
+    result, steps = await investigate(model, sugar_world(*queries), max_plans=10)
+    assert model.asked.count("ReasoningAnswer") == 12
+    assert result.verdicts[0].reason == "It was not settled after 12 reasoning steps."
+    assert steps[-2].technique == "explanation"
+
+
+async def test_a_spent_budget_ends_it_with_the_reasoning_so_far() -> None:
+    model = Investigator([plan("sugar trials")], [thinks("false", 3)])
+    result, _ = await investigate(model, sugar_world("sugar trials"), max_calls=4)
+    (verdict,) = result.verdicts
+    assert len(model.asked) == 4
+    assert (verdict.status, verdict.stance, verdict.confidence) == (
+        "complete",
+        "refutes",
+        "medium",
+    )
+    assert "used up its 4 model calls (max_calls)" in str(verdict.reason)
+    assert len(result.evidence) == 3
+    for limit in ({"max_tokens": 1000}, {"max_cost_usd": 0.0005}, {"max_seconds": 0.000_001}):
+        again, _ = await investigate(
+            Investigator(model.plans, input_tokens=600), sugar_world("sugar trials"), **limit
+        )
+        assert next(iter(limit)) in str(again.verdicts[0].reason)
+
+
+async def test_citations_of_nothing_bear_no_label() -> None:
+    model = Investigator([plan("sugar trials")])
+    model.explanations = [explains("true", 5, 77, 78)]
+    result, steps = await investigate(model, sugar_world("sugar trials"))
+    assert (result.verdicts[0].stance, result.verdicts[0].confidence) == ("unclear", "low")
+    (told,) = [step for step in steps if step.technique == "explanation"]
+    assert told.reason == "2 citations of evidence that does not exist were left out."
+    assert told.made == ()
+
+
+async def test_reasoning_that_needs_only_what_does_not_exist_leaves_the_vote_alone() -> None:
+    model = Investigator([plan("sugar trials")], [thinks("true", 5, useful=[99])])
+    result, _ = await investigate(model, sugar_world("sugar trials"), max_plans=2)
+    (verdict,) = result.verdicts
+    assert "ExplanationAnswer" not in model.asked
+    assert (verdict.stance, verdict.reasoner_stance) == ("refutes", None)
+    assert verdict.reason
+
+
+async def test_a_planner_that_declines_or_plans_nothing_leaves_the_claims_own_words() -> None:
+    for first in (RefusedError("I would rather not.", ()), plan()):
+        world = sugar_world(CLAIM.text)
+        result, _ = await investigate(Investigator([first]), world)
+        assert [query.text for query in result.queries] == [CLAIM.text]
+        assert result.verdicts[0].stance == "refutes"
+
+
+async def test_an_outage_before_the_label_is_settled_leaves_it_incomplete() -> None:
+    down = ModelOutageError("The model is overloaded.", ())
+    lost, steps = await investigate(
+        Investigator([plan("sugar trials")], [down]), sugar_world("sugar trials")
+    )
+    assert (lost.verdicts[0].status, lost.verdicts[0].recheck_due) == ("incomplete", True)
+    assert "interrupted (The model is overloaded)" in str(lost.verdicts[0].reason)
+    assert (steps[-1].step, steps[-1].status) == ("reason", "infra_error")
+    assert len(lost.evidence) == 3
+    unplanned, _ = await investigate(Investigator([down]), sugar_world("sugar trials"))
+    assert unplanned.verdicts[0].status == "incomplete"
+    unworded, _ = await investigate(
+        Investigator([plan("sugar trials")], explanations=[down]), sugar_world("sugar trials")
+    )
+    (verdict,) = unworded.verdicts
+    assert (verdict.status, verdict.stance, verdict.recheck_due) == ("complete", "refutes", True)
+
+
+async def test_a_label_that_the_vote_denies_is_planned_once_more_where_that_is_wished() -> None:
+    def model() -> Investigator:
+        return Investigator(
+            [plan("sugar trials"), plan("sugar registry")],
+            [thinks("true", 5)],
+            [explains("true", 5)],
+        )
+
+    world = sugar_world("sugar trials", "sugar registry")
+    flagged, once = await investigate(model(), world)
+    assert (flagged.verdicts[0].stance, flagged.verdicts[0].disagreement) == ("supports", True)
+    _, twice = await investigate(model(), world, escalate=True)
+    assert max(step.round for step in once) == 1
+    assert max(step.round for step in twice) == 2
