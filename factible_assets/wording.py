@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         Evidence,
         PriorFactCheck,
         Query,
+        Rating,
         ReliabilityRating,
         Verdict,
         Video,
@@ -86,6 +87,19 @@ def clock(seconds: float | None) -> str:
     hours, rest = divmod(whole, 3600)
     minutes, remaining = divmod(rest, 60)
     return f"{hours}:{minutes:02}:{remaining:02}" if hours else f"{minutes}:{remaining:02}"
+
+
+def rating_words(rating: Rating) -> str:
+    """Say how reliable a source is held to be."""
+    if rating == "unknown":
+        return "reliability unknown"
+    return f"{rating.replace('_', ' ')} reliability"
+
+
+def source_words(row: Evidence) -> str:
+    """Say of what kind a source is, such as: high reliability, government."""
+    kind = "" if row.source_class == "unknown" else f", {row.source_class.replace('_', ' ')}"
+    return f"{rating_words(row.rating)}{kind}"
 
 
 def moment_url(video: Video, seconds: float | None) -> str | None:
@@ -240,7 +254,7 @@ def _decisive(claim: Claim, evidence: Sequence[Evidence]) -> str:
         if each.claim_id == claim.claim_id and each.stance not in {None, "unclear"}
     ]
     best = sorted(definite, key=lambda each: (-each.rating_score, each.domain))
-    links = (f"[{cell(each.domain, 60)}](<{_link(each.canonical_url)}>)" for each in best)
+    links = (f"[{cell(each.domain, 60)}](<{link_target(each.canonical_url)}>)" for each in best)
     return ", ".join(list(dict.fromkeys(links))[:_SOURCES]) or "–"
 
 
@@ -254,7 +268,7 @@ def evidence_table(claims: Sequence[Claim], evidence: Sequence[Evidence]) -> str
             (
                 str(ranks.get(each.claim_id, "–")),
                 each.stance or "–",
-                f"[{cell(each.title or each.domain, 80)}](<{_link(each.canonical_url)}>)",
+                f"[{cell(each.title or each.domain, 80)}](<{link_target(each.canonical_url)}>)",
                 each.rating.replace("_", " "),
                 cell(each.quote or "–", 200),
             )
@@ -286,9 +300,9 @@ def prior_fact_checks_table(claims: Sequence[Claim], rows: Sequence[PriorFactChe
 
 def _reviewed(row: PriorFactCheck) -> str:
     words = cell(row.claim_reviewed or row.title or "–", 150)
-    return f"[{words}](<{_link(row.canonical_url or '')}>)"
+    return f"[{words}](<{link_target(row.canonical_url or '')}>)"
 
 
-def _link(url: str) -> str:
+def link_target(url: str) -> str:
     """Keep a URL inside the brackets of a Markdown link."""
     return url.replace("<", "%3C").replace(">", "%3E").replace("|", "%7C").replace("\n", "")

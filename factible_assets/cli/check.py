@@ -221,7 +221,7 @@ def _cost_words(checked: Checked) -> str:
 
 def as_document(checked: Checked) -> dict[str, Any]:
     """Return a check as a JSON document."""
-    verdicts = checked.verdicts
+    verdicts, rulings = checked.verdicts, checked.data.rulings
     return {
         "video_id": checked.data.video.video_id,
         "title": checked.data.video.title,
@@ -239,6 +239,9 @@ def as_document(checked: Checked) -> dict[str, Any]:
                 **claim.model_dump(mode="json", exclude={"video_id"}),
                 "verdict": verdict.model_dump(mode="json", exclude={"video_id", "claim_id"})
                 if (verdict := verdicts.get(claim.claim_id))
+                else None,
+                "ruling": ruling.model_dump(mode="json", exclude={"video_id", "claim_id"})
+                if (ruling := rulings.get(claim.claim_id))
                 else None,
             }
             for claim in checked.claims

@@ -1,4 +1,4 @@
-"""`factible export`: results for other programs, as Parquet, ClaimReview and AVeriTeC's JSON.
+"""`factible export`: results for others, as Parquet, ClaimReview, AVeriTeC's JSON and Markdown.
 
 What belongs here: which videos are meant, where the files go, what is said of them. What does not:
 the formats (exchange/).
@@ -6,6 +6,7 @@ the formats (exchange/).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -27,6 +28,10 @@ class ExportFormat(StrEnum):
     PARQUET = "parquet"
     CLAIMREVIEW = "claimreview"
     AVERITEC = "averitec"
+    MARKDOWN = "markdown"
+
+
+_OF_ONE_CLAIM = (ExportFormat.CLAIMREVIEW, ExportFormat.MARKDOWN)
 
 
 def export(
@@ -37,6 +42,14 @@ def export(
     *,
     corpus: Annotated[
         str | None, typer.Option("--corpus", help="All checked videos of this corpus.")
+    ] = None,
+    claim: Annotated[
+        str | None,
+        typer.Option(
+            "--claim",
+            metavar="CLAIM",
+            help="One claim of one video, by its number in `factible review` or its id.",
+        ),
     ] = None,
     formats: Annotated[
         list[ExportFormat] | None,
@@ -59,14 +72,17 @@ def export(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write results as Parquet, ClaimReview (JSON-LD) and AVeriTeC's JSON.
+    """Write results as Parquet, ClaimReview (JSON-LD), AVeriTeC's JSON and Markdown.
 
-    Reviews are marked as made by software. Incomplete verdicts are no ratings and are left out of
-    reviews and of AVeriTeC's JSON; the Parquet files have them.
+    Reviews are marked as made by software, but those of a claim on which a person signed a ruling:
+    these are that person's. Incomplete verdicts are no ratings and are left out of reviews and of
+    AVeriTeC's JSON; the Parquet files have them.
 
     Example: factible export
 
     Example: factible export everyday-beliefs-talk --format claimreview --to site/
+
+    Example: factible export everyday-beliefs-talk --claim 1 --format markdown
 
     An id that begins with a dash follows two dashes: factible export --json -- -LDjqcvSbP4
     """
@@ -81,19 +97,23 @@ def export(
         raise CliError(
             f"--base-url {base_url} is no web address.", "Begin it with https://", ExitCode.USAGE
         )
+    chosen = list(dict.fromkeys(formats or (_OF_ONE_CLAIM if claim else list(ExportFormat))))
     settings = load_settings()
+    only = _only(videos or [], claim, chosen, settings) if claim is not None else None
     wanted = list(dict.fromkeys(bare_id(video) for video in videos or ()))
     folder = to or settings.home / "exports"
     files: list[dict[str, Any]] = []
     remarks: list[str] = []
     with _warehouse(settings, live=live).snapshot() as now:
         video_ids = _chosen(now, wanted, corpus)
-        for form in dict.fromkeys(formats or list(ExportFormat)):
+        for form in chosen:
             if form is ExportFormat.PARQUET:
-                only = video_ids if wanted or corpus is not None else None
-                made = _write_tables(now, folder / "parquet", only, remarks)
+                some = video_ids if wanted or corpus is not None else None
+                made = _write_tables(now, folder / "parquet", some, remarks)
+            elif form is ExportFormat.MARKDOWN:
+                made = list(_write_markdown(now, folder / "markdown", video_ids, only))
             else:
-                made = [_write_claims(now, folder, video_ids, form, base_url, remarks)]
+                made = [_write_claims(now, folder, video_ids, form, base_url, only, remarks)]
             files += [{"format": form.value, "path": str(path), "rows": n} for path, n in made]
     if as_json:
         document = {"folder": str(folder), "videos": video_ids, "files": files}
@@ -103,6 +123,29 @@ def export(
         note(f"  {remark}")
     for file in files:
         typer.echo(f"{file['rows']:>7,}  {file['path']}")
+
+
+def _only(videos: list[str], claim: str, chosen: list[ExportFormat], settings: Settings) -> str:
+    """Return the id of the one claim that is wanted.
+
+    Raises:
+        CliError: There is more than one video or none, or the format is none of one claim.
+    """
+    from factible_assets.running.review import open_claim
+
+    if len(videos) != 1 or set(chosen) - set(_OF_ONE_CLAIM):
+        raise CliError(
+            "--claim is for one claim of one video, as claimreview or markdown.",
+            "Such as: factible export VIDEO --claim 1 --format markdown",
+            ExitCode.USAGE,
+        )
+    file = open_claim(videos[0], claim, settings)
+    if file.gone is not None:
+        raise CliError(
+            "The claim was dropped or split, and is none of the video's any more.",
+            f"factible review -- {file.video_id} lists those that are.",
+        )
+    return file.claim.claim_id
 
 
 def _write_tables(
@@ -126,6 +169,7 @@ def _write_claims(
     video_ids: list[str],
     form: ExportFormat,
     base_url: str | None,
+    only: str | None,
     remarks: list[str],
 ) -> tuple[Path, int]:
     """Write the complete verdicts as ClaimReview or as AVeriTeC's claims."""
@@ -137,7 +181,8 @@ def _write_claims(
     known = (read_report_data(warehouse, video_id) for video_id in video_ids)
     checked = (data for data in known if data is not None)
     if form is ExportFormat.CLAIMREVIEW:
-        name, made = "claimreview.jsonld", reviews_of_results(checked, base_url=base_url)
+        name = f"claimreview{f'-{only}' if only else ''}.jsonld"
+        made = reviews_of_results(checked, base_url=base_url, only=only)
     else:
         name, made = "averitec.json", averitec_of_results(checked)
     if made.incomplete:
@@ -148,6 +193,22 @@ def _write_claims(
     if made.unjudged:
         remarks.append(f"{form.value}: {made.unjudged} claims without a verdict are left out.")
     return write_whole(folder / name, made.text.encode()), made.count
+
+
+def _write_markdown(
+    warehouse: Warehouse, folder: Path, video_ids: list[str], only: str | None
+) -> Iterator[tuple[Path, int]]:
+    """Write the claims of each video, or the one that is wanted, with how many there are."""
+    from factible_assets.exchange.claim_markdown import claims_as_markdown
+    from factible_assets.files import write_whole
+    from factible_assets.report.reader import read_report_data
+
+    for video_id in video_ids:
+        data = read_report_data(warehouse, video_id)
+        if data is not None and data.claims:
+            name = f"{video_id}-{only}.md" if only else f"{video_id}.md"
+            text = claims_as_markdown(data, only)
+            yield write_whole(folder / name, text.encode()), 1 if only else len(data.claims)
 
 
 def _warehouse(settings: Settings, *, live: bool) -> Warehouse:

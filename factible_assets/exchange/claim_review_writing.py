@@ -8,6 +8,9 @@ version, `digitalSourceType` is schema.org's mark for it, the disclaimer says so
 `identifier` carries the basis of the verdict. An incomplete verdict is no rating and is never
 written as one.
 
+A claim on which a person signed a ruling is that person's review: the rating, its words and the
+author are theirs, and the machine's verdict stands beside it among the identifiers.
+
 Source of the form: schema.org/ClaimReview and Google's documentation of it: claimReviewed,
 reviewRating and url are required; a rating needs its words in alternateName.
 """
@@ -25,7 +28,7 @@ from urllib.parse import quote
 import factible_assets
 from factible_assets.corpora.format import ClaimEntry
 from factible_assets.corpora.reading import CorpusVideo
-from factible_assets.records import Basis, Claim, Stance, Verdict, Video
+from factible_assets.records import Basis, Claim, ReviewAction, Stance, Verdict, Video
 from factible_assets.report.data import ReportData
 from factible_assets.report.links import source_links
 from factible_assets.wording import STANCE_WORDS, moment_url, verdict_words
@@ -65,22 +68,35 @@ def exported(
     checked: Iterable[ReportData],
     make: Callable[[ReportData, Claim, Verdict, Stance], dict[str, Any]],
     render: Callable[[list[dict[str, Any]]], str],
+    *,
+    sign: Callable[[ReportData, Claim, Verdict | None, ReviewAction], dict[str, Any]] | None = None,
+    only: str | None = None,
 ) -> Export:
     """Make an item of every complete verdict, in the order in which the videos make the claims.
 
     An incomplete verdict is no rating, and is counted; so is a claim without a verdict.
+
+    Args:
+        checked: The videos.
+        make: Makes an item of a verdict.
+        render: Makes the document.
+        sign: Makes an item of a signed ruling, whatever the verdict is.
+        only: The id of the one claim that is wanted.
     """
     items: list[dict[str, Any]] = []
     incomplete = unjudged = 0
     for data in checked:
         verdicts = {verdict.claim_id: verdict for verdict in data.verdicts}
+        rulings = data.rulings if sign is not None else {}
         # Claims without a time come last.
         for claim in sorted(
-            data.claims,
+            (each for each in data.claims if only in {None, each.claim_id}),
             key=lambda each: (each.start_seconds is None, each.start_seconds or 0.0, each.rank),
         ):
             verdict = verdicts.get(claim.claim_id)
-            if verdict is None:
+            if sign is not None and claim.claim_id in rulings:
+                items.append(sign(data, claim, verdict, rulings[claim.claim_id]))
+            elif verdict is None:
                 unjudged += 1
             elif verdict.status == "incomplete" or verdict.stance is None:
                 incomplete += 1
@@ -89,15 +105,20 @@ def exported(
     return Export(render(items), len(items), incomplete, unjudged)
 
 
-def reviews_of_results(checked: Iterable[ReportData], *, base_url: str | None = None) -> Export:
-    """Write the complete verdicts of checked videos as reviews.
+def reviews_of_results(
+    checked: Iterable[ReportData], *, base_url: str | None = None, only: str | None = None
+) -> Export:
+    """Write the complete verdicts of checked videos, and the rulings on them, as reviews.
 
     Args:
         checked: The videos.
         base_url: Where the HTML reports are published; each review then points to its claim in
             `BASE/VIDEO.html`. Without one the links are relative, to reports beside the file.
+        only: The id of the one claim that is wanted; None: all.
     """
-    return exported(checked, partial(_review, base_url), _document)
+    return exported(
+        checked, partial(_review, base_url), _document, sign=partial(_signed, base_url), only=only
+    )
 
 
 def reviews_of_corpus(name: str, claims: Iterable[tuple[CorpusVideo, ClaimEntry]]) -> Export:
@@ -122,17 +143,12 @@ def _document(nodes: list[dict[str, Any]]) -> str:
 def _review(
     base_url: str | None, data: ReportData, claim: Claim, verdict: Verdict, stance: Stance
 ) -> dict[str, Any]:
-    path = f"{quote(data.video.video_id)}.html#claim-{quote(claim.claim_id)}"
-    url = f"{base_url.rstrip('/')}/{path}" if base_url else path
     # A failed re-check does not renew the verdict that it leaves in place.
     outlived = data.outlived.get(claim.claim_id)
     # "Leaning unclear" would lean nowhere.
     words = STANCE_WORDS[stance] if stance == "unclear" else verdict_words(verdict)
     return {
-        "@type": "ClaimReview",
-        "@id": url,
-        "url": url,
-        "claimReviewed": claim.text,
+        **_head(base_url, data, claim),
         "datePublished": _day(outlived.reached_at if outlived else data.checked_at),
         "author": {
             "@type": "Organization",
@@ -147,21 +163,66 @@ def _review(
             f"{words[:1].upper()}{words[1:]} ({verdict.confidence} confidence, automatic)",
             f"{SCALE} {DISCLAIMER}",
         ),
-        "itemReviewed": _claim(data.video, claim),
         "citation": list(_citations(data, claim, stance)),
-        "identifier": [
-            {"@type": "PropertyValue", "propertyID": key, "value": value}
-            for key, value in (
-                ("video_id", claim.video_id),
-                ("claim_id", claim.claim_id),
-                ("basis", verdict.basis),
-                ("confidence", verdict.confidence),
-                ("confidence_score", verdict.confidence_score),
-                ("run_id", data.run_id),
-            )
-            if value is not None
-        ],
+        "identifier": _identifiers(
+            claim,
+            basis=verdict.basis,
+            confidence=verdict.confidence,
+            confidence_score=verdict.confidence_score,
+            run_id=data.run_id,
+        ),
     }
+
+
+def _signed(
+    base_url: str | None,
+    data: ReportData,
+    claim: Claim,
+    verdict: Verdict | None,
+    ruling: ReviewAction,
+) -> dict[str, Any]:
+    """Return the review of a person who signed it; the machine's verdict is named beside it."""
+    stance: Stance = ruling.stance or "unclear"
+    house = {"@type": "Organization", "name": ruling.organisation} if ruling.organisation else None
+    person = {"@type": "Person", "name": ruling.reviewer, "affiliation": house}
+    return {
+        **_head(base_url, data, claim),
+        "datePublished": _day(ruling.acted_at),
+        "author": _without_nulls(person),
+        "reviewBody": ruling.reason,
+        "reviewRating": _rating(stance, ruling.value or STANCE_WORDS[stance], ruling.reason or ""),
+        "citation": list(_citations(data, claim, stance)),
+        "identifier": _identifiers(
+            claim,
+            basis="signed",
+            scale=ruling.target,
+            machine_verdict=verdict.stance if verdict else None,
+            machine_confidence=verdict.confidence if verdict else None,
+            machine_basis=verdict.basis if verdict else None,
+            run_id=data.run_id,
+        ),
+    }
+
+
+def _head(base_url: str | None, data: ReportData, claim: Claim) -> dict[str, Any]:
+    path = f"{quote(data.video.video_id)}.html#claim-{quote(claim.claim_id)}"
+    url = f"{base_url.rstrip('/')}/{path}" if base_url else path
+    return {
+        "@type": "ClaimReview",
+        "@id": url,
+        "url": url,
+        "claimReviewed": claim.text,
+        "itemReviewed": _claim(data.video, claim),
+    }
+
+
+def _identifiers(claim: Claim, **values: str | float | None) -> list[dict[str, Any]]:
+    named = {"video_id": claim.video_id, "claim_id": claim.claim_id, **values}
+    return [
+        {"@type": "PropertyValue", "propertyID": key, "value": value}
+        for key, value in named.items()
+        if value is not None
+    ]
 
 
 def _rating(stance: Stance, words: str, explanation: str) -> dict[str, Any]:

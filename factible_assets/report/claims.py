@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -30,23 +30,17 @@ from factible_assets.report.data import Outlived, ReportData, VerdictChange
 from factible_assets.report.links import quote_url, safe_url, source_links, youtube_id
 from factible_assets.report.passages import Passage, quote_passage
 from factible_assets.report.words import (
-    ARGUMENTS,
     GROUP_WORDS,
     INCOMPLETE,
-    SIDE_LEADS,
     UNJUDGED,
     VIA_WORDS,
     outcome_words,
     plural,
-    rating_words,
     review_words,
 )
+from factible_assets.stages.argument import Argument, argue
 from factible_assets.stages.reviews import by_claim, latest
-from factible_assets.stages.verdict import weight
-from factible_assets.wording import STANCE_WORDS, moment_url
-
-_HEARD_CHARACTERS = 320
-"""A longer quote is cut in the argument; it stands whole among the sources."""
+from factible_assets.wording import STANCE_WORDS, moment_url, rating_words
 
 _RATING_ORDER = {"high": 0, "medium": 1, "low": 2, "very_low": 3, "unknown": 4}
 _ID = re.compile(r"[A-Za-z0-9_-]+")
@@ -85,20 +79,6 @@ class StanceGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class Voice:
-    """The source that speaks loudest on one side of a claim, and the lead that says which side.
-
-    `words` are its quote, else what was read in it; `is_quote` tells the two apart.
-    """
-
-    side: Stance
-    lead: str
-    source: SourceView
-    words: str
-    is_quote: bool
-
-
-@dataclass(frozen=True, slots=True)
 class SearchView:
     """One query and what became of it at each provider."""
 
@@ -126,7 +106,7 @@ class ReviewView:
 class ClaimView:
     """One claim with everything that was found, not found and not checked about it.
 
-    `voices` are its argument: the best source of the side that won, then the best against it.
+    `anchors` are those of its sources by the id of their evidence, for the links of its argument.
     `seconds` is the whole second to which the video can be moved, `jump` the link to it; a claim is
     verbatim if it is worded as it was said, but for case and punctuation.
     """
@@ -145,7 +125,8 @@ class ClaimView:
     vote_words: str | None
     outlived: Outlived | None
     changes: tuple[VerdictChange, ...]
-    voices: tuple[Voice, ...]
+    argument: Argument
+    anchors: Mapping[str, str]
     groups: tuple[StanceGroup, ...]
     prior: tuple[PriorView, ...]
     failed: tuple[SourceView, ...]
@@ -181,6 +162,7 @@ class Shelves:
         self._queries = _by_claim(sorted(data.queries, key=lambda query: query.rank))
         self._prior = _by_claim(sorted(data.prior_fact_checks, key=lambda review: review.rank))
         self._reviews = by_claim(data.reviews)
+        self._rulings = data.rulings
         self._changes = _by_claim(sorted(data.changes, key=lambda change: change.checked_at))
         self._searches: dict[str, list[Search]] = defaultdict(list)
         for search in sorted(data.searches, key=lambda search: (search.provider, search.page)):
@@ -214,7 +196,10 @@ class Shelves:
             vote_words=_vote_words(verdict),
             outlived=self._data.outlived.get(claim.claim_id),
             changes=tuple(self._changes[claim.claim_id]),
-            voices=_voices(outcome, groups),
+            argument=argue(outcome, self._evidence[claim.claim_id]),
+            anchors={
+                row.evidence_id: self.anchor_of(row) for row in self._evidence[claim.claim_id]
+            },
             groups=groups,
             prior=tuple(
                 PriorView(review, safe_url(review.url))
@@ -233,7 +218,7 @@ class Shelves:
             ),
             reviews=self._review_views(claim),
             assessment=latest("assess", reviews, claim.claim_id),
-            ruling=latest("sign", reviews, claim.claim_id),
+            ruling=self._rulings.get(claim.claim_id),
         )
 
     def quotes_in(self, content_hash: str) -> list[Evidence]:
@@ -369,32 +354,6 @@ def in_order(evidence: Iterable[Evidence]) -> list[Evidence]:
             row.canonical_url,
         ),
     )
-
-
-def _voices(outcome: str, groups: Iterable[StanceGroup]) -> tuple[Voice, ...]:
-    """Return the best source of each side that the argument needs, the winning side first."""
-    loudest = {group.stance: _loudest(group.sources) for group in groups}
-    sides = [side for side in ARGUMENTS.get(outcome, ()) if side in loudest]
-    if "unclear" in sides[1:]:
-        # What settles nothing is heard only where nothing else speaks.
-        sides.remove("unclear")
-    voices = []
-    for side in sides:
-        row = loudest[side].evidence
-        words = row.quote or row.summary or ""
-        if len(words) > _HEARD_CHARACTERS:
-            words = f"{words[:_HEARD_CHARACTERS].rsplit(maxsplit=1)[0]} …"
-        lead = SIDE_LEADS[side]
-        voices.append(Voice(side, lead, loudest[side], words, row.quote is not None))
-    return tuple(voices)
-
-
-def _loudest(sources: Sequence[SourceView]) -> SourceView:
-    """Return the source that weighs most in the vote; a quote is heard before a paraphrase.
-
-    Of those that weigh the same, the first: sources come in order of reliability.
-    """
-    return max(sources, key=lambda each: (each.evidence.quote is not None, weight(each.evidence)))
 
 
 def _bare(text: str) -> str:

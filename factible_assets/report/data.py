@@ -11,6 +11,7 @@ from datetime import datetime
 
 from factible_assets.records import Basis, Confidence, ReviewAction, Stance, Video
 from factible_assets.rows import Materialization, VideoRows
+from factible_assets.stages.reviews import by_claim, latest
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,13 @@ class ReportData(VideoRows):
     reviewed_queries: Mapping[str, str] = field(default_factory=dict)
     outlived: Mapping[str, Outlived] = field(default_factory=dict)
     checks: int = 0
+
+    @property
+    def rulings(self) -> dict[str, ReviewAction]:
+        """The ruling that stands on each claim in its words, by claim."""
+        done = by_claim(self.reviews)
+        found = ((each, latest("sign", acts, each)) for each, acts in done.items())
+        return {each: ruling for each, ruling in found if ruling is not None}
 
     @property
     def newest(self) -> Materialization | None:

@@ -38,7 +38,7 @@ from factible_assets.report.words import (
     outcome_words,
     plural,
 )
-from factible_assets.wording import clock
+from factible_assets.wording import clock, source_words
 
 VIDEOS_PER_PAGE = 50
 """Rows of one page of the index, which are complete where no script runs."""
@@ -201,6 +201,10 @@ def environment(*packages: str) -> jinja2.Environment:
     )
     engine.filters.update(clock=clock, day=day, moment=moment, dollars=dollars)
     engine.globals.update(
-        plural=plural, outcome_words=outcome_words, glyphs=GLYPHS, words_of=OUTCOME_WORDS
+        plural=plural,
+        outcome_words=outcome_words,
+        source_words=source_words,
+        glyphs=GLYPHS,
+        words_of=OUTCOME_WORDS,
     )
     return engine

@@ -11,7 +11,6 @@ from datetime import date, datetime
 
 from factible_assets.records import (
     Basis,
-    Rating,
     RetrievedVia,
     ReviewAction,
     ReviewKind,
@@ -47,21 +46,6 @@ GROUP_WORDS: dict[Stance, str] = {
     "unclear": "Speaks of it, but takes no clear side",
 }
 
-ARGUMENTS: dict[str, tuple[Stance, ...]] = {
-    "supports": ("supports", "refutes", "mixed"),
-    "refutes": ("refutes", "supports", "mixed"),
-    "mixed": ("mixed", "supports", "refutes"),
-    "unclear": ("supports", "refutes", "mixed", "unclear"),
-}
-"""Whose voices an argument needs, by outcome: what decided, then what stands against it."""
-
-SIDE_LEADS: dict[Stance, str] = {
-    "supports": "For it",
-    "refutes": "Against it",
-    "mixed": "Both ways",
-    "unclear": "Closest to it",
-}
-
 VIA_WORDS: dict[RetrievedVia, str] = {
     "scraped": "page text",
     "browser": "page text, by browser",
@@ -76,13 +60,6 @@ def outcome_words(outcome: str, basis: Basis | None) -> str:
     words = OUTCOME_WORDS[outcome]
     is_leaning = basis == "embedded" and outcome in STANCE_WORDS
     return f"leaning {words}" if is_leaning else words
-
-
-def rating_words(rating: Rating) -> str:
-    """Say how reliable a source is held to be."""
-    if rating == "unknown":
-        return "reliability unknown"
-    return f"{rating.replace('_', ' ')} reliability"
 
 
 def plural(number: int, noun: str, nouns: str | None = None) -> str:

@@ -227,6 +227,35 @@ def test_every_review_has_what_search_engines_require_and_says_that_a_machine_ma
         json.dumps(review, allow_nan=False)
 
 
+def test_a_signed_claim_is_the_review_of_who_signed_it_and_names_the_machines_verdict() -> None:
+    data = samples.report_data(reviews=(samples.ruling(0), samples.ruling(4)))
+    signed, *others = reviews(data)
+    assert signed["author"] == {
+        "@type": "Person",
+        "name": "Ana López",
+        "affiliation": {"@type": "Organization", "name": "Honey Desk"},
+    }
+    assert signed["reviewBody"] == "It holds for dry jars alone."
+    assert (signed["reviewRating"]["alternateName"], signed["reviewRating"]["ratingValue"]) == (
+        "Misleading",
+        2,
+    )
+    assert signed["datePublished"] == "2026-03-04"
+    assert "digitalSourceType" not in signed
+    assert DISCLAIMER not in json.dumps(signed)
+    said = {each["propertyID"]: each["value"] for each in signed["identifier"]}
+    assert (said["basis"], said["scale"], said["machine_verdict"]) == (
+        "signed",
+        "house",
+        "supports",
+    )
+    # A claim whose check failed has a review all the same once a person signed one.
+    assert samples.claim(4).text in {each["claimReviewed"] for each in others}
+    assert "digitalSourceType" in others[0]
+    (alone,) = reviews(data, only=samples.claim(1).claim_id)
+    assert alone["claimReviewed"] == samples.claim(1).text
+
+
 def test_the_rating_follows_the_verdict_and_unclear_has_no_number() -> None:
     ratings = {
         review["claimReviewed"]: review["reviewRating"] for review in reviews(samples.report_data())

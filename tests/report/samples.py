@@ -14,6 +14,7 @@ from factible_assets.records import (
     PriorFactCheck,
     Query,
     ReliabilityRating,
+    ReviewAction,
     Search,
     SearchHit,
     Transcript,
@@ -162,6 +163,26 @@ def evidence(number: int, host: str, **changes: Any) -> Evidence:
         "basis": "embedded",
     }
     return Evidence(**(fields | changes))
+
+
+def ruling(number: int, **changes: Any) -> ReviewAction:
+    """A ruling that somebody signed on a claim."""
+    return ReviewAction(
+        **{
+            "action_id": f"ruling-{number}",
+            "video_id": VIDEO_ID,
+            "claim_id": claim(number).claim_id,
+            "reviewer": "Ana López",
+            "acted_at": datetime(2026, 3, 4, tzinfo=UTC),
+            "action": "sign",
+            "value": "Misleading",
+            "stance": "mixed",
+            "target": "house",
+            "reason": "It holds for dry jars alone.",
+            "organisation": "Honey Desk",
+            **changes,
+        }
+    )
 
 
 def unread(number: int, host: str, status: str, reason: str) -> Evidence:

@@ -222,7 +222,7 @@ def test_a_claim_is_folded_to_its_verdict_and_its_best_quote(browser: Browser, r
         card = seen.page.locator(f"#claim-{claim_id(0)}")
         quotes = [each.strip("“”") for each in card.locator(".voice q").all_inner_texts()]
         assert quotes == [samples.QUOTE] * 2
-        assert "Against it, c.example" in card.locator(".voice").last.inner_text()
+        assert "Against that, c.example" in card.locator(".voice").last.inner_text()
         assert not card.locator("li.source").first.is_visible()
         card.locator(".rest > summary").focus()
         seen.page.keyboard.press("Enter")
@@ -367,7 +367,9 @@ def test_on_paper_come_a_line_for_every_claim_and_then_what_was_opened(
         seen.page.emulate_media(media="print")
         assert [each.is_visible() for each in seen.page.locator(".on-paper").all()] == [True] * 6
         first = seen.page.locator(".on-paper").first.inner_text()
-        assert first.startswith("leaning supported, medium confidence. For it, a.example: ")
+        assert first.startswith(
+            "leaning supported, medium confidence. a.example seems to bear the claim out: "
+        )
         cards = seen.page.locator("article.claim")
         assert [each.is_visible() for each in cards.all()] == [False] * 6
         for left_out in ("#panel", "#stored", "#how-to-read", "#theme", "#open-all", ".player"):

@@ -126,8 +126,20 @@ def test_the_side_that_won_comes_first() -> None:
 def test_an_argument_says_where_nothing_stands_against_it() -> None:
     rows = (samples.evidence(0, "a.example"), samples.evidence(0, "b.example", rating="low"))
     words = Page(samples.report_data(evidence=rows)).text("//article[1]")
-    assert f"For it, a.example (high reliability, encyclopedia): {samples.QUOTE}" in words
-    assert "Nothing that was read stands against it." in words
+    kind = "high reliability, encyclopedia"
+    assert f"a.example ({kind}) seems to bear the claim out: {samples.QUOTE}" in words
+    assert "2 independent sources seem to bear it out, and nothing that was read stands" in words
+
+
+def test_a_signed_ruling_stands_beside_the_verdict_with_who_signed_it() -> None:
+    signed = samples.ruling(0, reviewer="Ana <b>López</b>", reason="True of dry jars.")
+    page = Page(samples.report_data(reviews=(signed,)))
+    words = page.text("//article[1]//*[@class='ruling']")
+    for expected in ("Misleading", "Ana <b>López</b>", "Honey Desk", "4 March 2026", "True of dry"):
+        assert expected in words
+    assert "leaning: supported" in page.text("//article[1]//p[@class='verdict']").lower()
+    other = signed.model_copy(update={"claim_id": samples.claim(1).claim_id})
+    assert not Page(samples.report_data(reviews=(other,))).all("//article[1]//*[@class='ruling']")
 
 
 def test_a_source_shows_its_rating_bias_class_date_way_quote_and_link(page: Page) -> None:

@@ -16,17 +16,15 @@ from collections.abc import Sequence
 from factible_assets.reasoners.embedded.lexicon import load_lexicon
 from factible_assets.reasoners.embedded.reading.denials import fold_evenly
 from factible_assets.records import Evidence, Stance
+from factible_assets.stages.argument import argue
 from factible_assets.stages.ports import VerdictDraft, Vote
 
-_NAMED = 3
-_LONGEST_TITLE = 80
 _LEANINGS: dict[Stance, str] = {
     "supports": "The sources that were read lean towards the claim.",
     "refutes": "The sources that were read lean against the claim.",
     "mixed": "The sources that were read point both ways.",
     "unclear": "The sources that were read do not settle the claim.",
 }
-_SIDES = {"supports": "for the claim", "refutes": "against the claim", "mixed": "both ways"}
 _CLOSING = "This is an automatic leaning from the wording of the sources, not a reviewed judgement."
 
 
@@ -46,14 +44,9 @@ def draft_verdict(evidence: Sequence[Evidence], vote: Vote) -> VerdictDraft:
         if evidence
         else "No source could be read on it.",
     ]
-    for side, words in _SIDES.items():
-        rows = [row for row in evidence if row.stance == side]
-        ordered = sorted(rows, key=lambda row: (-row.rating_score, row.domain, row.evidence_id))
-        names = list(dict.fromkeys(_name(row) for row in ordered))
-        more = f"; and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-        if rows:
-            shown = "; ".join(names[:_NAMED])
-            parts.append(f"{_sources(len(rows), 'speak')} {words}: {shown}{more}.")
+    argument = argue(stance, evidence)
+    parts += [each.sentence(quoted=_is_harmless(each.words)) for each in argument.voices]
+    parts += [argument.balance] if argument.balance is not None else []
     undecided = sum(row.stance == "unclear" for row in evidence)
     if undecided:
         parts.append(f"{_sources(undecided, 'do')} not settle it.")
@@ -78,12 +71,8 @@ _INVISIBLE = re.compile(
 """Soft hyphens, zero-width and direction marks, tags: they stand inside words and show nothing."""
 
 
-def _name(row: Evidence) -> str:
-    """Name a source by title and domain. Titles are untrusted: no markup, no instructions."""
-    title = _MARKUP.sub(" ", _INVISIBLE.sub("", row.title))
-    title = re.sub(r" +", " ", title).strip(" .;:")
-    if not title or load_lexicon().instructions.search(fold_evenly(title)):
-        return row.domain
-    if len(title) > _LONGEST_TITLE:
-        title = title[:_LONGEST_TITLE].rsplit(" ", 1)[0] + "…"
-    return f"{title} ({row.domain})"
+def _is_harmless(words: str) -> bool:
+    """Tell whether words of a page may stand in a summary: no markup, no instructions."""
+    if _MARKUP.search(words) or _INVISIBLE.search(words):
+        return False
+    return not load_lexicon().instructions.search(fold_evenly(words))

@@ -1,0 +1,87 @@
+"""One claim as Markdown, to be taken along: what was said, the verdict, the ruling, the sources.
+
+What belongs here: the text. What does not: the argument (stages/argument.py), where files go
+(cli/export.py), JSON-LD (claim_review_writing.py).
+
+All that comes from outside is escaped: it can neither break the text nor smuggle in a link.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from factible_assets.records import Claim, Evidence, Verdict
+from factible_assets.report.claims import in_order
+from factible_assets.report.data import ReportData
+from factible_assets.report.links import source_links
+from factible_assets.report.words import GROUP_WORDS, day
+from factible_assets.stages.argument import argue
+from factible_assets.wording import cell, link_target, moment, source_words, verdict_words
+
+_LONGEST = 4000
+
+
+def claims_as_markdown(data: ReportData, only: str | None = None) -> str:
+    """Return the claims of a checked video in order of time, or the one of an id."""
+    claims = sorted(
+        (claim for claim in data.claims if only in {None, claim.claim_id}),
+        key=lambda each: (each.start_seconds is None, each.start_seconds or 0.0, each.rank),
+    )
+    return "\n".join(line for claim in claims for line in _claim(data, claim))
+
+
+def _claim(data: ReportData, claim: Claim) -> Iterator[str]:
+    verdict = next((row for row in data.verdicts if row.claim_id == claim.claim_id), None)
+    rows = in_order(each for each in data.evidence if each.claim_id == claim.claim_id)
+    rows = [row for row in rows if row.status == "ok"]
+    yield f"## {_text(claim.text)}\n"
+    if data.transcript is not None and claim.char_start is not None:
+        said = _text(data.transcript.text[claim.char_start : claim.char_end])
+        yield f"> {said}\n>\n> — {_where(data, claim)}\n"
+    else:
+        yield f"{_where(data, claim)}\n"
+    ruling = data.rulings.get(claim.claim_id)
+    if ruling is not None:
+        whose = ", ".join(_text(each) for each in (ruling.reviewer, ruling.organisation) if each)
+        yield f"**Ruling: {_text(ruling.value or '')}.** {_text(ruling.reason or '')}\n"
+        yield f"Signed by {whose}, {day(ruling.acted_at)}.\n"
+    yield f"**Machine's verdict: {_verdict(verdict)}**\n"
+    if verdict is not None and (verdict.stance is None or verdict.basis == "llm"):
+        yield f"{_text(verdict.summary)}\n"
+    argument = argue(verdict.stance or "" if verdict else "", rows)
+    for voice in argument.voices:
+        yield f"- {_text(voice.sentence())}"
+    if argument.balance is not None:
+        yield f"\n{argument.balance}\n"
+    yield from _sources(data, rows)
+
+
+def _where(data: ReportData, claim: Claim) -> str:
+    told = [_text(data.video.title), _text(data.video.channel or ""), moment(data.video, claim)]
+    return ", ".join(each for each in told if each)
+
+
+def _verdict(verdict: Verdict | None) -> str:
+    if verdict is None:
+        return "not judged yet"
+    sure = f" ({verdict.confidence} confidence)" if verdict.confidence else ""
+    return f"{verdict_words(verdict)}{sure}"
+
+
+def _sources(data: ReportData, rows: list[Evidence]) -> Iterator[str]:
+    links = source_links(data)
+    for stance, words in GROUP_WORDS.items():
+        of_side = [row for row in rows if row.stance == stance]
+        if of_side:
+            yield f"### {words}\n"
+        for row in of_side:
+            title, link = _text(row.title or row.domain), links[row.evidence_id]
+            named = f"[{title}](<{link_target(link)}>)" if link else title
+            quote = f": “{_text(row.quote)}”" if row.quote else ""
+            yield f"- {named} – {_text(row.domain)}, {source_words(row)}{quote}"
+        if of_side:
+            yield ""
+
+
+def _text(text: str) -> str:
+    return cell(text, _LONGEST)

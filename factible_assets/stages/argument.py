@@ -1,0 +1,162 @@
+"""The argument of a verdict, in sentences: what the best source says, and what stands against it.
+
+What belongs here: which sources are heard, in which order, and how each is introduced. What does
+not: the vote (verdict.py), whose outcome every argument follows; markup, links (report/).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from factible_assets.records import Evidence, Stance
+from factible_assets.stages.verdict import by_stance, weight
+from factible_assets.wording import counted, source_words
+
+_HEARD_CHARACTERS = 320
+"""A longer quote is cut in the argument; it stands whole among the sources."""
+
+_ORDER: Mapping[str, tuple[Stance, ...]] = {
+    "supports": ("supports", "refutes", "mixed"),
+    "refutes": ("refutes", "supports", "mixed"),
+    "mixed": ("supports", "refutes", "mixed"),
+    "unclear": ("supports", "refutes", "mixed", "unclear"),
+}
+"""Whose voices an argument needs, by outcome: what decided, then what stands against it."""
+
+_SAYS: Mapping[Stance, tuple[str, str]] = {
+    "supports": ("bears the claim out", "seems to bear the claim out"),
+    "refutes": ("contradicts the claim", "seems to contradict the claim"),
+    "mixed": ("speaks both for and against it", "seems to speak both for and against it"),
+    "unclear": ("comes closest", "comes closest"),
+}
+"""What a source does, as a model or a person read it, and as the embedded engine did."""
+
+_LEADS: Mapping[tuple[str, Stance], str] = {
+    ("supports", "refutes"): "Against that,",
+    ("supports", "mixed"): "Less plainly,",
+    ("refutes", "supports"): "Against that,",
+    ("refutes", "mixed"): "Less plainly,",
+    ("mixed", "supports"): "On the one hand,",
+    ("mixed", "refutes"): "On the other hand,",
+    ("unclear", "unclear"): "Of what was read,",
+}
+"""What goes before a source, by outcome and the source's side."""
+
+_TAKE: Mapping[Stance, str] = {"supports": "bear{s} it out", "refutes": "contradict{s} it"}
+_UNOPPOSED: Mapping[Stance, str] = {
+    "supports": "nothing that was read stands against it",
+    "refutes": "nothing that was read speaks for it",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Voice:
+    """The source that speaks loudest on one side: `{lead} {source} {says}: {words}`.
+
+    `words` are its quote, else what was read in it; `is_quote` tells the two apart.
+    """
+
+    side: Stance
+    lead: str
+    evidence: Evidence
+    says: str
+    words: str
+    is_quote: bool
+
+    def sentence(self, *, quoted: bool = True) -> str:
+        """Say it in plain text, with its words or without."""
+        named = f"{self.evidence.domain} ({source_words(self.evidence)})"
+        head = f"{self.lead} {named} {self.says}".strip()
+        if not (quoted and self.words):
+            return f"{head}."
+        return f"{head}: “{self.words}”" if self.is_quote else f"{head}: {self.words}"
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """The voices of a verdict, its own side first, and how the sides compare; either may lack."""
+
+    voices: tuple[Voice, ...] = ()
+    balance: str | None = None
+
+
+def argue(outcome: str, evidence: Iterable[Evidence]) -> Argument:
+    """Return the argument for an outcome, which is a stance; there is none for any other.
+
+    Args:
+        outcome: Of the vote.
+        evidence: The rows of one claim, the most reliable first.
+    """
+    sides = {
+        side: rows
+        for side, rows in by_stance(row for row in evidence if row.status == "ok").items()
+        if rows and side in _ORDER.get(outcome, ())
+    }
+    heard = [side for side in _ORDER.get(outcome, ()) if side in sides]
+    is_divided = {"supports", "refutes"} <= set(heard)
+    if outcome == "mixed" and "mixed" in heard:
+        heard.remove("mixed")
+        heard = heard if is_divided else ["mixed", *heard]
+    if "unclear" in heard[1:]:
+        # What settles nothing is heard only where nothing else speaks.
+        heard.remove("unclear")
+    return Argument(
+        tuple(
+            _voice(side, sides[side], "" if outcome == "mixed" and not is_divided else lead)
+            for side in heard
+            for lead in (_LEADS.get((outcome, side), ""),)
+        ),
+        _balance(outcome, sides),
+    )
+
+
+def _voice(side: Stance, rows: Iterable[Evidence], lead: str) -> Voice:
+    """Let the source speak that weighs most in the vote; a quote is heard before a paraphrase.
+
+    Of those that weigh the same, the one that speaks most of the claim.
+    """
+    row = max(rows, key=lambda each: (each.quote is not None, weight(each), each.relevance or 0.0))
+    words = " ".join((row.quote or row.summary or "").split())
+    if len(words) > _HEARD_CHARACTERS:
+        words = f"{words[:_HEARD_CHARACTERS].rsplit(maxsplit=1)[0]} …"
+    says = _SAYS[side][_only_seems(row)]
+    return Voice(side, lead, row, says, words, row.quote is not None)
+
+
+def _only_seems(row: Evidence) -> bool:
+    return row.basis == "embedded" and row.machine_stance is None
+
+
+def _balance(outcome: str, sides: Mapping[Stance, Collection[Evidence]]) -> str | None:
+    """Say how many independent sources stand on each side, or why they settle nothing."""
+    if outcome == "unclear" and sides:
+        if not sides.keys() - {"unclear"}:
+            return "No source that was read takes a side."
+        is_divided = {"supports", "refutes"} <= sides.keys()
+        much = "The two sides weigh too much alike" if is_divided else "That weighs too little"
+        return f"{much} to settle it."
+    own: Stance = "supports" if outcome == "supports" else "refutes"
+    other: Stance = "refutes" if own == "supports" else "supports"
+    if outcome != own or own not in sides:
+        return None
+    if other in sides:
+        both = f"In all, {_take(own, sides[own])}, and {_take(other, sides[other])}"
+        is_outnumbered = _origins(sides[other]) >= _origins(sides[own])
+        return f"{both}{'; the more reliable decide' if is_outnumbered else ''}."
+    if _origins(sides[own]) > 1:
+        return f"In all, {_take(own, sides[own])}, and {_UNOPPOSED[own]}."
+    return None if "mixed" in sides else "No other source that was read takes a side."
+
+
+def _take(side: Stance, rows: Collection[Evidence]) -> str:
+    origins = _origins(rows)
+    s = "s" if origins == 1 else ""
+    does = _TAKE[side].format(s=s)
+    if all(map(_only_seems, rows)):
+        does = f"seem{s} to {_TAKE[side].format(s='')}"
+    return f"{counted(origins, 'independent source')} {does}"
+
+
+def _origins(rows: Collection[Evidence]) -> int:
+    return len({row.origin or row.domain for row in rows})

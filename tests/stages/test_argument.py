@@ -1,0 +1,115 @@
+"""An argument says what the best source says, then what stands against it, as the vote has it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from factible_assets.config import VerdictsConfig
+from factible_assets.records import Basis, Evidence, Stance
+from factible_assets.stages.argument import argue
+from factible_assets.stages.origins import StoryIndex
+from factible_assets.stages.verdict import decide, tally
+from tests.report import samples
+
+
+def row(host: str, stance: Stance, **fields: Any) -> Evidence:
+    given = {"stance": stance, "basis": "llm", "relevance": 0.5, "stance_confidence": 0.8}
+    return samples.evidence(0, host, **(given | fields))
+
+
+def sentences(outcome: str, *rows: Evidence) -> list[str]:
+    argument = argue(outcome, rows)
+    said = [f"{each.lead} {each.evidence.domain} {each.says}".strip() for each in argument.voices]
+    return [*said, *([argument.balance] if argument.balance else [])]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "rows", "expected"),
+    [
+        (
+            "refutes",
+            [
+                row("a.example", "refutes"),
+                row("b.example", "refutes"),
+                row("c.example", "supports"),
+            ],
+            [
+                "a.example contradicts the claim",
+                "Against that, c.de bears the claim out",
+                (
+                    "In all, 2 independent sources contradict it, "
+                    "and 1 independent source bears it out."
+                ),
+            ],
+        ),
+        (
+            "supports",
+            [row("a.example", "supports", basis="embedded")],
+            [
+                "a.example seems to bear the claim out",
+                "No other source that was read takes a side.",
+            ],
+        ),
+        (
+            "mixed",
+            [row("a.example", "supports"), row("b.example", "refutes"), row("c.example", "mixed")],
+            [
+                "On the one hand, a.example bears the claim out",
+                "On the other hand, b.example contradicts the claim",
+            ],
+        ),
+        (
+            "unclear",
+            [row("a.example", "unclear", relevance=0.2), row("b.example", "unclear")],
+            [
+                "Of what was read, b.example comes closest",
+                "No source that was read takes a side.",
+            ],
+        ),
+        (
+            "unclear",
+            [row("a.example", "supports", rating="low"), row("b.example", "unclear")],
+            ["a.example bears the claim out", "That weighs too little to settle it."],
+        ),
+        ("incomplete", [row("a.example", "supports")], []),
+        ("unclear", [], []),
+    ],
+)
+def test_an_argument_in_sentences(outcome: str, rows: list[Evidence], expected: list[str]) -> None:
+    assert sentences(outcome, *rows) == expected
+
+
+def test_a_person_who_overruled_a_source_leaves_no_seeming() -> None:
+    mine = row("a.example", "refutes", basis="embedded", machine_stance="supports")
+    assert sentences("refutes", mine)[0] == "a.example contradicts the claim"
+
+
+@given(
+    st.lists(
+        st.builds(
+            row,
+            st.sampled_from([f"{each}.example" for each in "abcdef"]),
+            st.sampled_from(["supports", "refutes", "mixed", "unclear"]),
+            rating=st.sampled_from(["high", "medium", "low", "very_low", "unknown"]),
+            stance_confidence=st.floats(0, 1),
+        ),
+        max_size=6,
+        unique_by=lambda each: each.domain,
+    ),
+    st.sampled_from(["llm", "embedded"]),
+)
+def test_the_first_voice_is_of_the_side_that_the_vote_takes(
+    rows: list[Evidence], basis: Basis
+) -> None:
+    vote = decide(tally(rows, StoryIndex({})), VerdictsConfig(), basis)
+    argument = argue(vote.stance, rows)
+    if vote.stance in {"supports", "refutes"}:
+        assert argument.voices[0].side == vote.stance
+    assert len({voice.side for voice in argument.voices}) == len(argument.voices)
+    for voice in argument.voices:
+        assert voice.evidence in rows
+        assert voice.words in " ".join((voice.evidence.quote or "").split())
