@@ -39,7 +39,7 @@ def sentences(outcome: str, *rows: Evidence) -> list[str]:
             ],
             [
                 "a.example contradicts the claim",
-                "Against that, c.de bears the claim out",
+                "Against that, c.example bears the claim out",
                 (
                     "In all, 2 independent sources contradict it, "
                     "and 1 independent source bears it out."
