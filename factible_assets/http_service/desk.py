@@ -25,6 +25,7 @@ from urllib.parse import parse_qsl, quote
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from pydantic import ValidationError
+from starlette.background import BackgroundTask
 
 from factible_assets.config import FactCheckConfig
 from factible_assets.desk import pages
@@ -51,9 +52,9 @@ from factible_assets.records import QueryType, ReviewKind
 from factible_assets.report.links import safe_url
 from factible_assets.report.view import ReportView, arrange
 from factible_assets.report.words import outcome_words
+from factible_assets.running.result import stored_result
 from factible_assets.running.review import (
     Wish,
-    carry_out,
     new_claim,
     open_claim,
     planned,
@@ -63,6 +64,8 @@ from factible_assets.running.scales import scale_named
 from factible_assets.running.targets import enlist, resolve
 from factible_assets.stages.reviews import OPINIONS, claims_in_force
 from factible_assets.wording import verdict_words
+from warehouse.reviews import add_actions
+from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
     from factible_assets.http_service.runs import Run
@@ -492,7 +495,10 @@ async def act(
     if form.get("again"):
         return await check_claim(video_id, now, house, client)
     recorded = "kept" if kind in OPINIONS else "waits"
-    return _there(f"{claim_path(video_id, claim_id)}?recorded={recorded}#review")
+    response = _there(f"{claim_path(video_id, claim_id)}?recorded={recorded}#review")
+    # The files of reports are for others than who waits here.
+    response.background = BackgroundTask(stored_result, video_id, settings=house.settings)
+    return response
 
 
 def _record(
@@ -522,14 +528,9 @@ def _record(
         opposite=bool(form.get("opposite")),
         reason=form.get("reason") or None,
     )
-    carry_out(
-        file,
-        planned(file, [wish], name, None),
-        house.settings,
-        rerun=False,
-        watch=cast("Any", None),  # nothing runs
-        say=lambda _: None,
-    )
+    store = Warehouse(house.settings.warehouse)
+    add_actions(store, planned(file, [wish], name, None))
+    store.publish(house.settings.published)
     return kind, file.claim.claim_id
 
 

@@ -1,0 +1,154 @@
+"""A fact-checker's way through the desk: a real browser, a real service that runs real checks."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.chromium import needs_browser
+from tests.report.browser import chromium
+from tests.report.test_browser import COLOURS, NOT_COLOURS
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = needs_browser
+
+LONGEST_CHECK_MS = 240_000
+
+
+@contextmanager
+def service(home: Path) -> Iterator[str]:
+    """Run `factible serve` as its user does, and yield its address."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("FACTIBLE_")}
+    environment = {**kept, "FACTIBLE_HOME": str(home), "FACTIBLE_REVIEWER": "Ada Bee"}
+    command = [str(Path(sys.executable).with_name("factible")), "serve", "--port", "0"]
+    with subprocess.Popen(
+        command, env=environment, stderr=subprocess.PIPE, cwd=home, text=True
+    ) as process:
+        try:
+            assert process.stderr is not None
+            said = process.stderr.readline()
+            yield said.split("The desk is at ")[1].split(";")[0]
+        finally:
+            process.send_signal(signal.SIGINT)
+            try:
+                process.wait(30)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
+def press_to(page: Page, selector: str) -> None:
+    """Press Tab until what has the focus is what a selector names."""
+    for _ in range(150):
+        if page.evaluate("(wanted) => document.activeElement.matches(wanted)", selector):
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"Tab never reached {selector}")
+
+
+def serious_findings(page: Page) -> list[str]:
+    """Say what axe finds on a page: in light, in dark and on a phone, everything unfolded."""
+    base: Any = pytest.importorskip("axe_playwright_python.base")
+    run = "(options) => axe.run({...options, resultTypes: ['violations']})"
+    page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    page.evaluate(base.AXE_FILE_PATH.read_text("utf-8"))
+    found = page.evaluate(run, {})["violations"]
+    page.emulate_media(color_scheme="dark")
+    found += page.evaluate(run, COLOURS)["violations"]
+    page.set_viewport_size({"width": 360, "height": 740})
+    found += page.evaluate(run, NOT_COLOURS)["violations"]
+    widest = page.evaluate("document.documentElement.scrollWidth")
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.emulate_media(color_scheme="light")
+    too_wide = [f"{page.url} is {widest} wide"] if widest > 360 else []
+    return too_wide + [
+        f"{page.url} {each['id']}: {node['html'][:200]} {node['failureSummary'][:300]}"
+        for each in found
+        if each["impact"] in {"serious", "critical"}
+        for node in each["nodes"]
+    ]
+
+
+def test_from_a_link_to_a_signed_ruling_with_the_keyboard_alone(  # noqa: PLR0915 - one way
+    tmp_path: Path,
+) -> None:
+    with service(tmp_path) as address, chromium() as browser:
+        context = browser.new_context(viewport={"width": 1280, "height": 800})
+        page = context.new_page()
+        page.set_default_timeout(60_000)
+        elsewhere: list[str] = []
+        errors: list[str] = []
+        page.on(
+            "request",
+            lambda each: None if each.url.startswith(address) else elsewhere.append(each.url),
+        )
+        page.on("console", lambda message: errors.append(message.text))
+        page.on("pageerror", lambda error: errors.append(str(error)))
+
+        page.goto(address)
+        page.keyboard.type("everyday-beliefs-talk")  # The field has the focus.
+        press_to(page, "#most")
+        page.keyboard.press("Control+A")
+        page.keyboard.type("2")
+        page.keyboard.press("Enter")
+
+        page.wait_for_url("**/desk/runs/*")
+        page.wait_for_selector("#claims li >> nth=1", timeout=LONGEST_CHECK_MS)
+        page.wait_for_selector("#done:not([hidden])", timeout=LONGEST_CHECK_MS)
+        assert len(page.query_selector_all("#claims .badge")) == 2
+        found = serious_findings(page)
+        page.keyboard.press("Enter")  # What was found has the focus.
+        page.wait_for_url("**/desk/videos/everyday-beliefs-talk")
+        found += serious_findings(page)
+
+        press_to(page, ".bar a[href='/desk/queue']")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/desk/queue")
+        press_to(page, ".tabs a[href*='unreviewed']")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**tab=unreviewed**")
+        found += serious_findings(page)
+        press_to(page, "tbody th a")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/claims/*")
+        claim = page.url
+
+        press_to(page, "#review .form summary")
+        page.keyboard.press("Enter")
+        press_to(page, "#ruling")
+        page.keyboard.type("Ref")
+        press_to(page, "#prose")
+        page.keyboard.type("Nobody has ever shown it.")
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**recorded=kept**")
+        assert "Recorded." in page.inner_text("#review [role=status]")
+        said = page.inner_text(".reviews")
+        assert "Ada Bee" in said
+        assert "ruled: Refuted" in said
+        assert "Nobody has ever shown it." in said
+        found += serious_findings(page)
+
+        page.goto(f"{address}/desk/queue?tab=unreviewed")
+        assert len(page.query_selector_all("tbody tr")) == 1
+        page.goto(f"{address}/desk/search?q=people+honey+vitamin")
+        found += serious_findings(page)
+        page.goto(f"{address}/desk")
+        found += serious_findings(page)
+        page.goto(claim)
+        page.goto(f"{address}{page.get_attribute('text=Card', 'href')}")
+        assert "Nobody has ever shown it." in page.inner_text("main")
+        found += serious_findings(page)
+        context.close()
+    assert found == []
+    assert errors == []
+    assert elsewhere == []
