@@ -22,7 +22,11 @@ FROM (
 )
 
 -- name: text
-text || (SELECT string_agg(md5(text || n || line), ' ') FROM range(150) AS lines(line))
+text || substr(
+    (SELECT string_agg(md5(line::VARCHAR), ' ') FROM range(1200) AS lines(line)),
+    1 + (hash(content_hash, n) % 34000)::BIGINT,
+    4900
+)
 
 -- name: copy
 INSERT INTO {table} ({columns})

@@ -24,6 +24,7 @@ import polars as pl
 from factible_assets.records import (
     ASSET_RECORDS,
     Evidence,
+    LlmCall,
     Page,
     PageText,
     Record,
@@ -36,7 +37,7 @@ from warehouse.entries import enter
 from warehouse.errors import NotMaterializedError, WarehouseError
 from warehouse.migrations import Schema, packaged_schema
 from warehouse.publication import publish_copy
-from warehouse.rows import AnyRecord, Stamp, aware, columns_of, from_row
+from warehouse.rows import AnyRecord, Stamp, aware, columns_of, from_row, to_utc
 from warehouse.sets import (
     AssetRows,
     prepare,
@@ -203,11 +204,7 @@ class Warehouse:
                 )
             ]
             return _read(
-                connection,
-                sets,
-                lambda record, one: _rows(
-                    connection, "of_run", record, video_id=video_id, run_id=one.run_id
-                ),
+                connection, sets, lambda record, one: _rows_of_set(connection, record, one)
             )
 
     def read_verdict_evidence(self, video_id: str) -> list[Evidence]:
@@ -360,6 +357,15 @@ def _rows(
     return [from_row(record, row) for row in connection.execute(sql, values).fetchall()]
 
 
+def _rows_of_set(
+    connection: duckdb.DuckDBPyConnection, record: type[AnyRecord], one: Materialization
+) -> list[AnyRecord]:
+    values = {"video_id": one.video_id, "run_id": one.run_id}
+    if record is LlmCall:
+        return _rows(connection, "calls_of_run", record, **values)
+    return _rows(connection, "of_run", record, checked_at=to_utc(one.checked_at), **values)
+
+
 def _read(
     connection: duckdb.DuckDBPyConnection,
     sets: Iterable[Materialization],
@@ -395,7 +401,7 @@ def _read_current(
         lambda record, one: (
             _rows(connection, "current", record, video_id=video_id)
             if record is Verdict
-            else _rows(connection, "of_run", record, video_id=video_id, run_id=one.run_id)
+            else _rows_of_set(connection, record, one)
         ),
     )
 

@@ -4,6 +4,14 @@
 SELECT {columns} FROM {view} WHERE video_id = $video_id ORDER BY {order}
 
 -- name: of_run
+-- The moment of a set passes over all rows but those written around it, by minimum and maximum.
+SELECT {columns}
+FROM {table}
+WHERE video_id = $video_id AND run_id = $run_id AND checked_at = $checked_at
+ORDER BY {order}
+
+-- name: calls_of_run
+-- Calls may be entered before or after the set of their stage.
 SELECT {columns} FROM {table} WHERE video_id = $video_id AND run_id = $run_id ORDER BY {order}
 
 -- name: newest_pages

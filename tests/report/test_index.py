@@ -4,6 +4,7 @@ import base64
 import gzip
 import itertools
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,13 @@ from factible_assets.report.data import IndexData
 from factible_assets.report.index_view import arrange_index
 from factible_assets.report.reader import read_index_data
 from factible_assets.report.render import render_index
-from factible_assets.report.writing import index_path, publish_all, report_path, write_index
+from factible_assets.report.writing import (
+    index_path,
+    publish_all,
+    publish_report,
+    report_path,
+    write_index,
+)
 from tests.cli.stored import VIDEO_ID, store_sample
 from tests.report import samples
 from tests.report.page import Page
@@ -157,3 +164,15 @@ def test_a_video_that_is_called_index_does_not_take_the_place_of_the_index() -> 
     for video_id in ("index", "Index", "INDEX"):
         assert report_path(folder, video_id).name.casefold() != index_path(folder).name
     assert report_path(folder, "-LDjqcvSbP4").name == "-LDjqcvSbP4.html"
+
+
+def test_a_large_index_that_is_young_is_left_to_the_next_report(tmp_path: Path) -> None:
+    store = store_sample(tmp_path)
+    index = index_path(tmp_path)
+    index.write_text("x" * 600_000)
+    assert publish_report(store, tmp_path, VIDEO_ID) == report_path(tmp_path, VIDEO_ID)
+    assert report_path(tmp_path, VIDEO_ID).exists()
+    assert index.read_text().startswith("xxx")
+    os.utime(index, (0, 0))
+    publish_report(store, tmp_path, VIDEO_ID)
+    assert index.read_text().startswith("<!")

@@ -56,7 +56,8 @@ SELECT
     verdicts.stance AS verdict_stance,
     verdicts.confidence AS verdict_confidence,
     verdicts.basis AS verdict_basis,
-    asked.text AS query,
+    -- Not joined: of all queries there are, only those of the rows in question are looked at.
+    (SELECT max(queries.text) FROM queries WHERE queries.query_id = evidence.query_id) AS query,
     evidence.evidence_id,
     evidence.status AS evidence_status,
     evidence.reason AS evidence_reason,
@@ -97,9 +98,7 @@ LEFT JOIN pages
     AND pages.video_id = evidence.video_id
     AND pages.run_id = evidence.run_id
 LEFT JOIN current_reliability_ratings AS ratings
-    ON ratings.domain = evidence.domain AND ratings.video_id = evidence.video_id
-LEFT JOIN (SELECT query_id, max(text) AS text FROM queries GROUP BY query_id) AS asked
-    ON asked.query_id = evidence.query_id;
+    ON ratings.domain = evidence.domain AND ratings.video_id = evidence.video_id;
 COMMENT ON VIEW evidence_chain IS 'From claim to quote to page to rating: one row per piece of evidence that a current verdict rests on.';
 COMMENT ON COLUMN evidence_chain.video_id IS 'The video.';
 COMMENT ON COLUMN evidence_chain.video_title IS 'Title of the video.';

@@ -1,0 +1,175 @@
+"""How what it takes grows with the home: the same work at several sizes, and its ratio.
+
+Run: `python -m benchmarks.growth --videos 100 10000 --write` (minutes, 6 GB of disk for 10,000).
+`--homes FOLDER` keeps the homes that it makes there, and uses those that are there.
+
+What belongs here: what is measured at each size, and the section of docs/performance.md that says
+so. What does not: how a large home is made (homes.py).
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import hashlib
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+from benchmarks.homes import SEED, make_home
+from factible_assets.cli.status import _stored
+from factible_assets.records import Evidence, Page, PageText, Record
+from factible_assets.report.reader import read_report_data
+from factible_assets.report.writing import write_index, write_report
+from factible_assets.settings import Settings
+from warehouse.rechecks import RecheckLimits, read_plan
+from warehouse.rows import Stamp
+from warehouse.sets import AssetRows
+from warehouse.store import Warehouse
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "performance.md"
+REPEATED = 3
+
+VIEWS_OF_A_VIDEO = (
+    "current_claims", "current_evidence", "current_page_texts", "current_verdicts",
+    "claims_timeline", "costs", "evidence_chain", "failures",
+    "verdict_changes", "verdict_evidence",
+)  # fmt: skip
+QUESTIONS = {
+    "verdicts by stance": "SELECT stance, count(*) FROM current_verdicts GROUP BY ALL",
+    "sources by weight": "SELECT * FROM source_scoreboard ORDER BY sources DESC LIMIT 20",
+    "what changed": "SELECT * FROM verdict_changes ORDER BY checked_at DESC LIMIT 20",
+    "failures by asset": "SELECT asset, count(*) FROM failures GROUP BY ALL",
+    "costs by service": "SELECT service, sum(cost_usd) FROM costs GROUP BY ALL",
+    "claims of a channel": "SELECT channel, count(*) FROM claims_timeline GROUP BY ALL",
+    "model usage": "SELECT * FROM model_usage",
+    "latency by stage": "SELECT * FROM latency_by_stage",
+}
+
+
+def measured(work: Callable[[], object]) -> tuple[float, float]:
+    """Return the seconds and the CPU seconds of some work, the least of a few repetitions."""
+    found = []
+    for _ in range(REPEATED):
+        started, used = time.perf_counter(), time.process_time()
+        work()
+        found.append((time.perf_counter() - started, time.process_time() - used))
+    return min(wall for wall, _ in found), min(cpu for _, cpu in found)
+
+
+def one_more(store: Warehouse) -> Callable[[], None]:
+    """Return what writes the sets of a checked video once more, with texts that nobody has read."""
+    held = store.read_video(SEED)
+
+    def write() -> None:
+        run = f"run-{time.time_ns()}"
+        texts = {each: f"{text} {run}" for each, text in held.texts.items()}
+        hashes = {old: hashlib.sha256(text.encode()).hexdigest() for old, text in texts.items()}
+
+        def own(row: Record) -> Record:
+            if isinstance(row, PageText):
+                text = texts[row.content_hash]
+                return PageText(content_hash=hashes[row.content_hash], text=text)
+            if isinstance(row, Page | Evidence) and row.content_hash:
+                return row.model_copy(update={"content_hash": hashes[row.content_hash]})
+            return row
+
+        sets = {
+            asset: AssetRows([own(row) for row in held.of_asset(asset)], code_version="benchmark")
+            for asset in held.sets
+        }
+        store.write_assets(SEED, sets, stamp=Stamp(run, datetime.now(UTC)))
+
+    return write
+
+
+def measure(settings: Settings) -> dict[str, tuple[float, float]]:
+    """Measure one home."""
+    store, found = Warehouse(settings.warehouse), {}
+    write = one_more(store)
+    found["write a video's sets"] = measured(write)
+    for _ in range(2):
+        store.publish(settings.published)
+
+    def publish() -> None:
+        write()
+        store.publish(settings.published)
+
+    found["write and publish"] = measured(publish)
+    ((video,),) = store.query(
+        "SELECT video_id FROM videos WHERE video_id <> ? ORDER BY md5(video_id) LIMIT 1", [SEED]
+    ).rows()
+    data = read_report_data(store, video)
+    assert data is not None
+    hashes = {row.content_hash for row in data.evidence if row.content_hash}
+    copy = Warehouse(settings.published)
+    limits, now = RecheckLimits(), datetime.now(UTC)
+    works: dict[str, Callable[[], object]] = {
+        "read a video": lambda: copy.read_video(video),
+        "texts of a video": lambda: copy.read_page_texts(hashes),
+        "read for a report": lambda: read_report_data(copy, video),
+        "write a report": lambda: write_report(data, settings.reports / "one.html"),
+        "write the index": lambda: write_index(copy, settings.reports),
+        "status": lambda: _stored(settings),
+        "plan of re-checks": lambda: read_plan(store, limits, now, keep_limits=False),
+        "videos there are": copy.video_ids,
+    }
+    found |= {name: measured(work) for name, work in works.items()}
+    with copy.snapshot() as reader:
+        for view in VIEWS_OF_A_VIDEO:
+            sql = f"SELECT * FROM {view} WHERE video_id = ?"  # noqa: S608 - a name from above
+            found[f"`{view}` of a video"] = measured(partial(reader.query, sql, [video]))
+        for name, sql in QUESTIONS.items():
+            found[name] = measured(partial(reader.query, sql))
+    return found
+
+
+def table(figures: Mapping[int, Mapping[str, tuple[float, float]]]) -> Iterator[str]:
+    """Print milliseconds, and the CPU's in brackets, of each work at each size."""
+    sizes = sorted(figures)
+    yield f"| ms (CPU) | {' | '.join(f'{each:,} videos' for each in sizes)} | ratio of CPU |"
+    yield "|---" * (len(sizes) + 2) + "|"
+    for name in figures[sizes[0]]:
+        cells = [figures[each][name] for each in sizes]
+        shown = " | ".join(f"{1000 * wall:,.0f} ({1000 * cpu:,.0f})" for wall, cpu in cells)
+        yield f"| {name} | {shown} | {cells[-1][1] / max(cells[0][1], 0.001):.1f} |"
+
+
+def main() -> int:
+    """Measure, print, and write the section."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--videos", type=int, nargs="+", default=[100, 1000])
+    parser.add_argument("--homes", type=Path)
+    parser.add_argument("--write", action="store_true", help=f"Write {PAGE.name}.")
+    given = parser.parse_args()
+    figures = {}
+    with contextlib.ExitStack() as stack:
+        scratch = given.homes or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        for videos in given.videos:
+            home = scratch / f"h{videos}"
+            is_there = (home / "warehouse.duckdb").exists()
+            figures[videos] = measure(Settings(home=home) if is_there else make_home(home, videos))
+    lines = list(table(figures))
+    print("\n".join(lines))
+    if given.write:
+        section(PAGE, "growth", lines)
+    return 0
+
+
+def section(page: Path, name: str, lines: Sequence[str]) -> None:
+    """Put lines between the marks `<!-- NAME -->` and `<!-- /NAME -->` of a page."""
+    between = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
+    text = "\n".join([*lines, ""])
+    page.write_text(
+        between.sub(lambda found: found[1] + text + found[2], page.read_text(encoding="utf-8")),
+        encoding="utf-8",
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
