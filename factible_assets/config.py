@@ -32,7 +32,7 @@ from factible_assets.records import Rating, SourceClass
 
 _FIRST_YEAR = 1000
 
-StrategyName = Literal["agentic", "standard"]
+StrategyName = Literal["agentic", "best", "standard"]
 """The strategies; each is the module of its name in strategies/."""
 
 ReasonerKnob = Annotated[
@@ -170,6 +170,10 @@ class SearchConfig(StageConfig):
     country: TwoLetters | None = Field(
         default=None,
         description="Search as from this country (ISO 3166-1, such as us), likewise.",
+    )
+    prefer_primary: bool = Field(
+        default=False,
+        description="Read academic and government sources first, among those of one rating.",
     )
 
     @field_validator("published_before", "published_after")

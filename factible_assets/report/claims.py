@@ -24,6 +24,7 @@ from factible_assets.records import (
     Search,
     Stance,
     Status,
+    Step,
     Verdict,
 )
 from factible_assets.report.data import Outlived, ReportData, VerdictChange
@@ -39,6 +40,7 @@ from factible_assets.report.words import (
     review_words,
 )
 from factible_assets.stages.argument import Argument, argue
+from factible_assets.stages.evidence import is_later
 from factible_assets.stages.reviews import by_claim, latest
 from factible_assets.wording import STANCE_WORDS, moment_url, rating_words
 
@@ -66,6 +68,7 @@ class SourceView:
     passage: Passage | None
     same_origin_as: str | None
     page: Page | None
+    is_later: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,14 @@ class SearchView:
 
     query: Query
     outcomes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StepView:
+    """One step of a strategy; `cited` are the sources that it rests on, by anchor and domain."""
+
+    step: Step
+    cited: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +147,7 @@ class ClaimView:
     skipped: tuple[SourceView, ...]
     skipped_work: tuple[str, ...]
     searches: tuple[SearchView, ...]
+    steps: tuple[StepView, ...]
     reviews: tuple[ReviewView, ...]
     assessment: ReviewAction | None
     ruling: ReviewAction | None
@@ -159,6 +171,10 @@ class Shelves:
         self._ratings = {rating.domain: rating for rating in data.ratings}
         self._anchors = {id(row): f"e{n}" for n, row in enumerate(in_order(data.evidence), 1)}
         self._evidence = _by_claim(in_order(data.evidence))
+        self._steps = _by_claim(sorted(data.steps, key=lambda step: step.position))
+        self._named = {
+            row.evidence_id: (self._anchors[id(row)], row.domain) for row in data.evidence
+        }
         self._queries = _by_claim(sorted(data.queries, key=lambda query: query.rank))
         self._prior = _by_claim(sorted(data.prior_fact_checks, key=lambda review: review.rank))
         self._reviews = by_claim(data.reviews)
@@ -216,6 +232,7 @@ class Shelves:
                 SearchView(query, tuple(map(_search_words, self._searches[query.query_id])))
                 for query in self._queries[claim.claim_id]
             ),
+            steps=tuple(self._step_view(step) for step in self._steps[claim.claim_id]),
             reviews=self._review_views(claim),
             assessment=latest("assess", reviews, claim.claim_id),
             ruling=self._rulings.get(claim.claim_id),
@@ -232,6 +249,11 @@ class Shelves:
     def anchor_of(self, evidence: Evidence) -> str:
         """Return the anchor of a source, unique in its report."""
         return self._anchors[id(evidence)]
+
+    def _step_view(self, step: Step) -> StepView:
+        # A key point makes nothing: it rests on what it cites.
+        ids = step.made or (step.used if step.step == "judge" else ())
+        return StepView(step, tuple(self._named[each] for each in ids if each in self._named))
 
     def _groups(self, claim: Claim) -> tuple[StanceGroup, ...]:
         ok = self._sources(claim, "ok")
@@ -276,6 +298,7 @@ class Shelves:
             rating_reasons=tuple(reasons),
             passage=passage,
             same_origin_as=same_origin_as,
+            is_later=is_later(evidence.published_on, self._data.video),
             page=page,
         )
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from factible_assets.config import FactCheckConfig
+from factible_assets.config import FactCheckConfig, QueriesConfig
 from factible_assets.records import (
     Basis,
     Claim,
@@ -132,10 +132,11 @@ class ClaimCheck:
         places = self.config.search.max_results
         return CaseFile(self.claim, queries, found.searches, found.hits, evidence, places)
 
-    async def write_queries(self) -> tuple[Query, ...]:
+    async def write_queries(self, wider: QueriesConfig | None = None) -> tuple[Query, ...]:
         """Have the reasoner word the searches; the reviewers' corrections are in them.
 
-        Good ones of the last check are kept where the run says so.
+        Good ones of the last check are kept where the run says so. `wider`: how many and which are
+        wanted, in place of the run's knobs; then none is kept.
         """
         held = [
             query for query in self.shared.known.queries if query.claim_id == self.claim.claim_id
@@ -144,12 +145,11 @@ class ClaimCheck:
         if "queries" not in self.shared.stages:
             return tuple(held)
         are_good = bool(held) and all(query.status == "ok" for query in held)
-        if not (self.config.keeps_queries and are_good):
-            held = list(await self._written())
+        if wider or not (self.config.keeps_queries and are_good):
+            held = list(await self._written(wider or self.config.queries))
         return corrected_queries(self.claim, held, self.corrections)
 
-    async def _written(self) -> tuple[Query, ...]:
-        config = self.config.queries
+    async def _written(self, config: QueriesConfig) -> tuple[Query, ...]:
         with self.shared.watch.time("queries"):
             try:
                 judged = await self.services.reasoner.write_queries(

@@ -28,6 +28,7 @@ from factible_assets.records import (
     ReliabilityRating,
     Search,
     SearchHit,
+    SourceClass,
     Video,
 )
 from factible_assets.stages.ids import hit_id
@@ -45,6 +46,9 @@ from factible_assets.stages.urls import (
 )
 from resources.search.base import SearchAnswer, SearchProvider
 from resources.search.base import SearchHit as FoundHit
+
+PRIMARY: frozenset[SourceClass] = frozenset({"academic", "government"})
+"""Who measures, decides and publishes first; all others mostly report it."""
 
 HEADROOM = 2
 """How many times the limit is asked for first (Factible, section 1.3.4)."""
@@ -279,7 +283,13 @@ def _best_of(
 ) -> tuple[list[Candidate], list[Skipped]]:
     limit, minimum = config.max_results, config.minimum_rating
     # The sort is stable, so that the provider's order stays inside one rating.
-    ordered = sorted(candidates, key=lambda each: -RATING_ORDER[each.rating.rating])
+    ordered = sorted(
+        candidates,
+        key=lambda each: (
+            -RATING_ORDER[each.rating.rating],
+            config.prefer_primary and each.rating.source_class not in PRIMARY,
+        ),
+    )
     good = sum(_reaches(each.rating.rating, minimum) for each in ordered)
     guaranteed = max(1, limit // 2)
     count = min(limit, max(good, guaranteed))

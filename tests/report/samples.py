@@ -17,6 +17,8 @@ from factible_assets.records import (
     ReviewAction,
     Search,
     SearchHit,
+    Step,
+    StepKind,
     Transcript,
     TranscriptSegment,
     Verdict,
@@ -288,6 +290,19 @@ def changes(**fields: Any) -> tuple[VerdictChange, ...]:
     }
     gone = {"claim_id": "gone", "claim": "A claim that is made no more"}
     return VerdictChange(**(common | fields)), VerdictChange(**(common | gone | fields))
+
+
+def step(kind: StepKind, technique: str, **changes: Any) -> Step:
+    return Step(
+        claim_id=claim(0).claim_id,
+        video_id=VIDEO_ID,
+        strategy="agentic",
+        round=1,
+        position=1 if kind == "plan" else 2,
+        step=kind,
+        technique=technique,
+        **changes,
+    )
 
 
 def call(**changes: Any) -> LlmCall:

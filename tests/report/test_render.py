@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from datetime import date
 from html.parser import HTMLParser
 
 import pytest
@@ -408,3 +409,21 @@ def test_a_video_without_anything_still_has_a_report() -> None:
 def test_a_video_with_claims_alone_says_that_nothing_was_judged() -> None:
     page = Page(samples.report_data(verdicts=(), evidence=(), queries=(), searches=()))
     assert page.text().count("No verdict has been reached for this claim yet.") == 6
+
+
+def test_the_steps_of_a_strategy_are_folded_away_and_lead_to_the_sources_they_rest_on() -> None:
+    cited = samples.evidence(0, "later.example", published_on=date(2026, 1, 1))
+    steps = (
+        samples.step("plan", "first plan", got="Find <b>trials</b>."),
+        samples.step("judge", "key point", got="No trial found it.", used=(cited.evidence_id,)),
+    )
+    page = Page(samples.report_data(evidence=(cited,), steps=steps))
+    told = "//details[contains(@class, 'steps')]"
+    assert "Find <b>trials</b>." in page.text(f"{told}//li[1]")
+    (link,) = page.all(f"{told}//li[2]/a")
+    anchor = str(link.get("href")).removeprefix("#")
+    assert "after the claim" in page.text(f"//li[@id='{anchor}']")
+
+
+def test_a_claim_without_steps_says_nothing_of_them(page: Page) -> None:
+    assert page.all("//details[contains(@class, 'steps')]") == []

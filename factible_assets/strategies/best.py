@@ -1,0 +1,79 @@
+"""The best strategy: the standard one, and a second round for what the first leaves open.
+
+What belongs here: when there is a second round, and what is asked in it. What does not: anything
+that no figure favours (docs/strategies.md has them).
+"""
+
+from __future__ import annotations
+
+from factible_assets.config import QueriesConfig
+from factible_assets.records import Query
+from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
+from factible_assets.stages.flow import STANDARD
+from factible_assets.stages.origins import label_origins
+from factible_assets.stages.search import Gathered
+from factible_assets.stages.strategy import Strategy
+from factible_assets.stages.trace import BudgetSpentError
+
+_MOST = 10
+"""Queries that a reasoner can be asked for."""
+
+
+async def check(claim: ClaimCheck) -> ClaimRows:
+    """Check one claim, and look further where the vote abstains."""
+    queries = await claim.write_queries()
+    found = await claim.search(queries)
+    evidence = await claim.read(queries, found.hits)
+    case = claim.case_of(queries, found, evidence)
+    opinion = claim.form_opinion(case)
+    if opinion.doubt is None and opinion.vote.stance == "unclear":
+        try:
+            more = await _wider(claim, queries)
+            if more:
+                with claim.trace.step("retrieve", "second round") as note:
+                    again = await claim.search(more)
+                    note.used = [query.query_id for query in more]
+                    note.got = f"{len(again.hits)} results"
+                read = {row.canonical_url for row in evidence if row.status != "skipped"}
+                fresh = [hit for hit in again.hits if hit.canonical_url not in read]
+                with claim.trace.step("read", "second round") as note:
+                    rows = await claim.read(more, fresh)
+                    note.made = [row.evidence_id for row in rows if row.status == "ok"]
+                    note.got = f"{len(note.made)} sources speak of the claim"
+                by_address = {row.canonical_url: row for row in (*evidence, *rows)}
+                everything = label_origins(tuple(by_address.values()), claim.shared.stories)
+                found = Gathered((*found.searches, *again.searches), (*found.hits, *again.hits))
+                case = claim.case_of((*queries, *more), found, everything)
+        except BudgetSpentError as spent:
+            claim.trace.remark("retrieve", "second round", spent.reason)
+    return ClaimRows(case, await claim.judge(case))
+
+
+async def _wider(claim: ClaimCheck, asked: tuple[Query, ...]) -> tuple[Query, ...]:
+    """Word twice as many searches, those of the lowest priority too, and keep the new ones."""
+    known = {query.query_id for query in asked}
+    count = min(_MOST, 2 * claim.config.queries.max_queries)
+    claim.trace.round = 2
+    with claim.trace.step(
+        "query", "twice as many", "The vote over the first round abstains."
+    ) as note:
+        worded = await claim.write_queries(QueriesConfig(max_queries=count, max_priority=5))
+        new = [each for each in worded if each.status == "ok" and each.query_id not in known]
+        note.made = [query.query_id for query in new]
+        note.got = "; ".join(query.text for query in new)
+        if not new:
+            note.status, note.reason = "no_evidence", "There is nothing more to ask."
+    return tuple(
+        query.model_copy(update={"rank": len(asked) + place})
+        for place, query in enumerate(new, start=1)
+    )
+
+
+STRATEGY = Strategy(
+    name="best",
+    sentence="The standard strategy, with a second round of searches where the vote abstains.",
+    source="docs/strategies.md",
+    steps=STANDARD.steps,
+    check=check,
+    in_rounds=True,
+)
