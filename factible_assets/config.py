@@ -32,7 +32,7 @@ from factible_assets.records import Rating, SourceClass
 
 _FIRST_YEAR = 1000
 
-StrategyName = Literal["agentic", "best", "standard"]
+StrategyName = Literal["agentic", "best", "confidence", "raw_evidence", "standard"]
 """The strategies; each is the module of its name in strategies/."""
 
 ReasonerKnob = Annotated[
@@ -234,6 +234,10 @@ class EvidenceConfig(StageConfig):
         ),
     )
     concurrency: int = Field(default=64, ge=1, le=256, description="Pages read at once.")
+    summaries: Literal["few_shot", "zero_shot"] = Field(
+        default="few_shot",
+        description="How the strategy raw_evidence asks for summaries: with examples or without.",
+    )
 
 
 class BudgetConfig(StageConfig):

@@ -52,6 +52,9 @@ MatchKind = images.MatchKind
 Veracity = Literal["pants-fire", "false", "barely-true", "half-true", "mostly-true", "true"]
 """How true a claim is on six levels, from worst to best; methods/scales.py says what each means."""
 
+Answered = Literal["answered", "partly", "not"]
+"""How far evidence answers a question (Chen et al. 2023, arXiv:2305.11859, section 6.2)."""
+
 QueryType = Literal["direct", "alternative", "source", "context"]
 """The four search strategies (Factible, section 1.3.3, table 4)."""
 

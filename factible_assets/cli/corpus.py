@@ -210,8 +210,8 @@ def import_(
 
     Formats: published (a folder with videos.csv, runs/ and ground_truth/), corpus (a corpus file,
     such as one that is read on demand), averitec (JSON), fever (JSON Lines, Climate-FEVER's too),
-    claimreview (JSON-LD). A claim without a video becomes an entry of its own, with its date as
-    the date limit of its evidence.
+    claimreview (JSON-LD), csv (a table with a column claim). A claim without a video becomes an
+    entry of its own, with its date as the date limit of its evidence.
 
     Example: factible corpus import published/ --web archive:recorded
 

@@ -19,6 +19,7 @@ import factible_assets
 from factible_assets.cli import (
     archive,
     check,
+    claims,
     completion,
     corpus,
     evaluate,
@@ -206,8 +207,9 @@ def program(
     install_hook(debug=debug)
 
 
+claims.app.command("check", cls=RecheckCommand, epilog=EXIT_CODES)(claims.check)
 for _heading, _commands in {
-    CHECK: (check.demo, check.check, recheck.recheck, review.review),
+    CHECK: (check.demo, check.check, claims.app, recheck.recheck, review.review),
     LOOK: (status.status, status.runs, report.open_, report.report, sql.sql, export.export),
     DATA: (corpus.app, archive.app),
     MEASURE: (evaluate.evaluate, judge.judge, experiment.app),

@@ -18,3 +18,4 @@ class ImportFormat(StrEnum):
     averitec = "averitec"
     fever = "fever"
     claimreview = "claimreview"
+    csv = "csv"

@@ -8,7 +8,7 @@ What does not: the formats (the other modules), Dagster (automation/import_corpu
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NoReturn
 
@@ -22,8 +22,9 @@ from factible_assets.corpora.reading import (
 from factible_assets.corpora.writing import write_corpus
 from factible_assets.exchange import ImportFormat
 from factible_assets.exchange.averitec import read_averitec
+from factible_assets.exchange.claim_list import read_claim_list
 from factible_assets.exchange.claim_review import read_claim_reviews
-from factible_assets.exchange.claims import corpus_of_claims
+from factible_assets.exchange.claims import StatedClaims, corpus_of_claims
 from factible_assets.exchange.fever import read_fever
 from factible_assets.exchange.json_items import MAX_BYTES, read_lines
 from resources.lines import (
@@ -36,6 +37,11 @@ from resources.lines import (
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,60}")
 _HEAD_BYTES: Final = 64 * 1024
 _MAX_TOLD: Final = 20
+_READERS: Final[Mapping[ImportFormat, Callable[[str, Path], StatedClaims]]] = {
+    ImportFormat.averitec: read_averitec,
+    ImportFormat.claimreview: read_claim_reviews,
+    ImportFormat.csv: read_claim_list,
+}
 
 
 def import_corpus(
@@ -83,8 +89,7 @@ def import_corpus(
         if given is ImportFormat.fever:
             stated = read_fever(read_lines(path), path)
         else:
-            read = read_averitec if given is ImportFormat.averitec else read_claim_reviews
-            stated = read(read_text(path, MAX_BYTES), path)
+            stated = _READERS[given](read_text(path, MAX_BYTES), path)
     except PlacedError as error:
         raise CorpusError(str(error.at(path))) from error
     made = corpus_of_claims(named, stated.claims, path, web=web or "auto", limit=limit)
@@ -126,10 +131,13 @@ def detect(path: Path) -> ImportFormat:
         raise CorpusError(
             f"{path} cannot be read ({error.strerror}). Check the path and its rights."
         ) from error
-    if path.suffix in SUFFIXES:
-        return ImportFormat.corpus
-    if path.suffix in {".jsonl", ".ndjson"}:
-        return ImportFormat.fever
+    by_name = {
+        **dict.fromkeys(SUFFIXES, ImportFormat.corpus),
+        **dict.fromkeys((".csv", ".tsv"), ImportFormat.csv),
+        **dict.fromkeys((".jsonl", ".ndjson"), ImportFormat.fever),
+    }
+    if path.suffix in by_name:
+        return by_name[path.suffix]
     if "ClaimReview" in head or "schema.org" in head:
         return ImportFormat.claimreview
     if head.startswith("["):

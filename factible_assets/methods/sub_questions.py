@@ -7,7 +7,7 @@ answering them (reasoners).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal
 
 from rapidfuzz import fuzz
@@ -19,6 +19,7 @@ from factible_assets.reasoners.embedded.text import (
     tokenise,
     word_set,
 )
+from factible_assets.records import Answered
 
 MOST_QUESTIONS: Final = 10
 """Questions of a claim (section 3.1)."""
@@ -35,8 +36,12 @@ _OPENERS: Final = word_set(
 )
 """Words that open questions which yes or no does not answer."""
 
-Answered = Literal["answered", "partly", "not"]
-"""How far the evidence answers a question (section 6.2)."""
+TECHNIQUES: Final[Mapping[Answered, str]] = {
+    "answered": "question answered",
+    "partly": "question answered in part",
+    "not": "question not answered",
+}
+"""How steps are called that tell of a question; the metric counts them by it."""
 
 Answerability = Literal["answered", "partly", "partly not", "not"]
 """How far it answers a claim (section 6.3: answerable … unanswerable)."""

@@ -8,9 +8,10 @@ rows, within the limits that all claims share. What does not: the order in which
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TypeAlias
 
 from factible_assets.config import FactCheckConfig, QueriesConfig
 from factible_assets.records import (
@@ -36,6 +37,10 @@ from factible_assets.stages.origins import StoryIndex, label_origins
 from factible_assets.stages.pages import PageLibrary
 from factible_assets.stages.ports import (
     Arrivals,
+    EvidenceDraft,
+    Judged,
+    PageExcerpt,
+    QueryDraft,
     ReasonerOutageError,
     ReasonerRefusalError,
     Services,
@@ -64,6 +69,22 @@ from factible_assets.stages.verdict import (
     conclude,
     form_opinion,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class LeftUnread:
+    """A page that was fetched and is not read after all, and the rule that says so."""
+
+    reason: str
+
+
+Words: TypeAlias = Callable[[], Awaitable[Judged[tuple[QueryDraft, ...]]]]
+"""Words the searches for a claim."""
+
+Reading: TypeAlias = Callable[
+    [Query, PageExcerpt], Awaitable[Judged[EvidenceDraft | None] | LeftUnread]
+]
+"""Reads a page that a query led to, or leaves it unread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,11 +153,16 @@ class ClaimCheck:
         places = self.config.search.max_results
         return CaseFile(self.claim, queries, found.searches, found.hits, evidence, places)
 
-    async def write_queries(self, wider: QueriesConfig | None = None) -> tuple[Query, ...]:
+    async def write_queries(
+        self, wider: QueriesConfig | None = None, words: Words | None = None
+    ) -> tuple[Query, ...]:
         """Have the reasoner word the searches; the reviewers' corrections are in them.
 
-        Good ones of the last check are kept where the run says so. `wider`: how many and which are
-        wanted, in place of the run's knobs; then none is kept.
+        Good ones of the last check are kept where the run says so.
+
+        Args:
+            wider: How many and which are wanted, in place of the run's knobs; then none is kept.
+            words: Words the searches in place of the reasoner.
         """
         held = [
             query for query in self.shared.known.queries if query.claim_id == self.claim.claim_id
@@ -146,15 +172,14 @@ class ClaimCheck:
             return tuple(held)
         are_good = bool(held) and all(query.status == "ok" for query in held)
         if wider or not (self.config.keeps_queries and are_good):
-            held = list(await self._written(wider or self.config.queries))
+            config = wider or self.config.queries
+            held = list(await self._written(config, words or partial(self.worded_queries, config)))
         return corrected_queries(self.claim, held, self.corrections)
 
-    async def _written(self, config: QueriesConfig) -> tuple[Query, ...]:
+    async def _written(self, config: QueriesConfig, words: Words) -> tuple[Query, ...]:
         with self.shared.watch.time("queries"):
             try:
-                judged = await self.services.reasoner.write_queries(
-                    self.video, self.claim, max_queries=config.max_queries
-                )
+                judged = await words()
             except ReasonerOutageError as outage:
                 self.calls.extend(outage.calls)
                 queries: tuple[Query, ...] = (
@@ -169,6 +194,12 @@ class ClaimCheck:
                 queries = build_queries(self.claim, judged.value, config, basis=self.basis)
         self.services.observer.stage_progressed("queries", self.claim, 1, 1)
         return queries
+
+    async def worded_queries(self, config: QueriesConfig) -> Judged[tuple[QueryDraft, ...]]:
+        """Return the searches as the reasoner words them."""
+        return await self.services.reasoner.write_queries(
+            self.video, self.claim, max_queries=config.max_queries
+        )
 
     async def search(self, queries: Sequence[Query]) -> Gathered:
         """Ask the searches, rate what they find, and add the sources that reviewers added."""
@@ -205,11 +236,19 @@ class ClaimCheck:
         return found
 
     async def read(
-        self, queries: Sequence[Query], hits: Sequence[SearchHit], sought: str | None = None
+        self,
+        queries: Sequence[Query],
+        hits: Sequence[SearchHit],
+        sought: str | None = None,
+        by: Reading | None = None,
     ) -> tuple[Evidence, ...]:
         """Choose pages, fetch and read them. Every address that was found has a row.
 
-        `sought`: what is looked for beside the claim; what a page says of it is condensed.
+        Args:
+            queries: The searches.
+            hits: What they found.
+            sought: What is looked for beside the claim; what a page says of it is condensed.
+            by: Reads in place of the reasoner.
         """
         held = tuple(
             row for row in self.shared.known.evidence if row.claim_id == self.claim.claim_id
@@ -223,16 +262,22 @@ class ClaimCheck:
             await self.shared.book.look_up_ages(each.hit.url for each in selection.chosen)
             return held
         with self.shared.watch.time("evidence"):
-            read = await self._read_all(selection.chosen, sought)
+            read = await self._read_all(selection.chosen, by or self._reader(sought))
             skipped = (
                 unread_row(self.claim, each.candidate, None, status="skipped", reason=each.reason)
                 for each in selection.skipped
             )
             return label_origins((*read, *skipped), self.shared.stories)
 
-    async def _read_all(
-        self, chosen: Sequence[Candidate], sought: str | None
-    ) -> tuple[Evidence, ...]:
+    def _reader(self, sought: str | None) -> Reading:
+        async def read(query: Query, page: PageExcerpt) -> Judged[EvidenceDraft | None]:
+            return await self.services.reasoner.read_evidence(
+                self.video, self.claim, query, replace(page, sought=sought)
+            )
+
+        return read
+
+    async def _read_all(self, chosen: Sequence[Candidate], by: Reading) -> tuple[Evidence, ...]:
         enough = self.config.evidence.enough_origins
         progress = Progress(self.services.observer, "evidence", self.claim, len(chosen))
         rows: dict[str, Evidence] = {}
@@ -241,7 +286,7 @@ class ClaimCheck:
         arrivals = Arrivals(len(chosen)) if enough is None else None
 
         async def read(candidate: Candidate) -> None:
-            row = await self._read(candidate, arrivals, sought)
+            row = await self._read(candidate, arrivals, by)
             rows[candidate.hit.canonical_url] = with_overrulings(row, self.corrections)
             progress.step()
             if (
@@ -266,13 +311,11 @@ class ClaimCheck:
             for candidate in chosen
         )
 
-    async def _read(
-        self, candidate: Candidate, arrivals: Arrivals | None, sought: str | None
-    ) -> Evidence:
+    async def _read(self, candidate: Candidate, arrivals: Arrivals | None, by: Reading) -> Evidence:
         """Read a source while its domain's age is looked up, which moves its score alone."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self.shared.book.look_up_ages([candidate.hit.url]))
-            reading = group.create_task(self._outcome(candidate, arrivals, sought))
+            reading = group.create_task(self._outcome(candidate, arrivals, by))
         stored, row_of = reading.result()
         return row_of(await self._rated(candidate, stored))
 
@@ -286,12 +329,18 @@ class ClaimCheck:
         return replace(candidate, rating=rating)
 
     async def _outcome(
-        self, candidate: Candidate, arrivals: Arrivals | None, sought: str | None
+        self, candidate: Candidate, arrivals: Arrivals | None, by: Reading
     ) -> tuple[StoredPage, Callable[[Candidate], Evidence]]:
         """Fetch a page and read it; what came of it becomes a row once its source is rated."""
         try:
             stored = await self.shared.library.get(candidate.hit)
-            left_out = late_exclusion(self.video, stored.page, self.config.search, self.corrections)
+            left_out = late_exclusion(
+                self.video,
+                stored.page,
+                self.config.search,
+                self.corrections,
+                found_as_of=candidate.hit.published_on,
+            )
             source = None if left_out else source_of(candidate, stored)
             if source is not None:
                 self.shared.texts[source.text.content_hash] = source.text.text
@@ -307,10 +356,7 @@ class ClaimCheck:
             reason = f"{candidate.hit.domain}: {page.reason}"
             return stored, partial(unread, status=status, reason=reason)
         try:
-            excerpt = replace(source.excerpt, arrivals=arrivals, sought=sought)
-            judged = await self.services.reasoner.read_evidence(
-                self.video, self.claim, candidate.query, excerpt
-            )
+            judged = await by(candidate.query, replace(source.excerpt, arrivals=arrivals))
         except ReasonerOutageError as outage:
             self.calls.extend(outage.calls)
             reason = f"The page was fetched and could not be read: {outage.reason}"
@@ -320,6 +366,8 @@ class ClaimCheck:
             self.calls.extend(refusal.calls)
             reason = f"The model declined to read it: {refusal.reason}"
             return stored, partial(unread, status="skipped", reason=reason, basis=self.basis)
+        if isinstance(judged, LeftUnread):
+            return stored, partial(unread, status="skipped", reason=judged.reason)
         self.calls.extend(judged.calls)
         return stored, partial(
             read_row, self.claim, source=source, draft=judged.value, basis=self.basis

@@ -26,7 +26,7 @@ def _folded(value: object) -> object:
     return value.strip().lower() if isinstance(value, str) else value
 
 
-_fold = BeforeValidator(_folded)
+fold = BeforeValidator(_folded)
 
 Tier = Literal["pillar", "evidence", "background", "aside"]
 """What would become of the thesis if the claim were false (Factible, table 3)."""
@@ -70,9 +70,9 @@ class StatedClaim(Shape):
     text: str
     context: str | None
     category: str
-    kind: Annotated[Kind, _fold]
+    kind: Annotated[Kind, fold]
     bears_on_thesis: bool
-    tier: Annotated[Tier, _fold]
+    tier: Annotated[Tier, fold]
     importance: Score
     confidence: Score
 
@@ -90,7 +90,7 @@ class RankedClaim(Shape):
 
     number: int
     bears_on_thesis: bool
-    tier: Annotated[Tier, _fold]
+    tier: Annotated[Tier, fold]
     importance: Score
 
 
@@ -107,7 +107,7 @@ class WordedQuery(Shape):
 
     claim: int
     text: str
-    query_type: Annotated[QueryType, _fold]
+    query_type: Annotated[QueryType, fold]
     seeks_opposite: bool
     priority: int = Field(ge=1, le=5)
 
@@ -126,7 +126,7 @@ class Reading(Shape):
     scope: str
     summary: str
     quotes: list[str]
-    stance: Annotated[Stance, _fold]
+    stance: Annotated[Stance, fold]
     stance_confidence: Score
     relevance: Score
 
@@ -141,8 +141,8 @@ class VerdictAnswer(Shape):
     """The verdict on one claim."""
 
     summary: str
-    stance: Annotated[Stance, _fold]
-    confidence: Annotated[Confidence, _fold]
+    stance: Annotated[Stance, fold]
+    confidence: Annotated[Confidence, fold]
 
 
 Technique = Literal[
@@ -162,7 +162,7 @@ class PlannedStep(Shape):
     """One step of a plan."""
 
     step: str
-    technique: Annotated[Technique, _fold]
+    technique: Annotated[Technique, fold]
     details: str
 
 
@@ -195,7 +195,7 @@ class ReasoningAnswer(Shape):
     understanding: str
     steps: list[ReasonedStep]
     useful: list[int]
-    label: Annotated[TruthLabel, _fold]
+    label: Annotated[TruthLabel, fold]
     confidence: int = Field(ge=1, le=5)
 
 
@@ -211,5 +211,5 @@ class ExplanationAnswer(Shape):
 
     reasoning: str
     key_points: list[KeyPoint]
-    label: Annotated[TruthLabel, _fold]
+    label: Annotated[TruthLabel, fold]
     confidence: int = Field(ge=1, le=5)

@@ -9,7 +9,20 @@ from factible_assets.reasoners.llm.fences import Data
 from factible_assets.reasoners.llm.prompts import PROMPTS, PromptFileError, load_prompt
 from tests.reasoners.llm.scripted import take_apart
 
-NAMES = ("claims", "queries", "evidence", "verdict", "condense", "plan", "reasoning")
+NAMES = (
+    "claims",
+    "queries",
+    "evidence",
+    "verdict",
+    "condense",
+    "plan",
+    "reasoning",
+    "questions",
+    "summary",
+    "summary_examples",
+    "veracity",
+    "three_way",
+)
 
 
 @pytest.fixture
@@ -27,7 +40,12 @@ def write(folder: Path, name: str, body: str, head: str = "") -> None:
 
 
 def test_every_prompt_file_is_used() -> None:
-    assert {path.stem for path in PROMPTS.glob("*.md")} == {*NAMES, "data_rules", "stance_rules"}
+    assert {path.stem for path in PROMPTS.glob("*.md")} == {
+        *NAMES,
+        "data_rules",
+        "stance_rules",
+        "summary_rules",
+    }
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -42,6 +60,10 @@ PUBLISHED = {
     "queries": "queries-3-",
     "evidence": "evidence-3-",
     "verdict": "verdict-3-",
+    **{
+        name: f"{name}-1-"
+        for name in ("questions", "summary", "summary_examples", "veracity", "three_way")
+    },
     "condense": "condense-1-",
     "plan": "plan-1-",
     "reasoning": "reasoning-1-",

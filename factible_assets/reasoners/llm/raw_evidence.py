@@ -1,0 +1,182 @@
+"""Questions, summaries and levels of truth, as a language model words them.
+
+What belongs here: what the strategies `raw_evidence` and `confidence` ask beyond the four
+judgements. What does not: the words of the prompts (prompts/questions.md, summary*.md, veracity.md,
+three_way.md), what of the answers is believed (methods/), the order of the steps (strategies/).
+
+Source of the method: Raw Evidence (Chen et al. 2023, arXiv:2305.11859), sections 3.1, 3.4, 3.5;
+"Enhanced Claim Verification System" (2025), section 7. The paper samples questions until ten are
+unique; here one answer names as many as there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from factible_assets.reasoners.llm.answers import Shape, fold
+from factible_assets.reasoners.llm.calls import Desk
+from factible_assets.reasoners.llm.fences import Data, Piece
+from factible_assets.reasoners.llm.material import (
+    claim_pieces,
+    cut,
+    in_language,
+    this_month,
+    title_line,
+    video_data,
+)
+from factible_assets.reasoners.llm.wording import clip, plain
+from factible_assets.records import (
+    Answered,
+    Claim,
+    Confidence,
+    Evidence,
+    Stance,
+    Veracity,
+    Video,
+)
+from factible_assets.stages.ports import PageExcerpt
+
+_EXPLANATION_WORDS = 110
+_SUMMARY_WORDS = 80
+
+
+class QuestionsAnswer(Shape):
+    """The questions that a claim comes apart into."""
+
+    questions: list[str]
+
+
+class SummaryAnswer(Shape):
+    """What one document says that bears on a claim."""
+
+    relevant: bool
+    quotes: list[str]
+    summary: str
+
+
+class JudgedQuestion(Shape):
+    """How far the sources answer a question."""
+
+    question: int
+    answered: Annotated[Answered, fold]
+    answer: str
+    sources: list[int]
+
+
+class JudgedSource(Shape):
+    """How a source stands to the claim."""
+
+    source: int
+    stance: Annotated[Stance, fold]
+
+
+class VeracityAnswer(Shape):
+    """How true a claim is, and what says so."""
+
+    questions: list[JudgedQuestion]
+    sources: list[JudgedSource]
+    explanation: str
+    veracity: Annotated[Veracity | Literal["unsettled"], fold]
+    confidence: Annotated[Confidence, fold]
+
+
+class ThreeWayAnswer(Shape):
+    """TRUE, FALSE or CAN'T SAY, however it is written."""
+
+    reasoning: str
+    verdict: str
+
+
+async def ask_questions(desk: Desk, video: Video, claim: Claim, most: int) -> tuple[str, ...]:
+    """Return the questions that a claim comes apart into; `most` are asked for.
+
+    Raises:
+        ReasonerOutageError: The model failed.
+    """
+    parts = desk.prompt.fill(
+        "User",
+        video=("The video:\n", video_data(video)),
+        claim=claim_pieces(claim),
+        month=this_month(),
+        count=str(most),
+    )
+    answer = await desk.ask(parts, QuestionsAnswer)
+    return tuple(plain(each) for each in answer.questions)
+
+
+async def summarise(
+    desk: Desk, video: Video, claim: Claim, page: PageExcerpt, passage: str
+) -> SummaryAnswer:
+    """Return what a document says that bears on a claim, of which nothing has been checked.
+
+    Raises:
+        ReasonerOutageError: The model failed.
+    """
+    day = f", {page.published_on.isoformat()}" if page.published_on else ""
+    document = Data("document", f"{title_line(page.title)}\n\n{passage}", trimmable=True)
+    parts = desk.prompt.fill(
+        "User",
+        claim=claim_pieces(claim, video),
+        document=(f"The document{day}:\n", document),
+        language=in_language(video),
+    )
+    answer = await desk.ask(parts, SummaryAnswer)
+    return answer.model_copy(update={"summary": clip(plain(answer.summary), _SUMMARY_WORDS)})
+
+
+async def judge_veracity(
+    desk: Desk, video: Video, claim: Claim, rows: Sequence[Evidence], questions: Sequence[str]
+) -> VeracityAnswer:
+    """Judge a claim on six levels by what was summarised, and say which questions are answered.
+
+    Questions and sources are numbered from 1 in their order; the answer can name others.
+
+    Raises:
+        ReasonerOutageError: The model failed.
+    """
+    numbered = "\n".join(f"{number}. {each}" for number, each in enumerate(questions, start=1))
+    parts = desk.prompt.fill(
+        "User",
+        claim=claim_pieces(claim, video),
+        questions=("The questions:\n", Data("questions", numbered or "(none)")),
+        sources=_sources(rows),
+        month=this_month(),
+        language=in_language(video),
+    )
+    answer = await desk.ask(parts, VeracityAnswer)
+    explanation = clip(plain(answer.explanation), _EXPLANATION_WORDS)
+    return answer.model_copy(update={"explanation": explanation})
+
+
+async def judge_three_way(
+    desk: Desk, video: Video, claim: Claim, rows: Sequence[Evidence]
+) -> ThreeWayAnswer:
+    """Return a verdict in the model's words, and its reasoning.
+
+    Raises:
+        ReasonerOutageError: The model failed.
+    """
+    parts = desk.prompt.fill(
+        "User",
+        claim=claim_pieces(claim, video),
+        sources=_sources(rows),
+        month=this_month(),
+        language=in_language(video),
+    )
+    answer = await desk.ask(parts, ThreeWayAnswer)
+    reasoning = clip(plain(answer.reasoning), _EXPLANATION_WORDS)
+    return answer.model_copy(update={"reasoning": reasoning})
+
+
+def _sources(rows: Sequence[Evidence]) -> tuple[Piece, ...]:
+    """Return what the rules know of the sources, and behind the fence their words by line."""
+    known, words = [], []
+    for number, row in enumerate(rows, start=1):
+        day = "" if row.published_on is None else f", {row.published_on.isoformat()}"
+        known.append(f"Source {number}: rated {row.rating}, {row.source_class}{day}")
+        quote = f'"{cut(" ".join(row.quote.split()))}"' if row.quote else ""
+        said = cut(" ".join((row.summary or "").split()))
+        words.append(f"{number}. {row.domain}: {' '.join(filter(None, (quote, said)))}")
+    listed = "\n".join(known)
+    return f"{listed}\n\nTheir words:\n", Data("sources", "\n".join(words))

@@ -1,0 +1,183 @@
+"""The strategy `confidence`: claim classes, class-specific search, and a calculus of confidence.
+
+What belongs here: the order of its steps and what each notes. What does not: the calculus, classes
+and credibilities (methods/), asking the model (reasoners/llm/raw_evidence.py).
+
+Source: ECVS ("Enhanced Claim Verification System with Real Source Integration", 2025). The standard
+steps do the searching, the reading and the vote; the calculus says how sure it is.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from factible_assets.methods import confidence as calculus
+from factible_assets.methods.claim_classes import SEARCH, ClassSearch, claim_class
+from factible_assets.methods.confidence import Confidence, Source
+from factible_assets.methods.credibility import academic_credibility, domain_credibility
+from factible_assets.methods.scales import THREE_WAY
+from factible_assets.methods.three_way import read_verdict
+from factible_assets.reasoners.llm.raw_evidence import judge_three_way
+from factible_assets.records import Evidence, Verdict
+from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
+from factible_assets.stages.ports import (
+    Judged,
+    QueryDraft,
+    ReasonerOutageError,
+    ReasonerRefusalError,
+    VerdictDraft,
+)
+from factible_assets.stages.reliability import listing_of
+from factible_assets.stages.search import Gathered
+from factible_assets.stages.strategy import Strategy
+from factible_assets.stages.trace import BudgetSpentError
+from factible_assets.stages.urls import host_of
+from factible_assets.stages.verdict import CaseFile, conclude
+from factible_assets.strategies.questions import asking
+
+_SIDES = {"supports": True, "refutes": False}
+
+
+async def _check(check: ClaimCheck) -> ClaimRows:
+    try:
+        return await _in_order(check)
+    except BudgetSpentError as spent:
+        # Before the searches: there is nothing to judge by.
+        case = check.case_of((), Gathered((), ()), ())
+        verdict = conclude(check.form_opinion(case), None, basis=check.basis)
+        reason = f"{verdict.reason} {spent.reason}"
+        return ClaimRows(case, verdict.model_copy(update={"reason": reason}))
+
+
+async def _in_order(check: ClaimCheck) -> ClaimRows:
+    kind = claim_class(check.claim.text)
+    changed = SEARCH[kind]
+    with check.trace.step("plan", "claim class", check.claim.text) as note:
+        note.got = kind
+        if changed.note is not None:
+            note.status, note.reason = "skipped", changed.note
+    if changed.note is not None:
+        return _noted(check, changed.note)
+    with check.trace.step("query", f"searches for a claim of the class {kind}") as note:
+        queries = await check.write_queries(words=lambda: _worded(check, changed))
+        note.made = [query.query_id for query in queries]
+    found = await check.search(queries)
+    evidence = await check.read(queries, found.hits)
+    case = check.case_of(queries, found, evidence)
+    verdict = await _three_way(check, case)
+    if verdict is None or verdict.status != "complete":
+        return ClaimRows(case, verdict)
+    rows = check.form_opinion(case).rows
+    sources = [_source(check, row, case) for row in rows]
+    literal = calculus.as_written(sources, verdict.summary)
+    ours = calculus.corrected(sources, verdict.summary)
+    with suppress(BudgetSpentError), check.trace.step("calibrate", "confidence calculus") as note:
+        note.used = [row.evidence_id for row in rows]
+        note.got = f"corrected {_in_words(ours)}; as written {_in_words(literal)}"
+    return ClaimRows(case, _calibrated(verdict, ours))
+
+
+def _noted(check: ClaimCheck, words: str) -> ClaimRows:
+    """Return a claim that gets a note: nothing was searched, and nothing is due."""
+    case = check.case_of((), Gathered((), ()), ())
+    verdict = conclude(check.form_opinion(case), None, basis=check.basis)
+    return ClaimRows(
+        case,
+        verdict.model_copy(
+            update={
+                "status": "complete",
+                "evidence_status": "no_evidence",
+                "stance": "unclear",
+                "confidence": "low",
+                "confidence_score": 0.0,
+                "summary": words,
+                "reason": words,
+                "recheck_due": False,
+            }
+        ),
+    )
+
+
+async def _worded(check: ClaimCheck, changed: ClassSearch) -> Judged[tuple[QueryDraft, ...]]:
+    """Word the standard searches, the last of them for the sources of the claim's class."""
+    judged = await check.worded_queries(check.config.queries)
+    if changed.words is None:
+        return judged
+    own = QueryDraft(f"{check.claim.text} {changed.words}", "source", 1)
+    return Judged((own, *judged.value), judged.calls)
+
+
+async def _three_way(check: ClaimCheck, case: CaseFile) -> Verdict | None:
+    """Have a model say TRUE, FALSE or CAN'T SAY beside the vote; the engine's words otherwise."""
+    opinion = check.form_opinion(case)
+    if check.basis == "embedded" or not opinion.rows or opinion.doubt:
+        return await check.judge(case)
+    draft, outage, refusal = None, None, None
+    try:
+        with (
+            check.trace.step("judge", "TRUE, FALSE or CAN'T SAY") as note,
+            asking(check, "three_way", "verdicts") as desk,
+        ):
+            answer = await judge_three_way(desk, check.video, check.claim, opinion.rows)
+            said = read_verdict(f"VERDICT: {' '.join(answer.verdict.split())}")
+            note.got = said
+        draft = VerdictDraft(THREE_WAY[said], opinion.vote.confidence, answer.reasoning)
+    except BudgetSpentError as spent:
+        refusal = spent.reason
+    except ReasonerOutageError as failure:
+        outage = failure.reason
+    except ReasonerRefusalError as declined:
+        refusal = declined.reason
+    return conclude(opinion, draft, basis=check.basis, outage=outage, refusal=refusal)
+
+
+def _source(check: ClaimCheck, row: Evidence, case: CaseFile) -> Source:
+    """Return a source as the calculus sees it: a paper by its citations, else its domain's tier."""
+    cited = next((hit.citation_count for hit in case.hits if hit.hit_id == row.hit_id), None)
+    if cited is not None:
+        believed = academic_credibility(cited)
+    else:
+        host = host_of(row.canonical_url)
+        believed = domain_credibility(host, listing_of(host, check.services.ratings)[1])
+    return Source(believed, _SIDES.get(row.stance or ""))
+
+
+def _in_words(found: Confidence) -> str:
+    return (
+        f"{found.percent} % ({found.label}; volume {found.volume:.2f}, credibility "
+        f"{found.credibility:.2f}, agreement {found.agreement:.2f}, tone {found.tone:.2f})"
+    )
+
+
+def _calibrated(verdict: Verdict, found: Confidence) -> Verdict:
+    """Return a verdict with the calculus's confidence; one that decides nothing keeps its own."""
+    if verdict.stance == "unclear":
+        return verdict
+    words = {"Very Low": "low", "Low": "low", "Moderate": "medium"}
+    word = words.get(found.label, "high")
+    if verdict.basis == "embedded" and word == "high":
+        word = "medium"  # An automatic leaning is never called sure.
+    return verdict.model_copy(
+        update={"confidence": word, "confidence_score": round(found.percent / 100, 6)}
+    )
+
+
+STRATEGY = Strategy(
+    name="confidence",
+    sentence=(
+        "The standard steps with a search for the claim's class, a note for predictions, and "
+        "confidence by a calculus over volume, credibility, agreement and tone."
+    ),
+    source="Enhanced Claim Verification System (2025)",
+    steps={
+        "plan": "scientific, quote, historical, health, predictive or general",
+        "query": "the standard queries and one for the sources of the class",
+        "retrieve": "adaptive credibility filter",
+        "read": "stance with a verbatim quote",
+        "judge": "reliability-weighted vote beside TRUE, FALSE or CAN'T SAY",
+        "calibrate": "confidence calculus over tiers and citations",
+    },
+    check=_check,
+    in_rounds=True,
+)
+"""What a calculus adds to the standard strategy."""

@@ -1,0 +1,310 @@
+"""The strategy `raw_evidence`: questions, what was known before the claim, summaries, six levels.
+
+What belongs here: the order of its steps and what each notes. What does not: spans, questions,
+summaries and scales (methods/), asking the model (reasoners/llm/raw_evidence.py).
+
+Source: Raw Evidence (Chen et al. 2023, arXiv:2305.11859), figure 2. Where the embedded engine
+judges there are no questions and no summaries: its own searches are asked, the selected parts are
+read as it reads pages, and the vote decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Final
+
+from factible_assets.config import FactCheckConfig
+from factible_assets.methods.scales import VERACITY, veracity_of
+from factible_assets.methods.spans import KEPT_DOCUMENTS, Selected, select
+from factible_assets.methods.sub_questions import (
+    MOST_QUESTIONS,
+    TECHNIQUES,
+    answerability,
+    distinct_questions,
+)
+from factible_assets.methods.summaries import check_summary
+from factible_assets.reasoners.llm.engine import LlmReasoner
+from factible_assets.reasoners.llm.raw_evidence import (
+    VeracityAnswer,
+    ask_questions,
+    judge_veracity,
+    summarise,
+)
+from factible_assets.records import Answered, Evidence, Query, Stance, Verdict, Video
+from factible_assets.stages.claim_check import ClaimCheck, ClaimRows, LeftUnread
+from factible_assets.stages.ports import (
+    EvidenceDraft,
+    Judged,
+    PageExcerpt,
+    QueryDraft,
+    ReasonerOutageError,
+    ReasonerRefusalError,
+    VerdictDraft,
+)
+from factible_assets.stages.search import Gathered
+from factible_assets.stages.strategy import Strategy
+from factible_assets.stages.trace import BudgetSpentError, Note
+from factible_assets.stages.verdict import conclude
+from factible_assets.strategies.questions import asking
+
+_PATIENCE: Final = 600.0
+"""Seconds for which pages that came wait for the others of their claim; fetches end before."""
+
+_NO_MODEL: Final = (
+    "It needs a language model, and the embedded engine judges: set OPENAI_API_KEY, or "
+    "FACTIBLE_MODEL for a model without a key."
+)
+
+
+def _adapted(config: FactCheckConfig, video: Video) -> FactCheckConfig:
+    """Search before the day of the video, with as many queries as there may be questions.
+
+    A limit that the run or the corpus sets is kept. All pages are waited for.
+    """
+    limited = config.limited_to(video.published_on)
+    most = config.queries.max_queries
+    if most == type(config.queries)().max_queries:
+        most = MOST_QUESTIONS
+    queries = config.queries.model_copy(update={"max_queries": most})
+    evidence = config.evidence.model_copy(update={"enough_origins": None})
+    return limited.model_copy(update={"queries": queries, "evidence": evidence})
+
+
+async def _check(check: ClaimCheck) -> ClaimRows:
+    reasoner = check.services.reasoner
+    model = reasoner if isinstance(reasoner, LlmReasoner) else None
+    passages = _Passages(check, model)
+    queries: Sequence[Query] = ()
+    found = Gathered((), ())
+    evidence: tuple[Evidence, ...] = ()
+    try:
+        with check.trace.step("decompose", "yes/no questions", check.claim.text) as note:
+            queries = await _decomposed(check, model, passages, note)
+        with check.trace.step("retrieve", _limits_in_words(check)) as note:
+            found = await check.search(queries)
+            note.used = [query.query_id for query in queries]
+            note.got = f"{len({hit.canonical_url for hit in found.hits})} addresses"
+        with check.trace.step("summarise", passages.manner) as note:
+            evidence = await check.read(queries, found.hits, by=passages.read)
+            read = [row for row in evidence if row.status == "ok"]
+            note.made = [row.evidence_id for row in read]
+            note.got = passages.in_words
+            if model is None:
+                note.reason = f"There are no summaries. {_NO_MODEL}"
+        if model is not None and read:
+            return await _judged(check, passages.questions, (queries, found, evidence))
+    except BudgetSpentError as spent:
+        passages.spent = spent.reason
+    case = check.case_of(queries, found, evidence)
+    verdict = None if passages.spent else await check.judge(case)
+    if verdict is None:
+        verdict = conclude(check.form_opinion(case), None, basis=check.basis)
+    level = veracity_of(verdict.stance, verdict.confidence)
+    reason = " ".join(filter(None, (verdict.reason, passages.spent))) or None
+    return ClaimRows(case, verdict.model_copy(update={"veracity": level, "reason": reason}))
+
+
+async def _decomposed(
+    check: ClaimCheck, model: LlmReasoner | None, passages: _Passages, note: Note
+) -> tuple[Query, ...]:
+    """Return the searches: one for each question, as the paper has it, or the engine's own."""
+    if model is None:
+        queries = await check.write_queries()
+        note.status = "skipped"
+        note.reason = (
+            f"There are no questions, and the engine's own searches are asked. {_NO_MODEL}"
+        )
+        return queries
+
+    async def asked() -> Judged[tuple[QueryDraft, ...]]:
+        desk = model.desk("questions", "queries", check.claim)
+        most = check.config.queries.max_queries
+        told = await ask_questions(desk, check.video, check.claim, most)
+        drafts = (QueryDraft(each, "direct", 1) for each in distinct_questions(told, most))
+        return Judged(tuple(drafts), tuple(desk.calls))
+
+    queries = await check.write_queries(words=asked)
+    passages.questions = tuple(query.text for query in queries if query.text.endswith("?"))
+    note.got = "\n".join(passages.questions)
+    note.made = [query.query_id for query in queries]
+    return queries
+
+
+def _limits_in_words(check: ClaimCheck) -> str:
+    before = check.config.search.published_before
+    return f"before {before}" if before else "no date limit: nobody says when the claim was made"
+
+
+class _Passages:
+    """The second stage: the parts of all documents that bear on a claim, each then read alone."""
+
+    def __init__(self, check: ClaimCheck, model: LlmReasoner | None) -> None:
+        self._check, self._model = check, model
+        self._texts: dict[str, str] = {}
+        self._selected: dict[str, Selected] | None = None
+        self._wrong: list[str] = []
+        self.questions: tuple[str, ...] = ()
+        self.spent: str | None = None
+        examples = check.config.evidence.summaries == "few_shot"
+        self._prompt = "summary_examples" if examples else "summary"
+        self.manner = "parts read by the engine" if model is None else self._prompt
+
+    @property
+    def in_words(self) -> str:
+        """What was selected, best first, and what no passage bore out."""
+        chosen = self._selected or {}
+        lines = [f"{each.key} ({len(each.text.split())} words)" for each in chosen.values()]
+        wrong = (
+            [f"Left out, for no passage has it: {', '.join(self._wrong)}"] if self._wrong else []
+        )
+        return "\n".join([*lines, *wrong])
+
+    async def read(
+        self, query: Query, page: PageExcerpt
+    ) -> Judged[EvidenceDraft | None] | LeftUnread:
+        """Read what was selected of a page, once all pages of the claim are in."""
+        self._texts[page.canonical_url] = page.text
+        if page.arrivals is not None:
+            await page.arrivals.all_in(_PATIENCE)
+        if self._selected is None:
+            asked = self.questions or (self._check.claim.text,)
+            self._selected = {each.key: each for each in select(asked, self._texts)}
+        chosen = self._selected.get(page.canonical_url)
+        if chosen is None:
+            return LeftUnread(
+                f"It is not among the {KEPT_DOCUMENTS} documents that bear most on the claim."
+            )
+        best = max(each.score for each in self._selected.values())
+        if self._model is None:
+            parts = PageExcerpt(
+                page.canonical_url, page.title, page.snippet, chosen.text, page.published_on
+            )
+            return await self._check.services.reasoner.read_evidence(
+                self._check.video, self._check.claim, query, parts
+            )
+        desk = self._model.desk(self._prompt, "evidence", self._check.claim)
+        told = await summarise(desk, self._check.video, self._check.claim, page, chosen.text)
+        checked = check_summary(told.summary if told.relevant else "", f"{page.title}\n{page.text}")
+        self._wrong += checked.unfounded
+        draft = None
+        if checked.is_relevant:
+            relevance = chosen.score / best
+            draft = EvidenceDraft("unclear", 0.0, relevance, checked.text or "", tuple(told.quotes))
+        return Judged(draft, tuple(desk.calls))
+
+
+async def _judged(
+    check: ClaimCheck,
+    questions: Sequence[str],
+    gathered: tuple[Sequence[Query], Gathered, Sequence[Evidence]],
+) -> ClaimRows:
+    """Have the model judge the summaries on six levels; its level decides, the vote stands beside.
+
+    Summaries make no judgement, so each source's stance is told here, and kept where a quote of
+    it shows what it rests on.
+    """
+    queries, found, evidence = gathered
+    rows = [row for row in evidence if row.status == "ok"]
+    outage = refusal = None
+    answer: VeracityAnswer | None = None
+    with check.shared.watch.time("verdicts"):
+        try:
+            with (
+                check.trace.step("judge", "six levels of truth") as note,
+                asking(check, "veracity", "verdicts") as desk,
+            ):
+                note.used = [row.evidence_id for row in rows]
+                answer = await judge_veracity(desk, check.video, check.claim, rows, questions)
+                note.got = f"{answer.veracity}, {answer.confidence} confidence"
+        except ReasonerOutageError as failure:
+            outage = failure.reason
+        except ReasonerRefusalError as declined:
+            refusal = declined.reason
+        said = {} if answer is None else {each.source: each.stance for each in answer.sources}
+        stances = {row.evidence_id: said.get(at) for at, row in enumerate(rows, start=1)}
+        case = check.case_of(
+            queries, found, tuple(_taking(row, stances.get(row.evidence_id)) for row in evidence)
+        )
+        opinion = check.form_opinion(case)
+        close = partial(conclude, opinion, basis=check.basis, outage=outage, refusal=refusal)
+        if answer is None:
+            return ClaimRows(case, close(None))
+        level = answer.veracity if answer.veracity in VERACITY else None
+        stance: Stance = VERACITY[level] if level else "unclear"
+        verdict = close(VerdictDraft(stance, answer.confidence, answer.explanation))
+    _note_questions(check, questions, answer, rows)
+    return ClaimRows(case, _decided(verdict, stance, answer, level))
+
+
+def _taking(row: Evidence, stance: Stance | None) -> Evidence:
+    shown = stance if stance is not None and (row.quote or stance == "unclear") else "unclear"
+    if row.status != "ok" or shown == "unclear":
+        return row
+    return row.model_copy(update={"stance": shown, "stance_confidence": 1.0})
+
+
+def _decided(
+    verdict: Verdict, stance: Stance, answer: VeracityAnswer, level: str | None
+) -> Verdict:
+    """Let the level decide a complete verdict: the model saw the summaries, the vote only sides."""
+    if verdict.status != "complete":
+        return verdict
+    return verdict.model_copy(
+        update={
+            "stance": stance,
+            "confidence": answer.confidence,
+            "confidence_score": None,
+            "summary": answer.explanation or verdict.summary,
+            "veracity": level,
+        }
+    )
+
+
+def _note_questions(
+    check: ClaimCheck,
+    questions: Sequence[str],
+    answer: VeracityAnswer,
+    rows: Sequence[Evidence],
+) -> None:
+    """Note how far each question is answered; what no source is named for is answered by nobody."""
+    told = {each.question: each for each in answer.questions}
+    levels: list[Answered] = []
+    for number, question in enumerate(questions, start=1):
+        each = told.get(number)
+        named = (
+            [rows[at - 1].evidence_id for at in each.sources if 0 < at <= len(rows)] if each else []
+        )
+        levels.append(each.answered if each and named else "not")
+        try:
+            with check.trace.step("reason", TECHNIQUES[levels[-1]], question) as note:
+                note.used = named
+                note.got = each.answer if each and named else ""
+                note.status = "ok" if named else "no_evidence"
+                note.reason = None if named else "No source answers it."
+                if number == len(questions):
+                    note.got += f" [the claim: {answerability(levels)}]"
+        except BudgetSpentError:
+            return
+
+
+STRATEGY = Strategy(
+    name="raw_evidence",
+    sentence=(
+        "Yes/no questions, what was published before the claim, summaries without judgement, "
+        "and a verdict on six levels."
+    ),
+    source="Chen et al. (2023), arXiv:2305.11859",
+    steps={
+        "decompose": "up to ten distinct yes/no questions",
+        "retrieve": "one search a question, before the day of the claim",
+        "select": "spans of 30 words, BM25, widened by 150 words, four documents",
+        "summarise": "claim-focused, without judgement, held against the document",
+        "reason": "which questions the summaries answer",
+        "judge": "six levels of truth",
+    },
+    check=_check,
+    adapt=_adapted,
+    in_rounds=True,
+)
+"""Retrieval that stands still in time and a verdict on PolitiFact's scale."""
