@@ -121,11 +121,15 @@ async def _decomposed(
         desk = model.desk("questions", "queries", check.claim)
         most = check.config.queries.max_queries
         told = await ask_questions(desk, check.video, check.claim, most)
-        drafts = (QueryDraft(each, "direct", 1) for each in distinct_questions(told, most))
+        passages.questions = distinct_questions(told, most)
+        drafts = (QueryDraft(each, "direct", 1) for each in passages.questions)
         return Judged(tuple(drafts), tuple(desk.calls))
 
     queries = await check.write_queries(words=asked)
-    passages.questions = tuple(query.text for query in queries if query.text.endswith("?"))
+    # A check of known claims again keeps its searches, which are its questions.
+    passages.questions = passages.questions or tuple(
+        query.text for query in queries if "?" in query.text
+    )
     note.got = "\n".join(passages.questions)
     note.made = [query.query_id for query in queries]
     return queries

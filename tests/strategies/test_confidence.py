@@ -1,0 +1,120 @@
+"""confidence classes a claim, searches for its class, and says how sure it is by the calculus."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from factible_assets.config import config_of
+from factible_assets.methods.confidence import Source, corrected
+from factible_assets.reasoners.llm.engine import LlmReasoner, StageModels
+from factible_assets.records import Claim
+from factible_assets.stages.flow import FlowResult, check_claims
+from factible_assets.strategies import strategy_named
+from tests.stages.world import VIDEO, Hit, World, make_claim, own_words, says
+from tests.strategies.test_raw_evidence import Told
+
+HEALTH = make_claim("Honey cures a cough")
+
+
+def world_of(claim: Claim, sides: str = "++-") -> World:
+    hosts = [f"s{at}.example" for at in range(len(sides))]
+    world = World(listed=dict.fromkeys(hosts, "high"))
+    hits = []
+    for at, (host, side) in enumerate(zip(hosts, sides, strict=True), start=1):
+        url = f"https://{host}/"
+        stance = {"+": "supports", "-": "refutes"}[side]
+        world.texts[url] = says(claim.text, stance, 1.0, own_words(host))  # type: ignore[arg-type]
+        hits.append(Hit(at, host, url, citation_count=200 if at == 1 else None))
+    world.results[claim.text] = [hits]
+    world.basis = "embedded"
+    return world
+
+
+async def checked(
+    world: World, claim: Claim, model: Told | None = None, **knobs: object
+) -> FlowResult:
+    services = world.services()
+    if model is not None:
+        services = replace(services, reasoner=LlmReasoner(StageModels.of(model)))
+    config = config_of({"strategy": "confidence", **knobs})
+    return await check_claims(
+        VIDEO, [claim], services, config, strategy=strategy_named("confidence")
+    )
+
+
+async def test_the_class_is_noted_and_adds_a_search_for_its_sources() -> None:
+    result = await checked(world_of(HEALTH), HEALTH)
+    assert (result.steps[0].step, result.steps[0].got) == ("plan", "health")
+    assert any("systematic review" in query.text for query in result.queries)
+
+
+async def test_a_prediction_gets_a_note_and_nothing_is_searched() -> None:
+    claim = make_claim("Prices will double by 2040")
+    world = world_of(claim)
+    result = await checked(world, claim)
+    (verdict,) = result.verdicts
+    assert (verdict.status, verdict.stance, verdict.recheck_due) == ("complete", "unclear", False)
+    assert verdict.summary.startswith("This is a prediction.")
+    assert not world.asked
+    assert [step.status for step in result.steps] == ["skipped"]
+
+
+async def test_the_confidence_of_a_verdict_is_that_of_the_calculus() -> None:
+    world = world_of(HEALTH, "+++")
+    queries = await checked(world, HEALTH)
+    extra = next(query.text for query in queries.queries if "systematic" in query.text)
+    world.results[extra] = world.results[HEALTH.text]
+    (verdict,) = (await checked(world, HEALTH)).verdicts
+    # The first is a paper with more than a hundred citations, the others are in no tier.
+    sources = [Source(0.90, True), Source(0.5, True), Source(0.5, True)]
+    assert verdict.confidence_score == corrected(sources, verdict.summary).percent / 100
+    assert verdict.confidence in {"low", "medium"}
+
+
+async def test_a_model_says_true_or_false_however_it_writes_it_and_the_vote_decides() -> None:
+    told = {
+        "QueriesAnswer": {
+            "queries": [
+                {
+                    "claim": 1,
+                    "text": HEALTH.text,
+                    "query_type": "direct",
+                    "seeks_opposite": False,
+                    "priority": 1,
+                }
+            ]
+        },
+        "EvidenceAnswer": {
+            "readings": [
+                {
+                    "source": at,
+                    "addresses_claim": True,
+                    "scope": "",
+                    "summary": "It says so.",
+                    "quotes": [f"An account of the matter. [{HEALTH.text}=supports@1.0] The end."],
+                    "stance": "supports",
+                    "stance_confidence": 0.9,
+                    "relevance": 0.9,
+                }
+                for at in (1, 2, 3)
+            ]
+        },
+        "ThreeWayAnswer": {"reasoning": "Trials show it.", "verdict": "**Not true**"},
+    }
+    result = await checked(world_of(HEALTH, "+++"), HEALTH, Told(told))
+    (verdict,) = result.verdicts
+    assert verdict.stance == verdict.vote_stance
+    judged = [step.got for step in result.steps if step.step == "judge"]
+    if verdict.stance != "unclear":
+        assert judged == ["FALSE"]
+        assert (verdict.reasoner_stance, verdict.disagreement) == ("refutes", True)
+
+
+@pytest.mark.parametrize("claim", [HEALTH, make_claim("Prices will double by 2040")])
+async def test_a_budget_that_is_spent_before_the_search_ends_in_a_sentence(claim: Claim) -> None:
+    result = await checked(world_of(claim), claim, max_seconds=1e-9)
+    (verdict,) = result.verdicts
+    assert verdict.status == "incomplete"
+    assert "has used up its" in (verdict.reason or "")
