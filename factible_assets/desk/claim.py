@@ -1,22 +1,19 @@
-"""One claim as the desk shows it and hands it out.
+"""One claim as the desk shows it.
 
-What belongs here: a report narrowed to one claim, what its forms offer, its Markdown and its
-review for other programs. What does not: markup, the report itself (report/), recording what a
-reviewer does (running/review.py).
+What belongs here: a report narrowed to one claim, and what its forms offer. What does not: markup,
+the report itself (report/), a claim for other programs (exchange/), recording what a reviewer does
+(running/review.py).
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from urllib.parse import quote
 
-from factible_assets.exchange.claim_review_writing import reviews_of_results
 from factible_assets.records import Query
 from factible_assets.report.claims import ClaimView, SourceView
 from factible_assets.report.data import ReportData
 from factible_assets.report.view import ReportView, arrange
-from factible_assets.report.words import day, outcome_words
 from factible_assets.stages.reviews import (
     NO_CORRECTIONS,
     by_claim,
@@ -26,7 +23,6 @@ from factible_assets.stages.reviews import (
 )
 
 _AROUND = 2
-_MARKS = re.compile(r"([\\`*_\[\]<>#|~!&])")
 
 
 def video_path(video_id: str) -> str:
@@ -96,47 +92,3 @@ def claim_report(data: ReportData, claim_id: str) -> ReportView | None:
         changes=(),
         prior_count=len(view.prior),
     )
-
-
-def as_claim_review(data: ReportData, claim_id: str, base_url: str) -> str:
-    """Return one claim as ClaimReview in JSON-LD; without a complete verdict it reviews nothing."""
-    one = tuple(claim for claim in data.claims if claim.claim_id == claim_id)
-    return reviews_of_results([replace(data, claims=one)], base_url=base_url).text
-
-
-def as_markdown(report: ReportView, view: ClaimView, address: str) -> str:
-    """Return one claim with its verdict and what was read, as Markdown without markup of others."""
-    video, verdict = report.video, view.verdict
-    words = outcome_words(view.outcome, verdict.basis if verdict else None)
-    confidence = f" ({verdict.confidence} confidence)" if verdict and verdict.confidence else ""
-    lines = [f"# {_bare(view.claim.text)}", ""]
-    if view.ruling:
-        whose = ", ".join(filter(None, (view.ruling.reviewer, view.ruling.organisation)))
-        lines += [f"**{_bare(view.ruling.value or '')}** ({_bare(whose)})", ""]
-        lines += [_bare(view.ruling.reason or ""), "", "Before that, by the machine:", ""]
-    lines.append(f"**{words.capitalize()}**{confidence}")
-    if view.assessment and view.assessment.value:
-        said = outcome_words(view.assessment.value, None)
-        lines += ["", f"In the assessment of {_bare(view.assessment.reviewer)}: {said}."]
-    if verdict:
-        lines += ["", _bare(verdict.summary)]
-    where = f", {_bare(video.channel)}" if video.channel else ""
-    lines += ["", f"Said in: {_bare(video.title)}{where}"]
-    if view.jump or report.video_link:
-        lines.append(f"<{view.jump or report.video_link}>")
-    for group in view.groups:
-        lines += ["", f"## {group.words}", ""]
-        for source in group.sources:
-            row = source.evidence
-            title = _bare(source.title)
-            lines.append(f"- {title} ({_bare(row.domain)}, {source.rating_words})")
-            if row.quote:
-                lines.append(f"  > {_bare(row.quote)}")
-            if source.link:
-                lines.append(f"  <{source.link}>")
-    checked = f", checked {day(report.checked_at)}" if report.checked_at else ""
-    return "\n".join([*lines, "", f"<{address}>{checked}", ""])
-
-
-def _bare(text: str) -> str:
-    return _MARKS.sub(r"\\\1", " ".join(text.split()))

@@ -113,7 +113,8 @@ def reviews_of_results(
     Args:
         checked: The videos.
         base_url: Where the HTML reports are published; each review then points to its claim in
-            `BASE/VIDEO.html`. Without one the links are relative, to reports beside the file.
+            `BASE/VIDEO.html`, or to where `{video}` and `{claim}` in it lead. Without one the links
+            are relative, to reports beside the file.
         only: The id of the one claim that is wanted; None: all.
     """
     return exported(
@@ -205,8 +206,11 @@ def _signed(
 
 
 def _head(base_url: str | None, data: ReportData, claim: Claim) -> dict[str, Any]:
-    path = f"{quote(data.video.video_id)}.html#claim-{quote(claim.claim_id)}"
-    url = f"{base_url.rstrip('/')}/{path}" if base_url else path
+    video, mine = quote(data.video.video_id, safe=""), quote(claim.claim_id, safe="")
+    place = f"{video}.html#claim-{mine}"
+    url = f"{base_url.rstrip('/')}/{place}" if base_url else place
+    if base_url and "{claim}" in base_url:
+        url = base_url.replace("{video}", video).replace("{claim}", mine)
     return {
         "@type": "ClaimReview",
         "@id": url,

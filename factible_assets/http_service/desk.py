@@ -29,13 +29,15 @@ from starlette.background import BackgroundTask
 
 from factible_assets.config import FactCheckConfig
 from factible_assets.desk import pages
-from factible_assets.desk.claim import as_claim_review, as_markdown, claim_path, claim_report
+from factible_assets.desk.claim import claim_path, claim_report
 from factible_assets.desk.claim import video_path as path_of_video
 from factible_assets.desk.pages import Viewer
 from factible_assets.desk.questions import QUESTIONS
 from factible_assets.desk.queue import SORTS, TABS, Wanted, read_queue
 from factible_assets.desk.search import said_before, search
 from factible_assets.errors import FactibleError
+from factible_assets.exchange.claim_markdown import claims_as_markdown
+from factible_assets.exchange.claim_review_writing import reviews_of_results
 from factible_assets.files import digest
 from factible_assets.http_service.auth import SESSION_SECONDS, Client, Tokens
 from factible_assets.http_service.house import House, start_check
@@ -447,22 +449,20 @@ def _base(request: Request) -> str:
 
 
 @routes.get(f"{DESK}/videos/{{video_id}}/claims/{{claim_id}}/claim.md")
-def claim_markdown(request: Request, video_id: str, claim_id: str, house: InHouse) -> Response:
+def claim_markdown(video_id: str, claim_id: str, house: InHouse) -> Response:
     """Return a claim as Markdown."""
-    _, report = _claim(house, video_id, claim_id)
-    address = _base(request) + claim_path(video_id, claim_id)
-    return Response(
-        as_markdown(report, report.claims[0], address), media_type="text/markdown; charset=utf-8"
-    )
+    data, report = _claim(house, video_id, claim_id)
+    text = claims_as_markdown(data, report.claims[0].claim.claim_id)
+    return Response(text, media_type="text/markdown; charset=utf-8")
 
 
 @routes.get(f"{DESK}/videos/{{video_id}}/claims/{{claim_id}}/claim-review.json")
 def claim_review(request: Request, video_id: str, claim_id: str, house: InHouse) -> Response:
-    """Return a claim as ClaimReview."""
+    """Return a claim as ClaimReview, which leads to its page."""
     data, report = _claim(house, video_id, claim_id)
-    claim_id = report.claims[0].claim.claim_id
-    text = as_claim_review(data, claim_id, f"{_base(request)}/reports")
-    return Response(text, media_type="application/ld+json")
+    base = f"{_base(request)}{DESK}/videos/{{video}}/claims/{{claim}}"
+    made = reviews_of_results([data], base_url=base, only=report.claims[0].claim.claim_id)
+    return Response(made.text, media_type="application/ld+json")
 
 
 @routes.get(f"{CARDS}{{video_id}}/{{claim_id}}")
