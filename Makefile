@@ -70,8 +70,9 @@ demo: $(RUNTIME_STAMP)
 dev: $(RUNTIME_STAMP)
 	@$(BIN)/factible dev
 
-# Two more workers than cores: the walks from end to end mostly wait.
-WORKERS := $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) + 2 )))
+# One more worker than cores, because the walks from end to end often wait; each takes seconds of
+# CPU to import what it tests.
+WORKERS := $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )))
 
 test: $(DEV_STAMP)
 	@echo "==> Running the tests"

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 README = Path(__file__).resolve().parents[1] / "README.md"
@@ -40,10 +41,11 @@ class Fresh:
             and not name.endswith("_API_KEY")
         }
         self._environment = {**kept, "FACTIBLE_HOME": str(home), "COLUMNS": "160"}
+        self.run = cache(self._run)
         self.demo = self.run("demo").splitlines()
 
-    def run(self, *arguments: str) -> str:
-        """Return what a command prints, notes included.
+    def _run(self, *arguments: str) -> str:
+        """Return what a command prints, notes included; each is run once.
 
         Raises:
             subprocess.CalledProcessError: It failed.

@@ -2,19 +2,47 @@
 
 from __future__ import annotations
 
+import gc
+import os
+
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests import shortcuts
 from tests.chromium import REMEDY, missing_part
+
+# What is imported and collected stays: to search it for garbage again and again would be a quarter
+# of the time that this takes.
+gc.disable()
 
 # How long an example takes says more of the machine than of what is tested.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _shared(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Give all processes of a run one folder of what most tests begin with."""
+    base = tmp_path_factory.getbasetemp()
+    place = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    shortcuts.share(place / "shared")
+
+
+@pytest.fixture(autouse=True)
+def _shortcuts(_shared: None) -> None:
+    """Begin new data folders as copies, in the modules that are imported by now."""
+    shortcuts.apply()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the walks from end to end: they mostly wait, so that others run meanwhile."""
     items.sort(key=lambda item: "end_to_end" not in item.path.parts)
+
+
+def pytest_collection_finish() -> None:
+    """Search for garbage from now on, in what comes now."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(trylast=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -23,6 +24,7 @@ from factible_assets.checks.verdict_changes import (
 from factible_assets.definitions import build_defs
 from factible_assets.settings import Settings, SettingsError, load_settings
 from tests.servers import MisbehavingServer, respond
+from tests.shortcuts import unused_instance
 from tests.warehouse.samples import FIRST_CHECK, fact_check, incomplete_verdict, stamp, verdict
 from warehouse.rechecks import Launch
 from warehouse.store import Warehouse
@@ -35,16 +37,22 @@ def settings(tmp_path: Path) -> Settings:
     return Settings(home=tmp_path, recheck_cost_usd=None)
 
 
-@pytest.fixture
-def store(settings: Settings) -> Warehouse:
-    store = Warehouse(settings.warehouse)
+@pytest.fixture(scope="module")
+def checked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    store = Warehouse(tmp_path_factory.mktemp("checked") / "warehouse.duckdb")
     for number, video_id in enumerate("abc"):
         store.write_assets(video_id, fact_check(video_id), stamp=stamp(number))
-    return store
+    return store.path
+
+
+@pytest.fixture
+def store(settings: Settings, checked: Path) -> Warehouse:
+    return Warehouse(shutil.copyfile(checked, settings.warehouse))
 
 
 @pytest.fixture
 def instance(tmp_path: Path) -> Iterator[dg.DagsterInstance]:
+    shutil.copytree(unused_instance(), tmp_path, dirs_exist_ok=True)
     with dg.DagsterInstance.local_temp(str(tmp_path)) as opened:
         opened.add_dynamic_partitions("videos", ["a", "b", "c"])
         yield opened

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -15,12 +16,9 @@ from warehouse.rows import Stamp
 from warehouse.store import Warehouse
 
 
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("FACTIBLE_HOME", str(tmp_path))
-    monkeypatch.setenv("FACTIBLE_RECHECK_COST_USD", "0.6")
-    monkeypatch.setenv("COLUMNS", "160")
-    store = Warehouse(tmp_path / "warehouse.duckdb")
+@pytest.fixture(scope="module")
+def checked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    store = Warehouse(tmp_path_factory.mktemp("checked") / "warehouse.duckdb")
     now = datetime.now(UTC)
     for number, video_id in enumerate(("aged", "open", "fresh")):
         age = timedelta(days=(20, 10, 1)[number])
@@ -28,6 +26,15 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         if video_id == "open":
             sets["verdicts"] = asset_rows(incomplete_verdict(video_id))
         store.write_assets(video_id, sets, stamp=Stamp(f"run-{video_id}", now - age))
+    return store.path
+
+
+@pytest.fixture
+def home(checked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("FACTIBLE_HOME", str(tmp_path))
+    monkeypatch.setenv("FACTIBLE_RECHECK_COST_USD", "0.6")
+    monkeypatch.setenv("COLUMNS", "160")
+    shutil.copyfile(checked, tmp_path / "warehouse.duckdb")
     return tmp_path
 
 

@@ -14,6 +14,7 @@ import pytest
 
 from factible_assets.running.launch import open_instance
 from factible_assets.settings import Settings
+from tests.shortcuts import share_vectors
 from warehouse.store import Warehouse
 
 FACTIBLE = [sys.executable, "-m", "factible_assets"]
@@ -23,6 +24,7 @@ DEMO_VIDEO = "everyday-beliefs-talk"
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
+    share_vectors(tmp_path / "home")
     return {**kept, "FACTIBLE_HOME": str(tmp_path / "home"), "COLUMNS": "160"}
 
 
@@ -56,27 +58,6 @@ def incomplete_sets(env: dict[str, str]) -> list[dict[str, Any]]:
         """
     )
     return counted.to_dicts()
-
-
-def test_the_demo_ends_with_verdicts_a_report_and_an_answer_in_sql(
-    environment: dict[str, str],
-) -> None:
-    done = run("demo", "--json", env=environment)
-    assert done.returncode == 0, done.stderr
-    result = json.loads(done.stdout)
-    assert result["success"]
-    assert len(result["claims"]) >= 10
-    assert all(claim["verdict"]["status"] == "complete" for claim in result["claims"])
-    report = Path(result["report"]).read_text(encoding="utf-8")
-    assert "automatic leaning" in report
-    asked = run(
-        "sql",
-        "SELECT count(*) AS verdicts FROM current_verdicts",
-        "--format",
-        "json",
-        env=environment,
-    )
-    assert json.loads(asked.stdout) == [{"verdicts": len(result["claims"])}]
 
 
 def test_a_user_checks_an_own_transcript_against_own_pages(
@@ -155,36 +136,3 @@ def test_two_processes_check_different_videos_in_one_data_folder_at_once(
     assert len(videos) == 2
     with open_instance(Settings(home=Path(environment["FACTIBLE_HOME"]))) as instance:
         assert set(instance.get_dynamic_partitions("videos")) == set(videos["video_id"])
-
-
-def test_a_folder_that_cannot_be_written_is_named_with_the_remedy(tmp_path: Path) -> None:
-    blocker = tmp_path / "file"
-    blocker.write_text("in the way", encoding="utf-8")
-    done = run("demo", env={**os.environ, "FACTIBLE_HOME": str(blocker / "home")})
-    assert done.returncode == 5
-    assert str(blocker / "home") in done.stderr
-    assert "FACTIBLE_HOME" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
-def test_an_unknown_video_is_named_with_the_remedy(environment: dict[str, str]) -> None:
-    done = run("check", "no-such-video", env=environment)
-    assert done.returncode == 4
-    assert "no-such-video" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
-def test_a_wrong_key_on_line_seven_of_a_corpus_is_told_with_its_line(
-    tmp_path: Path, environment: dict[str, str]
-) -> None:
-    corpus = tmp_path / "mine.yaml"
-    corpus.write_text(
-        "corpus: mine\nvideos:\n  - id: one\n    title: One\n    language: en\n    tags: [a]\n"
-        "    categroy: health\n",
-        encoding="utf-8",
-    )
-    done = run("corpus", "validate", str(corpus), env=environment)
-    assert done.returncode == 4
-    said = done.stdout + done.stderr
-    assert f"{corpus}:7" in said.replace("\n", "")
-    assert "category" in said

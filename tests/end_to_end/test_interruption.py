@@ -169,12 +169,12 @@ def test_processes_that_check_one_video_wait_for_each_other(tmp_path: Path) -> N
                 stderr=subprocess.PIPE,
                 text=True,
             )
-            for _ in range(3)
+            for _ in range(2)
         ]
         ended = [process.communicate(timeout=240) for process in processes]
         questions = [each for each in map(question, world.server.asked) if CHAT in each]
-    assert [process.returncode for process in processes] == [0, 0, 0], ended
+    assert [process.returncode for process in processes] == [0, 0], ended
     assert len({json.loads(out)["run_id"] for out, _ in ended}) == 1
     assert statuses(world.home) == ["SUCCESS"]
     assert len(questions) == len(set(questions)), "the model was asked twice"
-    assert sum("this one waits for it" in err for _, err in ended) == 2
+    assert sum("this one waits for it" in err for _, err in ended) == 1

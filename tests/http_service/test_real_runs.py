@@ -17,6 +17,7 @@ from factible_assets.http_service.instance import newest_runs, recorded_run
 from factible_assets.settings import Settings
 from tests.http_service.doubles import DEADLINE_SECONDS, Heard, events_of, wait_until
 from tests.http_service.slow_world import SLOW_VIDEO, list_slow_video, nobody_answers
+from tests.shortcuts import prepare
 from warehouse.store import Warehouse
 
 STREAM = "/api/v1/fact-check/stream"
@@ -34,6 +35,7 @@ def factible_serve(
         if not name.startswith("FACTIBLE_") and not name.endswith("_API_KEY")
     }
     command = [sys.executable, "-m", "factible_assets", "serve", "--port", "0", "--json"]
+    prepare(home)
     process = subprocess.Popen(
         command,
         env={**kept, "FACTIBLE_HOME": str(home), **variables},
