@@ -49,7 +49,7 @@ from warehouse.rows import Stamp
 from warehouse.sets import AssetRows
 from warehouse.store import Warehouse
 
-CODE_VERSIONS: dict[Stage, str] = dict.fromkeys(ALL_STAGES, "2")
+CODE_VERSIONS: dict[Stage, str] = dict.fromkeys(ALL_STAGES, "3")
 
 _DESCRIPTIONS: dict[Stage, str] = {
     "queries": (

@@ -38,7 +38,7 @@ from warehouse.reviews import known_claims, read_actions
 from warehouse.rows import Stamp, data_version
 from warehouse.sets import AssetRows
 
-CODE_VERSION = "2"
+CODE_VERSION = "3"
 
 
 @dg.asset(

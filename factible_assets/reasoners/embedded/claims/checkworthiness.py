@@ -96,9 +96,10 @@ _SIGNS: dict[str, tuple[float, re.Pattern[str] | frozenset[str]]] = {
     "opinion": (-0.5, _OPINION),
     "normative": (-0.5, _NORMATIVE),
     "about the video": (-1.0, _ABOUT_THE_VIDEO),
-    "first person": (-1.0, _FIRST_PERSON),
+    "first person": (-1.5, _FIRST_PERSON),
     "second person": (-0.7, word_set("you yours yourself you're you've you'll you'd")),
-    "of a story": (-0.3, word_set("he she him her his he's she's")),
+    "of a story": (-0.8, word_set("he she him her his he's she's")),
+    "of a group": (-0.3, word_set("we us our ours ourselves we're we've we'll we'd")),
 }
 """What each sign adds to a sentence that has the pattern, or one of the words."""
 
@@ -117,8 +118,8 @@ _FINITE = re.compile(
     re.IGNORECASE,
 )
 
-_ENOUGH_CONTENT = 20
-_SHORT, _VERY_SHORT = 8, 5
+_ENOUGH_CONTENT = 12
+_SHORT, _VERY_SHORT = 5, 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,10 +152,15 @@ def read_signs(text: str) -> Signs:
     score = 2.0 * min(content, _ENOUGH_CONTENT) / _ENOUGH_CONTENT
     score += 0.5 * min(numbers, 2) + 0.2 * min(_count_names(text, words), 2)
     score += sum(_SIGNS[name][0] for name in shown)
-    score -= 1.0 * _is_question(text, norms) + 0.5 * (_FINITE.search(straight) is None)
+    score -= 1.0 * _is_question(text, norms) + 0.5 * (not shows_verb(text))
     score -= 0.5 * (not _HYPOTHETICAL_OPENERS.isdisjoint(norms[:1]))
     score -= 0.5 * (len(words) < _SHORT) + 1.0 * (len(words) < _VERY_SHORT)
     return Signs(len(words), content, numbers, shown, score)
+
+
+def shows_verb(text: str) -> bool:
+    """Tell whether a text has what may be a finite verb."""
+    return _FINITE.search(text.replace("\u2019", "'")) is not None
 
 
 def categorise(signs: Signs, *, dated: bool) -> Category:

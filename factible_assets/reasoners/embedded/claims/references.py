@@ -11,8 +11,10 @@ phrase at its head, followed by an auxiliary, that agrees in number.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from factible_assets.reasoners.embedded.text import (
+    Word,
     content_stems,
     is_stop_word,
     stem,
@@ -23,6 +25,8 @@ from factible_assets.reasoners.embedded.text import (
 _SINGULAR = word_set("it it's its this that that's")
 _PLURAL = word_set("they they're they've these those their")
 _PERSONAL = word_set("he she he's she's his her")
+_OF_MANY = word_set("they them their theirs they're they've")
+_PEOPLE = word_set("man woman person child doctor patient parent mother father president someone")
 _POSSESSIVE = word_set("its their his her")
 PRONOUNS = _SINGULAR | _PLURAL | _PERSONAL | word_set("them him")
 """Words that stand for something named elsewhere."""
@@ -56,6 +60,24 @@ _TIMES = word_set(
     "year years month months week weeks day days morning evening time times moment century decade"
 )
 _NO_NOUNS = _TIMES | word_set("point way country planet is are was were can will means one")
+_THAT_ONE = re.compile(
+    r"(?:^|\b(?:in|from|of|on|at|by|with|for|like|after|since|during|about|to|into) )that"
+    r"(?: same| one)? (?!is\b|was\b|means\b|can\b|has\b|will\b|would\b)([a-z][\w-]+)",
+    re.IGNORECASE,
+)
+_SHELL = re.compile(
+    r"the (?:real |main |other |first |second |next |last |only )?"
+    r"(?:answer|bill|case|cause|change|compound|decision|difference|discovery|effect|event|fact"
+    r"|finding|goal|group|idea|issue|law|lawsuit|legislation|method|number|paper|plan|point|problem"
+    r"|process|program|project|question|reason|report|result|rule|ruling|solution|state|story"
+    r"|study|system|team|technique|theory|trend|video)s? "
+    r"(?!of\b|that\b|for\b|in\b|to\b|between\b|from\b|on\b|by\b|behind\b|with\b|at\b)",
+    re.IGNORECASE,
+)
+"""A noun that takes up what was said before, and nothing that says which (Schmid, English Abstract
+Nouns as Conceptual Shells, 2000, and nouns that are used alike)."""
+
+_MEMBERS = word_set("and people children women men scientists researchers experts police")
 _EXPLETIVE = re.compile(r"it(?:'s| is| was| has been)(?: \w+){1,3} that\b", re.IGNORECASE)
 
 
@@ -85,21 +107,42 @@ def resolve(text: str, before: str) -> str:
 def is_open(text: str) -> bool:
     """Tell whether a sentence points at something that it does not name itself.
 
-    That is a pronoun before anything is named ("Together, they …", "In that case …"), or "these"
-    or "such" with a noun that has not been said.
+    That is a pronoun before anything is named that it can mean ("Together, they …", "In that case
+    …", "Plastic makes them …"), "these", "such" or "in that" with a noun that has not been said, or
+    a subject that only takes up what was said before ("The discovery means …").
     """
     if _EXPLETIVE.match(text):
         return False
     words = tokenise(text)
+    if (words and words[0].norm == "here") or _SHELL.match(text) or _has_free_pronoun(text, words):
+        return True
+    that = _THAT_ONE.search(text)
+    if that and that[1].casefold() not in _NO_NOUNS:
+        return True
+    pointed = [(each[1].casefold(), each.start()) for each in _DEMONSTRATIVE.finditer(text)]
+    return any(
+        noun not in _NO_NOUNS and stem(noun) not in content_stems(text[:start])
+        for noun, start in pointed
+    )
+
+
+def _has_free_pronoun(text: str, words: Sequence[Word]) -> bool:
+    """Tell whether a pronoun comes before anything that it can mean."""
+    said = many = named = False
     for word, following in zip(words, [*words[1:], None], strict=True):
-        if word.norm in PRONOUNS and not (following and following.norm in _TIMES):
+        is_time = following is not None and following.norm in _TIMES
+        if (
+            (not said and word.norm in PRONOUNS and not is_time)
+            or (not many and word.norm in _OF_MANY)
+            or (not named and word.norm in _PERSONAL)
+        ):
             return True
-        if not is_stop_word(word.norm):
-            break
-    for match in _DEMONSTRATIVE.finditer(text):
-        noun = match[1].casefold()
-        if noun not in _NO_NOUNS and stem(noun) not in content_stems(text[: match.start()]):
-            return True
+        is_content = not is_stop_word(word.norm)
+        said |= is_content
+        many |= word.norm in _MEMBERS or (
+            is_content and word.norm.endswith("s") and not word.norm.endswith("ss")
+        )
+        named |= is_content and (text[word.start].isupper() or word.norm in _PEOPLE)
     return False
 
 

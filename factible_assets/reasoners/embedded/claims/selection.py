@@ -22,12 +22,11 @@ from factible_assets.reasoners.embedded.claims.checkworthiness import (
     categorise,
     read_signs,
 )
+from factible_assets.reasoners.embedded.claims.clauses import is_fragment, statements, trim_head
 from factible_assets.reasoners.embedded.claims.references import is_open, resolve
 from factible_assets.reasoners.embedded.claims.sentences import CERTAIN, Sentence, split_sentences
 from factible_assets.reasoners.embedded.claims.wording import (
     MAX_CLAIM_WORDS,
-    head_clause,
-    lacks_head,
     leans_back,
     strip_lead_ins,
     write_claim,
@@ -45,12 +44,16 @@ _PLACE = 0.2
 _DIVERSITY = 0.15
 """How much likeness to claims already chosen counts against a candidate (MMR's 1 - lambda)."""
 
-_OPEN_REFERENCE, _COMPOUND, _HEADLESS = 0.9, 0.8, 0.8
+_OPEN_REFERENCE, _COMPOUND, _HEADLESS = 1.1, 1.2, 1.0
 """What counts against a candidate, in units of wording: pointing at what it does not name, being
 two statements in one, opening in the middle of one."""
 
 _UNSURE_ENDS = 1.5
 """What counts against a candidate that is surely no whole sentence, in units of wording."""
+
+_FAULTS_IN_ORDER = 0.5
+"""How much of the same counts in the order of the claims that were chosen: how a claim was said is
+not what it is worth."""
 
 _LEAST_WORDING = 0.05
 _NEAREST, _AROUND, _ALIKE = 5, 3, 0.5
@@ -72,19 +75,28 @@ _OTHER_LANGUAGE = (
 )
 
 
-_TALK = -1.0
-"""Wording up to which a sentence is talk, such as a greeting: no claim, however few others are."""
+_TALK = -0.5
+"""Wording, less faults, up to which a sentence is talk, such as a greeting, or too broken to show:
+no claim, however few others are."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A sentence in the running, or its first statement; `place` counts the sentences."""
+    """A sentence in the running, or a statement of it; `place` counts the sentences.
+
+    `wording` is how much it sounds like a claim, `against` what its faults take from that.
+    """
 
     sentence: Sentence
     text: str
     place: int
     signs: Signs
     wording: float
+    against: float
+
+    def overlaps(self, other: _Candidate) -> bool:
+        """Tell whether both say some of the same words."""
+        return self.sentence.start < other.sentence.end and other.sentence.start < self.sentence.end
 
 
 def extract_claims(
@@ -126,9 +138,12 @@ def extract_claims(
     texts = [video.title, *(candidate.text for candidate in candidates)]
     vectors = embedder.embed(texts)
     wording = np.array([candidate.wording for candidate in candidates])
-    worth = _between_0_and_1(wording + _measure_place(vectors[0], vectors[1:], candidates))
+    faults = np.array([candidate.against for candidate in candidates])
+    said = wording + _measure_place(vectors[0], vectors[1:], candidates)
+    worth = _between_0_and_1(said - faults)
+    shown = _between_0_and_1(said - _FAULTS_IN_ORDER * faults)
     drafts = [
-        _draft(raw, sentences, candidates[index], float(worth[index]))
+        _draft(raw, sentences, candidates[index], float(shown[index]))
         for index in _choose(candidates, vectors[1:], worth, max_claims)
     ]
     return ClaimDrafts(
@@ -138,23 +153,23 @@ def extract_claims(
 
 
 def _candidates(raw: str, sentences: Sequence[Sentence]) -> list[_Candidate]:
-    """List every sentence, and the first statement of every compound one."""
+    """List every sentence, and each statement of a compound one that can stand alone."""
     candidates = []
     before = ""
-    for place, sentence in enumerate(strip_lead_ins(raw, each) for each in sentences):
-        head = head_clause(raw, sentence)
-        for span in (sentence, head) if head else (sentence,):
+    for place, each in enumerate(sentences):
+        sentence = trim_head(raw, strip_lead_ins(raw, each))
+        parts, compound = statements(raw, sentence)
+        for span in (sentence, *(strip_lead_ins(raw, part) for part in parts)):
             claim = resolve(write_claim(raw, span), before)
             signs = read_signs(claim)
             if signs.content_words >= _FEWEST_CONTENT_WORDS and signs.words <= MAX_CLAIM_WORDS:
                 against = (
                     _OPEN_REFERENCE * is_open(claim)
-                    + _COMPOUND * (head is not None and span is not head)
-                    + _HEADLESS * lacks_head(claim, certain=span.certainty >= CERTAIN)
+                    + _COMPOUND * (compound and span is sentence)
+                    + _HEADLESS * is_fragment(claim, certain=span.certainty >= CERTAIN)
                     + _UNSURE_ENDS * (CERTAIN - span.certainty)
                 )
-                wording = signs.wording - against
-                candidates.append(_Candidate(span, claim, place, signs, wording))
+                candidates.append(_Candidate(span, claim, place, signs, signs.wording, against))
         before = write_claim(raw, sentence)
     return candidates
 
@@ -170,14 +185,16 @@ def _measure_place(
     far it is from the talk's two ends, where greetings and thanks stand.
     """
     places = np.array([candidate.place for candidate in candidates])
-    weights = np.array([max(_LEAST_WORDING, candidate.wording) for candidate in candidates])
-    centre = (vectors * weights[:, None]).sum(axis=0)
-    nearest = min(_NEAREST, len(vectors))
+    # Each sentence counts once, however many statements it has.
+    whole = np.unique(places, return_index=True)[1]
+    weights = np.array([max(_LEAST_WORDING, each.wording - each.against) for each in candidates])
+    centre = (vectors[whole] * weights[whole, None]).sum(axis=0)
+    nearest = min(_NEAREST, len(whole))
     near, around, alike = np.zeros((3, len(vectors)))
     for start in range(0, len(vectors), _BLOCK):
         rows = slice(start, start + _BLOCK)
-        likeness = vectors[rows] @ vectors.T
-        apart = np.abs(places[rows, None] - places)
+        likeness = vectors[rows] @ vectors[whole].T
+        apart = np.abs(places[rows, None] - places[whole])
         likeness[apart == 0] = 0.0
         near[rows] = np.partition(likeness, -nearest)[:, -nearest:].mean(axis=1)
         beside = (apart > 0) & (apart <= _AROUND)
@@ -206,7 +223,7 @@ def _choose(
     candidates: Sequence[_Candidate], vectors: Vectors, worth: Scores, max_claims: int
 ) -> list[int]:
     """Pick claims one by one: the best of what is unlike those picked before."""
-    pool = [place for place, each in enumerate(candidates) if each.wording > _TALK]
+    pool = [place for place, each in enumerate(candidates) if each.wording - each.against > _TALK]
     likeness = np.zeros(len(candidates))
     chosen: list[int] = []
     while pool and len(chosen) < max_claims:
@@ -218,7 +235,7 @@ def _choose(
         pool = [
             index
             for index in pool
-            if similarity[index] < _DUPLICATE and candidates[index].place != candidates[best].place
+            if similarity[index] < _DUPLICATE and not candidates[index].overlaps(candidates[best])
         ]
     return chosen
 
@@ -237,7 +254,9 @@ def _draft(
     return ClaimDraft(
         text=candidate.text,
         importance=round(_USUAL_IMPORTANCE + _IMPORTANCE_SPREAD * (worth - _USUAL_WORTH), 3),
-        confidence=round(1 / (1 + math.exp(_EVEN_WORDING - candidate.wording)), 3),
+        confidence=round(
+            1 / (1 + math.exp(_EVEN_WORDING - candidate.wording + candidate.against)), 3
+        ),
         category=categorise(candidate.signs, dated=dated),
         context=sentences[place - 1].text if leans else None,
         char_start=candidate.sentence.start,

@@ -22,10 +22,11 @@ _LEAD_IN = re.compile(
         (?:and|but|so|or|now|well|okay|ok|yes|yeah|yep|no|right|again|oh|um|uh|like|look|see|listen
            |also|plus|then|first|second|secondly|third|thirdly|firstly|finally|basically|actually
            |obviously|clearly|honestly|frankly|anyway|really|remember|alright|hey|guys|folks
-           |unfortunately|fortunately|interestingly|surprisingly|sadly|luckily|however|therefore
-           |meanwhile|moreover|furthermore|additionally|indeed|instead|besides|of[ ]course|in[ ]fact
-           |as[ ]a[ ]matter[ ]of[ ]fact|for[ ]example|for[ ]instance|in[ ]other[ ]words|that[ ]said
-           |by[ ]the[ ]way|after[ ]all|at[ ]the[ ]end[ ]of[ ]the[ ]day|on[ ]top[ ]of[ ]that
+           |in[ ]addition|unfortunately|fortunately|interestingly|surprisingly|sadly|luckily
+           |however|therefore|meanwhile|moreover|furthermore|additionally|indeed|instead|besides
+           |of[ ]course|in[ ]fact|as[ ]a[ ]matter[ ]of[ ]fact|for[ ]example|for[ ]instance
+           |in[ ]other[ ]words|that[ ]said|by[ ]the[ ]way|after[ ]all|on[ ]top[ ]of[ ]that
+           |at[ ]the[ ]end[ ]of[ ]the[ ]day
            |you[ ]know|you[ ]see|i[ ]mean|in[ ]my[ ]opinion|to[ ]be[ ]honest|believe[ ]it[ ]or[ ]not
            |as[ ](?:i|we|you)(?:'ve)?[ ](?:said|say|mentioned|know|can[ ]see|saw))
         (?:,|(?=\s))
@@ -36,6 +37,9 @@ _LEAD_IN = re.compile(
       | (?:it(?:'s|[ ]is)|what(?:'s|[ ]is))[ ](?:also[ ])?
            (?:true|clear|known|well[ ]known|important[ ]to[ ](?:note|remember|know)
              |worth[ ]noting|a[ ]fact)[ ]that\b
+      | i[ ](?:really[ ]|also[ ]|just[ ])*(?:think|believe|guess|suppose)[ ]
+           (?=(?:there|the|a|an|it|they|people|most|many|some|all|every)\b)
+      | (?:while|as|before)[ ](?:i|we|you)(?:'\w+)?\b[^,.;:]{0,40},
       | it[ ]turns[ ]out(?:[ ]that\b)?
       | what[ ](?:i|we|you)(?:'ve)?[ ](?:see|saw|know|find|found)[ ]is(?:[ ]that\b)?
       | (?:the|one)[ ](?:fact|truth|reality|point|thing|problem|good[ ]news|bad[ ]news)
@@ -62,6 +66,7 @@ _KEEPS_ITS_OPENING = re.compile(
     re.IGNORECASE,
 )
 _OUTER_MARKS = " \t\r\n\"'\u201c\u201d\u2018\u2019([{<-\u2013\u2014\u2022*,;:.\u2026"
+_CLOSING_MARKS = "\"'\u201d\u2019)]"
 _TRAILING_MARKS = " \t\r\n\u201c\u2018([{<-\u2013\u2014*,;:.\u2026"
 _CONNECTIVE = re.compile(
     r"(?:and|but|or|so|because|which|while|whereas|although|instead|rather|meanwhile|however"
@@ -69,30 +74,7 @@ _CONNECTIVE = re.compile(
     r"|as a result|in turn|by contrast|on the other hand)\b",
     re.IGNORECASE,
 )
-_COORDINATION = re.compile(
-    r"(?:,|;| [\u2013\u2014-]{1,2}|\u2014)\s*(?:and|but|so|yet|which means)\s+(?:that\s+)?"
-    r"(?=(?:i|we|you|he|she|it|they|there|this|that|these|those|the|a|an|my|our|his|her|their)\b)",
-    re.IGNORECASE,
-)
-_FEWEST_IN_HEAD = 6
-_SUBORDINATORS = word_set(
-    "if when while as because since although though once unless after before whether not"
-)
 _FEWEST_LEFT = 4
-_LONG = 4
-_NO_HEADS = word_set(
-    """
-    go goes went come comes came run runs ran lie lied known made given taken based respond
-    responds accept overthrew me us him them which that than why how or
-    """
-)
-_SUBORDINATE_OPENERS = word_set(
-    "until although though while whereas because despite unless from for"
-)
-_HEADS = word_set(
-    "thing nothing everything something anything spring during morning evening only family early"
-)
-
 _FILLER = re.compile(
     r"(?:,\s*)?\b(?:u[hm]+|erm|you know(?=,)|i mean(?=,)|(?<=, )like(?=,)|actually|basically"
     r"|literally)\b,?"
@@ -130,16 +112,7 @@ def strip_lead_ins(raw: str, sentence: Sentence) -> Sentence:
         if len(tokenise(raw[following : sentence.end])) < _FEWEST_LEFT:
             break
         start = following
-    return _spanning(raw, start, sentence.end, sentence.certainty)
-
-
-def head_clause(raw: str, sentence: Sentence) -> Sentence | None:
-    """Return the first part of a compound sentence that can stand alone, if there is one."""
-    for match in _COORDINATION.finditer(raw, sentence.start, sentence.end):
-        words = raw[sentence.start : match.start()].split()
-        if len(words) >= _FEWEST_IN_HEAD and words[0].casefold() not in _SUBORDINATORS:
-            return _spanning(raw, sentence.start, match.start(), sentence.certainty)
-    return None
+    return spanning(raw, start, sentence.end, sentence.certainty)
 
 
 def write_claim(raw: str, sentence: Sentence) -> str:
@@ -164,7 +137,7 @@ def write_claim(raw: str, sentence: Sentence) -> str:
     if not text:
         return text
     text = text[0].upper() + text[1:]
-    return text if text[-1] in "?!." else text + "."
+    return text if text.rstrip(_CLOSING_MARKS)[-1:] in {"?", "!", "."} else text + "."
 
 
 def _skip_marks(raw: str, start: int, end: int) -> int:
@@ -173,27 +146,11 @@ def _skip_marks(raw: str, start: int, end: int) -> int:
     return start
 
 
-def _spanning(raw: str, start: int, end: int, certainty: float) -> Sentence:
+def spanning(raw: str, start: int, end: int, certainty: float) -> Sentence:
+    """Return the span of a transcript as a sentence, without white space at its end."""
     while end > start and raw[end - 1].isspace():
         end -= 1
     return Sentence(reading_text(raw[start:end]), start, end, certainty)
-
-
-def lacks_head(text: str, *, certain: bool) -> bool:
-    """Tell whether a sentence has no main clause of its own.
-
-    It opens with a word that subordinates it and has no comma after which a main clause could
-    stand; or, where no punctuation made its ends `certain`, with a verb or an adverb.
-    """
-    opening = text.split(maxsplit=1)[0].casefold().strip(",.") if text else ""
-    if opening in _SUBORDINATE_OPENERS:
-        return "," not in text
-    return not certain and (
-        opening in _NO_HEADS
-        or (
-            opening.endswith(("ing", "ed", "ly")) and opening not in _HEADS and len(opening) > _LONG
-        )
-    )
 
 
 def leans_back(text: str) -> bool:

@@ -10,12 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from factible_assets.reasoners.embedded.claims.checkworthiness import read_signs
+from factible_assets.reasoners.embedded.claims.clauses import (
+    is_fragment,
+    statements,
+    trim_head,
+)
 from factible_assets.reasoners.embedded.claims.references import is_open, resolve
 from factible_assets.reasoners.embedded.claims.selection import extract_claims
 from factible_assets.reasoners.embedded.claims.sentences import Sentence, split_sentences
 from factible_assets.reasoners.embedded.claims.wording import (
-    head_clause,
-    lacks_head,
     strip_lead_ins,
     write_claim,
 )
@@ -131,9 +134,9 @@ def test_a_claim_that_points_back_carries_the_sentence_before_it() -> None:
 
 
 def test_a_subordinate_clause_alone_lacks_a_head() -> None:
-    assert lacks_head("Although garlic kills bacteria in a dish.", certain=True)
-    assert not lacks_head("Although garlic is cheap, it kills bacteria.", certain=True)
-    assert lacks_head("Called helper cells produce antibodies.", certain=False)
+    assert is_fragment("Although garlic kills bacteria in a dish.", certain=True)
+    assert not is_fragment("Although garlic is cheap, it kills bacteria.", certain=True)
+    assert is_fragment("Called helper cells produce antibodies.", certain=False)
 
 
 def test_signs_of_fact_raise_the_score_and_signs_of_talk_lower_it() -> None:
@@ -208,6 +211,10 @@ def test_an_open_reference_is_one_whose_noun_stands_elsewhere() -> None:
     assert is_open("It kills bacteria.")
     assert is_open("Together, they kill bacteria.")
     assert is_open("In that case bacteria die.")
+    assert is_open("Plastic makes them feel full.")
+    assert is_open("The discovery means better treatment.")
+    assert not is_open("The discovery of penicillin means better treatment.")
+    assert not is_open("Many doctors say that they wash their hands.")
     assert not is_open("A compound of garlic kills bacteria, and this compound is cheap.")
     assert not is_open("Prices doubled this year.")
 
@@ -248,10 +255,54 @@ def test_an_hour_without_punctuation_takes_less_than_half_a_minute() -> None:
     assert time.process_time() - began < 30
 
 
-def test_a_compound_sentence_can_be_a_claim_by_its_first_statement_alone() -> None:
-    raw = "Taking vitamin C every day prevents colds, so there was always a bowl of oranges."
-    head = head_clause(raw, Sentence(raw, 0, len(raw)))
-    assert head is not None
-    assert write_claim(raw, head) == "Taking vitamin C every day prevents colds."
-    raw = "If the river rises in spring again, the town below is flooded."
-    assert head_clause(raw, Sentence(raw, 0, len(raw))) is None
+def _statements(raw: str) -> list[str]:
+    parts, _ = statements(raw, Sentence(raw, 0, len(raw)))
+    return [write_claim(raw, part) for part in parts]
+
+
+def test_the_statements_of_a_compound_sentence_can_each_be_a_claim() -> None:
+    assert _statements("Every parent knows why: sugar makes children hyperactive.") == [
+        "Sugar makes children hyperactive."
+    ]
+    assert _statements(
+        "Taking vitamin C every day prevents colds, so there was always a bowl of oranges."
+    ) == ["Taking vitamin C every day prevents colds.", "There was always a bowl of oranges."]
+    assert _statements("These effects last because exercise changes the brain's anatomy.") == [
+        "Exercise changes the brain's anatomy."
+    ]
+
+
+def test_lists_conditions_and_predicates_do_not_come_apart() -> None:
+    for whole in (
+        "If the river rises in spring again, the town below is flooded.",
+        "The coal, the gas, and the oil of the north were sold to the state.",
+        "The law formalized the power, but also aimed to give members a check on it.",
+    ):
+        assert _statements(whole) == []
+
+
+def test_a_piece_of_a_sentence_is_told_from_a_whole_one_by_its_verbs() -> None:
+    assert is_fragment("Places where the pollutants turn the water into soup.", certain=True)
+    assert is_fragment("The key that unlocks the truth.", certain=False)
+    assert not is_fragment("The plant that unlocks the nutrient grows slowly.", certain=True)
+
+
+def test_a_heading_before_a_sentence_without_punctuation_is_left_out() -> None:
+    raw = "absorption the vitamins of juice can be absorbed quickly"
+    cut = Sentence(raw, 0, len(raw), certainty=0.3)
+    assert trim_head(raw, cut).text == "the vitamins of juice can be absorbed quickly"
+    raw = "eating the vitamins of juice can be healthy for most"
+    assert trim_head(raw, Sentence(raw, 0, len(raw), certainty=0.3)).text == raw
+
+
+def test_a_general_statement_is_preferred_to_a_story_of_somebody() -> None:
+    talk = (
+        "My grandmother was stricter about manners than about anything else at dinner. "
+        "With dinner she allowed herself one small pleasure on medical grounds of course. "
+        "Cracking your knuckles causes arthritis, she would say. "
+        "A glass of red wine a day protects the heart."
+    )
+    assert sorted(claim.text for claim in _extract(talk, limit=2).claims) == [
+        "A glass of red wine a day protects the heart.",
+        "Cracking your knuckles causes arthritis.",
+    ]

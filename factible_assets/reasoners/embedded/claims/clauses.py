@@ -1,0 +1,232 @@
+"""Whether words are whole statements: subjects, verbs, clauses, and where two statements meet.
+
+What belongs here: telling a sentence from a piece of one by its verbs, and the statements of a
+compound sentence. What does not: which sentences are claims (checkworthiness.py, selection.py),
+tidying their words (wording.py).
+
+There is no parser: verbs are the commonest of English, told from nouns of the same form by the word
+before. Of whole sentences of five words and more one in twenty is held to lack a verb.
+"""
+
+from __future__ import annotations
+
+import re
+
+from factible_assets.reasoners.embedded.claims.sentences import CERTAIN, Sentence
+from factible_assets.reasoners.embedded.claims.wording import spanning
+from factible_assets.reasoners.embedded.text import is_stop_word, tokenise, word_set
+
+_JOINT = re.compile(
+    r"(?:,| [\u2013\u2014-]{1,2}(?= )|\u2014)\s*"
+    r"(?:(?:and|or)|(?P<turn>but|so|yet|which means))\s+(?:that\s+)?"
+    r"|(?P<stop>;|:(?!\d)|(?P<reason>(?<!\bnot),?\s+because\s))\s*",
+    re.IGNORECASE,
+)
+_FEWEST_IN_PART = 4
+_NO_SUBJECT = word_set(
+    """
+    if when while as because since although though once unless after before whether not of in on at
+    for from by with to into than which who whom whose that is are was were has have had can could
+    will would may might must does do did and or but so also even including such especially like
+    what how why where
+    """
+)
+_SUBORDINATE = word_set(
+    "who which what whose where when if because while although since until whether how why unless"
+)
+_AUXILIARIES = word_set(
+    """
+    is are was were am has have had do does did can could will would may might must shall should
+    cannot isn't aren't wasn't weren't hasn't haven't hadn't can't couldn't won't wouldn't
+    doesn't don't didn't shouldn't it's that's there's here's what's he's she's they're we're
+    you're i'm i've you've we've they've i'd you'd we'd they'd he'd she'd i'll you'll we'll
+    they'll he'll she'll it'll let's
+    """
+)
+_PAST = word_set(
+    """
+    ate became began bought bound broke brought built burnt came caught chose cost cut dealt did
+    drank drew drove fed fell felt flew forgot fought found froze gave got grew had heard held
+    hid hit hurt kept knew lay learnt led left lent let lost made meant met paid put quit ran
+    rang read rode rose said sang sank sat saw sent set shone shook shot showed shrank shut
+    slept sold spent split spoke spread stole stood struck swam taught thought threw told took
+    understood went woke won wore wrote
+    """
+)
+_BASE = word_set(
+    """
+    abandon absorb accelerate accept account achieve act adapt add adopt affect agree aim allow
+    amount appear apply argue arrive ask assume attack attribute avoid balance ban base begin
+    behave believe belong benefit bind block boil boost bring build burn call cancel capture carry
+    cast cause challenge change charge check choose claim clean close collect combine come
+    compare complete confirm connect consider consist consume contain continue contribute
+    control convert cool coordinate cost count cover create cross cut damage deal decide declare
+    decline decrease defend define deliver demand deny depend describe deserve design destroy
+    detect determine develop die differ digest disappear discover dissolve double drink drive
+    drop dry earn eat embark emerge emit employ enable encourage end engage ensure enter escape
+    establish estimate evaporate evolve exceed exist expand expect experience explain expose
+    express extend face fail fall feed feel fight fill find finish fit flow fly focus follow
+    force form found freeze fuel function fund generate get give go govern grant grow halt hang
+    happen harm hate head heal hear heat help hide hit hold hope hurt identify ignore impact
+    imply import improve include increase indicate infect inflate influence inform inject insert
+    inspire interact introduce invade invent invest involve issue join jump keep kill know lack
+    last launch lead learn leave let lie lift limit link live look lose love lower make manage
+    mark matter mean measure meet melt mention miss mix monitor move need notice obtain occur
+    offer open operate order outnumber outweigh overcome own participate pass pay perform permit
+    play point pollute pose possess predict prefer prepare present prevent print produce promote
+    propose prosper protect prove provide publish pull purchase push put quit raise range reach
+    react read realize rebound receive recognize recommend recover recruit reduce refer reflect
+    refuse regulate reject relate release rely remain remember remove repair repeat replace
+    report represent require rescue resist respond rest result return reveal rise risk rotate
+    rule run save say see seek seem sell send separate serve set shape share shift show shrink
+    shut sign sit sleep slow smell solve sound speak spend spread spur stand start state stay steal
+    stop store strengthen strike struggle study subsidize succeed suffer suggest supply support
+    surround survive swing take talk tax teach tell tend test thank think threaten touch trace
+    track trade transform transmit trap travel treat trigger trust try turn understand unite
+    unlock use vanish vary vote wait walk want warm warn wash waste watch weaken wear weigh win
+    wonder work worry write yield
+    """
+)
+
+
+def _third_person(verb: str) -> str:
+    if verb.endswith("y") and verb[-2] not in "aeiou":
+        return verb[:-1] + "ies"
+    return verb + ("es" if verb.endswith(("s", "x", "z", "ch", "sh", "o")) else "s")
+
+
+_THIRD = frozenset(map(_third_person, _BASE))
+_BEFORE_NOUNS = word_set(
+    """
+    the a an this these those my our your its their his her some any no of in on at for from by with
+    into or more most
+    """
+)
+_SUBJECTS = word_set("i we you they people children men women who which that")
+_VERBS = _PAST | _THIRD | _BASE
+_OPENERS = word_set("the a an we they it he she you this these there your our its their it's")
+_LONGEST_REST, _FEWEST_LEFT = 2, 6
+_LONG = 4
+_NO_HEADS = word_set(
+    """
+    go goes went come comes came run runs ran lie lied known made given taken based respond
+    responds accept overthrew me us him them which that than why how or not
+    """
+)
+_SUBORDINATE_OPENERS = word_set(
+    "until although though while whereas because despite unless from for"
+)
+_HEADS = word_set(
+    "thing nothing everything something anything spring during morning evening only family early"
+)
+
+
+def count_clauses(text: str) -> tuple[int, int]:
+    """Count the finite verbs of a text, and the words that open a subordinate clause."""
+    verbs = subordinate = 0
+    before, in_verb, many = "", False, False
+    for word in (each.norm for each in tokenise(text)):
+        is_verb = word in _AUXILIARIES or (
+            before != ""
+            and before not in _BEFORE_NOUNS
+            and (
+                word in _PAST
+                or word in _THIRD
+                or (word.endswith("ed") and len(word) > _LONG)
+                or (word in _BASE and many)
+            )
+        )
+        verbs += is_verb and not (in_verb and before in _AUXILIARIES)
+        subordinate += bool(before) and (
+            word in _SUBORDINATE or (word == "that" and not is_stop_word(before))
+        )
+        many = not is_verb and (many or word in _SUBJECTS or _is_plural(word))
+        before, in_verb = word, is_verb
+    return verbs, subordinate
+
+
+def _is_plural(word: str) -> bool:
+    return word.endswith("s") and not word.endswith("ss")
+
+
+def is_fragment(text: str, *, certain: bool) -> bool:
+    """Tell whether a sentence has no main clause of its own.
+
+    It has no verb but those of its subordinate clauses; or it opens with a word that subordinates
+    it and has no comma after which a main clause could stand; or, where no punctuation made its
+    ends `certain`, with a verb or an adverb.
+    """
+    verbs, subordinate = count_clauses(text)
+    opening = text.split(maxsplit=1)[0].casefold().strip(",.") if text else ""
+    if opening in _SUBORDINATE_OPENERS:
+        return "," not in text
+    return verbs <= min(subordinate, 1) or (
+        not certain
+        and (
+            opening in _NO_HEADS
+            or (
+                opening.endswith(("ing", "ed", "ly"))
+                and opening not in _HEADS
+                and len(opening) > _LONG
+            )
+        )
+    )
+
+
+def trim_head(raw: str, sentence: Sentence) -> Sentence:
+    """Move the start of a sentence past a noun that the boundary model left before it.
+
+    That is a word or two of the sentence before, or of a heading, which a subject with its
+    determiner follows: "absorption the vitamins can be absorbed".
+    """
+    if sentence.certainty >= CERTAIN:
+        return sentence
+    words = tokenise(raw[sentence.start : sentence.end])
+    for place, word in enumerate(words[1 : _LONGEST_REST + 1], start=1):
+        left = words[place - 1].norm
+        if is_stop_word(left) or left.endswith(("ing", "ed", "ly")) or left in _VERBS:
+            break
+        if word.norm in _OPENERS and len(words) - place >= _FEWEST_LEFT:
+            start = sentence.start + word.start
+            return spanning(raw, start, sentence.end, sentence.certainty)
+    return sentence
+
+
+def statements(raw: str, sentence: Sentence) -> tuple[list[Sentence], bool]:
+    """Return the parts of a sentence that can stand alone, and whether it is several statements.
+
+    Parts meet at a stop, a dash or a comma with a conjunction, where both sides have a subject and
+    a verb: a list does not come apart. What follows "because" can stand alone, but a statement
+    with its reason is one.
+    """
+    joints: list[re.Match[str]] = []
+    for each in _JOINT.finditer(raw, sentence.start, sentence.end):
+        begun = joints[-1].end() if joints else sentence.start
+        if _stands_alone(raw[each.end() : sentence.end]) and (
+            each["stop"]
+            or _stands_alone(raw[begun : each.start()], needs_verb=each["turn"] is None)
+        ):
+            joints.append(each)
+    edges = [sentence.start, *(each.end() for each in joints)]
+    ends = [*(each.start() for each in joints), sentence.end]
+    parts = [
+        spanning(raw, start, end, sentence.certainty)
+        for place, (start, end) in enumerate(zip(edges, ends, strict=True))
+        if joints
+        and _stands_alone(
+            raw[start:end], needs_verb=place == len(joints) or joints[place]["turn"] is None
+        )
+    ]
+    return parts, any(not each["reason"] for each in joints)
+
+
+def _stands_alone(text: str, *, needs_verb: bool = True) -> bool:
+    """Tell whether a part of a sentence has a subject and after it a verb of its own.
+
+    Verbs that do not show as such are taken for granted in a part that another clause turns upon.
+    """
+    words = [word.norm for word in tokenise(text)]
+    if len(words) < _FEWEST_IN_PART or words[0] in _NO_SUBJECT:
+        return False
+    verbs, subordinate = count_clauses(text)
+    return not needs_verb or verbs > subordinate
