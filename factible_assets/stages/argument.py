@@ -114,9 +114,14 @@ def argue(outcome: str, evidence: Iterable[Evidence]) -> Argument:
 def _voice(side: Stance, rows: Iterable[Evidence], lead: str) -> Voice:
     """Let the source speak that weighs most in the vote; a quote is heard before a paraphrase.
 
-    Of those that weigh the same, the one that speaks most of the claim.
+    Of those that weigh the same, the one that speaks most of the claim, and rather says than asks.
     """
-    row = max(rows, key=lambda each: (each.quote is not None, weight(each), each.relevance or 0.0))
+
+    def loudness(each: Evidence) -> tuple[bool, int, bool, float]:
+        asks = (each.quote or "").rstrip().endswith("?")
+        return each.quote is not None, weight(each), not asks, each.relevance or 0.0
+
+    row = max(rows, key=loudness)
     words = " ".join((row.quote or row.summary or "").split())
     if len(words) > _HEARD_CHARACTERS:
         words = f"{words[:_HEARD_CHARACTERS].rsplit(maxsplit=1)[0]} …"
@@ -153,7 +158,7 @@ def _take(side: Stance, rows: Collection[Evidence]) -> str:
     origins = _origins(rows)
     s = "s" if origins == 1 else ""
     does = _TAKE[side].format(s=s)
-    if all(map(_only_seems, rows)):
+    if any(map(_only_seems, rows)):
         does = f"seem{s} to {_TAKE[side].format(s='')}"
     return f"{counted(origins, 'independent source')} {does}"
 
