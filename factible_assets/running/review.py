@@ -705,8 +705,7 @@ def carry_out(
         _refuse_beside_a_run(file.video_id, settings)
     if actions:
         add_actions(store, actions)
-    now = open_video(file.video_id, settings)
-    came = _came_of(file, actions, now)
+    came = _came_of(file, open_video(file.video_id, settings))
     outcome = _check_again(file, came, actions, settings, watch, say, run_id) if runs else None
     if outcome is None or not outcome.success:
         store.publish(settings.published)
@@ -730,14 +729,17 @@ def carry_out(
     )
 
 
-def _came_of(
-    file: ClaimFile, actions: Sequence[ReviewAction], now: Sequence[ClaimFile]
-) -> list[Claim]:
-    """Return the claims that are to be checked: the one, as it is worded now, or its parts."""
-    ids = {file.claim.claim_id}
-    for action in actions:
-        if action.action in {"reword_claim", "split_claim"}:
-            ids = {claim_id(file.video_id, each) for each in (action.value or "").splitlines()}
+def _came_of(file: ClaimFile, now: Sequence[ClaimFile]) -> list[Claim]:
+    """Return what a claim is now, to be checked: the claim in its new words, or its parts."""
+    old = file.claim.claim_id
+    ids = {
+        each.claim.claim_id
+        for each in now
+        if old in {each.claim.claim_id, *(action.claim_id for action in each.actions)}
+    }
+    for each in now:
+        if each.claim.claim_id in ids and each.gone and each.gone.action == "split_claim":
+            ids |= {claim_id(file.video_id, part) for part in (each.gone.value or "").splitlines()}
     return [each.claim for each in now if each.claim.claim_id in ids and each.gone is None]
 
 

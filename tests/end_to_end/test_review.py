@@ -171,3 +171,14 @@ def test_a_claim_in_better_words_is_checked_alone_and_outlives_a_new_extraction(
     shown = factible("review", VIDEO, mine)
     assert shown["ruling"]["reviewer"] == "Ana"
     assert shown["verdict"]["stance"] == "supports"
+
+    # What is split is gone, and its parts are checked in its place, alone.
+    parts = ("--split", "Water boils near the summit of Everest.", "--split", "It boils at 70.")
+    split = factible("review", VIDEO, mine, *parts, "--no-rerun")
+    assert split["run_id"] is None
+    again = factible("review", VIDEO, mine, "--rerun")
+    assert {each["claim"] for each in again["claims"]} == {*parts[1::2]}
+    assert all(each["verdict"] for each in again["claims"])
+    back = factible("review", VIDEO, mine, "--restore")
+    assert (back["claim"], back["verdict"]["stance"]) == (words, "supports")
+    assert {row.text for row in store.read_current(Claim, VIDEO)} == {words, added}
