@@ -38,6 +38,7 @@ from factible_assets.services.reasoning import plan_models
 from factible_assets.services.search import search_names
 from factible_assets.settings import Settings
 from factible_assets.stages.ports import ClaimDrafts
+from factible_assets.strategies import strategy_named
 from resources.llm.registry import ModelInfo
 from resources.statements import statements
 from warehouse.store import Warehouse
@@ -235,8 +236,9 @@ class _Estimator:
     ) -> Counter[str]:
         """Count the searches, pages and model calls of one stage, and remember the calls."""
         claims = config.claims.max_claims if given is None else len(given.claims)
-        queries = claims * config.queries.max_queries
-        pages_of_claim = config.queries.max_queries * config.search.max_results
+        strategy = strategy_named(config.strategy)
+        queries = claims * strategy.most_searches(config)
+        pages_of_claim = strategy.most_searches(config) * config.search.max_results
         pages = claims * pages_of_claim
         characters = len(said.transcript.text) if said else UNKNOWN_TRANSCRIPT
         if stage == "search_hits":
@@ -251,6 +253,9 @@ class _Estimator:
             else claims * _shared(pages_of_claim),
             "verdicts": claims,
         }.get(stage, 0)
+        if strategy.needs_model and stage in STAGES[1:]:
+            # It asks as it sees fit, within its budget.
+            calls = claims * config.budget.max_calls if stage == STAGES[-1] else 0
         if choice.reasoner != "llm":
             calls = 0
         if calls:

@@ -19,6 +19,10 @@ class StrategyError(ValueError):
     """A strategy cannot do what a run asks of it. A sentence with the remedy."""
 
 
+def _as_many_as_queries(config: FactCheckConfig) -> int:
+    return config.queries.max_queries
+
+
 def _unchanged(config: FactCheckConfig, video: Video) -> FactCheckConfig:
     del video
     return config
@@ -35,6 +39,7 @@ class Strategy:
         steps: What each of its steps is done by, in the order of a claim's way.
         check: What happens to one claim.
         adapt: The run's knobs as the strategy needs them for a video.
+        most_searches: How many searches it makes for a claim at most, for who estimates a run.
         needs_model: Whether it asks a language model; if not, it runs on the embedded engine too.
         in_rounds: Whether it searches again in the light of what it read, so that its assets can
             only be made together.
@@ -46,6 +51,7 @@ class Strategy:
     steps: Mapping[StepKind, str]
     check: Callable[[ClaimCheck], Awaitable[ClaimRows]]
     adapt: Callable[[FactCheckConfig, Video], FactCheckConfig] = _unchanged
+    most_searches: Callable[[FactCheckConfig], int] = _as_many_as_queries
     needs_model: bool = False
     in_rounds: bool = False
 

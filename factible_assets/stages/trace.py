@@ -73,9 +73,18 @@ class Trace:
             seconds = perf_counter() - started
             self._enter(kind, technique, asked, note, self.calls[before:], seconds)
 
-    def remark(self, kind: StepKind, technique: str, got: str, used: Sequence[str] = ()) -> None:
-        """Note what was found without a step of its own; it costs nothing and is never refused."""
-        self._enter(kind, technique, "", Note(got, used), (), 0.0)
+    def remark(
+        self,
+        kind: StepKind,
+        technique: str,
+        got: str = "",
+        used: Sequence[str] = (),
+        *,
+        ended: str | None = None,
+    ) -> None:
+        """Note what was found, or why it ended, beside the steps: at no cost and never refused."""
+        note = Note(got, used, status="skipped" if ended else "ok", reason=ended)
+        self._enter(kind, technique, "", note, (), 0.0)
 
     def _enter(
         self,

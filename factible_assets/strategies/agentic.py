@@ -23,6 +23,7 @@ from dataclasses import dataclass, field, replace
 
 from factible_assets.reasoners.llm.answers import TruthLabel
 from factible_assets.reasoners.llm.investigation import (
+    LIST_ITEMS,
     Finding,
     Item,
     Plan,
@@ -118,6 +119,8 @@ class _Inquiry:
             self.end = f"The model declined to go on: {refusal.reason}"
         except ReasonerOutageError as outage:
             self.outage = outage.reason
+        if self.end:
+            self.check.trace.remark("judge", "end", ended=self.end)
 
     async def _make_plan(self) -> None:
         """Plan; what is to be planned first and is declined or empty is the claim's own words."""
@@ -351,6 +354,7 @@ STRATEGY = Strategy(
         "judge": "TRUE, FALSE or UNPROVEN in key points that cite evidence",
     },
     check=check,
+    most_searches=lambda config: 2 * LIST_ITEMS * config.budget.max_plans,
     needs_model=True,
     in_rounds=True,
 )

@@ -6,7 +6,7 @@ that no figure favours (docs/strategies.md has them).
 
 from __future__ import annotations
 
-from factible_assets.config import QueriesConfig
+from factible_assets.config import FactCheckConfig, QueriesConfig
 from factible_assets.records import Query
 from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
 from factible_assets.stages.flow import STANDARD
@@ -45,19 +45,24 @@ async def check(claim: ClaimCheck) -> ClaimRows:
                 found = Gathered((*found.searches, *again.searches), (*found.hits, *again.hits))
                 case = claim.case_of((*queries, *more), found, everything)
         except BudgetSpentError as spent:
-            claim.trace.remark("retrieve", "second round", spent.reason)
+            claim.trace.remark("retrieve", "second round", ended=spent.reason)
     return ClaimRows(case, await claim.judge(case))
+
+
+def _wider_count(config: FactCheckConfig) -> int:
+    return min(_MOST, 2 * config.queries.max_queries)
 
 
 async def _wider(claim: ClaimCheck, asked: tuple[Query, ...]) -> tuple[Query, ...]:
     """Word twice as many searches, those of the lowest priority too, and keep the new ones."""
     known = {query.query_id for query in asked}
-    count = min(_MOST, 2 * claim.config.queries.max_queries)
     claim.trace.round = 2
     with claim.trace.step(
         "query", "twice as many", "The vote over the first round abstains."
     ) as note:
-        worded = await claim.write_queries(QueriesConfig(max_queries=count, max_priority=5))
+        worded = await claim.write_queries(
+            QueriesConfig(max_queries=_wider_count(claim.config), max_priority=5)
+        )
         new = [each for each in worded if each.status == "ok" and each.query_id not in known]
         note.made = [query.query_id for query in new]
         note.got = "; ".join(query.text for query in new)
@@ -75,5 +80,6 @@ STRATEGY = Strategy(
     source="docs/strategies.md",
     steps=STANDARD.steps,
     check=check,
+    most_searches=lambda config: config.queries.max_queries + _wider_count(config),
     in_rounds=True,
 )

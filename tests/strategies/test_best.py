@@ -1,0 +1,72 @@
+"""A second round of searches, for what the first leaves open and for nothing else."""
+
+from __future__ import annotations
+
+from factible_assets.config import config_of
+from factible_assets.stages.flow import FlowResult, check_claims
+from factible_assets.stages.integrity import JudgedRows, judge
+from factible_assets.stages.ports import QueryDraft
+from factible_assets.strategies import strategy_named
+from tests.stages.world import VIDEO, Hit, World, make_claim, own_words, says
+
+CLAIM = make_claim("Bees buzz")
+
+
+def world_with(first: str, second: str) -> World:
+    """Two searches are worded at first and a third where more are wanted; each finds a page."""
+    world = World()
+    drafts = [QueryDraft("bees buzz", "direct", 1), QueryDraft("bees silent", "context", 2, True)]
+    world.queries[CLAIM.text] = [*drafts, QueryDraft("bees sound", "context", 5)]
+    for query, stance in (("bees buzz", first), ("bees silent", first), ("bees sound", second)):
+        name = query.replace(" ", "-")
+        url = f"https://{name}.example/"
+        world.results[query] = [[Hit(1, name, url)]]
+        world.texts[url] = says(CLAIM.text, stance, filler=own_words(name))  # type: ignore[arg-type]
+        world.listed[f"{name}.example"] = "high"
+    return world
+
+
+async def check(world: World, **knobs: object) -> FlowResult:
+    config = config_of({"strategy": "best", "max_queries": 2, **knobs})
+    strategy = strategy_named("best")
+    result = await check_claims(VIDEO, [CLAIM], world.services(), config, strategy=strategy)
+    rows = JudgedRows(**result.parts() | {"videos": [VIDEO], "claims": [CLAIM]})
+    assets = ("queries", "search_hits", "evidence", "verdicts")
+    assert [each for each in judge(assets, rows) if each.refuses] == []
+    return result
+
+
+async def test_what_the_vote_leaves_open_is_searched_further() -> None:
+    result = await check(world_with("unclear", "refutes"))
+    (verdict,) = result.verdicts
+    assert (verdict.stance, verdict.strategy) == ("refutes", "best")
+    assert [query.text for query in result.queries] == ["bees buzz", "bees silent", "bees sound"]
+    assert [(step.round, step.step) for step in result.steps] == [
+        (2, "query"),
+        (2, "retrieve"),
+        (2, "read"),
+    ]
+    assert set(result.steps[-1].made) <= {row.evidence_id for row in result.evidence}
+
+
+async def test_what_is_settled_is_not() -> None:
+    result = await check(world_with("supports", "refutes"))
+    assert result.steps == ()
+    assert len(result.queries) == 2
+
+
+async def test_a_second_round_that_fails_or_may_cost_nothing_more_leaves_the_first() -> None:
+    world = world_with("unclear", "refutes")
+    poor = await check(world, max_calls=3)
+    assert len(poor.queries) == 2
+    assert "max_calls" in str(poor.steps[-1].reason)
+    asked, original = 0, world.work
+
+    async def fails_the_second_time(kind: str, key: str) -> bool:
+        nonlocal asked
+        asked += kind == "queries"
+        return await original(kind, key) or (kind == "queries" and asked > 1)
+
+    world.work = fails_the_second_time  # type: ignore[method-assign]
+    cut_off = await check(world)
+    assert (cut_off.verdicts[0].status, cut_off.verdicts[0].stance) == ("complete", "unclear")
