@@ -28,7 +28,8 @@ import dagster._cli.dev as dagster_dev
 import dagster._daemon.cli as dagster_daemon
 import dagster_webserver.cli as dagster_web
 import uvicorn
-from starlette.types import ASGIApp, Receive, Scope, Send
+from fastapi import FastAPI
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.config import HTTP_PROTOCOLS
 
 from factible_assets.http_service.auth import Quotas, Tokens, is_loopback
@@ -88,7 +89,7 @@ def admission(settings: Settings, name: str) -> Admission:
     )
 
 
-def behind_walls(app: ASGIApp, admits: Admission, service: ASGIApp | None = None) -> ASGIApp:
+def behind_walls(app: ASGIApp, admits: Admission, service: FastAPI | None = None) -> ASGIApp:
     """Return Dagster's app, and the service beside it, behind the walls.
 
     Questions to Dagster are answered to POST alone, and to clients that may do everything: who can
@@ -96,8 +97,14 @@ def behind_walls(app: ASGIApp, admits: Admission, service: ASGIApp | None = None
     """
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        async def until_the_end() -> Message:
+            message = await receive()
+            if service is not None and message["type"] == "lifespan.shutdown":
+                await service.state.house.runs.close()
+            return message
+
         if scope["type"] == "lifespan":
-            await app(scope, receive, send)
+            await app(scope, until_the_end, send)
             return
         path = scope["path"]
         if service is not None and scope["type"] == "http" and path.startswith(_SERVICE):

@@ -12,12 +12,13 @@ import html
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from factible_assets.desk.questions import Ask
 from factible_assets.http_service.models import (
     Change,
     Check,
@@ -55,14 +56,15 @@ _POLICY = re.compile(
 
 _ASK = statements("factible_assets.http_service", "results.sql")
 
-Ask = Callable[..., list[dict[str, Any]]]
-"""Answers a named question with rows, the values of its parameters given by name."""
+
+class _OutdatedError(WarehouseError):
+    """The copy was published by an older version of factible-assets."""
 
 
 class _PublishedFile(FileConnector):
     def connect(self, *, read_only: bool = False) -> _GeneratorContextManager[DuckDBPyConnection]:
         if not read_only:  # which only an outdated copy asks for
-            raise WarehouseError("The copy was published by another version of factible-assets.")
+            raise _OutdatedError("The copy was published by another version of factible-assets.")
         return super().connect(read_only=True)
 
 
@@ -73,7 +75,7 @@ class PublishedResults:
     """
 
     def __init__(self, settings: Settings) -> None:
-        self._path = settings.published
+        self._path, self._live = settings.published, settings.warehouse
         # Connections of one process take turns. Who waits here, waits without a limit: a hundred
         # readers at once are answered one after the other, and not refused.
         self._line = threading.Lock()
@@ -170,7 +172,16 @@ class PublishedResults:
     def _opened(self, questions: Mapping[str, str] = _ASK) -> Iterator[tuple[Warehouse, Ask]]:
         copy = Warehouse(_PublishedFile(self._path, lock_timeout_seconds=_PATIENCE_SECONDS))
         try:
-            with copy.snapshot() as now, now.connection(read_only=True) as connection:
+            with ExitStack() as stack:
+                try:
+                    now = stack.enter_context(copy.snapshot())
+                except _OutdatedError:
+                    if not self._live.exists():
+                        raise
+                    # An upgrade hides nothing of what was found before it.
+                    Warehouse(self._live).publish(self._path)
+                    now = stack.enter_context(copy.snapshot())
+                connection = stack.enter_context(now.connection(read_only=True))
 
                 def ask(question: str, **values: Any) -> list[dict[str, Any]]:
                     found = connection.execute(questions[question], values)
