@@ -131,8 +131,7 @@ def _bring_up_to_date(connection: duckdb.DuckDBPyConnection, copy: Path) -> bool
     ((source,),) = connection.execute(_ASK["source"]).fetchall()
 
     def ask(question: str, table: str = "", **values: object) -> list[tuple[Any, ...]]:
-        key = "content_hash" if table == PageText.table else "video_id, run_id"
-        named = {"source": source.replace('"', '""'), "table": table, "key": key}
+        named = {"source": source.replace('"', '""'), "table": table}
         return connection.execute(_ASK[question].format(**named), values).fetchall()
 
     try:
@@ -156,10 +155,11 @@ def _bring_up_to_date(connection: duckdb.DuckDBPyConnection, copy: Path) -> bool
             if again and table != PageText.table:
                 ask("remove_sets", table)
             ask("add_texts" if table == PageText.table else "add_sets", table, **moments)
-            # Rows beside the sets: calls of checks that came to nothing, texts that were trimmed.
-            if ask("uneven", table):
+            # Rows beside the sets: calls of checks that came to nothing.
+            if table != PageText.table and ask("uneven", table):
                 ask("remove_uneven", table)
                 ask("add_missing", table)
+        # Texts that were trimmed are uneven: a whole copy gives their room back.
         is_whole = not any(ask("uneven", table) for table in tables)
         if is_whole:
             connection.commit()

@@ -55,19 +55,19 @@ LEFT JOIN publication.materializations AS published USING (video_id, run_id)
 SELECT min(checked_at), max(checked_at), coalesce(bool_or(again), false) FROM changed_sets
 
 -- name: remove_sets
-DELETE FROM publication.{table} WHERE ({key}) IN (SELECT {key} FROM changed_sets)
+DELETE FROM publication.{table} WHERE (video_id, run_id) IN (SELECT video_id, run_id FROM changed_sets)
 
 -- name: add_sets
 INSERT INTO publication.{table} BY NAME
 SELECT * FROM "{source}".{table}
-WHERE checked_at BETWEEN $first AND $last AND ({key}) IN (SELECT {key} FROM changed_sets)
+WHERE checked_at BETWEEN $first AND $last AND (video_id, run_id) IN (SELECT video_id, run_id FROM changed_sets)
 
 -- name: add_texts
 INSERT INTO publication.{table} BY NAME
 SELECT * FROM "{source}".{table}
 WHERE checked_at BETWEEN $first AND $last
     AND run_id IN (SELECT run_id FROM changed_sets)
-    AND {key} NOT IN (SELECT {key} FROM publication.{table} WHERE checked_at BETWEEN $first AND $last)
+    AND content_hash NOT IN (SELECT content_hash FROM publication.{table} WHERE checked_at BETWEEN $first AND $last)
 
 -- name: remove_others
 DELETE FROM publication.{table} WHERE rowid IN (
@@ -84,17 +84,17 @@ SELECT 1
 WHERE (SELECT count(*) FROM "{source}".{table}) <> (SELECT count(*) FROM publication.{table})
 
 -- name: remove_uneven
-DELETE FROM publication.{table} WHERE ({key}) IN (
-    SELECT ({key}) FROM (
-        SELECT {key}, count(*) FROM publication.{table} GROUP BY ALL
+DELETE FROM publication.{table} WHERE (video_id, run_id) IN (
+    SELECT (video_id, run_id) FROM (
+        SELECT video_id, run_id, count(*) FROM publication.{table} GROUP BY ALL
         EXCEPT
-        SELECT {key}, count(*) FROM "{source}".{table} GROUP BY ALL
+        SELECT video_id, run_id, count(*) FROM "{source}".{table} GROUP BY ALL
     )
 )
 
 -- name: add_missing
 INSERT INTO publication.{table} BY NAME
-SELECT * FROM "{source}".{table} WHERE ({key}) NOT IN (SELECT ({key}) FROM publication.{table})
+SELECT * FROM "{source}".{table} WHERE (video_id, run_id) NOT IN (SELECT (video_id, run_id) FROM publication.{table})
 
 -- name: checkpoint_copy
 CHECKPOINT publication

@@ -72,13 +72,25 @@ def test_what_changed_since_is_all_that_is_written(
     warehouse.write_rows({"recheck_launches": [_launch()]})
     with warehouse.connection() as connection:
         connection.execute("UPDATE recheck_settings SET videos_per_night = 3")
-        connection.execute(
-            "DELETE FROM page_texts WHERE content_hash = (SELECT min(content_hash) FROM page_texts)"
-        )
     warehouse.publish(copy)
     assert len(whole_copies) == 2
     assert differences(warehouse, copy) == []
     assert copy.stat().st_mode & 0o777 == 0o444
+
+
+def test_trimmed_texts_give_their_room_back_in_copies_too(
+    warehouse: Warehouse, tmp_path: Path, whole_copies: list[Path]
+) -> None:
+    copy = tmp_path / "copy.duckdb"
+    for run in (1, 2):
+        check(warehouse, run)
+        warehouse.publish(copy)
+    with warehouse.connection() as connection:
+        connection.execute("DELETE FROM page_texts")
+    for made in (3, 4, 4):
+        warehouse.publish(copy)
+        assert len(whole_copies) == made
+        assert differences(warehouse, copy) == []
 
 
 def _launch() -> dict[str, object]:
