@@ -1,16 +1,19 @@
 """Several search providers behind one door.
 
-What belongs here: asking them together. What does not: merging hits of the same page, which needs
-canonical URLs and is the domain's business; every provider's answer is handed on as it is.
+What belongs here: asking them together, and taking the words from a snippet that is the notice of a
+missing page ("410 Gone", a consent form) and nothing that the page said. What does not: merging hits
+of the same page, which needs canonical URLs and is the domain's business.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 from typing import Unpack
 
+from resources.scraping.notices import notice_in
 from resources.search.base import Restrictions, SearchAnswer, SearchProvider
 
 
@@ -43,4 +46,14 @@ class MergedSearch:
                 )
                 for provider in self._providers
             ]
-        return tuple(answer for task in tasks for answer in task.result())
+        return tuple(
+            replace(
+                answer,
+                hits=tuple(
+                    replace(hit, snippet="") if notice_in([hit.title], hit.snippet) else hit
+                    for hit in answer.hits
+                ),
+            )
+            for task in tasks
+            for answer in task.result()
+        )
