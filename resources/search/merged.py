@@ -1,8 +1,8 @@
 """Several search providers behind one door.
 
-What belongs here: asking them together, and taking the words from a snippet that is the notice of a
-missing page ("410 Gone", a consent form) and nothing that the page said. What does not: merging hits
-of the same page, which needs canonical URLs and is the domain's business.
+What belongs here: asking them together, and taking the words from a snippet that is but the notice
+of a missing page ("410 Gone", a consent form). What does not: merging hits of the same page, which
+needs canonical URLs and is the domain's business.
 """
 
 from __future__ import annotations
