@@ -6,6 +6,7 @@ What belongs here: arguments, lines of progress, the table. What does not: readi
 
 from __future__ import annotations
 
+import re
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -70,8 +71,8 @@ def check(
     """Fact-check a list of claims, several at once.
 
     Each claim is checked as it is worded, with sources from before its date if it has one. The list
-    is kept as a corpus of the file's name, so that `factible evaluate` compares the verdicts with
-    the labels. Ctrl-C stops cleanly, and the same command goes on.
+    is kept as the corpus claims-NAME of the file's name, so that `factible evaluate` compares the
+    verdicts with the labels. Ctrl-C stops cleanly, and the same command goes on.
 
     Example: factible claims check claims.csv -o checked.csv
     """
@@ -92,7 +93,13 @@ def check(
     settings = load_settings()
     settings.ensure_home()
     done = import_corpus(
-        file, settings.home_corpora, form=ImportFormat.csv, limit=limit, replace=True
+        file,
+        settings.home_corpora,
+        form=ImportFormat.csv,
+        # A name of its own: a corpus that somebody keeps is never overwritten.
+        name=f"claims-{re.sub(r'[^A-Za-z0-9_-]+', '-', file.stem)[:50].strip('-')}",
+        limit=limit,
+        replace=True,
     )
     for sentence in done.left_out:
         note(f"  left out: {plain(sentence)}")

@@ -31,6 +31,7 @@ from factible_assets.evaluation.metrics.evidence import (
     evidence_per_claim,
     independent_origins_per_claim,
     query_success_rate,
+    questions_answered,
     quote_grounding_rate,
     retrieval_success_rate,
     sources_per_query,
@@ -49,7 +50,7 @@ from factible_assets.evaluation.metrics.stances import (
 )
 from factible_assets.evaluation.metrics.veracity import level_error, soft_accuracy
 from factible_assets.evaluation.outcomes import VideoOutcome
-from factible_assets.records import METHOD, LlmCall, Rating, SourceClass
+from factible_assets.records import METHOD, Answered, LlmCall, Rating, SourceClass
 
 Family = Literal["claims", "stances", "evidence", "operations"]
 Better = Literal["higher", "lower"]
@@ -477,6 +478,12 @@ def _share(column: str, value: str, outcome: VideoOutcome) -> Ratio:
 
 _evidence = partial(_ratio, "evidence", assets=("claims", "queries", "evidence"))
 
+_ANSWERABILITY: Final[tuple[tuple[str, Answered, Better | None], ...]] = (
+    ("questions answered", "answered", "higher"),
+    ("questions answered in part", "partly", None),
+    ("questions not answered", "not", "lower"),
+)
+
 _EVIDENCE: Final[tuple[RatioMeasure, ...]] = (
     _evidence("retrieval success rate", "claims", retrieval_success_rate, overviews=("videos",)),
     _evidence("query success rate", "queries", query_success_rate),
@@ -490,6 +497,17 @@ _EVIDENCE: Final[tuple[RatioMeasure, ...]] = (
         quote_grounding_rate,
         ("evidence",),
         overviews=BOTH,
+    ),
+    *(
+        _ratio(
+            "evidence",
+            name,
+            "questions",
+            partial(questions_answered, answered),
+            ("verdicts",),
+            better=better,
+        )
+        for name, answered, better in _ANSWERABILITY
     ),
     *(
         _ratio(

@@ -13,7 +13,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from factible_assets.evaluation.figures import Ratio
-from factible_assets.records import Evidence
+from factible_assets.methods.sub_questions import TECHNIQUES
+from factible_assets.records import Answered, Evidence
 from factible_assets.rows import VideoRows
 
 
@@ -70,6 +71,17 @@ def independent_origins_per_claim(rows: VideoRows) -> Ratio:
         if row.status == "ok" and row.claim_id in wanted
     }
     return Ratio(len(origins), len(rows.claims))
+
+
+def questions_answered(answered: Answered, rows: VideoRows) -> Ratio:
+    """Return the share of a strategy's questions that the evidence answers, in part, or not at all.
+
+    Answerability of Raw Evidence, section 6.2, as the strategy's own model tells it, of questions
+    that it asked itself: people told it there, of questions that people asked. Undefined without
+    questions.
+    """
+    asked = [step for step in rows.steps if step.technique in {*TECHNIQUES.values()}]
+    return Ratio(sum(step.technique == TECHNIQUES[answered] for step in asked), len(asked))
 
 
 def distribution(names: Iterable[str]) -> dict[str, int]:

@@ -1,0 +1,59 @@
+"""A table of claims becomes a corpus of claims; what cannot be used is told with its line."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from factible_assets.corpora import load_corpus
+from factible_assets.corpora.format import CorpusError
+from factible_assets.exchange.claim_list import read_claim_list, table_of
+from factible_assets.exchange.importing import import_corpus
+
+FILE = Path("list.csv")
+
+
+def test_columns_stand_in_any_order_and_case_and_others_are_passed_over() -> None:
+    text = "Label;CLAIM;date;note\nMostly False;Honey cures a cough.;2020-01-31;mine\n"
+    (stated,) = read_claim_list(text, FILE).claims
+    assert (stated.claim.text, stated.claim.said_on) == ("Honey cures a cough.", date(2020, 1, 31))
+    assert (stated.claim.label, stated.claim.stance, stated.line) == ("Mostly False", "refutes", 2)
+
+
+def test_a_label_of_no_known_scale_is_kept_and_has_no_stance() -> None:
+    (stated,) = read_claim_list("claim,label\nHoney keeps.,purple\n", FILE).claims
+    assert (stated.claim.label, stated.claim.stance) == ("purple", None)
+
+
+def test_rows_that_cannot_be_used_are_problems_with_their_line_and_stop_no_other() -> None:
+    text = 'claim,date\n,\n"Honey\nkeeps.",yesterday\nTea cools.,\n'
+    found = read_claim_list(text, FILE)
+    assert [each.claim.text for each in found.claims] == ["Tea cools."]
+    assert [(each.line, each.sentence.split(".")[0]) for each in found.problems] == [
+        (2, "There is no claim in this row"),
+        (4, "The date is 'yesterday'"),
+    ]
+
+
+@pytest.mark.parametrize(("text", "named"), [("", "nothing"), ("text,day\na,b\n", "text, day")])
+def test_a_table_without_the_column_says_what_it_has(tmp_path: Path, text: str, named: str) -> None:
+    (tmp_path / "list.csv").write_text(text, encoding="utf-8")
+    with pytest.raises(CorpusError, match=f"no column claim, but {named}"):
+        import_corpus(tmp_path / "list.csv", tmp_path / "corpora")
+
+
+def test_each_claim_is_an_entry_with_its_own_date_limit(tmp_path: Path) -> None:
+    text = "claim,date,label\nHoney keeps.,2020-01-31,True\nHoney keeps.,2021-01-31,\n"
+    (tmp_path / "list.csv").write_text(text, encoding="utf-8")
+    made = import_corpus(tmp_path / "list.csv", tmp_path / "corpora")
+    (corpus,) = load_corpus(made.file).corpora
+    limits = [entry.published_before for entry in corpus.videos]
+    assert limits == [date(2020, 1, 31), date(2021, 1, 31)]
+    assert all(entry.claims_are_given for entry in corpus.videos)
+
+
+def test_no_cell_of_a_written_table_is_a_formula() -> None:
+    written = table_of(iter([{"claim": "=1+1", "score": -0.5}]))
+    assert written.splitlines() == ["claim,score", "'=1+1,-0.5"]
