@@ -350,6 +350,8 @@ def _show(file: ClaimFile, *, as_json: bool) -> None:
 
 
 def _print_outcome(before: ClaimFile, after: list[ClaimFile], done: Reviewed) -> None:
+    from factible_assets.stages.reviews import CLAIM_KINDS
+
     print(f"claim: {plain(before.claim.text)}")
     for action in done.actions:
         print(f"{plain(action.reviewer)} {_act_words(action.model_dump(), before)}")
@@ -357,7 +359,10 @@ def _print_outcome(before: ClaimFile, after: list[ClaimFile], done: Reviewed) ->
         note(remark)
     if done.run_id is None or done.code is ExitCode.FAILED:
         if done.waits:
-            note("Recorded; the next check of the claim keeps to it.")
+            mine = f"{plain(before.video_id)} {before.claim.claim_id[:8]}"
+            waits = any(action.action in CLAIM_KINDS for action in done.actions)
+            checked = f"it is checked with: factible review --rerun -- {mine}"
+            note(f"Recorded; {checked if waits else 'the next check of the claim keeps to it.'}")
     else:
         for each in after:
             if each.claim.claim_id != before.claim.claim_id:

@@ -17,6 +17,7 @@ from factible_assets.stages.integrity import JudgedRows, judge
 from factible_assets.stages.ports import ClaimDraft, ClaimDrafts
 from factible_assets.stages.reviewed_claims import corrected_claims
 from factible_assets.stages.reviews import (
+    NO_CORRECTIONS,
     applied_by,
     by_claim,
     claims_in_force,
@@ -190,6 +191,53 @@ def test_work_follows_a_reworded_claim_and_judgements_of_its_words_do_not() -> N
     assert assigned.value == "Ana"
     assert latest("sign", done, named(new)) is None
     assert latest("sign", done, named(old)) == acts[5]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["reword", "add", "edit", "remove", "block", "source", "rate"]),
+            st.sampled_from(["alpha", "beta", "gamma"]),
+            st.sampled_from(["alpha", "beta", "gamma"]),
+        ),
+        max_size=12,
+    )
+)
+def test_rewording_in_between_loses_nothing_of_what_was_done(
+    steps: list[tuple[str, str, str]],
+) -> None:
+    wordings = ["The moon is round", *(f"The moon is round {n}" for n in range(len(steps)))]
+    last = wordings[sum(kind == "reword" for kind, _, _ in steps)]
+
+    def history(*, moves: bool) -> list[ReviewAction]:
+        """The acts on a claim that is reworded in between, or on its last words all along."""
+        acts, now = [], 0
+        for number, (kind, one, other) in enumerate(steps):
+            on = wordings[now] if moves else last
+            if kind == "reword":
+                now += 1
+                if moves:
+                    acts.append(act(number, "reword_claim", on, value=wordings[now]))
+                continue
+            query = {"query_id": query_id(named(on), other), "value": other}
+            old = query_id(named(on), one)
+            action, fields = {
+                "add": ("add_query", query),
+                "edit": ("edit_query", {**query, "target": old}),
+                "remove": ("remove_query", {"target": old}),
+                "block": ("block_source", {"target": f"{one}.example"}),
+                "source": ("add_source", {"target": f"https://{one}.example/", "value": other}),
+                "rate": ("overrule_source", {"target": f"https://{one}.example/", "value": "low"}),
+            }[kind]
+            acts.append(act(number, action, on, **fields))
+        return acts
+
+    moved = corrections_by_claim(history(moves=True)).get(named(last), NO_CORRECTIONS)
+    stayed = corrections_by_claim(history(moves=False)).get(named(last), NO_CORRECTIONS)
+    assert moved.sources == stayed.sources
+    assert moved.ratings.keys() == stayed.ratings.keys()
+    assert {each.text for each in moved.queries} >= {each.text for each in stayed.queries}
+    assert all(each.query_id == query_id(named(last), each.text) for each in moved.queries)
 
 
 def test_an_act_on_claims_is_applied_by_the_run_that_checks_their_words() -> None:
