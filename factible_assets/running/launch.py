@@ -31,6 +31,7 @@ from factible_assets.running.standing import Inputs, Standing, inputs_of, standi
 from factible_assets.running.supervision import Listener, supervised
 from factible_assets.services.alive import end_dead_runs, mark_alive, turn
 from factible_assets.services.dagster_internals import NO_CAPTURE, InstanceRef, StepFailureData
+from factible_assets.services.event_log import kept_open
 from factible_assets.services.reasoning import fitting_strategy
 from factible_assets.settings import PACKAGE_PARENT, Settings, SetupError
 from factible_assets.stages.ports import Observer
@@ -91,9 +92,13 @@ def prepare_instance(settings: Settings) -> Path:
     if not target.exists():
         folder.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(_INSTANCE_TEMPLATE, target)
-    elif hashlib.sha256(target.read_bytes()).hexdigest() not in _OWN_TEMPLATES:
+    elif _template_of(target) not in _OWN_TEMPLATES:
         settings.require_trust(target)
     return folder
+
+
+def _template_of(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 def open_instance(settings: Settings, *, captures_output: bool = True) -> dg.DagsterInstance:
@@ -110,9 +115,10 @@ def open_instance(settings: Settings, *, captures_output: bool = True) -> dg.Dag
     """
     folder = prepare_instance(settings)
     with FileLock(folder / ".opening.lock", timeout=_OPENING_SECONDS):
-        reference = InstanceRef.from_dir(
-            str(folder), overrides={} if captures_output else NO_CAPTURE
-        )
+        overrides = {} if captures_output else dict(NO_CAPTURE)
+        if _template_of(folder / "dagster.yaml") in _OWN_TEMPLATES:
+            overrides.update(kept_open(folder))
+        reference = InstanceRef.from_dir(str(folder), overrides=overrides)
         instance = dg.DagsterInstance.from_ref(reference)
         instance.get_dynamic_partitions(_partitions_name())
         instance.get_run_records(limit=1)

@@ -16,6 +16,9 @@ from dagster._core.execution.plan.objects import StepFailureData
 # An instance of one folder, with other parts than its dagster.yaml names.
 from dagster._core.instance.ref import InstanceRef
 
+# The event log that an instance has of itself.
+from dagster._core.storage.event_log.sqlite.sqlite_event_log import SqliteEventLogStorage
+
 # Which code server a run was handed to.
 from dagster._core.storage.tags import GRPC_INFO_TAG
 
@@ -37,6 +40,7 @@ __all__ = [
     "ConfigScalarKind",
     "InstanceRef",
     "PostProcessingError",
+    "SqliteEventLogStorage",
     "StepFailureData",
     "cron_string_iterator",
     "is_valid_cron_string",

@@ -1,0 +1,43 @@
+"""Dagster's event log while a run writes into it: opened once, and read by everybody."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from dagster._core.test_utils import create_run_for_test
+
+from factible_assets.running.launch import open_instance
+from factible_assets.services.event_log import OpenEventLog
+from factible_assets.settings import Settings
+
+RUNS = [f"00000000-0000-4000-8000-00000000000{number}" for number in range(6)]
+
+
+def test_dagsters_own_log_reads_what_is_written_while_it_is_written(tmp_path: Path) -> None:
+    with open_instance(Settings(home=tmp_path)) as instance:
+        assert isinstance(instance.event_log_storage, OpenEventLog)
+        # More runs than are kept open at once, and back to the first.
+        for run_id in [*RUNS, RUNS[0]]:
+            if not instance.has_run(run_id):
+                create_run_for_test(instance, run_id=run_id)
+            instance.report_engine_event("a step of it", run_id=run_id, job_name="a job")
+            with dg.DagsterInstance.from_config(instance.root_directory) as other:
+                assert not isinstance(other.event_log_storage, OpenEventLog)
+                assert other.all_logs(run_id)[-1].get_dagster_event().message == "a step of it"
+    # What is closed leaves nothing beside its files that is yet to be taken over.
+    assert list((tmp_path / "dagster" / "history" / "runs").glob("*-wal")) == []
+
+
+def test_a_storage_of_the_users_own_stays_theirs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FACTIBLE_HOME", str(tmp_path))
+    (tmp_path / "dagster").mkdir()
+    (tmp_path / "dagster" / "dagster.yaml").write_text(
+        f"storage: {{sqlite: {{base_dir: {tmp_path / 'elsewhere'}}}}}\n", "utf-8"
+    )
+    with open_instance(Settings(home=tmp_path)) as instance:
+        assert not isinstance(instance.event_log_storage, OpenEventLog)
+    assert (tmp_path / "elsewhere" / "history").is_dir()
