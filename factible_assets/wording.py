@@ -189,10 +189,12 @@ def ratings_table(ratings: Sequence[ReliabilityRating]) -> str:
 
 
 def verdict_words(verdict: Verdict) -> str:
-    """Say a verdict in two or three words."""
+    """Say a verdict in two or three words, with its level where it was reached on six."""
     if verdict.stance is None:
         return "incomplete"
     words = STANCE_WORDS[verdict.stance]
+    if verdict.veracity is not None:
+        words = f"{words} ({verdict.veracity.replace('-', ' ')})"
     return f"leaning {words}" if verdict.basis == "embedded" else words
 
 

@@ -25,6 +25,7 @@ from typing import Protocol
 from filelock import FileLock, Timeout
 
 from factible_assets.assets.claim_checks import asset_rows
+from factible_assets.config import FactCheckConfig
 from factible_assets.corpora.reading import CorporaReading, CorpusVideo
 from factible_assets.errors import first_of
 from factible_assets.experiments.plan import STAGES, ExperimentError, Variant, stage_keys
@@ -187,8 +188,18 @@ class _Run:
         for variant in self.experiment.variants:
             choice = self._choices[variant.name, video_id]
             around = self._place.around(words.video, words.transcript, choice, listed.given_claims)
-            keys = stage_keys(variant.config, around)
-            work = _Work(self.experiment.name, variant, words, keys, choice, listed, self.ledger)
+            # As in any check: what a claim's data set forbids is no evidence here either.
+            config = variant.config.limited_to(listed.published_before)
+            work = _Work(
+                self.experiment.name,
+                variant,
+                config,
+                words,
+                stage_keys(config, around),
+                choice,
+                listed,
+                self.ledger,
+            )
             outcomes.append(self._told(await work.done()))
         return outcomes
 
@@ -216,6 +227,7 @@ class _Work:
 
     experiment: str
     variant: Variant
+    config: FactCheckConfig
     words: Words
     keys: Mapping[str, str]
     choice: Choice
@@ -230,7 +242,7 @@ class _Work:
 
     @property
     def strategy(self) -> Strategy:
-        return strategy_named(self.variant.config.strategy)
+        return strategy_named(self.config.strategy)
 
     async def done(self) -> VariantOutcome:
         holders = self._holders()
@@ -322,7 +334,7 @@ class _Work:
             self.words.transcript,
             self.words.segments,
             services,
-            self.variant.config,
+            self.config,
             given=self.listed.given_claims,
         )
         rows = AssetRows(
@@ -345,7 +357,7 @@ class _Work:
             self.words.video,
             self.claims,
             services,
-            self.variant.config,
+            self.config,
             stages=stages,
             known=self.held,
             strategy=self.strategy,

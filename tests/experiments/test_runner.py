@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
@@ -304,6 +304,16 @@ def test_a_transcript_that_cannot_be_had_fails_its_video_alone(
         ("talk-two", "max_claims=2"),
     ]
     assert "two.txt" in (ran.failures[0].failure or "")
+
+
+def test_the_date_limit_of_an_entry_holds_in_an_experiment_as_in_a_check(
+    settings: Settings, machine: Machine
+) -> None:
+    corpus = settings.home_corpora / "small.yaml"
+    limited = corpus.read_text().replace("{id: talk-", "{published_before: 2020-01-31, id: talk-")
+    corpus.write_text(limited)
+    run(experiment_of("experiment: e\nsettings: {max_claims: [1]}\n", settings), settings)
+    assert set(machine.world.before) == {date(2020, 1, 31)}
 
 
 def test_an_experiment_runs_in_one_process_at_a_time(settings: Settings, machine: Machine) -> None:
