@@ -20,6 +20,18 @@ settings.register_profile("patient", deadline=None, suppress_health_check=[Healt
 settings.load_profile("patient")
 
 
+LONG = {
+    "test_readme",
+    "test_real_runs",
+    "test_runner",
+    "test_browser",
+    "test_materialization",
+    "test_injections",
+    "test_evaluation",
+}
+"""Files that take more than ten seconds, besides the walks from end to end."""
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _shared(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Give all processes of a run one folder of what most tests begin with."""
@@ -35,8 +47,8 @@ def _shortcuts(_shared: None) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the walks from end to end: they mostly wait, so that others run meanwhile."""
-    items.sort(key=lambda item: "end_to_end" not in item.path.parts)
+    """Begin with the files that take longest, so that no worker is left with one at the end."""
+    items.sort(key=lambda item: not ("end_to_end" in item.path.parts or item.path.stem in LONG))
 
 
 def pytest_collection_finish() -> None:

@@ -35,7 +35,7 @@ def test_every_answer_is_as_described(described: Any, mode: schemathesis.Generat
         operation = found.ok()
 
         @examples(
-            max_examples=6,
+            max_examples=4,
             deadline=None,
             derandomize=True,
             database=None,

@@ -35,10 +35,12 @@ async def test_requests_beyond_the_rate_wait_for_the_window_to_pass() -> None:
         async with limiter.turn(1):
             moments.append(time.monotonic())
 
+    # From before the first turn was booked: on a busy machine a turn is noticed late.
+    began = time.monotonic()
     await asyncio.gather(*(one() for _ in range(7)))
     assert len(moments) == 7
-    assert moments[3] - moments[0] >= 0.19
-    assert moments[6] - moments[3] >= 0.19
+    assert moments[3] - began >= 0.19
+    assert moments[6] - began >= 0.39
 
 
 async def test_tokens_beyond_the_rate_wait_and_real_usage_frees_them() -> None:
@@ -61,7 +63,7 @@ async def test_a_request_larger_than_the_limit_goes_alone_instead_of_never() -> 
 
 
 async def test_a_cancelled_wait_gives_its_turn_back() -> None:
-    limiter = RateLimiter(RateLimits(requests_per_minute=1, max_concurrent=5), minute_seconds=1.5)
+    limiter = RateLimiter(RateLimits(requests_per_minute=1, max_concurrent=5), minute_seconds=6.0)
     async with limiter.turn(1):
         pass
 
@@ -76,7 +78,7 @@ async def test_a_cancelled_wait_gives_its_turn_back() -> None:
     assert waiting.cancelled()
     began = time.monotonic()
     await wait()
-    assert time.monotonic() - began < 2.9  # twice the window, had the turn been lost
+    assert time.monotonic() - began < 11.9  # twice the window, had the turn been lost
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ async def test_a_valid_answer_comes_with_real_usage_cost_and_latency(
     assert (call.provider, call.model) == (dialect, model.model)
     assert (call.input_tokens, call.output_tokens, call.usage_reported) == (1_000, 50, True)
     assert call.cost_usd == pytest.approx((1_000 * 1.0 + 50 * 2.0) / 1e6)
-    assert 0.02 <= call.latency_seconds < 2.0
+    assert 0.02 <= call.latency_seconds < 60
     assert (call.outcome, call.attempt, call.cache_hit, call.price_known) == ("ok", 1, False, True)
 
 

@@ -82,8 +82,8 @@ async def test_a_page_comes_with_its_text_and_what_is_known_of_it(
     assert "Home | About" not in page.text
     assert (page.etag, page.last_modified) == ('"v1"', "yesterday")
     assert page.byte_count == len(html.encode())
-    assert (datetime.now(UTC) - page.retrieved_at).total_seconds() < 5
-    assert 0 < page.latency_seconds < 5
+    assert (datetime.now(UTC) - page.retrieved_at).total_seconds() < 60
+    assert 0 < page.latency_seconds < 60
 
 
 @pytest.mark.parametrize(
