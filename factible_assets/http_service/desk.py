@@ -197,7 +197,7 @@ def sign_in(request: Request, form: Filled) -> Response:
         max_age=int(SESSION_SECONDS),
         httponly=True,
         samesite="strict",
-        secure=request.url.scheme == "https",
+        secure=_base(request).startswith("https:"),
     )
     return response
 

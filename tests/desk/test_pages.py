@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import httpx
 import pytest
 
@@ -193,6 +194,16 @@ def test_a_claim_is_taken_away(serve: Serve, published: str) -> None:
     assert samples.claim(0).text in card.text
     assert "frame-ancestors *" in card.headers["content-security-policy"]
     assert "x-frame-options" not in card.headers
+
+
+def test_what_an_older_version_published_is_shown_too(serve: Serve, home: Path) -> None:
+    copy = store_sample(home).publish(home / "published.duckdb")
+    copy.chmod(0o644)
+    with duckdb.connect(str(copy)) as older:
+        older.execute("DELETE FROM schema_migrations WHERE version > 20")
+    client = serve()
+    assert client.get("/desk/queue?tab=all").status_code == 200
+    assert client.get(CLAIM_PATH).status_code == 200
 
 
 @pytest.mark.parametrize("path", ["", "/queue", "/search", f"/videos/{VIDEO_ID}"])

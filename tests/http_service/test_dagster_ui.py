@@ -22,6 +22,7 @@ from starlette.websockets import WebSocket
 from uvicorn.config import HTTP_PROTOCOLS
 
 from factible_assets.http_service import dagster_ui, walls
+from factible_assets.http_service.app import create_app
 from factible_assets.http_service.dagster_ui import admission, behind_walls
 from factible_assets.settings import Settings, SettingsError
 from tests.http_service.conftest import TOKEN, bearer
@@ -150,3 +151,16 @@ def test_half_a_request_to_the_ui_is_closed_and_a_socket_stays_open(
                 heard += part
         server.should_exit = True
         thread.join(30)
+
+
+def test_the_desk_stands_beside_dagster_for_those_who_review(tmp_path: Path) -> None:
+    tokens = SecretStr(f"Ada:review:{TOKEN}, root:admin:another-{TOKEN}")
+    settings = Settings(home=tmp_path, serve_token=tokens)
+    admits = admission(settings, LOOPBACK)
+    inner = Starlette(routes=[Route("/{path:path}", lambda _: PlainTextResponse("Dagster"))])
+    app = behind_walls(inner, admits, create_app(settings, admission=admits))
+    assert "Check a video" in ask(app, "GET", "/desk", headers=bearer()).text
+    assert ask(app, "GET", "/api/v1/videos", headers=bearer()).json()["total"] == 0
+    assert ask(app, "GET", "/desk", headers={"Accept": "text/html"}).status_code == 303
+    assert ask(app, "GET", "/assets", headers=bearer()).status_code == 403
+    assert ask(app, "GET", "/assets", headers=bearer(f"another-{TOKEN}")).text == "Dagster"
