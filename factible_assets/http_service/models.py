@@ -15,7 +15,16 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from factible_assets.config import ClaimsConfig, FactCheckConfig, QueriesConfig, SearchConfig
-from factible_assets.records import Basis, Claim, Confidence, Rating, Stance, Status, Verdict
+from factible_assets.records import (
+    Basis,
+    Claim,
+    Confidence,
+    Rating,
+    ReviewAction,
+    Stance,
+    Status,
+    Verdict,
+)
 
 MOST_CLAIMS = 20
 
@@ -120,9 +129,10 @@ class Source(Answer):
 
 
 class CheckedClaim(Claim):
-    """A claim, its current verdict, and the evidence that the verdict rests on."""
+    """A claim, its current verdict, the evidence that it rests on, and the ruling beside it."""
 
     verdict: Verdict | None
+    ruling: ReviewAction | None = None
     evidence: list[Source]
 
 

@@ -208,7 +208,7 @@ _OF_VIDEO = {"video_id", "title", "url", "channel", "duration_seconds", "publish
 
 def result_of(data: ReportData) -> VideoResult:
     """Arrange the rows of a video for a client."""
-    verdicts = {verdict.claim_id: verdict for verdict in data.verdicts}
+    verdicts, rulings = {verdict.claim_id: verdict for verdict in data.verdicts}, data.rulings
     links = source_links(data)
     sources: dict[str, list[Source]] = {}
     for evidence in data.evidence:
@@ -223,6 +223,7 @@ def result_of(data: ReportData) -> VideoResult:
         CheckedClaim(
             **claim.model_dump(),
             verdict=verdicts.get(claim.claim_id),
+            ruling=rulings.get(claim.claim_id),
             evidence=sources.get(claim.claim_id, []),
         )
         for claim in claims

@@ -121,6 +121,47 @@ def test_a_wish_that_cannot_be_granted_says_why(
     assert words in str(refusal.value)
 
 
+@pytest.mark.parametrize(
+    ("wish", "words"),
+    [
+        (Wish("drop_claim"), "To drop a claim needs a reason"),
+        (Wish("sign", "supported"), "A ruling needs its words"),
+        (Wish("sign", "perhaps", reason="x"), "'perhaps' is no ruling on the scale factible"),
+        (Wish("split_claim", "One part\none part."), "into two parts or more"),
+        (Wish("split_claim", ""), "into two parts or more"),
+        (Wish("reword_claim", " "), "A claim is empty"),
+        (Wish("reword_claim", samples.SENTENCES[1]), "makes that claim already"),
+        (Wish("reword_claim", samples.SENTENCES[0]), "makes that claim already"),
+        (Wish("restore_claim"), "neither dropped nor split"),
+        (Wish("add_claim", "New.", said="nobody said it"), "stands 0 times in the transcript"),
+        (Wish("overrule_source", "https://no.example/", value="low"), "was read for the claim"),
+        (Wish("assign", ""), "The name of a person is empty"),
+    ],
+)
+def test_what_is_done_to_a_claim_must_make_sense(opened: ClaimFile, wish: Wish, words: str) -> None:
+    with pytest.raises(FactibleError) as refusal:
+        planned(opened, [wish], "desk", None)
+    assert words in str(refusal.value)
+
+
+def test_a_source_is_overruled_with_a_stance_or_a_rating_and_a_reason(opened: ClaimFile) -> None:
+    source = next(row.canonical_url for row in opened.sources if row.status == "ok")
+    (act,) = planned(
+        opened, [Wish("overrule_source", source, value="Very low")], "desk", "a content farm"
+    )
+    assert (act.target, act.value, act.reason) == (source, "very_low", "a content farm")
+    for value, reason, words in (("low", None, "needs a reason"), ("bad", "x", "'bad' overrules")):
+        with pytest.raises(FactibleError, match=words):
+            planned(opened, [Wish("overrule_source", source, value=value)], "desk", reason)
+
+
+def test_a_claim_is_not_changed_and_judged_at_once(opened: ClaimFile) -> None:
+    wishes = [Wish("reword_claim", "Other words."), Wish("assess", "refutes")]
+    for order in (wishes, wishes[::-1]):
+        with pytest.raises(FactibleError, match="changed and judged at once"):
+            planned(opened, order, "desk", None)
+
+
 def test_wishes_are_judged_against_those_before_them(opened: ClaimFile) -> None:
     swapped = [Wish("edit_query", "new words", number=1), Wish("add_query", "question 0")]
     assert [act.value for act in planned(opened, swapped, "desk", None)] == [
