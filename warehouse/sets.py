@@ -130,7 +130,7 @@ def replace_set(connection: duckdb.DuckDBPyConnection, prepared: PreparedSet) ->
     whole = prepared.whole
     key = [whole.video_id, whole.run_id]
     try:
-        forgotten = connection.execute(_ASK["forget"], [*key, whole.asset]).fetchall()
+        ((forgotten,),) = connection.execute(_ASK["forget"], [*key, whole.asset]).fetchall()
         if forgotten:
             for record in prepared.frames:
                 if record is LlmCall:

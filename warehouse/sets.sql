@@ -7,7 +7,7 @@ FROM page_texts
 WHERE rowid IN (SELECT rowid FROM page_texts WHERE content_hash IN ({places}))
 
 -- name: forget
-DELETE FROM materializations WHERE video_id = ? AND run_id = ? AND asset = ? RETURNING asset
+DELETE FROM materializations WHERE video_id = ? AND run_id = ? AND asset = ?
 
 -- name: delete
 DELETE FROM {table} WHERE video_id = ? AND run_id = ?

@@ -276,7 +276,7 @@ class Warehouse:
         Nobody writes meanwhile, so keep the block short, or open the published copy.
         """
         with self.connection(read_only=True) as connection:
-            yield Snapshot(self.path, connection)
+            yield Snapshot(self._connector, connection)
 
     # --- The file as a whole --------------------------------------------------------------------
 
@@ -324,8 +324,8 @@ class Warehouse:
 class Snapshot(Warehouse):
     """The warehouse at one moment: all that is read of it comes over one connection."""
 
-    def __init__(self, path: Path, connection: duckdb.DuckDBPyConnection) -> None:
-        super().__init__(path)
+    def __init__(self, store: Connector, connection: duckdb.DuckDBPyConnection) -> None:
+        super().__init__(store)
         self._connection = connection
 
     @contextmanager
