@@ -12,9 +12,9 @@ from factible_assets.running.scales import scale_named
 CORPUS = """\
 corpus: house
 videos:
-  - id: talk
+  - id: dQw4w9WgXcQ
     title: A talk
-    url: https://talks.example/1
+    url: https://www.youtube.com/watch?v=dQw4w9WgXcQ
     claims:
       - {text: Honey keeps., stance: supports, label: Holds up}
       - {text: Bees sleep., stance: mixed, label: Needs context}
