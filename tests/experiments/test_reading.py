@@ -158,6 +158,7 @@ def test_the_shipped_experiments_can_be_read_and_need_no_key() -> None:
         "strategies",
         "max-claims",
         "one-at-a-time",
+        "methods",
     }
     assert {v.reasoner for one in reading.experiments for v in one.variants} == {"embedded"}
 
