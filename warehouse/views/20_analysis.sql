@@ -56,6 +56,7 @@ SELECT
     verdicts.stance AS verdict_stance,
     verdicts.confidence AS verdict_confidence,
     verdicts.basis AS verdict_basis,
+    verdicts.strategy,
     -- Not joined: of all queries there are, only those of the rows in question are looked at.
     (SELECT max(queries.text) FROM queries WHERE queries.query_id = evidence.query_id) AS query,
     evidence.evidence_id,
@@ -74,6 +75,7 @@ SELECT
     evidence.domain,
     evidence.via,
     evidence.published_on,
+    evidence.published_on > videos.published_on AS is_later,
     pages.retrieved_at,
     evidence.content_hash,
     evidence.rating,
@@ -111,6 +113,7 @@ COMMENT ON COLUMN evidence_chain.verdict_status IS 'Whether the verdict is compl
 COMMENT ON COLUMN evidence_chain.verdict_stance IS 'How the evidence as a whole stands to the claim.';
 COMMENT ON COLUMN evidence_chain.verdict_confidence IS 'How sure the verdict is: low, medium or high.';
 COMMENT ON COLUMN evidence_chain.verdict_basis IS 'Who judged: embedded (an automatic leaning) or llm.';
+COMMENT ON COLUMN evidence_chain.strategy IS 'How the claim was checked.';
 COMMENT ON COLUMN evidence_chain.query IS 'The search that found the page.';
 COMMENT ON COLUMN evidence_chain.evidence_id IS 'The piece of evidence.';
 COMMENT ON COLUMN evidence_chain.evidence_status IS 'ok, no_evidence, infra_error or skipped.';
@@ -128,6 +131,7 @@ COMMENT ON COLUMN evidence_chain.final_url IS 'URL that answered, after redirect
 COMMENT ON COLUMN evidence_chain.domain IS 'Registrable domain of the page.';
 COMMENT ON COLUMN evidence_chain.via IS 'By which way the page''s text was obtained.';
 COMMENT ON COLUMN evidence_chain.published_on IS 'Day of publication of the page.';
+COMMENT ON COLUMN evidence_chain.is_later IS 'Whether the page was published after the video; null where a day is not known.';
 COMMENT ON COLUMN evidence_chain.retrieved_at IS 'When the page was retrieved (UTC).';
 COMMENT ON COLUMN evidence_chain.content_hash IS 'The text that was read: key into page_texts.';
 COMMENT ON COLUMN evidence_chain.rating IS 'The rating that counted: high, medium, low, very_low or unknown.';
