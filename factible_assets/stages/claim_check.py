@@ -149,7 +149,10 @@ class ClaimCheck:
     def case_of(
         self, queries: Sequence[Query], found: Gathered, evidence: Sequence[Evidence]
     ) -> CaseFile:
-        """Put together what was gathered."""
+        """Put together what was gathered; a claim that nothing was asked for says so in a row."""
+        if not queries:
+            reason = "No query was written: the check ended before."
+            queries = [failed_queries(self.claim, reason, basis=self.basis, status="skipped")]
         places = self.config.search.max_results
         return CaseFile(self.claim, queries, found.searches, found.hits, evidence, places)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import get_args
+from typing import Literal, get_args
 
 from factible_assets.config import QueriesConfig
 from factible_assets.records import Basis, Claim, Query, QueryType
@@ -79,8 +79,14 @@ def build_queries(
     )
 
 
-def failed_queries(claim: Claim, reason: str, *, basis: Basis) -> Query:
-    """Return the row of a claim whose queries were not written because a service failed."""
+def failed_queries(
+    claim: Claim,
+    reason: str,
+    *,
+    basis: Basis,
+    status: Literal["infra_error", "skipped"] = "infra_error",
+) -> Query:
+    """Return the row of a claim whose queries were not written: a service failed, or by a rule."""
     return Query(
         query_id=query_id(claim.claim_id, ""),
         claim_id=claim.claim_id,
@@ -90,7 +96,7 @@ def failed_queries(claim: Claim, reason: str, *, basis: Basis) -> Query:
         query_type="direct",
         priority=1,
         basis=basis,
-        status="infra_error",
+        status=status,
         reason=reason,
     )
 

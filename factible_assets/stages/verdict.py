@@ -463,7 +463,7 @@ def _gaps(case: CaseFile) -> list[str]:
     unwritten = [query for query in case.queries if query.status == "infra_error"]
     if unwritten:
         gaps.append(f"The queries could not be written ({_reasons(unwritten)})")
-    if not case.queries:
+    if all(query.status == "skipped" for query in case.queries):
         gaps.append("No query has been written for the claim")
     failed = [search for search in case.searches if search.status == "infra_error"]
     if failed:

@@ -290,11 +290,8 @@ class _Inquiry:
 
     def _case(self) -> CaseFile:
         check = self.check
-        queries = self.queries or build_queries(
-            check.claim, (), check.config.queries, basis=check.basis
-        )
         rows = label_origins(tuple(self.evidence.values()), check.shared.stories)
-        return check.case_of(queries, Gathered(tuple(self.searches), tuple(self.hits)), rows)
+        return check.case_of(self.queries, Gathered(tuple(self.searches), tuple(self.hits)), rows)
 
     def rows(self) -> ClaimRows:
         """Return everything that was gathered, and the verdict."""

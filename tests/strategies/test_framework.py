@@ -11,6 +11,7 @@ from factible_assets.config import BudgetConfig, StrategyName, config_of
 from factible_assets.records import StepKind
 from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
 from factible_assets.stages.flow import STANDARD, check_claims
+from factible_assets.stages.integrity import JudgedRows, judge
 from factible_assets.stages.ports import ReasonerOutageError
 from factible_assets.stages.progress import ALL_STAGES
 from factible_assets.stages.strategy import Strategy, StrategyError
@@ -101,6 +102,27 @@ def test_a_step_that_fails_is_noted_with_the_reason() -> None:
         "the model is overloaded",
         "what?",
     )
+
+
+@pytest.mark.parametrize("name", ["raw_evidence", "confidence"])
+async def test_a_claim_that_nothing_was_asked_for_says_so_and_can_be_stored(
+    name: StrategyName,
+) -> None:
+    prediction = make_claim("By 2050, sea levels will rise by one metre.")
+    for knobs in ({}, {"max_seconds": 0.000_001}):
+        result = await check_claims(
+            VIDEO,
+            [prediction],
+            World().services(),
+            config_of({"strategy": name, **knobs}),
+            strategy=strategy_named(name),
+        )
+        rows = JudgedRows(**result.parts() | {"videos": [VIDEO], "claims": [prediction]})
+        assert [each for each in judge(ALL_STAGES, rows) if each.refuses] == []
+        assert len(result.queries) == 1
+        if knobs:
+            assert result.verdicts[0].status == "incomplete"
+            assert result.queries[0].status == "skipped"
 
 
 async def test_a_strategy_adapts_the_knobs_to_the_video() -> None:
