@@ -22,6 +22,7 @@ STABLE = (
     "model_usage",
     "failures",
     "corpus_quality",
+    "retrieval_stability",
 )
 
 
