@@ -133,7 +133,10 @@ def check(
         print_json({"corpus": done.name, "claims": list(rows())})
     else:
         shown = ("claim", "date", "label", "stance", "confidence", "supporting", "refuting")
-        cells = ([plain(str(row[name] or "–")) for name in shown] for row in rows())
+        cells = (
+            [plain("–" if row[name] is None else str(row[name])) for name in shown]
+            for row in rows()
+        )
         print_table(shown, cells, title=done.name, numbers=shown[-2:])
     codes = {each.code for each in found.values()}
     raise typer.Exit(max(codes & {ExitCode.FAILED, ExitCode.INCOMPLETE}, default=ExitCode.DONE))

@@ -27,6 +27,7 @@ from factible_assets.stages.ports import (
     ReasonerRefusalError,
     VerdictDraft,
 )
+from factible_assets.stages.queries import failed_queries
 from factible_assets.stages.reliability import listing_of
 from factible_assets.stages.search import Gathered
 from factible_assets.stages.strategy import Strategy
@@ -78,24 +79,12 @@ async def _in_order(check: ClaimCheck) -> ClaimRows:
 
 
 def _noted(check: ClaimCheck, words: str) -> ClaimRows:
-    """Return a claim that gets a note: nothing was searched, and nothing is due."""
-    case = check.case_of((), Gathered((), ()), ())
+    """Return a claim that gets a note: nothing is searched, and nothing is due."""
+    unasked = failed_queries(check.claim, words, basis=check.basis)
+    queries = (unasked.model_copy(update={"status": "skipped"}),)
+    case = check.case_of(queries, Gathered((), ()), ())
     verdict = conclude(check.form_opinion(case), None, basis=check.basis)
-    return ClaimRows(
-        case,
-        verdict.model_copy(
-            update={
-                "status": "complete",
-                "evidence_status": "no_evidence",
-                "stance": "unclear",
-                "confidence": "low",
-                "confidence_score": 0.0,
-                "summary": words,
-                "reason": words,
-                "recheck_due": False,
-            }
-        ),
-    )
+    return ClaimRows(case, verdict.model_copy(update={"summary": words, "reason": words}))
 
 
 async def _worded(check: ClaimCheck, changed: ClassSearch) -> Judged[tuple[QueryDraft, ...]]:

@@ -13,7 +13,7 @@ from factible_assets.records import Claim
 from factible_assets.stages.flow import FlowResult, check_claims
 from factible_assets.strategies import strategy_named
 from tests.stages.world import VIDEO, Hit, World, make_claim, own_words, says
-from tests.strategies.test_raw_evidence import Told
+from tests.strategies.test_raw_evidence import Told, broken_rules
 
 HEALTH = make_claim("Honey cures a cough")
 
@@ -46,6 +46,7 @@ async def checked(
 
 async def test_the_class_is_noted_and_adds_a_search_for_its_sources() -> None:
     result = await checked(world_of(HEALTH), HEALTH)
+    assert broken_rules(result, HEALTH, VIDEO) == set()
     assert (result.steps[0].step, result.steps[0].got) == ("plan", "health")
     assert any("systematic review" in query.text for query in result.queries)
 
@@ -58,6 +59,7 @@ async def test_a_prediction_gets_a_note_and_nothing_is_searched() -> None:
     assert (verdict.status, verdict.stance, verdict.recheck_due) == ("complete", "unclear", False)
     assert verdict.summary.startswith("This is a prediction.")
     assert not world.asked
+    assert broken_rules(result, claim, VIDEO) == set()
     assert [step.status for step in result.steps] == ["skipped"]
 
 

@@ -9,8 +9,9 @@ from typing import Any
 
 from factible_assets.config import config_of
 from factible_assets.reasoners.llm.engine import LlmReasoner, StageModels
-from factible_assets.records import Step
+from factible_assets.records import Claim, Step, Video
 from factible_assets.stages.flow import FlowResult, check_claims
+from factible_assets.stages.integrity import JudgedRows, judge
 from factible_assets.strategies import strategy_named
 from resources.llm.base import Answer, ModelAnswer, ModelError, ModelRequest
 from tests.reasoners.llm.scripted import Scripted, prompt_of, report, take_apart
@@ -90,6 +91,13 @@ async def checked(
     return result, list(result.steps)
 
 
+def broken_rules(result: FlowResult, claim: Claim, video: Video = DATED) -> set[str]:
+    """The rules that rows break before they are written."""
+    rows = JudgedRows(**result.parts() | {"videos": [video], "claims": [claim]})
+    judged = judge(("queries", "search_hits", "evidence", "verdicts"), rows)
+    return {finding.rule.name for finding in judged if finding.violations}
+
+
 def told(**changes: Any) -> Told:
     answers = {
         "QuestionsAnswer": {"questions": QUESTIONS},
@@ -138,6 +146,12 @@ async def test_the_level_decides_and_the_vote_over_the_sources_stands_beside_it(
     # The second is said to be answered by a source that nobody has.
     assert answered[1][0] == "question not answered"
     assert "[the claim: partly not]" in answered[1][1]
+
+
+async def test_its_rows_keep_the_rules_that_all_rows_keep() -> None:
+    for model in (told(), told(VeracityAnswer=ModelError("overloaded")), None):
+        result, _ = await checked(world_with(6), model)
+        assert broken_rules(result, CLAIM) == set()
 
 
 async def test_a_document_that_is_not_relevant_is_no_evidence() -> None:
