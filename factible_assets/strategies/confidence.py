@@ -10,6 +10,7 @@ steps do the searching, the reading and the vote; the calculus says how sure it 
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 
 from factible_assets.methods import confidence as calculus
 from factible_assets.methods.claim_classes import SEARCH, ClassSearch, claim_class
@@ -80,10 +81,10 @@ async def _in_order(check: ClaimCheck) -> ClaimRows:
 
 def _noted(check: ClaimCheck, words: str) -> ClaimRows:
     """Return a claim that gets a note: nothing is searched, and nothing is due."""
-    unasked = failed_queries(check.claim, words, basis=check.basis)
-    queries = (unasked.model_copy(update={"status": "skipped"}),)
+    queries = (failed_queries(check.claim, words, basis=check.basis, status="skipped"),)
     case = check.case_of(queries, Gathered((), ()), ())
-    verdict = conclude(check.form_opinion(case), None, basis=check.basis)
+    settled = replace(check.form_opinion(case), doubt=None)
+    verdict = conclude(settled, None, basis=check.basis)
     return ClaimRows(case, verdict.model_copy(update={"summary": words, "reason": words}))
 
 
