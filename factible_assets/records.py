@@ -114,7 +114,11 @@ class Record(BaseModel):
     """The columns by which its rows are put in order when they are read."""
 
     key: ClassVar[tuple[str, ...]] = ()
-    """The columns that tell the rows of a set apart; empty: a set has one row at most."""
+    """The columns that tell the rows of a set apart, which its table then needs no key for.
+
+    A key costs each write more, the more rows there are: see docs/performance.md. Empty: the key of
+    the table stays, and is all that refuses a row that is there.
+    """
 
     assets: ClassVar[tuple[str, ...]] = ()
     """The assets that write it; of a table that several write, each owns the rows of its stage."""
@@ -127,6 +131,7 @@ class Video(Record):
     """A video of the corpus. `video_id` is also its partition key."""
 
     table: ClassVar[str] = "videos"
+    key: ClassVar[tuple[str, ...]] = ("video_id",)
     order: ClassVar[tuple[str, ...]] = ("video_id",)
     assets: ClassVar[tuple[str, ...]] = ("transcripts",)
 
@@ -147,6 +152,7 @@ class Transcript(Record):
     """The raw text that was said, exactly as stored; every offset indexes `text`."""
 
     table: ClassVar[str] = "transcripts"
+    key: ClassVar[tuple[str, ...]] = ("video_id",)
     order: ClassVar[tuple[str, ...]] = ("video_id",)
     assets: ClassVar[tuple[str, ...]] = ("transcripts",)
 

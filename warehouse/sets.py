@@ -178,8 +178,8 @@ def _refuse_stranger(row: Record, asset: str, video_id: str) -> None:
 def _refuse_twins(record: type[Record], rows: Sequence[Record], asset: str, video_id: str) -> None:
     """Hold rows to the key of their class, which no index of the table does; see migrations.py."""
     keys = [tuple(getattr(row, each) for each in record.key) for row in rows if type(row) is record]
-    if len(set(keys)) < len(keys):
-        words = ", ".join(record.key) or "more than one row"
+    if record.key and len(set(keys)) < len(keys):
+        words = ", ".join(record.key)
         raise WarehouseIntegrityError(
             f"The {asset} of video {video_id} break a rule of the warehouse: duplicate key in "
             f"{record.table} ({words}). Nothing was written."
