@@ -190,6 +190,8 @@ class FileConnector:
         )
         # DuckDB draws one on stdout where it takes a process for interactive, as it does a child's.
         connection.execute("SET enable_progress_bar = false")
+        # Moments are read, and their days counted, in one zone, wherever this machine stands.
+        connection.execute("SET TimeZone = 'UTC'")
         if read_only:
             # Whatever is asked: no other file is read or written, nothing attached or loaded.
             connection.execute("SET enable_external_access = false")

@@ -59,7 +59,7 @@ _TYPES: Mapping[type, tuple[str, pa.DataType]] = {
     float: ("DOUBLE", pa.float64()),
     str: ("VARCHAR", pa.string()),
     date: ("DATE", pa.date32()),
-    datetime: ("TIMESTAMP", pa.timestamp("us")),
+    datetime: ("TIMESTAMP WITH TIME ZONE", pa.timestamp("us", "UTC")),
 }
 """The types of fields, in SQL and in Arrow."""
 
@@ -85,7 +85,8 @@ def to_frame(record: type[Record], rows: Sequence[Record], stamp: Stamp) -> pa.T
         for column in columns_of(record)
     }
     arrays["run_id"] = pa.array([stamp.run_id] * len(rows), pa.string())
-    arrays["checked_at"] = pa.array([to_utc(stamp.checked_at)] * len(rows), pa.timestamp("us"))
+    moments = [to_utc(stamp.checked_at)] * len(rows)
+    arrays["checked_at"] = pa.array(moments, pa.timestamp("us", "UTC"))
     return pa.table([arrays[name] for name in [*names, "run_id", "checked_at"]], names=list(arrays))
 
 
@@ -101,8 +102,8 @@ def aware(value: Any) -> Any:
 
 
 def to_utc(moment: datetime) -> datetime:
-    """Return a timezone-aware moment as the warehouse stores it: in UTC, without a zone."""
-    return moment.astimezone(UTC).replace(tzinfo=None)
+    """Return a timezone-aware moment in UTC, as the warehouse stores it."""
+    return moment.astimezone(UTC)
 
 
 def data_version(rows: Iterable[Record]) -> str:
@@ -148,7 +149,7 @@ def _plain(annotation: Any) -> type:
 
 
 def _array(record: type[Record], column: Column, values: list[Any]) -> pa.Array:
-    if column.sql_type == "TIMESTAMP":
+    if column.sql_type == "TIMESTAMP WITH TIME ZONE":
         values = [_stored(record, column, value) for value in values]
     try:
         return pa.array(values, column.arrow_type)

@@ -184,7 +184,7 @@ def the_flips_are_those_of_the_web(month: Month) -> None:
     ).rows()
     assert {row[0] for row in changes} == {claim.claim_id for claim in claims_of(TURNING)}
     assert len(changes) == CLAIMS_PER_VIDEO
-    turned = tick_of(TURNS_ON).replace(tzinfo=None)
+    turned = tick_of(TURNS_ON)
     for _, previous, stance, after, before in changes:
         assert (previous, stance) == ("supports", "refutes")
         assert before < turned <= after

@@ -38,7 +38,7 @@ BOOKKEEPING = {
     "service_uses",
     "trimmed_texts",
 }
-STAMP = [("run_id", "VARCHAR", False), ("checked_at", "TIMESTAMP", False)]
+STAMP = [("run_id", "VARCHAR", False), ("checked_at", "TIMESTAMP WITH TIME ZONE", False)]
 
 
 @pytest.fixture(scope="module")

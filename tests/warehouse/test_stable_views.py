@@ -17,6 +17,8 @@ STABLE = (
     "verdict_changes",
     "recheck_plan",
     "costs",
+    "runs",
+    "outages",
     "costs_by_stage",
     "latency_by_stage",
     "model_usage",
@@ -87,3 +89,32 @@ def test_model_usage_tells_paid_tokens_from_kept_answers(in_memory: Warehouse) -
     assert row["input_tokens"] == 2 * paid.input_tokens
     assert row["cost_usd"] == pytest.approx(2 * paid.cost_usd)
     assert (row["runs"], row["videos"], row["price_known"]) == (1, 1, paid.price_known)
+
+
+def test_a_run_says_what_it_reached_and_what_it_cost(in_memory: Warehouse) -> None:
+    in_memory.write_assets("v", fact_check("v", claims=2), stamp=stamp(1))
+    (row,) = in_memory.query("SELECT * FROM runs").iter_rows(named=True)
+    assert row["run_id"] == stamp(1).run_id
+    assert row["verdicts"] == in_memory.query("SELECT count(*) FROM verdicts").item() == 2
+    assert row["cost_usd"] == in_memory.query("SELECT coalesce(sum(cost_usd), 0) FROM costs").item()
+    assert {"claims", "verdicts"} <= set(row["assets"])
+    worded = in_memory.query("SELECT claim, video_title FROM current_verdicts ORDER BY claim")
+    told = "SELECT text, title FROM current_claims JOIN current_videos USING (video_id) ORDER BY 1"
+    assert worded.rows() == in_memory.query(told).rows()
+
+
+def test_outages_are_counted_by_service_and_day(in_memory: Warehouse) -> None:
+    call = llm_call("v", "claims")
+    lost = call.model_copy(
+        update={"call_id": "lost", "outcome": "infra_error", "reason": "it is down"}
+    )
+    for run in (1, 2):
+        rows = asset_rows(claim("v"), call, lost)
+        in_memory.write_assets("v", {call.stage: rows}, stamp=stamp(run))
+    found = in_memory.query(
+        "SELECT kind, service, failures, attempts, share, videos, reason FROM outages"
+    ).rows()
+    days = in_memory.query("SELECT count(DISTINCT checked_at::DATE) FROM llm_calls").item()
+    service = f"{call.provider}/{call.model}"
+    each = 2 // days
+    assert found == [("model", service, each, 2 * each, 0.5, 1, "it is down")] * days

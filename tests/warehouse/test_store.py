@@ -156,7 +156,7 @@ def test_a_failed_recheck_leaves_the_last_good_verdict_in_place(in_memory: Wareh
         "SELECT DISTINCT status, run_id, latest_status, latest_reason, latest_run_id, "
         "latest_checked_at FROM current_verdicts"
     ).rows()
-    second = stamp(2).checked_at.replace(tzinfo=None)
+    second = stamp(2).checked_at
     reason = incomplete_verdict("v").reason
     assert shown == [("complete", "run-1", "incomplete", reason, "run-2", second)]
     # The evidence shown beside a verdict is what it rests on, not what failed since.

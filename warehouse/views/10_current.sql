@@ -127,11 +127,15 @@ SELECT
     first_value(verdicts.status) OVER newest_first AS latest_status,
     first_value(verdicts.reason) OVER newest_first AS latest_reason,
     first_value(verdicts.run_id) OVER newest_first AS latest_run_id,
-    first_value(verdicts.checked_at) OVER newest_first AS latest_checked_at
+    first_value(verdicts.checked_at) OVER newest_first AS latest_checked_at,
+    current_claims.text AS claim,
+    current_videos.title AS video_title
 FROM verdicts
-SEMI JOIN current_claims
+JOIN current_claims
     ON current_claims.claim_id = verdicts.claim_id
     AND current_claims.video_id = verdicts.video_id
+LEFT JOIN current_videos
+    ON current_videos.video_id = verdicts.video_id
 WINDOW newest_first AS (
     PARTITION BY verdicts.video_id, verdicts.claim_id
     ORDER BY verdicts.checked_at DESC, verdicts.run_id DESC
@@ -145,6 +149,8 @@ COMMENT ON COLUMN current_verdicts.latest_status IS 'Status of the newest attemp
 COMMENT ON COLUMN current_verdicts.latest_reason IS 'Reason that the newest attempt gives.';
 COMMENT ON COLUMN current_verdicts.latest_run_id IS 'The run of the newest attempt.';
 COMMENT ON COLUMN current_verdicts.latest_checked_at IS 'When the newest attempt checked the video (UTC).';
+COMMENT ON COLUMN current_verdicts.claim IS 'Wording of the claim.';
+COMMENT ON COLUMN current_verdicts.video_title IS 'Title of the video.';
 
 CREATE OR REPLACE VIEW current_steps AS
 SELECT steps.*

@@ -54,12 +54,12 @@ attempts AS (
     SELECT video_id, checked_at AS attempted_at
     FROM checks
     LEFT JOIN checked USING (video_id)
-    WHERE failed AND checked_at > coalesce(last_completed_at, '-infinity'::TIMESTAMP)
+    WHERE failed AND checked_at > coalesce(last_completed_at, '-infinity'::TIMESTAMPTZ)
     UNION ALL
     SELECT video_id, planned_at
     FROM recheck_launches
     LEFT JOIN checked USING (video_id)
-    WHERE planned_at > coalesce(last_checked_at, '-infinity'::TIMESTAMP) AND planned_at < as_of
+    WHERE planned_at > coalesce(last_checked_at, '-infinity'::TIMESTAMPTZ) AND planned_at < as_of
 ),
 tried AS (
     SELECT video_id, count(*) AS failed_attempts, max(attempted_at) AS last_attempt_at
@@ -129,14 +129,14 @@ candidates AS (
         ) AS estimated_cost_usd,
         date_diff('second', checked.last_checked_at, as_of) / 86400 AS age_days,
         CASE
-            WHEN coalesce(tried.failed_attempts, 0) < 2 THEN '-infinity'::TIMESTAMP
+            WHEN coalesce(tried.failed_attempts, 0) < 2 THEN '-infinity'::TIMESTAMPTZ
             ELSE tried.last_attempt_at
                 + to_days(CAST(least(pow(2, least(tried.failed_attempts, 9) - 2), 16) AS INTEGER))
                 - INTERVAL 6 HOUR
         END AS tried_again_from,
         CASE
             WHEN standing.incomplete_claims + standing.open_claims > 0 OR checked.last_checked_at IS NULL
-                THEN '-infinity'::TIMESTAMP
+                THEN '-infinity'::TIMESTAMPTZ
             ELSE checked.last_checked_at + limits.minimum_age
         END AS old_enough_from,
         limits.videos_per_night,
@@ -172,8 +172,8 @@ in_order AS (
         ORDER BY
             priority,
             greatest(
-                coalesce(last_checked_at, '-infinity'::TIMESTAMP),
-                coalesce(last_attempt_at, '-infinity'::TIMESTAMP)
+                coalesce(last_checked_at, '-infinity'::TIMESTAMPTZ),
+                coalesce(last_attempt_at, '-infinity'::TIMESTAMPTZ)
             ),
             video_id
         ROWS UNBOUNDED PRECEDING
@@ -228,7 +228,7 @@ SELECT
     estimated_cost_usd,
     CASE WHEN decision = 'planned' THEN cost_so_far_usd END AS cost_so_far_usd,
     corpus,
-    CAST(as_of AS TIMESTAMP) AS planned_for
+    CAST(as_of AS TIMESTAMPTZ) AS planned_for
 FROM decided
 ORDER BY decision <> 'planned', place, priority, last_checked_at, video_id;
 COMMENT ON MACRO TABLE recheck_plan_at IS 'The plan of re-checks for a moment (UTC), without the videos whose runs are in flight: recheck_plan_at(as_of, held).';

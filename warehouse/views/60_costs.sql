@@ -1,6 +1,7 @@
 -- What a check costs, whoever is paid: models, judges, search, readers. Names and columns are stable.
 
 CREATE OR REPLACE VIEW costs AS
+WITH paid AS (
 SELECT
     video_id,
     run_id,
@@ -53,7 +54,11 @@ SELECT
     cost_usd IS NOT NULL,
     cost_usd > 0,
     0
-FROM service_uses;
+FROM service_uses
+)
+SELECT paid.*, current_videos.title AS video_title
+FROM paid
+LEFT JOIN current_videos USING (video_id);
 COMMENT ON VIEW costs IS 'What each check cost: one row per video, run, stage and service, models beside search and readers. Summed over all rows it is what was paid, as far as it is known.';
 COMMENT ON COLUMN costs.video_id IS 'The video.';
 COMMENT ON COLUMN costs.run_id IS 'The run; for judges the judging.';
@@ -68,4 +73,5 @@ COMMENT ON COLUMN costs.output_tokens IS 'Tokens written by models, thoughts inc
 COMMENT ON COLUMN costs.cost_usd IS 'Cost in US dollars; 0 where cost_known is false.';
 COMMENT ON COLUMN costs.cost_known IS 'Whether all of it has a listed price.';
 COMMENT ON COLUMN costs.estimated IS 'Whether some of it is an estimate: tokens that no server counted, or a list price by the request.';
+COMMENT ON COLUMN costs.video_title IS 'Title of the video.';
 COMMENT ON COLUMN costs.batched IS 'How many of the requests went into a batch, at half the usual price.';

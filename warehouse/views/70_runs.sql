@@ -1,0 +1,101 @@
+-- What each run did, and which services failed on which day. Names and columns are stable.
+
+CREATE OR REPLACE VIEW runs AS
+WITH done AS (
+    SELECT
+        run_id,
+        video_id,
+        max(checked_at) AS checked_at,
+        list(asset ORDER BY checked_at, asset) AS assets,
+        -- The claim-level assets run at once.
+        coalesce(sum(duration_seconds) FILTER (asset IN ('transcripts', 'claims')), 0)
+        + coalesce(max(duration_seconds) FILTER (asset NOT IN ('transcripts', 'claims')), 0) AS seconds
+    FROM materializations
+    GROUP BY run_id, video_id
+),
+reached AS (
+    SELECT
+        run_id,
+        video_id,
+        count(*) AS verdicts,
+        count(*) FILTER (status = 'incomplete') AS incomplete,
+        count(*) FILTER (stance = 'supports') AS supported,
+        count(*) FILTER (stance = 'refutes') AS refuted
+    FROM verdicts
+    GROUP BY run_id, video_id
+),
+paid AS (
+    SELECT run_id, video_id, sum(cost_usd) AS cost_usd, bool_and(cost_known) AS cost_known
+    FROM costs
+    GROUP BY run_id, video_id
+)
+SELECT
+    done.run_id,
+    done.video_id,
+    current_videos.title AS video_title,
+    done.checked_at,
+    done.assets,
+    coalesce(reached.verdicts, 0) AS verdicts,
+    coalesce(reached.incomplete, 0) AS incomplete,
+    coalesce(reached.supported, 0) AS supported,
+    coalesce(reached.refuted, 0) AS refuted,
+    done.seconds,
+    coalesce(paid.cost_usd, 0) AS cost_usd,
+    coalesce(paid.cost_known, true) AS cost_known
+FROM done
+LEFT JOIN reached USING (run_id, video_id)
+LEFT JOIN paid USING (run_id, video_id)
+LEFT JOIN current_videos ON current_videos.video_id = done.video_id;
+COMMENT ON VIEW runs IS 'What each run stored: one row per run and video. A run that stored nothing is not among them; its calls are in costs.';
+COMMENT ON COLUMN runs.run_id IS 'The run.';
+COMMENT ON COLUMN runs.video_id IS 'The video.';
+COMMENT ON COLUMN runs.video_title IS 'Title of the video.';
+COMMENT ON COLUMN runs.checked_at IS 'When the run checked the video (UTC).';
+COMMENT ON COLUMN runs.assets IS 'The assets that it wrote.';
+COMMENT ON COLUMN runs.verdicts IS 'Verdicts that it reached, the incomplete ones included.';
+COMMENT ON COLUMN runs.incomplete IS 'Verdicts that stayed incomplete because services failed.';
+COMMENT ON COLUMN runs.supported IS 'Verdicts that support their claim.';
+COMMENT ON COLUMN runs.refuted IS 'Verdicts that refute their claim.';
+COMMENT ON COLUMN runs.seconds IS 'Seconds of its work: transcript and claims one after the other, then the longest of the rest, which run at once.';
+COMMENT ON COLUMN runs.cost_usd IS 'What it cost, in US dollars; see costs.';
+COMMENT ON COLUMN runs.cost_known IS 'Whether all of that has a listed price.';
+
+CREATE OR REPLACE VIEW outages AS
+WITH asked AS (
+    SELECT 'search' AS kind, provider AS service, status = 'infra_error' AS failed, reason, video_id, checked_at
+    FROM searches
+    UNION ALL
+    SELECT 'page', domain, status = 'infra_error', reason, video_id, checked_at FROM pages
+    UNION ALL
+    SELECT 'model', provider || '/' || model, outcome = 'infra_error', reason, video_id, checked_at
+    FROM llm_calls WHERE NOT cache_hit
+    UNION ALL
+    SELECT 'fact checks', provider, status = 'infra_error', reason, video_id, checked_at
+    FROM prior_fact_checks
+    UNION ALL
+    SELECT 'ratings', 'domain registries', status = 'infra_error', array_to_string(reasons, '; '), video_id, checked_at
+    FROM reliability_ratings
+)
+SELECT
+    CAST(checked_at AT TIME ZONE 'UTC' AS DATE) AS day,
+    kind,
+    service,
+    count(*) FILTER (failed) AS failures,
+    count(*) AS attempts,
+    count(*) FILTER (failed) / count(*) AS share,
+    count(DISTINCT video_id) FILTER (failed) AS videos,
+    arg_max(reason, checked_at) FILTER (failed) AS reason,
+    max(checked_at) FILTER (failed) AS last_failed_at
+FROM asked
+GROUP BY ALL
+HAVING failures > 0;
+COMMENT ON VIEW outages IS 'Which services failed, and when: one row per day, kind and service that failed, over all runs.';
+COMMENT ON COLUMN outages.day IS 'The day (UTC).';
+COMMENT ON COLUMN outages.kind IS 'search, page, model, fact checks or ratings.';
+COMMENT ON COLUMN outages.service IS 'The search provider, the site, or the model as PROVIDER/MODEL.';
+COMMENT ON COLUMN outages.failures IS 'What failed because of the service: searches, pages, calls, look-ups.';
+COMMENT ON COLUMN outages.attempts IS 'What was asked of it that day by all runs, failures included.';
+COMMENT ON COLUMN outages.share IS 'failures divided by attempts.';
+COMMENT ON COLUMN outages.videos IS 'Videos whose checks it concerns.';
+COMMENT ON COLUMN outages.reason IS 'Why the last one failed.';
+COMMENT ON COLUMN outages.last_failed_at IS 'When the last of these runs checked its video (UTC).';
