@@ -10,6 +10,7 @@ read as it reads pages, and the vote decides.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from functools import partial
 from typing import Final
@@ -147,6 +148,7 @@ class _Passages:
         self._check, self._model = check, model
         self._texts: dict[str, str] = {}
         self._selected: dict[str, Selected] | None = None
+        self._selecting = asyncio.Lock()
         self._wrong: list[str] = []
         self.questions: tuple[str, ...] = ()
         self.spent: str | None = None
@@ -171,9 +173,11 @@ class _Passages:
         self._texts[page.canonical_url] = page.text
         if page.arrivals is not None:
             await page.arrivals.all_in(_PATIENCE)
-        if self._selected is None:
-            asked = self.questions or (self._check.claim.text,)
-            self._selected = {each.key: each for each in select(asked, self._texts)}
+        async with self._selecting:
+            if self._selected is None:
+                asked = self.questions or (self._check.claim.text,)
+                found = await asyncio.to_thread(select, asked, dict(self._texts))
+                self._selected = {each.key: each for each in found}
         chosen = self._selected.get(page.canonical_url)
         if chosen is None:
             return LeftUnread(

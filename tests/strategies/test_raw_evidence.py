@@ -131,6 +131,15 @@ async def test_four_documents_are_summarised_and_the_others_say_why_they_are_not
     assert summarised.calls == 4
 
 
+async def test_summaries_are_asked_for_with_examples_or_without() -> None:
+    _, few = await checked(world_with(1), told())
+    _, none = await checked(world_with(1), told(), summaries="zero_shot")
+    manners = [
+        [each.technique for each in steps if each.step == "summarise"] for steps in (few, none)
+    ]
+    assert manners == [["summary_examples"], ["summary"]]
+
+
 async def test_the_level_decides_and_the_vote_over_the_sources_stands_beside_it() -> None:
     result, steps = await checked(world_with(3), told())
     (verdict,) = result.verdicts
