@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         Query,
         Rating,
         ReliabilityRating,
+        ReviewKind,
         Verdict,
         Video,
     )
@@ -36,7 +37,7 @@ _SOURCES = 3
 _WHY_CHARACTERS = 180
 """The UI opens a table that is longer than the window at its end; the report has the rest."""
 
-STANCE_WORDS = {
+STANCE_WORDS: Mapping[str, str] = {
     "supports": "supported",
     "refutes": "refuted",
     "mixed": "mixed",
@@ -100,6 +101,37 @@ def source_words(row: Evidence) -> str:
     """Say of what kind a source is, such as: high reliability, government."""
     kind = "" if row.source_class == "unknown" else f", {row.source_class.replace('_', ' ')}"
     return f"{rating_words(row.rating)}{kind}"
+
+
+def act_words(kind: ReviewKind, target: str | None, value: str | None, query: str | None) -> str:
+    """Say what a reviewer did, to follow their name; `query` are the words of the one it concerns.
+
+    Hostile text stands in it as it is.
+    """
+    before, given = f"“{query}”" if query else "a query", value or ""
+    words: dict[ReviewKind, str] = {
+        "add_query": f"asked another query, “{given}”",
+        "edit_query": f"asked “{given}” in place of {before}",
+        "remove_query": f"took {before} out",
+        "block_source": f"blocked {target}",
+        "unblock_source": f"took back what was said of {target}",
+        "add_source": f"added the source {given}",
+        "overrule_source": f"overruled {target}: {given.replace('_', ' ')}"
+        if value
+        else f"took back the overruling of {target}",
+        "reword_claim": f"reworded the claim: “{given}”",
+        "split_claim": f"split the claim: “{'” and “'.join(given.splitlines())}”",
+        "drop_claim": "dropped the claim",
+        "restore_claim": "restored the claim",
+        "add_claim": f"added the claim “{given}”",
+        "assign": f"assigned it to {value or 'nobody'}",
+        "note": f"noted: {given}",
+        "assess": f"assessed the claim as {STANCE_WORDS.get(given, given)}"
+        if value
+        else "took an assessment back",
+        "sign": f"ruled: {given}" if value else "withdrew the ruling",
+    }
+    return words[kind]
 
 
 def moment_url(video: Video, seconds: float | None) -> str | None:

@@ -24,29 +24,6 @@ if TYPE_CHECKING:
 
 Type = Literal["direct", "alternative", "source", "context"]
 
-_ACTS = {
-    "add_query": "asked another query",
-    "edit_query": "reworded a query",
-    "remove_query": "took a query out",
-    "block_source": "blocked",
-    "unblock_source": "took back what was said of",
-    "add_source": "added the source",
-    "overrule_source": "overruled",
-    "reword_claim": "reworded the claim",
-    "split_claim": "split the claim",
-    "drop_claim": "dropped the claim",
-    "restore_claim": "restored the claim",
-    "add_claim": "added the claim",
-    "assign": "assigned it to",
-    "note": "noted",
-    "assess": "assessed",
-    "sign": "ruled",
-}
-_WITHDRAWN = {
-    "assess": "took the own assessment back",
-    "assign": "assigned it to nobody",
-    "sign": "withdrew the ruling",
-}
 _MENU: tuple[tuple[ReviewKind, str], ...] = (
     ("add_query", "ask another query"),
     ("edit_query", "reword a query"),
@@ -378,27 +355,14 @@ def _print_outcome(before: ClaimFile, after: list[ClaimFile], done: Reviewed) ->
 
 def _act_words(action: dict[str, Any], file: ClaimFile | None = None) -> str:
     """Say an action after the name of who did it."""
-    kind, target, value = action["action"], action["target"], action["value"]
-    texts = {query.query_id: query.text for query in file.queries} if file else {}
-    words = _ACTS[kind]
-    was = texts.get(target) or action.get("target_words") or target
-    if kind == "edit_query":
-        said = f"{words}: {was} → {value}"
-    elif kind == "remove_query":
-        said = f"{words}: {was}"
-    elif kind in {"block_source", "unblock_source"}:
-        said = f"{words} {target}"
-    elif kind == "overrule_source":
-        what = (value or "as the machine read it").replace("_", " ")
-        said = f"{words} {target}: {what}"
-    elif kind in {"drop_claim", "restore_claim"}:
-        said = words
-    elif kind in _WITHDRAWN and value is None:
-        said = _WITHDRAWN[kind]
-    else:
-        said = f"{words}: {value}"
+    from factible_assets.stages.reviews import QUERY_KINDS
+    from factible_assets.wording import act_words
+
+    kind, target = action["action"], action["target"]
+    asked = {query.query_id: query.text for query in file.queries} if file else {}
+    query = asked.get(target) or (action.get("target_words") if kind in QUERY_KINDS else None)
     because = f" ({action['reason']})" if action["reason"] else ""
-    return plain(f"{said}{because}")
+    return plain(f"{act_words(kind, target, action['value'], query)}{because}")
 
 
 def _print_history(rows: list[dict[str, Any]], *, as_json: bool) -> None:

@@ -37,12 +37,11 @@ from factible_assets.report.words import (
     VIA_WORDS,
     outcome_words,
     plural,
-    review_words,
 )
 from factible_assets.stages.argument import Argument, argue
 from factible_assets.stages.evidence import is_later
 from factible_assets.stages.reviews import by_claim, latest
-from factible_assets.wording import STANCE_WORDS, moment_url, rating_words
+from factible_assets.wording import STANCE_WORDS, act_words, moment_url, rating_words
 
 _RATING_ORDER = {"high": 0, "medium": 1, "low": 2, "very_low": 3, "unknown": 4}
 _ID = re.compile(r"[A-Za-z0-9_-]+")
@@ -314,7 +313,9 @@ class Shelves:
         known |= {query.query_id: query.text for query in self._queries[claim.claim_id]}
         views = []
         for action in self._reviews.get(claim.claim_id, ()):
-            views.append(ReviewView(action, review_words(action, known)))
+            query = known.get(action.target or "")
+            words = act_words(action.action, action.target, action.value, query)
+            views.append(ReviewView(action, words))
             if action.query_id is not None and action.value is not None:
                 known[action.query_id] = action.value
         return tuple(views)

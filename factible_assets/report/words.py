@@ -6,14 +6,11 @@ not: sentences about one claim (claims.py), markup.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import date, datetime
 
 from factible_assets.records import (
     Basis,
     RetrievedVia,
-    ReviewAction,
-    ReviewKind,
     Stance,
 )
 from factible_assets.wording import STANCE_WORDS
@@ -80,32 +77,3 @@ def day(value: date) -> str:
 def moment(value: datetime) -> str:
     """Say a time as 4 March 2025, 13:05 UTC."""
     return f"{day(value)}, {value:%H:%M} {value.tzname() or ''}".rstrip()
-
-
-def review_words(action: ReviewAction, queries: Mapping[str, str]) -> str:
-    """Say what a reviewer did; `queries` are the known words of queries, by id."""
-    target, value = action.target or "", action.value or ""
-    before = f"“{queries[target]}”" if target in queries else "a query"
-    words: dict[ReviewKind, str] = {
-        "add_query": f"asked another query, “{value}”",
-        "edit_query": f"asked “{value}” in place of {before}",
-        "remove_query": f"took {before} out",
-        "block_source": f"blocked {target}",
-        "unblock_source": f"took back what was said of {target}",
-        "add_source": f"added the source {value}",
-        "overrule_source": f"overruled {target}: {value.replace('_', ' ')}"
-        if value
-        else f"took back the overruling of {target}",
-        "reword_claim": f"reworded the claim: “{value}”",
-        "split_claim": f"split the claim: “{'” and “'.join(value.splitlines())}”",
-        "drop_claim": "dropped the claim",
-        "restore_claim": "restored the claim",
-        "add_claim": f"added the claim “{value}”",
-        "assign": f"assigned it to {value}" if value else "assigned it to nobody",
-        "note": f"noted: {value}",
-        "assess": f"assessed the claim as {OUTCOME_WORDS.get(value, value)}"
-        if value
-        else "took an assessment back",
-        "sign": f"ruled: {value}" if value else "withdrew the ruling",
-    }
-    return words[action.action]
