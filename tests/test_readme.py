@@ -14,7 +14,7 @@ DEMO = "everyday-beliefs-talk"
 def test_the_outputs_in_the_readme_are_what_a_fresh_install_prints(tmp_path: Path) -> None:
     document = README.read_text(encoding="utf-8")
     assert document.count("\nverdict ") == 4
-    assert document.count("```\nfactible sql ") == 3
+    assert document.count("```\nfactible sql ") == 1
     home = tmp_path / "home"
     share_vectors(home)
     fresh = Fresh(home)

@@ -170,7 +170,7 @@ class _Reader:
         metric, line = str(place[-1]), document.line(place)
         if metric not in CATALOGUE:
             near = difflib.get_close_matches(metric, CATALOGUE, n=1, cutoff=0.6)
-            hint = f"Did you mean {near[0]!r}?" if near else "The metrics are listed in the README."
+            hint = f"Did you mean {near[0]!r}?" if near else "All: factible evaluate --all."
             self._report(line, f"There is no metric {metric!r}. {hint}")
         elif CATALOGUE[metric].better is None:
             self._report(line, f"Of {metric!r} neither more nor less is better. Remove its target.")
