@@ -331,7 +331,7 @@ WITH reached AS (
 SELECT
     reached.video_id,
     reached.claim_id,
-    worded.text AS claim,
+    (SELECT max(claims.text) FROM claims WHERE claims.claim_id = reached.claim_id) AS claim,
     reached.previous_stance,
     reached.stance,
     reached.previous_confidence,
@@ -347,7 +347,6 @@ SELECT
     reached.previous_basis,
     reached.basis
 FROM reached
-LEFT JOIN (SELECT claim_id, max(text) AS text FROM claims GROUP BY claim_id) AS worded USING (claim_id)
 WHERE reached.previous_stance <> reached.stance
     -- A confidence that is low because services failed has not moved.
     OR NOT reached.is_open AND (
