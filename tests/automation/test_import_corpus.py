@@ -98,7 +98,7 @@ def test_the_launchpad_refuses_a_format_that_it_does_not_know(
     job: dg.JobDefinition, instance: dg.DagsterInstance
 ) -> None:
     with pytest.raises(dg.DagsterInvalidConfigError, match="format"):
-        run(job, instance, path="/x", format="csv")
+        run(job, instance, path="/x", format="pdf")
 
 
 @pytest.mark.parametrize("config", [{"name": "../x"}, {"limit": 0}, {"web": "moon"}, {"path": ""}])

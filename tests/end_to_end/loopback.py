@@ -50,7 +50,6 @@ from tests.servers import (
     respond,
     respond_json,
 )
-from tests.shortcuts import prepare
 from tests.stages.world import own_words
 
 CHAT, MODELS = "/v1/chat/completions", "/v1/models"
@@ -181,7 +180,7 @@ def question(asked: Asked) -> str:
 
 @contextmanager
 def loopback_world(folder: Path) -> Iterator[LoopbackWorld]:
-    """Yield a world in which every service answers, and a data folder in which nothing was done."""
+    """Yield a world in which every service answers, and an empty data folder."""
     work = folder / "work"
     work.mkdir()
     loop = asyncio.new_event_loop()
@@ -190,7 +189,7 @@ def loopback_world(folder: Path) -> Iterator[LoopbackWorld]:
     server = MisbehavingServer()
     try:
         asyncio.run_coroutine_threadsafe(server.__aenter__(), loop).result(10)
-        world = LoopbackWorld(server, prepare(folder / "home"), work)
+        world = LoopbackWorld(server, folder / "home", work)
         world.open_services()
         yield world
     finally:

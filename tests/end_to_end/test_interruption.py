@@ -31,6 +31,7 @@ from tests.end_to_end.loopback import (
 )
 from tests.resources.transcripts.fake_youtube import WATCH
 from tests.servers import Behaviour, Exchange, hang, respond_json
+from tests.shortcuts import prepare
 from warehouse.store import Warehouse
 
 
@@ -160,6 +161,7 @@ def test_processes_that_check_one_video_wait_for_each_other(tmp_path: Path) -> N
         given = {name: value for name, value in world.environment.items() if value is not None}
         kept = {name: value for name, value in os.environ.items() if name not in world.environment}
         command = [str(Path(sys.executable).with_name("factible")), "check", VIDEO_URL, "--json"]
+        prepare(world.home)
         processes = [
             subprocess.Popen(
                 command,
