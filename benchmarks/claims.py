@@ -46,13 +46,13 @@ METRICS = {
 }
 
 RULES = {
-    "centrality": ("_CENTRALITY", 0.0),
+    "place in the talk": ("_PLACE", 0.0),
     "diversity": ("_DIVERSITY", 0.0),
     "open references count against": ("_OPEN_REFERENCE", 0.0),
-    "two sentences count against": ("_JOINED", 0.0),
-    "no two sentences at all": ("_LONGEST_PAIR", 0),
-    "missing heads count against": ("_HEADLESS", 0.0),
+    "several statements count against": ("_COMPOUND", 0.0),
+    "fragments count against": ("_HEADLESS", 0.0),
     "unsure ends count against": ("_UNSURE_ENDS", 0.0),
+    "faults count in the order": ("_FAULTS_IN_ORDER", 0.0),
 }
 """Constants of the engine's choice, and what switches each off."""
 

@@ -22,6 +22,7 @@ _JOINT = re.compile(
     r"|(?P<stop>;|:(?!\d)|(?P<reason>(?<!\bnot),?\s+because\s))\s*",
     re.IGNORECASE,
 )
+_HALF = re.compile(r"\bnot (?:only|just|merely)\b(?!.*\bbut\b)", re.IGNORECASE)
 _FEWEST_IN_PART = 4
 _NO_SUBJECT = word_set(
     """
@@ -226,7 +227,7 @@ def _stands_alone(text: str, *, needs_verb: bool = True) -> bool:
     Verbs that do not show as such are taken for granted in a part that another clause turns upon.
     """
     words = [word.norm for word in tokenise(text)]
-    if len(words) < _FEWEST_IN_PART or words[0] in _NO_SUBJECT:
+    if len(words) < _FEWEST_IN_PART or words[0] in _NO_SUBJECT or _HALF.search(text):
         return False
     verbs, subordinate = count_clauses(text)
     return not needs_verb or verbs > subordinate

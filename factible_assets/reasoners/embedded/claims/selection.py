@@ -48,6 +48,7 @@ _OPEN_REFERENCE, _COMPOUND, _HEADLESS = 1.1, 1.2, 1.0
 """What counts against a candidate, in units of wording: pointing at what it does not name, being
 two statements in one, opening in the middle of one."""
 
+_LEAST_CERTAINTY = 0.03
 _UNSURE_ENDS = 1.5
 """What counts against a candidate that is surely no whole sentence, in units of wording."""
 
@@ -162,7 +163,11 @@ def _candidates(raw: str, sentences: Sequence[Sentence]) -> list[_Candidate]:
         for span in (sentence, *(strip_lead_ins(raw, part) for part in parts)):
             claim = resolve(write_claim(raw, span), before)
             signs = read_signs(claim)
-            if signs.content_words >= _FEWEST_CONTENT_WORDS and signs.words <= MAX_CLAIM_WORDS:
+            if (
+                signs.content_words >= _FEWEST_CONTENT_WORDS
+                and signs.words <= MAX_CLAIM_WORDS
+                and span.certainty >= _LEAST_CERTAINTY
+            ):
                 against = (
                     _OPEN_REFERENCE * is_open(claim)
                     + _COMPOUND * (compound and span is sentence)

@@ -276,6 +276,7 @@ def test_lists_conditions_and_predicates_do_not_come_apart() -> None:
     for whole in (
         "If the river rises in spring again, the town below is flooded.",
         "The coal, the gas, and the oil of the north were sold to the state.",
+        "The visa lets people bring not only their children, but much of their family is let in.",
         "The law formalized the power, but also aimed to give members a check on it.",
     ):
         assert _statements(whole) == []
