@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Type = Literal["direct", "alternative", "source", "context"]
 
+_GONE = {"reword_claim", "split_claim", "drop_claim"}
 _MENU: tuple[tuple[ReviewKind, str], ...] = (
     ("add_query", "ask another query"),
     ("edit_query", "reword a query"),
@@ -386,7 +387,8 @@ def _print_history(rows: list[dict[str, Any]], *, as_json: bool) -> None:
                         row[when] or "incomplete" for when in ("stance_before", "stance_after")
                     )
                 )
-                if row["run_id"]
+                # A run has no verdict on words that it no longer checks.
+                if row["run_id"] and row["action"] not in _GONE
                 else "–",
             )
             for row in rows
