@@ -25,6 +25,9 @@ class ReportsResource(dg.ConfigurableResource):  # type: ignore[type-arg]
     """The folder of the HTML reports, and where a service shows them, if one does."""
 
     folder: str
+    published: str = Field(
+        default="", description="The copy of the warehouse that the service at public_url reads."
+    )
     public_url: str | None = Field(
         default=None,
         description="The address at which `factible serve` is reached, without a slash at the end.",
@@ -35,7 +38,9 @@ class ReportsResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         """Return the resource of a data folder."""
         address = settings.public_url
         return cls(
-            folder=str(settings.reports), public_url=address.rstrip("/") if address else None
+            folder=str(settings.reports),
+            published=str(settings.published),
+            public_url=address.rstrip("/") if address else None,
         )
 
     def publish(
@@ -52,6 +57,9 @@ class ReportsResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         folder = Path(self.folder)
         try:
             path = publish_report(store, folder, video_id)
+            if self.public_url is not None:
+                # The links open at once, not when the sensor has published the run.
+                store.publish(Path(self.published))
         except Exception as error:  # noqa: BLE001 - a run must not fail over how it is shown
             words = f"The report could not be written: {str(error) or type(error).__name__}"
             log.warning("%s Write it with: factible report -- %s", words, video_id)
