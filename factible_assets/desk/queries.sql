@@ -108,26 +108,37 @@ SELECT DISTINCT corpus, channel FROM current_videos
 -- BM25 (Robertson and Zaragoza 2009, section 3.2; k1 = 1.2, b = .75) over what the claims and the
 -- quotes say. A word is sought as the beginning of one, and counts once in a text. Rows with less
 -- than half of the weight of what is sought are left out.
-WITH texts AS (
-    SELECT 'claim' AS kind, video_id, claim_id, claim_id AS row_id, text FROM current_claims
+WITH texts AS MATERIALIZED (
+    SELECT
+        'claim' AS kind, video_id, claim_id, claim_id AS row_id, text,
+        NULL AS domain, NULL AS source, NULL AS stance,
+        NULL AS publisher, NULL AS url, NULL AS textual_rating
+    FROM current_claims
     UNION ALL
-    SELECT 'quote', video_id, claim_id, evidence_id, quote FROM verdict_evidence WHERE quote IS NOT NULL
+    SELECT
+        'quote', video_id, claim_id, evidence_id, quote, domain, title, stance, NULL, NULL, NULL
+    FROM verdict_evidence WHERE quote IS NOT NULL
     UNION ALL
-    SELECT 'review', video_id, claim_id, prior_fact_check_id, concat_ws(' ', claim_reviewed, title)
+    SELECT
+        'review', video_id, claim_id, prior_fact_check_id, concat_ws(' ', claim_reviewed, title),
+        NULL, title, NULL, publisher, url, textual_rating
     FROM current_prior_fact_checks WHERE status = 'ok'
 ),
-spoken AS (
+spoken AS MATERIALIZED (
     SELECT
-        *,
-        ' ' || regexp_replace(strip_accents(lower(text)), '[^\pL\pN]+', ' ', 'g') AS words,
+        kind,
+        row_id,
+        strip_accents(lower(text)) AS words,
         length(text) / avg(length(text)) OVER (PARTITION BY kind) AS relative_length,
         count(*) OVER () AS texts
     FROM texts
 ),
-hits AS (
+hits AS MATERIALIZED (
     SELECT kind, row_id, relative_length, texts, word
     FROM spoken, unnest($words) AS sought(word)
-    WHERE contains(words, ' ' || word)
+    -- The dear look for its beginning is for those that have the letters at all.
+    WHERE CASE WHEN contains(words, word) THEN
+        contains(' ' || regexp_replace(words, '[^\pL\pN]+', ' ', 'g'), ' ' || word) ELSE false END
 ),
 weights AS (
     SELECT word, ln(1 + (any_value(texts) - count(*) + .5) / (count(*) + .5)) AS weight
@@ -150,25 +161,15 @@ best AS (
         BETWEEN $offset + 1 AND $offset + $limit
 )
 SELECT
-    best.kind,
+    texts.*,
     best.total,
-    texts.video_id,
-    texts.claim_id,
-    texts.text,
     claims.text AS claim,
     claims.start_seconds,
     videos.title,
     videos.channel,
     coalesce(verdicts.stance, CASE WHEN verdicts.claim_id IS NULL THEN 'unjudged' ELSE 'incomplete' END) AS outcome,
     CASE WHEN verdicts.stance IS NOT NULL THEN verdicts.basis END AS basis,
-    verdicts.confidence,
-    quoted.domain,
-    coalesce(quoted.title, prior.title) AS source,
-    quoted.stance,
-    prior.publisher,
-    prior.url,
-    prior.textual_rating,
-    prior.reviewed_on
+    verdicts.confidence
 FROM best
 JOIN texts ON texts.kind = best.kind AND texts.row_id = best.row_id
 LEFT JOIN current_videos AS videos ON videos.video_id = texts.video_id
@@ -176,10 +177,6 @@ LEFT JOIN current_claims AS claims
     ON claims.video_id = texts.video_id AND claims.claim_id = texts.claim_id
 LEFT JOIN current_verdicts AS verdicts
     ON verdicts.video_id = texts.video_id AND verdicts.claim_id = texts.claim_id
-LEFT JOIN verdict_evidence AS quoted
-    ON best.kind = 'quote' AND quoted.evidence_id = best.row_id AND quoted.video_id = texts.video_id
-LEFT JOIN current_prior_fact_checks AS prior
-    ON best.kind = 'review' AND prior.prior_fact_check_id = best.row_id AND prior.video_id = texts.video_id
 ORDER BY best.kind, best.score DESC, best.row_id
 
 -- name: said_before

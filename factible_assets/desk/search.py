@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from factible_assets.desk.questions import Ask, Row
+from factible_assets.reasoners.embedded.text import is_stop_word
 
 Kind = Literal["claim", "quote", "review"]
 
@@ -43,11 +44,14 @@ class Found:
 def sought(text: str) -> list[str]:
     """Return the beginnings of the words that are sought, without marks, each once.
 
+    Words that every text has are sought where there are no others.
+
     A word of more than six letters stands for all that begin as it does, so that "vaccines" finds
     "vaccination"; one with a digit for itself.
     """
     bare = unicodedata.normalize("NFKD", text.lower())
     words = _WORD.findall("".join(each for each in bare if not unicodedata.combining(each)))
+    words = [word for word in words if not is_stop_word(word)] or words
     stems = (word if re.search(r"\d", word) else word[:_STEM] for word in words)
     return list(dict.fromkeys(stems))[:_MOST_WORDS]
 
