@@ -313,6 +313,7 @@ STRATEGY = Strategy(
     },
     check=_check,
     adapt=_adapted,
+    most_searches=lambda _: MOST_QUESTIONS,
     in_rounds=True,
 )
 """Retrieval that stands still in time and a verdict on PolitiFact's scale."""
