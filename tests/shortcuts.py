@@ -15,6 +15,7 @@ import sys
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
+from inspect import getclosurevars
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -70,8 +71,12 @@ def _begin_warehouses_as_copies(store: Any) -> None:
 
     class CopyingConnector(original):  # type: ignore[misc, valid-type] # FileConnector
         def ensure_exists(self, prepare: Callable[[duckdb.DuckDBPyConnection], None]) -> None:
+            # Who begins with an older schema, to migrate it, gets that one.
+            begins_anew = (
+                getclosurevars(prepare).nonlocals["self"].schema is store.packaged_schema()
+            )
             with suppress(OSError):  # of which the original knows what to say
-                if not self.path.exists():
+                if begins_anew and not self.path.exists():
                     self.path.parent.mkdir(parents=True, exist_ok=True)
                     unfinished = self.path.with_name(f".{uuid.uuid4().hex}.new")
                     shutil.copyfile(_made("warehouse.duckdb", _empty_warehouse), unfinished)
