@@ -13,8 +13,8 @@ import unicodedata
 _TAG = re.compile(r"<!--.*?-->|</?[A-Za-z!?][^<>]*>", re.DOTALL)
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\s*(?:\([^()]*\)|\[[^\[\]]*\])")
 _ADDRESS = re.compile(
-    r"(?<![a-z])(?:[a-z][a-z0-9+.-]{1,20}://|www\.|(?:mailto|javascript|vbscript):(?=\S)"
-    r"|data:(?=[\w-]+[/;,]))[^\s\"'<>()]*",
+    r"(?:(?<![a-z])(?:[a-z][a-z0-9+.-]{1,20}://|www\.|(?:mailto|javascript|vbscript):(?=\S)"
+    r"|data:(?=[\w-]+[/;,]))|://)[^\s\"'<>()]*",
     re.IGNORECASE,
 )
 _MARKS = re.compile(

@@ -4,7 +4,7 @@ import re
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from factible_assets.reasoners.llm.wording import clip, plain, whole_sentences
@@ -33,6 +33,7 @@ def test_words_are_kept_without_markup_and_addresses(written: str, kept: str) ->
     assert plain(written) == kept
 
 
+@example("a://")
 @given(st.text(st.sampled_from(list("<>[]()!*`_|/:bahtps.wx \n\u200b\\{}")), max_size=60))
 def test_no_markup_is_left_or_put_together(text: str) -> None:
     kept = plain(text)
