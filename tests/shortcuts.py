@@ -93,7 +93,12 @@ def _begin_instances_as_copies(launch: Any) -> None:
 
     def prepare_instance(settings: Settings) -> Path:
         if not settings.dagster_home.exists() and settings.home.name != _UNUSED:
-            shutil.copytree(unused_instance(), settings.dagster_home)
+            # Several checks may begin the folder at once: whole or not at all, and once.
+            copied = settings.home / f".{uuid.uuid4().hex}.new"
+            shutil.copytree(unused_instance(), copied)
+            with suppress(OSError):
+                copied.rename(settings.dagster_home)
+            shutil.rmtree(copied, ignore_errors=True)
         found: Path = original(settings)
         return found
 

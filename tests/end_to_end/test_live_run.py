@@ -142,7 +142,8 @@ def test_the_demo_asks_nobody_although_keys_are_set(tmp_path: Path) -> None:
         assert world.server.asked == []
     verdicts = [claim["verdict"] for claim in json.loads(out)["claims"]]
     assert {verdict["basis"] for verdict in verdicts} == {"embedded"}
-    assert [file.stem for file in (world.home / "cache").glob("*.sqlite")] == ["vectors"]
+    # Vectors alone are kept, here or where all tests keep them.
+    assert {file.stem for file in (world.home / "cache").glob("*.sqlite")} <= {"vectors"}
 
 
 def test_two_keys_are_enough_where_the_vendor_enforces_its_rules(tmp_path: Path) -> None:
