@@ -37,7 +37,7 @@ _CAUSAL = re.compile(
     r"|treat(?:s|ed|ing)?|trigger(?:s|ed)?|affect(?:s|ed)?|allow(?:s|ed)?|enabl(?:e[sd]?|ing)"
     r"|forc(?:e[sd]?|ing)|driv(?:es?|en|ing)|drove|regulat(?:e[sd]?|ing)|absorb(?:s|ed|ing)?"
     r"|trap(?:s|ped|ping)?|generat(?:e[sd]?|ing)|chang(?:e[sd]?|ing)|effects? (?:of|on)"
-    r"|helps? (?:to )?\w+|risk of)\b",
+    r"|helps? (?:to )?\w+|makes?|made|risk of)\b",
     re.IGNORECASE,
 )
 _COMPARATIVE = re.compile(
@@ -119,7 +119,6 @@ _FINITE = re.compile(
 )
 
 _ENOUGH_CONTENT = 12
-_SHORT, _VERY_SHORT = 5, 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +153,6 @@ def read_signs(text: str) -> Signs:
     score += sum(_SIGNS[name][0] for name in shown)
     score -= 1.0 * _is_question(text, norms) + 0.5 * (not shows_verb(text))
     score -= 0.5 * (not _HYPOTHETICAL_OPENERS.isdisjoint(norms[:1]))
-    score -= 0.5 * (len(words) < _SHORT) + 1.0 * (len(words) < _VERY_SHORT)
     return Signs(len(words), content, numbers, shown, score)
 
 
