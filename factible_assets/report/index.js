@@ -64,12 +64,19 @@
       figure("Checked", video.checkedWords));
   };
 
+  const clock = (at) => {
+    if (at === null) return "–";
+    const [hours, minutes, seconds] = [at / 3600, (at / 60) % 60, at % 60].map(Math.floor);
+    const two = (number) => String(number).padStart(2, "0");
+    return hours ? `${hours}:${two(minutes)}:${two(seconds)}` : `${minutes}:${two(seconds)}`;
+  };
+
   const claimRow = (claim) => {
     const video = claim.video;
     const href = video.href && `${video.href}#claim-${claim.anchor}`;
     const text = element("span", { class: "claim-text", dir: "auto" }, linked(claim.text, href));
     return element("tr", {},
-      figure("At", claim.clock),
+      figure("At", clock(claim.at)),
       element("th", { scope: "row", class: "claim-cell" }, text, " ", under([video.title, ...video.under.slice(0, 1)])),
       element("td", {}, element("span", { class: `badge ${claim.outcome.name}` }, glyph(claim.outcome), claim.words)),
       element("td", { "data-label": "Confidence" }, claim.confidence || "–"),
@@ -92,8 +99,8 @@
     return videos.map(([title, href, words, corpus, category, channel, checked, checkedWords, turned, rows]) => {
       const video = { title, href, under: words, corpus, category, channel, checked, checkedWords, turned };
       video.text = [title, ...words].join(" ").toLowerCase();
-      video.claims = rows.map(([at, clock, text, anchor, outcome, isLeaning, confidence, supporting, refuting]) => ({
-        video, at, clock, text, anchor, supporting, refuting,
+      video.claims = rows.map(([at, text, anchor, outcome, isLeaning, confidence, supporting, refuting]) => ({
+        video, at, text, anchor, supporting, refuting,
         outcome: known[outcome],
         words: isLeaning ? known[outcome].leaning : known[outcome].words,
         rank: confidence,

@@ -8,7 +8,8 @@
   // --- Opening what a link leads to -------------------------------------------------------------
 
   const reveal = (id) => {
-    const target = id && byId(id);
+    // The index names claims by the beginnings of their ids.
+    const target = id && (byId(id) ?? document.querySelector(`article[id^="${CSS.escape(id)}"]`));
     if (!target) return;
     for (let each = target; each; each = each.parentElement) {
       if (each instanceof HTMLDetailsElement) each.open = true;
