@@ -112,7 +112,8 @@ async def _read(path: Path) -> bytes:
             raise NoPictureError(f"{path.name} is larger than {_MAX_BYTES // 1_000_000} MB.")
         return data
     except OSError as error:
-        raise NoPictureError(f"{path.name} cannot be read: {error.strerror}.") from error
+        sentence = f"{path.name} cannot be read: {error.strerror}."
+        raise NoPictureError(sentence, is_outage=True) from error
 
 
 async def _frame(path: Path, seconds: float) -> bytes:

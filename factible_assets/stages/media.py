@@ -208,10 +208,13 @@ async def _matches(
             each.page_url or "",
         )
     )
+    unread = {page.url: page.reason for page in read if page.outcome != "ok"}
     for each in found:
+        failure = unread.get(each.page_url or "")
         rows.add(
             kind="match",
             match_class=each.kind,
+            reason=failure and f"The page could not be read for its date: {failure}",
             url=storable(each.page_url or each.image_url or ""),
             title=storable(each.page_title) if each.page_title else None,
             published_on=_day(each, pages),

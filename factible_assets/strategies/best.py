@@ -63,10 +63,14 @@ async def _wider(claim: ClaimCheck, asked: tuple[Query, ...]) -> tuple[Query, ..
         worded = await claim.write_queries(
             QueriesConfig(max_queries=_wider_count(claim.config), max_priority=5)
         )
-        new = [each for each in worded if each.status == "ok" and each.query_id not in known]
+        # Those that a service failed to word stay: the verdict then knows what is missing.
+        new = [each for each in worded if each.query_id not in known]
         note.made = [query.query_id for query in new]
         note.got = "; ".join(query.text for query in new)
-        if not new:
+        failed = next((each for each in new if each.status == "infra_error"), None)
+        if failed:
+            note.status, note.reason = "infra_error", failed.reason
+        elif not new:
             note.status, note.reason = "no_evidence", "There is nothing more to ask."
     return tuple(
         query.model_copy(update={"rank": len(asked) + place})

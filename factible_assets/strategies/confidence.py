@@ -102,7 +102,7 @@ async def _three_way(check: ClaimCheck, case: CaseFile) -> Verdict | None:
     opinion = check.form_opinion(case)
     if check.basis == "embedded" or not opinion.rows or opinion.doubt:
         return await check.judge(case)
-    draft, outage, refusal = None, None, None
+    draft, outage, refusal, ended = None, None, None, None
     try:
         with (
             check.trace.step("judge", "TRUE, FALSE or CAN'T SAY") as note,
@@ -113,12 +113,15 @@ async def _three_way(check: ClaimCheck, case: CaseFile) -> Verdict | None:
             note.got = said
         draft = VerdictDraft(THREE_WAY[said], opinion.vote.confidence, answer.reasoning)
     except BudgetSpentError as spent:
-        refusal = spent.reason
+        ended = spent.reason
     except ReasonerOutageError as failure:
         outage = failure.reason
     except ReasonerRefusalError as declined:
         refusal = declined.reason
-    return conclude(opinion, draft, basis=check.basis, outage=outage, refusal=refusal)
+    verdict = conclude(opinion, draft, basis=check.basis, outage=outage, refusal=refusal)
+    if ended is None:
+        return verdict
+    return verdict.model_copy(update={"reason": f"{verdict.reason or ''} {ended}".strip()})
 
 
 def _source(check: ClaimCheck, row: Evidence, case: CaseFile) -> Source:

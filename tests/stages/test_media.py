@@ -80,6 +80,7 @@ async def test_an_older_page_with_the_picture_is_held_against_each_claim() -> No
         ImageMatch("exact", page_url="http://early.example/", page_title="Early"),
         ImageMatch("exact", page_url="https://www.youtube.com/watch?v=abcdefghijk"),
         ImageMatch("similar", image_url="http://d.example/4.jpg"),
+        ImageMatch("partial", page_url="http://silent.example/"),
     )
     pages = Pages(
         {
@@ -95,8 +96,12 @@ async def test_an_older_page_with_the_picture_is_held_against_each_claim() -> No
         ("exact", "http://early.example/", date(2024, 3, 2)),
         ("exact", "http://undated.example/", None),
         ("partial", "http://late.example/", date(2024, 6, 1)),
+        ("partial", "http://silent.example/", None),
         ("similar", "http://d.example/4.jpg", None),
     ]
+    reasons = {row.url: row.reason for row in found}
+    assert reasons["http://undated.example/"] is None
+    assert "could not be read for its date: down" in str(reasons["http://silent.example/"])
     (held,) = of_kind(rows, "miscaption")
     assert held.claim_id == "c1"
     assert held.published_on == date(2024, 3, 2)

@@ -55,7 +55,9 @@ async def test_what_is_settled_is_not() -> None:
     assert len(result.queries) == 2
 
 
-async def test_a_second_round_that_fails_or_may_cost_nothing_more_leaves_the_first() -> None:
+async def test_a_second_round_beyond_the_budget_leaves_the_first_and_one_that_fails_is_told() -> (
+    None
+):
     world = world_with("unclear", "refutes")
     poor = await check(world, max_calls=3)
     assert len(poor.queries) == 2
@@ -69,4 +71,7 @@ async def test_a_second_round_that_fails_or_may_cost_nothing_more_leaves_the_fir
 
     world.work = fails_the_second_time  # type: ignore[method-assign]
     cut_off = await check(world)
-    assert (cut_off.verdicts[0].status, cut_off.verdicts[0].stance) == ("complete", "unclear")
+    (verdict,) = cut_off.verdicts
+    assert (verdict.status, verdict.stance, verdict.recheck_due) == ("incomplete", None, True)
+    assert "queries could not be written" in str(verdict.reason)
+    assert "infra_error" in {step.status for step in cut_off.steps}

@@ -222,7 +222,9 @@ def test_what_is_no_picture_is_refused_with_a_sentence(data: bytes) -> None:
 # --- Frames -------------------------------------------------------------------------------------
 
 
-@pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="frames need ffmpeg")
+@pytest.mark.skipif(
+    shutil.which("ffmpeg") is None, reason="frames need ffmpeg: apt-get install ffmpeg"
+)
 async def test_a_frame_is_the_picture_at_its_moment(tmp_path: Path) -> None:
     video = tmp_path / "clip.mp4"
     source = "color=red:s=320x240:d=1[a];color=blue:s=320x240:d=1[b];[a][b]concat"
@@ -242,7 +244,9 @@ async def test_a_frame_is_the_picture_at_its_moment(tmp_path: Path) -> None:
         await frame_at(video, 99)
 
 
-@pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="frames need ffmpeg")
+@pytest.mark.skipif(
+    shutil.which("ffmpeg") is None, reason="frames need ffmpeg: apt-get install ffmpeg"
+)
 async def test_a_playlist_that_calls_itself_a_video_reads_no_other_file(tmp_path: Path) -> None:
     hostile = tmp_path / "clip.mp4"
     hostile.write_text("#EXTM3U\n#EXTINF:1,\nhttp://127.0.0.1:9/secret\n#EXT-X-ENDLIST\n")
