@@ -75,43 +75,53 @@ async def test_the_confidence_of_a_verdict_is_that_of_the_calculus() -> None:
     assert verdict.confidence in {"low", "medium"}
 
 
+TOLD = {
+    "QueriesAnswer": {
+        "queries": [
+            {
+                "claim": 1,
+                "text": HEALTH.text,
+                "query_type": "direct",
+                "seeks_opposite": False,
+                "priority": 1,
+            }
+        ]
+    },
+    "EvidenceAnswer": {
+        "readings": [
+            {
+                "source": at,
+                "addresses_claim": True,
+                "scope": "",
+                "summary": "It says so.",
+                "quotes": [f"An account of the matter. [{HEALTH.text}=supports@1.0] The end."],
+                "stance": "supports",
+                "stance_confidence": 0.9,
+                "relevance": 0.9,
+            }
+            for at in (1, 2, 3)
+        ]
+    },
+    "ThreeWayAnswer": {"reasoning": "Trials show it.", "verdict": "**Not true**"},
+}
+
+
 async def test_a_model_says_true_or_false_however_it_writes_it_and_the_vote_decides() -> None:
-    told = {
-        "QueriesAnswer": {
-            "queries": [
-                {
-                    "claim": 1,
-                    "text": HEALTH.text,
-                    "query_type": "direct",
-                    "seeks_opposite": False,
-                    "priority": 1,
-                }
-            ]
-        },
-        "EvidenceAnswer": {
-            "readings": [
-                {
-                    "source": at,
-                    "addresses_claim": True,
-                    "scope": "",
-                    "summary": "It says so.",
-                    "quotes": [f"An account of the matter. [{HEALTH.text}=supports@1.0] The end."],
-                    "stance": "supports",
-                    "stance_confidence": 0.9,
-                    "relevance": 0.9,
-                }
-                for at in (1, 2, 3)
-            ]
-        },
-        "ThreeWayAnswer": {"reasoning": "Trials show it.", "verdict": "**Not true**"},
-    }
-    result = await checked(world_of(HEALTH, "+++"), HEALTH, Told(told))
+    result = await checked(world_of(HEALTH, "+++"), HEALTH, Told(TOLD))
     (verdict,) = result.verdicts
     assert verdict.stance == verdict.vote_stance
     judged = [step.got for step in result.steps if step.step == "judge"]
-    if verdict.stance != "unclear":
-        assert judged == ["FALSE"]
-        assert (verdict.reasoner_stance, verdict.disagreement) == ("refutes", True)
+    assert verdict.stance == "supports"
+    assert judged == ["FALSE"]
+    assert (verdict.reasoner_stance, verdict.disagreement) == ("refutes", True)
+    # One call less than it took: the vote stands, and nobody is said to have declined.
+    calls = len(result.llm_calls) - 1
+    (short,) = (
+        await checked(world_of(HEALTH, "+++"), HEALTH, Told(TOLD), max_calls=calls)
+    ).verdicts
+    assert (short.status, short.stance, short.reasoner_stance) == ("complete", "supports", None)
+    assert "has used up its" in str(short.reason)
+    assert "declined" not in str(short.reason)
 
 
 @pytest.mark.parametrize("claim", [HEALTH, make_claim("Prices will double by 2040")])
