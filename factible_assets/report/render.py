@@ -40,7 +40,7 @@ from factible_assets.report.words import (
 )
 from factible_assets.wording import clock, source_words
 
-VIDEOS_PER_PAGE = 50
+VIDEOS_PER_PAGE = 25
 """Rows of one page of the index, which are complete where no script runs."""
 
 # Not characters of a document (HTML standard, section 13.1.4): a parser replaces or drops them.
