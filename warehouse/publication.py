@@ -47,8 +47,21 @@ SMALLEST_SPARE_BYTES = 32_000_000
 """A smaller copy, of some 100 videos, is made as a whole in less time than brought up to date."""
 
 
-def publish_copy(connection: duckdb.DuckDBPyConnection, source: Path, destination: Path) -> None:
+def publish_copy(
+    connection: duckdb.DuckDBPyConnection,
+    source: Path,
+    destination: Path,
+    *,
+    only_added_to: str | None = None,
+) -> None:
     """Put what the database of a connection holds at a path, for readers.
+
+    Args:
+        connection: The database.
+        source: Where it is.
+        destination: Where the copy belongs.
+        only_added_to: The one table to which the caller has added rows; what others have written
+            meanwhile may then wait for the next copy.
 
     Raises:
         WiderCopyError: The copy that is there holds what the database does not.
@@ -69,7 +82,9 @@ def publish_copy(connection: duckdb.DuckDBPyConnection, source: Path, destinatio
         previous.unlink(missing_ok=True)
         if not (_is_free(spare) and _bring_up_to_date(connection, spare.replace(unfinished))):
             remove_database(unfinished)
-            copy_database(connection, unfinished)
+            if not (only_added_to and _add(connection, only_added_to, destination, unfinished)):
+                remove_database(unfinished)
+                copy_database(connection, unfinished)
         unfinished.chmod(0o444)
         spare.unlink(missing_ok=True)
         # Not there before the first copy, nor where a file system has no hard links.
@@ -172,6 +187,35 @@ def _bring_up_to_date(connection: duckdb.DuckDBPyConnection, copy: Path) -> bool
             connection.rollback()
         connection.execute(_ASK["detach_copy"])
     return is_whole
+
+
+def _add(
+    connection: duckdb.DuckDBPyConnection, table: str, present: Path, unfinished: Path
+) -> bool:
+    """Make a copy of the present one with a table's new rows: a seventh of the work of a whole one.
+
+    False where a whole one has to be made: before the first, where the schema is another, and where
+    the present one will be a spare, which another handle in this process would unlock.
+    """
+    if not present.exists() or present.stat().st_size >= SMALLEST_SPARE_BYTES:
+        return False
+    shutil.copyfile(present, unfinished)
+    ((source,),) = connection.execute(_ASK["source"]).fetchall()
+    named = {"source": source.replace('"', '""'), "table": table}
+    try:
+        connection.execute(_ASK["attach_copy"].format(path=str(unfinished).replace("'", "''")))
+    except duckdb.Error:
+        return False
+    try:
+        if connection.execute(_ASK["other_schema"].format(**named)).fetchall():
+            return False
+        connection.execute(_ASK["add_others"].format(**named))
+        connection.execute(_ASK["checkpoint_copy"])
+    except duckdb.Error:
+        return False
+    finally:
+        connection.execute(_ASK["detach_copy"])
+    return True
 
 
 def restore_copy(copy: Path, path: Path, *, moment: datetime) -> Path | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cache
 from typing import Any, cast
 
@@ -26,11 +27,15 @@ _ROOM = "factible_assets.desk"
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """Who looks: the name under which they review, and what they may do."""
+    """Who looks: the name under which they review, what they may do, how fresh what they see is.
+
+    `behind_since` is when that was published, if there is more that is not yet; with a zone.
+    """
 
     name: str
     may_review: bool
     has_session: bool
+    behind_since: datetime | None = None
 
 
 def page(name: str, viewer: Viewer | None, **values: Any) -> tuple[str, str]:

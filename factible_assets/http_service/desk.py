@@ -133,7 +133,8 @@ def _viewer(request: Request) -> Viewer:
     except FactibleError:
         name = "nobody"
     has_session = bool(_tokens(request).clients) and SESSION in request.cookies
-    return Viewer(name, client.may("review"), has_session)
+    behind = _house(request).results.behind_since()
+    return Viewer(name, client.may("review"), has_session, behind)
 
 
 def _tokens(request: Request) -> Tokens:
@@ -530,7 +531,7 @@ def _record(
     )
     store = Warehouse(house.settings.warehouse)
     add_actions(store, planned(file, [wish], name, None))
-    store.publish(house.settings.published)
+    store.publish(house.settings.published, only_added_to="review_actions")
     return kind, file.claim.claim_id
 
 

@@ -81,6 +81,17 @@ class PublishedResults:
         self._line = threading.Lock()
         self._kept: OrderedDict[tuple[str, int, int], ReportData] = OrderedDict()
 
+    def behind_since(self) -> datetime | None:
+        """Return when the copy was made if the warehouse was written to later, as runs do.
+
+        Their rows come with the copy that each makes when it ends.
+        """
+        try:
+            made, written = (each.stat().st_mtime for each in (self._path, self._live))
+        except OSError:
+            return None
+        return datetime.fromtimestamp(made, UTC) if written > made else None
+
     def videos(self, *, limit: int, offset: int) -> VideoPage:
         """List the videos; a data folder without a published copy has none."""
         if not self._path.exists():

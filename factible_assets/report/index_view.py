@@ -67,13 +67,17 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class IndexView:
-    """Everything that the template of the index prints; choices count claims or videos."""
+    """Everything that the template of the index prints; choices count claims or videos.
+
+    `checked_at` is that of the newest check, timezone-aware.
+    """
 
     rows: tuple[IndexRow, ...]
     counts: tuple[Count, ...]
     claim_count: int
     is_leaning: bool
     cost_usd: float
+    checked_at: datetime | None
     outcomes: tuple[Choice, ...]
     confidences: tuple[Choice, ...]
     corpora: tuple[Choice, ...]
@@ -96,6 +100,7 @@ def arrange_index(data: IndexData, hrefs: Mapping[str, str]) -> IndexView:
         claim_count=len(claims),
         is_leaning=any(basis == "embedded" for _, basis in claims),
         cost_usd=sum(row.cost_usd for row in rows),
+        checked_at=max((row.checked_at for row in rows if row.checked_at), default=None),
         outcomes=tuple(
             Choice(outcome, outcome_words(outcome, None), number)
             for outcome in OUTCOMES

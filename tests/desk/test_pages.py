@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import time
 from pathlib import Path
@@ -104,6 +105,31 @@ def test_an_act_is_recorded_with_who_and_why_and_waits_for_the_next_check(
     assert "blocked already" in wrong.text
     assert send(client, f"{CLAIM_PATH}/acts", act="drop_table", text="x").status_code == 422
     assert send(client, "/desk/videos/nothing/claims/c1/acts", act="note").status_code == 422
+
+
+def test_a_page_says_when_the_warehouse_knows_more_than_it_shows(
+    serve: Serve, home: Path, published: str
+) -> None:
+    client = serve()
+
+    def notices(path: str) -> str:
+        return " ".join(
+            each.text_content() for each in Page(client.get(path).text).all("//p[@role='status']")
+        )
+
+    assert "As of" not in notices("/desk/queue") + notices(CLAIM_PATH)
+    made = (home / "published.duckdb").stat().st_mtime
+    os.utime(home / "warehouse.duckdb", (made + 60, made + 60))  # as a run that goes on leaves it
+    for path in ("/desk", "/desk/queue", f"/desk/videos/{VIDEO_ID}", CLAIM_PATH):
+        assert "A check is going on" in notices(path), path
+
+
+def test_a_claim_comes_before_what_else_is_known_of_its_video(serve: Serve, published: str) -> None:
+    page = Page(serve().get(CLAIM_PATH).text)
+    assert [each.get("id") for each in page.all("//main/section[@id]")] == ["claims", "watch"]
+    (video,) = page.all("//h1/a")
+    assert video.get("href") == f"/desk/videos/{VIDEO_ID}"
+    assert page.all("//title")[0].text_content().startswith(samples.claim(0).text)
 
 
 def test_a_check_is_started_followed_and_cancelled(serve: Serve, script: Script) -> None:

@@ -11,9 +11,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from factible_assets.records import Claim
+from factible_assets.records import Claim, ReviewAction
 from tests.warehouse.samples import claim, fact_check, stamp
 from warehouse.errors import WarehouseError, WarehouseNotWritableError, WiderCopyError
+from warehouse.reviews import add_actions, read_actions
 from warehouse.store import Warehouse
 
 
@@ -84,6 +85,36 @@ def test_a_copy_can_be_read_at_every_moment_while_it_is_replaced(
     assert seen
     assert set(seen) <= {1, 2, 3, 4, 5}
     assert seen == sorted(seen)
+
+
+def test_rows_added_to_one_table_are_added_to_the_copy_and_what_else_is_new_waits(
+    warehouse: Warehouse, tmp_path: Path
+) -> None:
+    destination = tmp_path / "copy.duckdb"
+    warehouse.write_asset("claims", "v", [claim("v")], stamp=stamp(1), code_version="1")
+    act = ReviewAction(
+        action_id="a1",
+        video_id="v",
+        claim_id="c",
+        action="note",
+        value="Seen.",
+        reviewer="Ada",
+        acted_at=stamp(1).checked_at,
+    )
+    add_actions(warehouse, [act])
+    warehouse.publish(
+        destination, only_added_to="review_actions"
+    )  # There is none yet: a whole one.
+    warehouse.write_asset("claims", "v", [claim("v", 2)], stamp=stamp(2), code_version="1")
+    add_actions(warehouse, [act.model_copy(update={"action_id": "a2"})])
+    warehouse.publish(destination, only_added_to="review_actions")
+    copy = Warehouse(destination)
+    assert [each.action_id for each in read_actions(copy, "v")] == ["a1", "a2"]
+    assert copy.read_current(Claim, "v") == [claim("v")]
+    warehouse.publish(destination)
+    assert copy.read_current(Claim, "v") == [claim("v", 2)]
+    assert destination.stat().st_mode & 0o222 == 0
+    assert {entry.name for entry in tmp_path.iterdir()} == {"copy.duckdb", warehouse.path.name}
 
 
 def test_what_a_killed_publication_left_behind_is_no_hindrance(
@@ -168,6 +199,7 @@ def test_damage_is_called_damage_and_never_published(
 LITTLE_ROOM = """
 import resource, sys
 from tests.warehouse.samples import fact_check, stamp
+from warehouse.reviews import add_actions, read_actions
 from warehouse.store import Warehouse
 store = Warehouse(sys.argv[1])
 resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
