@@ -33,6 +33,12 @@ _LITTLE_TEXT = 250
 _SHELL_TEXT = 100
 """A page with scripts and fewer characters than this is drawn by its scripts."""
 
+_MOUNT = "//div[@id='root' or @id='app' or @id='__next'][string-length(normalize-space()) < 20]"
+"""Where scripts put the page."""
+
+_REFRESH = "//meta[translate(@http-equiv, 'REFSH', 'refsh') = 'refresh'][contains(@content, '=')]"
+"""A page that only leads to another, which a browser follows."""
+
 _MARKUP_PER_CHARACTER = 500
 """Characters of markup for one of text from which a page says too little for its size."""
 
@@ -167,6 +173,7 @@ def extract_html(html: str, url: str) -> Extract:
         return Extract(text="", obstacle="textless")
     title = page_title(tree)
     scripts = tree.find(".//script") is not None
+    is_shell = bool(tree.xpath(_REFRESH) or (scripts and tree.xpath(_MOUNT)))
     headings = [title or "", *("".join(element.itertext()) for element in tree.iter("h1"))]
     # Walls speak where a visitor without scripts sees them.
     seen = _blocks(tree, set(tree.iter("script", "style", "template", "title")))
@@ -176,17 +183,20 @@ def extract_html(html: str, url: str) -> Extract:
     plain = plain_text(tree)
     is_small = sum(1 for _ in tree.iter()) <= MAX_ELEMENTS
     page = _with_trafilatura(tree, url, plain) if is_small else Extract(plain, title)
+    page = replace(page, text=storable(page.text))
     obstacle = notice_in(headings, page.text) if page.text else None
     if obstacle is None:
-        obstacle = _shortage(tree, len(page.text), len(html), scripts=scripts)
+        obstacle = _shortage(tree, len(page.text), len(html), scripts=scripts, is_shell=is_shell)
     return replace(page, text="", obstacle=obstacle) if obstacle else page
 
 
 def _shortage(
-    tree: lxml.html.HtmlElement, characters: int, markup: int, *, scripts: bool
+    tree: lxml.html.HtmlElement, characters: int, markup: int, *, scripts: bool, is_shell: bool
 ) -> Obstacle | None:
     """Say why a page has too little text, for any page or for its size; None if it has enough."""
     least = min(_LITTLE_FOR_ITS_SIZE, markup // _MARKUP_PER_CHARACTER)
+    if is_shell and characters < _LITTLE_FOR_ITS_SIZE:
+        return "needs a browser"
     if scripts and characters < max(_SHELL_TEXT, least):
         return "needs a browser"
     if characters >= max(1, least):
@@ -262,7 +272,7 @@ def _with_trafilatura(tree: lxml.html.HtmlElement, url: str, plain: str) -> Extr
         document = bare_extraction(tree, url=url, include_comments=False, include_tables=True)
     except _READER_ERRORS:
         return Extract(plain, page_title(tree))
-    text = storable((document.text if isinstance(document, Document) else None) or "").strip()
+    text = ((document.text if isinstance(document, Document) else None) or "").strip()
     if len(text) < _LITTLE_TEXT and len(plain) > len(text):
         text = plain
     return Extract(
@@ -312,10 +322,22 @@ def _date(text: str | None) -> date | None:
 
 
 def storable(text: str) -> str:
-    """Drop what neither XML nor a database column can hold: NUL and lone surrogates."""
-    if text.isascii() and "\0" not in text:
-        return text
-    return text.replace("\0", "").encode("utf-8", "replace").decode("utf-8")
+    """Drop what no column can hold (NUL, lone surrogates) and the characters that nobody sees.
+
+    The latter split words for whoever searches them, or speak to machines alone: tags, selectors
+    of variants, joiners between Latin letters. Text that is turned round is stored as it is seen.
+    """
+    if text.isascii():
+        return text.replace("\0", "")
+    text = text.encode("utf-8", "replace").decode("utf-8")
+    return _UNSEEN.sub("", _TURNED.sub(lambda found: found[1][::-1], text))
+
+
+_TURNED = re.compile("\u202e([^\u202c\n]*)\u202c?")
+_UNSEEN = re.compile(
+    "[\0\u00ad\u034f\u061c\u115f\u1160\u180b-\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"
+    "\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]|(?<=[ -\u024f])[\u200c\u200d]"
+)
 
 
 def _decode_as(body: bytes, label: str | None) -> str | None:

@@ -13,14 +13,16 @@ that frameworks agree on. Closed `details` stay: their readers open them. Struck
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from math import prod
 from typing import TypeAlias
 
 import lxml.html
 import tinycss2
 from cssselect import HTMLTranslator, SelectorError, parse
-from tinycss2.ast import Declaration, QualifiedRule
-from tinycss2.color3 import RGBA, parse_color
+from tinycss2.ast import AtRule, Declaration, FunctionBlock, Node, QualifiedRule
+from tinycss2.color4 import parse_color
 
 UNSEEN_MARK = "data-unseen"
 """Set by the browser: empty on what is not seen at all, `text` on text in its ground's colour."""
@@ -46,16 +48,17 @@ _UNSEEN_CLASSES = frozenset(
         "visuallyhidden",
     ]
 )
-_SHOWN_SOMEWHERE = re.compile(r"d-\w+-(?!none)\w+|\w+:(?!hidden)\w+(?:-\w+)*")
+_SHOWN = re.compile(r"d-\w+-(?!none)\w+|\w+:(?!hidden)\w+(?:-\w+)*")
 """Classes that show an element on wider screens again."""
 
 _TELLING = re.compile(
-    r"display|visibility|opacity|position|overflow|indent|left|right|top|bottom|font|clip|transform|height|width"
-    r"|color|background|decoration"
+    r"--|display|visibility|opacity|position|overflow|contain|indent|left|right|top|bottom|inset"
+    r"|margin|font|clip|mask|filter|transform|translate|scale|zoom|size|height|width|color"
+    r"|background|decoration|security|spacing"
 )
 _MOST_STYLE = 150_000
 """Characters of the page's own sheets that are looked at."""
-_MOST_RULES = 400
+_MOST_RULES = 2_000
 _MOST_MATCHES = 4_000_000
 """Rules times elements that are looked at, against style sheets made to keep a reader busy."""
 
@@ -80,35 +83,51 @@ _LENGTH = re.compile(r"(-?\d*\.?\d+)(px|pt|r?em|ch|%|vw|vh|cm|mm|in)?")
 _SEEN_DISTANCE = 0.12
 """Difference of red, green and blue (0 to 1) up to which text cannot be told from its ground."""
 _SEEN_ALPHA = 0.1
-_BLACK, _WHITE = RGBA(0, 0, 0, 1), RGBA(1, 1, 1, 1)
-
 Style = dict[str, str]
 Element: TypeAlias = lxml.html.HtmlElement
+Colour: TypeAlias = tuple[float, float, float, float]
+"""Red, green, blue and opacity, 0 to 1."""
+
+_BLACK, _WHITE = (0.0, 0.0, 0.0, 1.0), (1.0, 1.0, 1.0, 1.0)
 
 
 def drop_hidden(tree: Element) -> None:
     """Take everything out of a page that its readers do not see."""
+    for template in tree.xpath("//template[@shadowrootmode]"):
+        _draw_shadow(template)
     styles = _styles(tree)
-    for element, style in styles.items():
-        if element.tag not in _NEVER_HIDDEN and _hides(style):
-            _drop(element)
-    for element in tree.xpath(_KINDS):
-        if element.tag not in _NEVER_HIDDEN:
-            _drop(element)
+    hidden = [element for element, style in styles.items() if _hides(style)]
+    hidden += tree.xpath(_KINDS)
     for element in tree.xpath("//*[@class]"):
-        names = set(element.get("class", "").split())
-        is_shown = any(_SHOWN_SOMEWHERE.fullmatch(name) for name in names)
-        if element.tag not in _NEVER_HIDDEN and names & _UNSEEN_CLASSES and not is_shown:
+        names = element.get("class", "").split()
+        if not _UNSEEN_CLASSES.isdisjoint(names) and not any(map(_SHOWN.fullmatch, names)):
+            hidden.append(element)
+    for element in hidden:
+        if element.tag not in _NEVER_HIDDEN:
             _drop(element)
     for element in tree.xpath(f"//*[@{UNSEEN_MARK} = 'text']"):
         _drop_own_text(element)
     if any("color" in name or name == "background" for style in styles.values() for name in style):
         _drop_camouflage(tree, styles)
+    # What is left is seen; the reader of articles takes `overflow: hidden` for a reason to drop.
+    for element in tree.xpath("//*[@style]"):
+        del element.attrib["style"]
 
 
 def _drop(element: Element) -> None:
     if element.getparent() is not None:
         element.drop_tree()
+
+
+def _draw_shadow(template: Element) -> None:
+    """Put a shadow tree in the place of what its host holds, unless it has slots for that."""
+    host = template.getparent()
+    if template.find(".//slot") is None:
+        _drop_own_text(host)
+        for child in host:
+            if child is not template:
+                _drop(child)
+    template.tag = "div"
 
 
 def _drop_own_text(element: Element) -> None:
@@ -136,65 +155,159 @@ def _styles(tree: Element) -> dict[Element, Style]:
         for element in tree.xpath(xpath):
             apply(element, declarations)
     for element in tree.xpath("//*[@style]"):
-        apply(element, _declarations(element.get("style", "")))
+        apply(element, _declarations(tinycss2.parse_blocks_contents(element.get("style", ""))))
     for element in tree.xpath("//*[@color or @bgcolor]"):
         for attribute, name in (("color", "color"), ("bgcolor", "background-color")):
             if element.get(attribute):
                 styles.setdefault(element, {}).setdefault(name, element.get(attribute).lower())
     for element, style in urgent.items():
         styles.setdefault(element, {}).update(style)
+    _compute(styles.values())
     return styles
+
+
+def _compute(styles: Iterable[Style]) -> None:
+    """Replace variables and sums; scopes are not followed: what has one name has one value."""
+    styles = list(styles)
+    variables = {name: style[name] for style in styles for name in style if name[:2] == "--"}
+    for style in styles:
+        for name, value in style.items():
+            style[name] = _computed(value, variables)
+
+
+def _computed(value: str, variables: Mapping[str, str]) -> str:
+    """Replace variables and sums by what they come to; what is not known stays as it is."""
+    for _ in range(_MOST_NESTED):
+        before = value
+        value = _VARIABLE.sub(lambda found: variables.get(found[1], found[2] or found[0]), value)
+        value = _SUM.sub(_summed, value)[:_MOST_VALUE]
+        if value == before:
+            break
+    return value
+
+
+_VARIABLE = re.compile(r"var\(\s*(--[\w-]+)\s*(?:,\s*([^()]*))?\)")
+_SUM = re.compile(r"calc\(([^()]*)\)")
+_MOST_NESTED, _MOST_VALUE = 5, 1_000
+
+
+def _summed(found: re.Match[str]) -> str:
+    units = set(re.findall(r"[a-z%]+", found[1]))
+    if len(units) > 1:
+        return found[0]
+    parts = re.split(r"\s([+-])\s", found[1])
+    products = (prod(float(each) for each in _NUMBER.findall(part)) for part in parts[::2])
+    signs = (-1 if sign == "-" else 1 for sign in ("+", *parts[1::2]))
+    return (
+        f"{sum(sign * part for sign, part in zip(signs, products, strict=True)):g}{''.join(units)}"
+    )
+
+
+_NUMBER = re.compile(r"-?\d*\.?\d+")
 
 
 def _rules(tree: Element, most: int) -> list[tuple[str, list[Declaration]]]:
     """Return the telling rules of the page's own sheets as XPath, the least specific first."""
     found: list[tuple[tuple[int, int, int], int, str, list[Declaration]]] = []
+    names = {name for names in tree.xpath("//@class | //@id") for name in names.lower().split()}
     room = _MOST_STYLE
     for sheet in tree.iter("style"):
-        if sheet.get("media", "all").strip().lower() not in {"", "all", "screen"}:
+        if not _is_here(sheet.get("media", "all")):
             continue
-        source = (sheet.text or "")[:room]
+        source = _COMMENT.sub("", sheet.text or "")[:room]
         room -= len(source)
-        for rule in _flat(tinycss2.parse_stylesheet(source, True, True)):
-            declarations = _declarations(rule.content)
-            if not declarations or len(found) >= most:
+        for prelude, declarations in _flat(tinycss2.parse_stylesheet(source, True, True)):
+            selector = _of_names(prelude, names)
+            if not selector or len(found) >= most:
                 continue
             try:
-                selectors = parse(tinycss2.serialize(rule.prelude))
-                for selector in selectors:
-                    if selector.pseudo_element is None:
-                        xpath = _TRANSLATOR.selector_to_xpath(selector)
-                        found.append((selector.specificity(), len(found), xpath, declarations))
+                for each in parse(selector):
+                    if each.pseudo_element is None:
+                        xpath = _TRANSLATOR.selector_to_xpath(each)
+                        found.append((each.specificity(), len(found), xpath, declarations))
             except SelectorError:
                 continue
     found.sort(key=lambda rule: rule[:2])
     return [(xpath, declarations) for _, _, xpath, declarations in found]
 
 
+_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _TRANSLATOR = HTMLTranslator()
 
 
-def _flat(rules: list[object]) -> Iterator[QualifiedRule]:
-    """Return the rules that hold on a screen, those inside of conditions about it too."""
+def _of_names(prelude: str, names: set[str]) -> str:
+    """Leave of a list of selectors those whose classes and ids the page has."""
+    if re.search(r"[(\\\"']", prelude):
+        return prelude
+    return ",".join(
+        each
+        for each in prelude.split(",")
+        if all(name.lower() in names for name in re.findall(r"[.#]([\w-]+)", each))
+    )
+
+
+def _flat(rules: Iterable[Node], parent: str = "") -> Iterator[tuple[str, list[Declaration]]]:
+    """Return the rules that hold on a screen, those inside of conditions and other rules too."""
+    rules = list(rules)
+    declarations = _declarations(rules)
+    if parent and declarations:
+        yield parent, declarations
     for rule in rules:
         if isinstance(rule, QualifiedRule):
-            yield rule
-        elif (
-            isinstance(rule, tinycss2.ast.AtRule)
-            and rule.content is not None
-            and (
-                rule.lower_at_keyword in {"supports", "layer"}
-                or (
-                    rule.lower_at_keyword == "media"
-                    and tinycss2.serialize(rule.prelude).strip().lower() in {"all", "screen"}
-                )
-            )
-        ):
-            yield from _flat(tinycss2.parse_rule_list(rule.content, True, True))
+            selector = _nested(tinycss2.serialize(rule.prelude).strip(), parent)
+            if selector:
+                yield from _flat(tinycss2.parse_blocks_contents(rule.content, True, True), selector)
+        elif isinstance(rule, AtRule) and rule.content is not None:
+            parts = tinycss2.parse_blocks_contents if parent else tinycss2.parse_rule_list
+            condition = tinycss2.serialize(rule.prelude)
+            if rule.lower_at_keyword in {"supports", "layer", "scope", "starting-style"} or (
+                rule.lower_at_keyword in {"media", "container"} and _is_here(condition)
+            ):
+                yield from _flat(parts(rule.content, True, True), parent)
 
 
-def _declarations(source: object) -> list[Declaration]:
-    parsed = tinycss2.parse_blocks_contents(source, True, True)
+def _nested(selector: str, parent: str) -> str:
+    """Write a rule inside of another as one of its own; empty if it is beyond measure."""
+    if not parent:
+        return selector
+    parts = (
+        each.replace("&", outer) if "&" in each else f"{outer} {each}"
+        for outer in parent.split(",")
+        for each in selector.split(",")
+    )
+    whole = ",".join(parts)
+    return whole if len(whole) <= _MOST_VALUE else ""
+
+
+def _is_here(condition: str) -> bool:
+    """Tell whether a media or container query holds where pages are read: on a wide, light screen.
+
+    What it does not know, it takes to hold.
+    """
+    for query in condition.lower().split(","):
+        words = re.sub(r"^\s*only\s", "", query)
+        negated = re.match(r"\s*not\s", words) is not None
+        holds = not _ELSEWHERE.search(words) and all(
+            (_pixels(value, whole=_WIDTH) or 0) <= _WIDTH
+            if limit in {"min-width:", "width>", "width>="}
+            else (_pixels(value, whole=_WIDTH) or 0) >= _WIDTH
+            for limit, value in _LIMIT.findall(re.sub(r"\s+", "", words))
+        )
+        if holds != negated:
+            return True
+    return False
+
+
+_WIDTH = 1_280
+_LIMIT = re.compile(r"(m(?:in|ax)-width:|width[<>]=?)([\d.]+[a-z]*)")
+_ELSEWHERE = re.compile(
+    r"\b(?:print|speech|aural|braille|tty|handheld)\b|portrait|dark|reduce|inverted|standalone"
+    r"|fullscreen|(?:hover|pointer|scripting|update)\s*:\s*(?:none|coarse)|contrast\s*:\s*more"
+    r"|forced-colors\s*:\s*active|max-(?:device-|aspect-|height)|monochrome"
+)
+
+
+def _declarations(parsed: Iterable[Node]) -> list[Declaration]:
     return [
         each
         for each in parsed
@@ -204,47 +317,87 @@ def _declarations(source: object) -> list[Declaration]:
 
 def _hides(style: Style) -> bool:
     """Tell whether declarations keep an element, with all that is in it, from being seen."""
-    overflow = f"{style.get('overflow', '')} {style.get('overflow-x', '')}"
-    is_cut = "hidden" in overflow or "clip" in overflow
-    sides = [style.get(side) for side in ("left", "right", "top", "bottom")]
+    overflow = " ".join(style.get(name, "") for name in _OVERFLOWS)
+    is_cut = re.search("hidden|clip|paint|strict|content", overflow) is not None
     is_moved = style.get("position") in {"absolute", "fixed", "relative"}
-    transform = style.get("transform", "")
+    size = style.get("font-size") or (_FONT_SIZE.findall(style.get("font", "")) or [""])[0]
     return (
-        style.get("display") == "none"
-        or style.get("visibility") in {"hidden", "collapse"}
-        or style.get("content-visibility") == "hidden"
-        or _at_most(style.get("opacity"), 0.05)
-        or _at_most(style.get("font-size"), 1)
-        or (is_moved and any(_is_far(side) for side in sides))
-        or any(_is_far(style.get(name)) for name in ("text-indent", "margin-left", "margin-top"))
-        or ("translate" in transform and _is_far(transform.partition("translate")[2]))
-        or re.search(r"scale[xy3d]*\(\s*0\s*[,)]", transform) is not None
-        or re.search(r"rect\(\s*[01](?:px)?[\s,]+[01](?:px)?[\s,]", style.get("clip", ""))
-        is not None
-        or _CLIPPED.search(style.get("clip-path", "")) is not None
-        or (is_cut and any(_at_most(style.get(name), 1) for name in _SIZES))
-        or "line-through" in style.get("text-decoration", "")
-        or "line-through" in style.get("text-decoration-line", "")
+        any(name in style and pattern.search(style[name]) for name, pattern in _HIDING.items())
+        or _is_at_most(size, _LEAST_FONT, whole=_FONT)
+        or (is_cut and any(_is_at_most(style.get(name), 1, whole=_WIDTH) for name in _SIZES))
+        or any(
+            _is_far(value)
+            for name, value in style.items()
+            if _MOVES.match(name) or (is_moved and _SIDES.match(name))
+        )
+        or _is_far(style.get("transform", "").partition("translate")[2])
     )
 
 
-_SIZES = ("height", "max-height", "width", "max-width")
-_CLIPPED = re.compile(
-    r"inset\(\s*(?:[5-9]\d|100)(?:\.\d+)?%|(?:circle|ellipse)\(\s*0|polygon\([0\s,px%]*\)"
-)
+_OVERFLOWS = ("overflow", "overflow-x", "overflow-y", "contain")
+_SIZES = ("height", "max-height", "width", "max-width", "block-size", "inline-size")
+_MOVES = re.compile(r"(?:text-indent|translate|margin(?:-(?:left|top|inline|block)(?:-start)?)?)$")
+_SIDES = re.compile(r"(?:left|right|top|bottom|inset[a-z-]*)$")
+_FONT, _LEAST_FONT = 16, 4
+"""Pixels of usual text, and up to which nobody reads it."""
+_FONT_SIZE = re.compile(r"(?:^|\s)(0|[\d.]+(?:px|pt|r?em|%|vw))(?=[\s/])")
+_GLASS = r"gradient\((?:\s*(?:transparent|#0000(?:0000)?)[^,)]*,?)+\)"
+_HIDING: Mapping[str, re.Pattern[str]] = {
+    name: re.compile(pattern)
+    for name, pattern in {
+        "display": r"^none$",
+        "visibility": r"^(?:hidden|collapse)$",
+        "content-visibility": r"^hidden$",
+        "opacity": r"^-|^(?:0+\.?|0?\.0[0-5]?\d*|[0-5](?:\.\d+)?%)$",
+        "zoom": r"^(?:0|0?\.[01]\d*|1?\d%)$",
+        "transform": r"scale[xy3d]*\(\s*0\s*[,)]|matrix\((?:\s*0\s*,){4}"
+        r"|rotate[xy]\(-?(?:9|27)0deg",
+        "scale": r"^0(?:\s|$)",
+        "filter": r"opacity\(\s*0?(?:\.0\d*)?%?\s*\)|blur\(\s*(?:[6-9]|\d\d)",
+        "clip": r"rect\(\s*[01](?:px)?[\s,]+[01](?:px)?[\s,]",
+        "clip-path": r"inset\(\s*(?:[5-9]\d|100)(?:\.\d+)?%|inset\([^)]*\b(?:9[5-9]|100)(?:\.\d+)?%"
+        r"|(?:circle|ellipse)\(\s*0|polygon\([0\s,px%]*\)|rect\((?:\s*0[a-z%]*){4}"
+        r"|xywh\(\s*\S+\s+\S+\s+0",
+        "mask-image": _GLASS,
+        "mask": _GLASS,
+        "text-decoration": "line-through",
+        "text-decoration-line": "line-through",
+        "-webkit-text-security": "disc|circle|square",
+        "letter-spacing": r"^-(?:\d\d|[6-9])|^-(?:[1-9]\d*|0?\.[4-9]\d*)r?em",
+    }.items()
+}
 
 
-def _at_most(value: str | None, most: float) -> bool:
+def _pixels(value: str | None, *, whole: float) -> float | None:
+    """Return a length in pixels of the screen, None if it is none; shares are of a whole."""
     found = _LENGTH.fullmatch((value or "").strip())
-    return found is not None and float(found[1]) <= (0.1 if found[2] in _RELATIVE else most)
+    if found is None:
+        return None
+    share = whole / 100
+    return float(found[1]) * (share if found[2] == "%" else _PIXELS.get(found[2], 1))
 
 
-_RELATIVE = frozenset({"em", "rem", "ch", "%", "vw", "vh", "cm", "mm", "in"})
+_PIXELS = {
+    "pt": 1.33,
+    "em": 16,
+    "rem": 16,
+    "ch": 8,
+    "vw": 12.8,
+    "vh": 8,
+    "cm": 38,
+    "mm": 3.8,
+    "in": 96,
+}
 
 
-def _is_far(value: str | None) -> bool:
+def _is_at_most(value: str | None, most: float, *, whole: float) -> bool:
+    pixels = _pixels(value, whole=whole)
+    return pixels is not None and pixels <= most
+
+
+def _is_far(value: str) -> bool:
     """Tell whether a length leads outside of the screen: far to the left or top, or very far."""
-    for found in _LENGTH.finditer(value or ""):
+    for found in _LENGTH.finditer(value):
         distance = float(found[1]) / _FAR[found[2] or ""]
         if distance <= -1 or distance > _FAR_RIGHT:
             return True
@@ -256,39 +409,71 @@ def _is_far(value: str | None) -> bool:
 
 def _drop_camouflage(tree: Element, styles: Mapping[Element, Style]) -> None:
     """Take out text whose colour cannot be told from what is behind it, as far as that is known."""
-    grounds: dict[Element, tuple[RGBA | None, RGBA | None]] = {}
+    grounds: dict[Element, tuple[Colour | None, Colour | None]] = {}
     for element in list(tree.iter()):
         if not isinstance(element.tag, str):
             continue
         ink, ground = grounds.get(element.getparent(), (_BLACK, _WHITE))
         style = styles.get(element)
         if style is not None:
-            ink = _colour(style.get("-webkit-text-fill-color") or style.get("color"), ink)
-            ground = _ground(style, ground)
+            ink = _ink(style.get("-webkit-text-fill-color") or style.get("color"), ink)
+            for name in ("background", "background-color", "background-image"):
+                ground = _ground(style[name], ground) if name in style else ground
         grounds[element] = ink, ground
-        if ink is not None and (ink.alpha < _SEEN_ALPHA or _is_alike(ink, ground)):
+        if ink is not None and (ink[3] < _SEEN_ALPHA or _is_alike(ink, ground)):
             _drop_own_text(element)
 
 
-def _colour(value: str | None, inherited: RGBA | None) -> RGBA | None:
+def _ink(value: str | None, inherited: Colour | None) -> Colour | None:
     """Return a colour; the inherited one if none is declared, None if it cannot be known."""
     if value is None or value in {"inherit", "unset", "currentcolor"}:
         return inherited
-    found = parse_color(value)
-    return found if isinstance(found, RGBA) else None
+    return next(iter(_colours(value)), None)
 
 
-def _ground(style: Style, inherited: RGBA | None) -> RGBA | None:
-    if style.get("background-image", "none") != "none":
-        return None
-    declared = style.get("background-color") or style.get("background")
-    if declared is None or declared in {"none", "transparent", "inherit", "initial", "unset"}:
+def _ground(value: str, inherited: Colour | None) -> Colour | None:
+    """Return what a background shows behind text: one colour, or None where it has several."""
+    colours = [each for each in _colours(value) if each is None or each[3] > 0]
+    if not colours:
         return inherited
-    return _colour(declared, inherited)
+    first = colours[0]
+    alike = first is not None and all(
+        each is not None and _is_alike(each, first) for each in colours
+    )
+    return first if alike else None
 
 
-def _is_alike(ink: RGBA, ground: RGBA | None) -> bool:
-    if ground is None or ground.alpha < 1 - _SEEN_ALPHA:
+@cache
+def _colours(value: str) -> tuple[Colour | None, ...]:
+    """Return the colours in a value, those of gradients too; None for what may be any."""
+    return tuple(_colours_in(tinycss2.parse_component_value_list(value, skip_comments=True)))
+
+
+def _colours_in(nodes: Iterable[Node]) -> Iterator[Colour | None]:
+    for node in nodes:
+        colour = parse_color(node)
+        if colour is not None and not isinstance(colour, str):
+            try:
+                red, green, blue = colour.to("srgb").coordinates
+            except NotImplementedError:  # of spaces whose first coordinate is lightness
+                light, *hue = colour.coordinates
+                light /= 100 if colour.space in {"lab", "lch"} else 1
+                if any(each is None or abs(each) > _GREY for each in hue[:2]):
+                    yield None
+                    continue
+                red = green = blue = light
+            yield red, green, blue, colour.alpha
+        elif isinstance(node, FunctionBlock) and "gradient" in node.lower_name:
+            yield from _colours_in(node.arguments)
+        elif node.type in {"function", "url"}:
+            yield None
+
+
+_GREY = 0.02
+
+
+def _is_alike(ink: Colour, ground: Colour | None) -> bool:
+    if ground is None or ground[3] < 1 - _SEEN_ALPHA:
         return False
-    pairs = ((ink.red, ground.red), (ink.green, ground.green), (ink.blue, ground.blue))
-    return bool(max(abs(one - other) for one, other in pairs) <= _SEEN_DISTANCE)
+    pairs = zip(ink[:3], ground[:3], strict=True)
+    return max(abs(one - other) for one, other in pairs) <= _SEEN_DISTANCE

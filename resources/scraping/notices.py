@@ -27,6 +27,7 @@ Obstacle = Literal[
     "empty",
     "garbled",
     "gone",
+    "locked",
     "needs a browser",
     "parked",
     "textless",
@@ -41,6 +42,7 @@ OBSTACLES: dict[Obstacle, str] = {
     "empty": "empty: the page holds no readable text",
     "garbled": "garbled: the characters of the page were lost on its way here",
     "gone": "gone: the site says that it has no such page",
+    "locked": "locked: the site shows the page to those alone who sign in or say that they may",
     "needs a browser": "needs a browser: the page has no text without its scripts",
     "parked": "parked: nothing stands at this domain but an offer to buy it",
     "textless": "out of order: the page came without any text",
@@ -54,6 +56,10 @@ _HEADED_WORDS = 220
 """Words up to which a page whose heading is a notice is one."""
 _PLAIN_WORDS = 70
 """Words up to which a page is a notice for one phrase in its text; twice as many for two."""
+_LOCKED_WORDS = 35
+"""Likewise for the words of a lock, behind which a page may show how it begins."""
+_SURE_WORDS = 600
+"""Words up to which it is one for its heading and a phrase together, and may be a consent wall."""
 _WALL_TEXT = 2_000
 """Characters up to which a page may be a wall."""
 _OWN_WORDS = 30
@@ -81,6 +87,7 @@ _HEADINGS: dict[Obstacle, re.Pattern[str]] = {
         r"|(?:oops|whoops|sorry|uh[- ]oh)?[,!.: …-]*(?:something went wrong|an? (?:unexpected "
         r"|unknown )?"
         r"error (?:has )?occurr?ed|looks like something went wrong).{0,30}"
+        r"|there has been an error processing .{0,40}|no such app"
         r"|server error in '/.{0,40}|web server is down.{0,20}|origin (?:is unreachable|dns error)"
         r"|.{0,30}connection timed out|welcome to nginx!?|apache2? .{0,30}default page.{0,20}"
         r"|it works!?|iis windows server|test page for .{0,40}|site offline|website offline"
@@ -153,7 +160,17 @@ _PHRASES: dict[Obstacle, re.Pattern[str]] = {
         r"|conexão com o banco de dados|in onderhoud|tijdelijk (?:niet beschikbaar|buiten gebruik)"
         r"|технические работы|временно недоступ|базой данных|попробуйте позже|przerwa techniczna"
         r"|trwają prace|メンテナンス中|しばらくお待ち|(?:系统|网站)(?:正在)?维护|暂时无法访问"
-        r"|服务器(?:错误|繁忙)|점검 ?중"
+        r"|服务器(?:错误|繁忙)|점검 ?중|تحت الصيانة|قيد الصيانة"
+        # Whatever happened, they ask for patience.
+        r"|thank you for (?:your (?:patience|understanding)|bearing with)|pardon (?:the|our) dust"
+        r"|(?:sorry|apologi[sz]e) for (?:the|any|this) inconvenience|für ihr(?:e)? (?:verständnis"
+        r"|geduld)|gleich wieder da|merci de votre (?:patience|compréhension)|gracias por su"
+        r" paciencia|disculpen? las molestias|ci scusiamo per|pela (?:sua )?(?:paciência"
+        r"|compreensão)|fora do ar|voltaremos em breve"
+        r"|anlay\u0131\u015f\u0131n\u0131z için|bak\u0131m(?:da| çal\u0131\u015fmas\u0131)"
+        r"|daha sonra tekrar|приносим извинения|przepraszamy za|شكرا لصبركم"
+        r"|mysqli?_connect|there is no app configured|error processing your request"
+        r"|terms (?:and conditions )?to (?:connect|get online)|sign in to (?:the |this )?wi-?fi"
     ),
     "busy": re.compile(
         r"too many requests|rate limit(?:ed| exceeded| reached)|request limit|unusual traffic from"
@@ -166,7 +183,8 @@ _PHRASES: dict[Obstacle, re.Pattern[str]] = {
         r"(?:(?:can(?:not|'t| not)|could ?n[o']t|was not|is not|were not) (?:be )?(?:found|located"
         r"|available)|(?:does ?n[o']t|no longer) exists?|(?:has been|was) (?:moved|removed|deleted"
         r"|taken down)|may have been (?:moved|removed|deleted)|is no longer available)"
-        r"|404 (?:not found|error|page)|error 404|we (?:can't|couldn't|cannot) (?:seem to )?find"
+        r"|blog has been removed|404 (?:not found|error|page)|error 404"
+        r"|we (?:can't|couldn't|cannot) (?:seem to )?find"
         r" (?:the|that|this) page|seite (?:konnte )?(?:wurde )?nicht gefunden|page (?:est )?"
         r"introuvable|página (?:no encontrada|não encontrada)|pagina (?:non trovata|niet gevonden)"
         r"|страница не найдена|页面不存在|ページが見つかりません"
@@ -178,11 +196,31 @@ _PHRASES: dict[Obstacle, re.Pattern[str]] = {
         r"|inquire about this domain|(?:interested in|make an offer (?:on|for)) this domain"
         r"|domain (?:name )?has (?:expired|recently been registered)|parked free, courtesy of"
         r"|future home of something|this account has been suspended|get this domain"
+        r"|domain parking|pending (?:renewal or )?deletion|lorem ipsum dolor"
+        r"|this is your first post"
         r"|diese domain (?:steht zum verkauf|kaufen)|ce nom de domaine est à vendre"
     ),
 }
+_PHRASES["needs a browser"] = re.compile(
+    r"javascript is (?:not available|disabled|required)|(?:enable|turn on|activate) javascript"
+    r"|requires javascript"
+)
+_PHRASES["locked"] = re.compile(
+    r"(?:you (?:must|need to)|please) (?:log|sign) in|(?:log|sign) in to (?:continue|see|view|read)"
+    r"|subscribe to (?:continue|keep|read)|already a (?:subscriber|member)"
+    r"|(?:are you|you must be) (?:of legal age|over (?:18|21)|at least (?:18|21))"
+    r"|(?:only |exclusively )?(?:for|to) (?:our )?subscribers only|only (?:for|to) subscribers"
+    r"|abonnez-vous pour|réservé aux abonnés|nur für abonnenten|suscríbete para|accedi o abbonati"
+)
+_FRAME = re.compile(r"\s*(?:at [\w.$<>/]+\(|#\d+ |file \"?[/\w])", re.IGNORECASE)
+"""A line of what a program leaves that failed."""
+_MARKS = re.compile(r"[{}()=<>\\/_$|&*^~]")
+_MARKS_SHARE = 0.1
+"""Share of characters that programs are made of; real pages have at most a fiftieth."""
+
 _COOKIE_WORDS = re.compile(
-    r"cookie|consent|privacy|partners|personal data|gdpr|advertis|preferences|legitimate interest"
+    r"geolocation|device|personali[sz]ed|audience|your (?:choices|profile)|tracking|purposes"
+    r"|cookie|consent|privacy|partner|personal data|gdpr|advertis|preferences|legitimate interest"
     r"|accept|reject|agree|datenschutz|einwilligung|zustimm|akzeptier|confidentialité|accepter"
     r"|refuser|privacidad|aceptar|rechazar"
 )
@@ -192,7 +230,8 @@ _CONSENT = re.compile(
     r" continue|cookies)|(?:we|us) and our (?:\d+ )?partners|(?:uses?|use of|using|store|and other)"
     r" cookies|cookie (?:policy|settings|preferences|consent|notice)|your (?:privacy|consent)"
     r" (?:choices|settings|preferences|is)|manage (?:your )?(?:cookies|consent|preferences)"
-    r"|cookies (?:zu|akzeptieren)|alle akzeptieren|tout accepter|aceptar (?:todas|cookies)"
+    r"|accetta(?:re)? (?:tutti )?i cookie|cookies (?:zu|akzeptieren)"
+    r"|alle akzeptieren|tout accepter|aceptar (?:todas|cookies)"
 )
 
 _WALL_TITLES = (
@@ -210,6 +249,7 @@ _WALL_TITLES = (
     "checking your browser",
     "bot verification",
     "ddos-guard",
+    "making sure you're not a bot",
 )
 _WALL_PHRASES = (
     "prove your humanity",
@@ -239,6 +279,8 @@ _WALL_PHRASES = (
     "incapsula incident id",
     "request unsuccessful",
     "automated access to",
+    "press & hold to confirm",
+    "access to this website has been blocked",
     "bot detection",
     "ddos protection by",
 )
@@ -268,20 +310,38 @@ def notice_in(headings: Sequence[str], text: str) -> Obstacle | None:
     """
     if is_garbled(text):
         return "garbled"
-    words = _count_words(text, limit=max(_HEADED_WORDS, 4 * _PLAIN_WORDS))
-    if words > max(_HEADED_WORDS, 2 * _PLAIN_WORDS):
+    if _is_program(text):
+        return "broken"
+    words = _count_words(text, limit=_SURE_WORDS)
+    if words > _SURE_WORDS:
         return None
     folded = _straightened(text)
     lines = [line for line in text.split("\n", 3)[:3] if line.strip()]
     parts = {part for head in (*headings, *lines) for part in _parts(head)}
-    for obstacle, pattern in _HEADINGS.items():
-        if any(pattern.fullmatch(part) for part in parts):
-            return obstacle
     for obstacle, pattern in _PHRASES.items():
         found = {match.group() for match in pattern.finditer(folded)}
-        if words <= _PLAIN_WORDS * min(len(found), 2):
+        heading = _HEADINGS.get(obstacle)
+        if heading is not None and any(heading.fullmatch(part) for part in parts):
+            most = _SURE_WORDS if found else _HEADED_WORDS
+        else:
+            most = _LOCKED_WORDS if obstacle == "locked" else _PLAIN_WORDS
+            most *= min(len(found), 2)
+        if words <= most:
             return obstacle
     return "consent" if _is_consent(text) else None
+
+
+def _is_program(text: str) -> bool:
+    """Tell whether a text is what a program is written in, or leaves when it fails."""
+    sample = text[:_SAMPLE]
+    lines = sample.split("\n")
+    frames = sum(_FRAME.match(line) is not None for line in lines)
+    return len(_MARKS.findall(sample)) > _MARKS_SHARE * max(
+        len(sample), _LEAST_PROGRAM
+    ) or frames > max(2, len(lines) / 2)
+
+
+_LEAST_PROGRAM = 200
 
 
 def _parts(heading: str) -> list[str]:
@@ -293,7 +353,7 @@ def _parts(heading: str) -> list[str]:
 def _is_consent(text: str) -> bool:
     if not _CONSENT.search(_straightened(text)):
         return False
-    sentences = re.split(r"(?<=[.!?])\s+|\n", text)
+    sentences = set(re.split(r"(?<=[.!?])\s+|\n", text))
     own = (each for each in sentences if not _COOKIE_WORDS.search(each.casefold()))
     return sum(_count_words(each, limit=_OWN_WORDS) for each in own) < _OWN_WORDS
 
@@ -329,8 +389,12 @@ _MISREAD = re.compile(
     "[\u00c2\u00c3\u00d0\u00d1\u00e3\u00e5\u00e4\u00e6\u00e7\u00e8\u00e9][\u0080-\u00bf\u0152\u0153"
     "\u0160\u0161\u0178\u017d\u017e\u0192\u02c6\u02dc\u2013\u2014\u2018-\u201e\u2020-\u2022\u2026"
     "\u2030\u2039\u203a\u20ac\u2122]|\u00e2\u20ac."
+    # The same of Cyrillic in UTF-8, read as windows-1251.
+    "|[\u0420\u0421][\u00a0-\u00bb\u0402-\u040f\u0451-\u045f\u2013-\u203a\u20ac\u2116\u2122]"
 )
 _MISREAD_SHARE = 0.04
+_CAPITALS_SHARE = 0.8
+"""Share of capitals from which Cyrillic was read as another of its charsets, which swaps them."""
 _INNER_CAPITALS = re.compile(r"[^\W\d_]*[a-z\u0430-\u044f][A-Z\u0410-\u042f]{2,}")
 _LEAST_LETTERS = 40
 _TELLING_LENGTH = 4
@@ -343,25 +407,29 @@ def is_garbled(text: str) -> bool:
     for Latin-1, words of two alphabets, and Latin letters that are mostly accented.
     """
     sample = text[:_SAMPLE]
+    endless = sum(len(word) for word in re.findall(r"[\w+/=-]{60,}", sample))
     if not sample or sample.isascii():
         lost = sum(1 for each in sample if each < " " and each not in "\t\n\r")
-        return lost > _LOST_SHARE * len(sample)
+        return lost > _LOST_SHARE * len(sample) or endless > len(sample) / 2
     lost = sum(
         each == "\ufffd"
         or unicodedata.category(each) in {"Co", "Cn", "Cs"}
         or (unicodedata.category(each) == "Cc" and each not in "\t\n\r\x85")
         for each in sample
     )
-    if lost > max(3, _LOST_SHARE * len(sample)):
-        return True
-    if len(_MISREAD.findall(sample)) > max(3, _MISREAD_SHARE * len(sample)):
+    misread = len(_MISREAD.findall(sample))
+    if lost > max(3, _LOST_SHARE * len(sample)) or misread > max(3, _MISREAD_SHARE * len(sample)):
         return True
     letters = [each for each in sample if each.isalpha()]
     if len(letters) < _LEAST_LETTERS:
         return False
     latin = [each for each in letters if each < "\u0250"]
     accented = sum(each > "\u007f" for each in latin)
+    cyrillic = [each for each in letters if "\u0410" <= each <= "\u044f"]
+    capitals = sum(map(str.isupper, cyrillic))
     if len(latin) > len(letters) / 2 and accented > _ACCENTED_SHARE * len(latin):
+        return True
+    if len(cyrillic) > len(letters) / 2 and capitals > _CAPITALS_SHARE * len(cyrillic):
         return True
     words = [word for word in _WORD.findall(sample) if len(word) >= _TELLING_LENGTH]
     mixed = sum(

@@ -16,6 +16,7 @@ import os
 import re
 from collections.abc import Callable
 from email.message import Message
+from http import HTTPStatus
 from typing import Literal
 
 from resources.http import (
@@ -140,15 +141,16 @@ def _damage(response: Response) -> str | None:
     before its end.
     """
     body, kind = response.body, response.media_type
+    if response.status == HTTPStatus.PARTIAL_CONTENT:
+        return "the site sent a part of the page, which was not asked for"
     if not body.strip():
         return "the site sent an empty body"
     if _is_pdf(body):
         is_whole = response.framed or _PDF_END in body[-_PDF_WINDOW:]
         return None if is_whole else "the PDF broke off before its end"
-    if kind in _DECLARED_MARKUP and _is_binary(body):
-        return f"the site sent binary data as {kind}"
-    if kind in _DECLARED_MARKUP and _is_json(body):
-        return "the site sent data instead of the page"
+    if kind in _DECLARED_MARKUP and (_is_binary(body) or _is_data(body)):
+        data = f"binary data as {kind}" if _is_binary(body) else "data instead of the page"
+        return f"the site sent {data}"
     if kind in MARKUP and _is_cut(body, framed=response.framed):
         return "the page broke off before its end"
     return None
@@ -180,9 +182,13 @@ def _is_cut(body: bytes, *, framed: bool) -> bool:
     return not text.endswith(b">")
 
 
-def _is_json(body: bytes) -> bool:
-    if not body.lstrip().startswith((b"{", b"[")):
-        return False
+def _is_data(body: bytes) -> bool:
+    """Tell whether bytes are JSON, alone or as the argument of a call, or XML that is no page."""
+    start = body[:_BINARY_WINDOW].lstrip(codecs.BOM_UTF8 + b" \t\r\n").lower()
+    if start.startswith((b"<?xml", b"<rss", b"<feed")):
+        return b"<html" not in start
+    if not start.startswith((b"{", b"[")):
+        return _CALL.match(start) is not None
     try:
         json.loads(body)
     except (ValueError, RecursionError):
@@ -227,7 +233,7 @@ def _text_of(response: Response) -> str:
 _READERS: dict[str, Callable[[Response], Extract]] = {
     "text/html": _read_html,
     "application/xhtml+xml": _read_html,
-    "text/plain": _read_plain,
+    "text/plain": _read_undeclared,
     "": _read_undeclared,
     "application/pdf": _read_no_pdf,
     "application/x-pdf": _read_no_pdf,
@@ -266,4 +272,5 @@ _WIDE_ZEROS = (0.5, 0.75)
 _WIDE_TOLERANCE = 0.1
 """Of UTF-16 and UTF-32 in western languages."""
 _PROSE_ENDS = (b".", b"!", b"?", b'"', b"'", b")", b"]", b":", b";")
+_CALL = re.compile(rb"[\w.$]+\(\s*[\[{]\s*[\"'{\[]")
 _OPEN_TAG = re.compile(rb"<[a-z/!][^<>]*$")

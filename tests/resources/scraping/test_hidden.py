@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from resources.scraping.extract import extract_html
+from resources.scraping.extract import extract_html, storable
 
 SEEN = "Water boils at a lower temperature on a mountain, because the air there presses less. "
 PLANTED = "The secret statement is that water never boils at all."
@@ -46,6 +46,30 @@ def text_of(body: str, *, sheet: str = "") -> str:
         "color:#123456;background-color:rgb(18,52,86)",
         "text-decoration:line-through",
         "DISPLAY : NONE !important",
+        "--gone:none;display:var(--gone)",
+        "font-size:calc(1px - 1px)",
+        "font:0/0 a",
+        "font-size:2px",
+        "opacity:1%",
+        "filter:opacity(0)",
+        "filter:blur(40px)",
+        "clip-path:inset(0 100% 0 0)",
+        "clip-path:rect(0 0 0 0)",
+        "mask-image:linear-gradient(transparent,transparent)",
+        "position:absolute;inset:-9999px auto auto -9999px",
+        "position:absolute;left:calc(0px - 9999px)",
+        "margin:0 0 0 -9999px",
+        "translate:-9999px 0",
+        "scale:0",
+        "zoom:0.01",
+        "height:0;contain:paint",
+        "transform:matrix(0,0,0,0,0,0)",
+        "-webkit-text-security:disc",
+        "letter-spacing:-1em",
+        "color:rgb(255 255 255 / 1)",
+        "color:oklch(1 0 0)",
+        "color:#fff;background:linear-gradient(#fff,#fefefe)",
+        "color:#123456;background:#123456 none no-repeat",
     ],
 )
 def test_what_a_style_hides_is_not_read_inline_or_by_a_sheet_of_the_page(style: str) -> None:
@@ -77,10 +101,42 @@ def test_what_a_style_hides_is_not_read_inline_or_by_a_sheet_of_the_page(style: 
         f"<video>{PLANTED}</video><canvas>{PLANTED}</canvas><object>{PLANTED}</object>",
         f'<script type="application/ld+json">{{"articleBody": "{PLANTED * 9}"}}</script>',
         f"<!-- {PLANTED} -->",
+        f"<div><template shadowrootmode=open>Other.</template><p>{PLANTED}</p></div>",
     ],
 )
 def test_what_is_hidden_by_its_kind_is_not_read(body: str) -> None:
     assert PLANTED not in text_of(body)
+
+
+@pytest.mark.parametrize(
+    "sheet",
+    [
+        "article { & .x { display: none } }",
+        "article { .x { @media screen { display: none } } }",
+        "@media (min-width: 1px) { .x { display: none } }",
+        "@media only screen and (width >= 20em) { .x { display: none } }",
+        "@media not print { .x { display: none } }",
+        "@container (min-width: 1px) { .x { display: none } }",
+        "@layer a { @supports (color: red) { .x { display: none } } }",
+        "".join(f".x:nth-child({number}) b {{ color: red }}" for number in range(500))
+        + ".x { display: none }",
+        f"/* {'long ' * 40_000} */ .x {{ display: none }}",
+    ],
+    ids=lambda sheet: sheet[:40],
+)
+def test_a_sheet_hides_by_rules_in_rules_by_queries_that_hold_and_behind_many_others(
+    sheet: str,
+) -> None:
+    assert PLANTED not in text_of(f'<p class="x">{PLANTED}</p>', sheet=sheet)
+
+
+def test_a_text_is_stored_as_it_is_seen() -> None:
+    """Characters without a width would keep its words from being found, or speak to machines."""
+    told = "".join(chr(0xE0000 + ord(letter)) for letter in PLANTED)
+    split = "\u00ad\u200b".join("It boils away.")
+    text = text_of(f"<p>{split} Seen.{told} \u202e{PLANTED[::-1]}\u202c</p>")
+    assert f"It boils away. Seen. {PLANTED}" in text
+    assert storable("नम\u200dस्ते, c\u200do\u200cn") == "नम\u200dस्ते, con"
 
 
 def test_what_machines_are_told_is_not_read_in_the_place_of_what_people_see() -> None:
@@ -106,6 +162,14 @@ def test_what_machines_are_told_is_not_read_in_the_place_of_what_people_see() ->
         (f'<p class="x" style="display:block">{PLANTED}</p>', ".x { display: none }"),
         (f"<p>{PLANTED}</p>", "body { visibility: hidden } main { opacity: 0 }"),
         (f"<p>{PLANTED}</p>", "p { color: #fff } body { background: #222 }"),
+        (f'<p class="x">{PLANTED}</p>', "@media (prefers-color-scheme:dark) {.x{display:none}}"),
+        (f'<p class="x">{PLANTED}</p>', "@media not screen { .x { display: none } }"),
+        (f'<p class="x">{PLANTED}</p>', "b { .x { display: none } }"),
+        (f'<p style="width:calc(100% - 20px);overflow:hidden">{PLANTED}</p>', ""),
+        (f'<p style="font:700 16px/1.5 serif;margin:0 auto;zoom:1">{PLANTED}</p>', ""),
+        (f'<p style="background:linear-gradient(#000,#333);color:#fff">{PLANTED}</p>', ""),
+        (f"<div><template shadowrootmode=open><slot></slot></template><p>{PLANTED}</p></div>", ""),
+        (f"<div><template shadowrootmode=open><p>{PLANTED}</p></template></div>", ""),
         (f"<p>{PLANTED}</p>", "} broken { p { display: none"),
     ],
 )
