@@ -23,10 +23,8 @@ from warehouse.store import Warehouse
 def record_calls(store: Warehouse, calls: Sequence[LlmCall], stamp: Stamp) -> None:
     """Enter calls, whatever else their run has written or will write."""
     if calls:
-        with store.connection() as connection:
-            connection.begin()
-            insert(connection, LlmCall, to_frame(LlmCall, calls, stamp))
-            connection.commit()
+        frame = to_frame(LlmCall, calls, stamp)
+        store.write(lambda connection: insert(connection, LlmCall, frame))
 
 
 @dataclass(frozen=True, slots=True)

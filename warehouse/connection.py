@@ -3,8 +3,8 @@
 What belongs here: one connection's life: the lock, the waiting, the sentences for what can be wrong
 with a path. What does not: what is inside the file (migrations.py, store.py).
 
-This is also the door to other stores: whoever offers `Connector` (a DuckLake catalogue, MotherDuck)
-can stand under a `Warehouse`.
+This is also the door to other stores: whoever offers `Connector` can stand under a `Warehouse`, as
+a lake does (lake.py).
 
 Three traps that this package is built around:
 

@@ -65,6 +65,17 @@ class DamagedWarehouseError(WarehouseError):
         )
 
 
+class LakeError(WarehouseError):
+    """The catalogue or the files of a lake cannot be reached or used."""
+
+    def __init__(self, path: Path, why: str) -> None:
+        super().__init__(f"The lake {path} cannot be used: {why.rstrip('.')}.")
+
+
+class LakeBusyError(LakeError):
+    """Another writer was faster, or the server restarts: another attempt may come through."""
+
+
 class NoRoomError(WarehouseError):
     """The disk, a quota or a limit leaves no room for what is to be written."""
 

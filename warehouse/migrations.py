@@ -11,12 +11,16 @@ Tables that grow with every video have no key, whatever their migrations say: Du
 index behind a key anew, as a whole, at each checkpoint, and with it the last 122,880 rows of its
 table. At 3,000 videos that was 1.8 s of CPU for each video written, against 0.13 without, in a file
 of twice the size. What a key would refuse, sets.py refuses (the `key` of a record).
+
+A lake takes the same migrations and views, as far as DuckLake knows what they say (lake.py): a new
+one the shape that they come to, an older one those that it lacks.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -30,6 +34,7 @@ import duckdb
 from factible_assets.records import ALL_RECORDS
 from resources.statements import statements
 from warehouse.errors import NotAWarehouseError, WarehouseTooNewError
+from warehouse.lake import fitting, take_shape
 
 _ASK = statements("warehouse", "migrations.sql")
 
@@ -120,23 +125,36 @@ class Schema:
         if self.is_in_force(connection, path):
             return
         applied, _ = _state(connection, path)
+        is_lake = bool(connection.execute(_ASK["is_lake"]).fetchall())
         # No rollback here: closing the connection discards what was not committed.
         now = datetime.now(UTC).replace(tzinfo=None)
         # Straight into the file: DuckDB 1.5 cannot replay every change of a table from its log, and
         # a file of which it cannot is lost to whoever was killed before the next checkpoint.
         connection.execute(_ASK["into_the_file"])
+        if is_lake and not applied:
+            # Of the shape that all migrations come to: a lake cannot take each step to it.
+            with duckdb.connect() as model:
+                self.apply(model, path)
+                connection.begin()
+                take_shape(connection, model)
+                connection.commit()
+            applied = self.version
         for migration in self.migrations[applied:]:
             connection.begin()
-            connection.execute(migration.sql)
+            for sql in fitting(migration.sql) if is_lake else (migration.sql,):
+                connection.execute(sql)
             connection.execute(_ASK["applied"], [migration.version, migration.name, now])
             connection.commit()
-        connection.begin()
-        _leave_keys_out(connection)
-        connection.commit()
+        if not is_lake:
+            connection.begin()
+            _leave_keys_out(connection)
+            connection.commit()
         connection.begin()
         for view in self.views:
-            connection.execute(view)
-        _take_over_comments(connection)
+            for sql in fitting(view, of_views=True) if is_lake else (view,):
+                connection.execute(sql)
+        if not is_lake:
+            _take_over_comments(connection)
         connection.execute(_ASK["views_in_force"], [self.version, self.views_checksum])
         connection.commit()
         connection.execute(_ASK["into_the_log"])
@@ -171,6 +189,9 @@ def _state(connection: duckdb.DuckDBPyConnection, path: Path) -> tuple[int, str 
     try:
         newest = connection.execute(_ASK["newest"]).fetchall()
     except duckdb.CatalogException:
+        # Where a question was part of a transaction, its failure ended that.
+        with suppress(duckdb.TransactionException):
+            connection.rollback()
         tables = connection.execute(_ASK["tables"]).fetchall()
         if tables:
             raise NotAWarehouseError(

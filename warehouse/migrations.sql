@@ -4,7 +4,7 @@
 SELECT version, views_checksum FROM schema_migrations ORDER BY version DESC LIMIT 1
 
 -- name: tables
-SELECT table_name FROM duckdb_tables()
+SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() AND NOT temporary
 
 -- name: applied
 INSERT INTO schema_migrations (version, name, applied_at) VALUES (?, ?, ?)
@@ -48,3 +48,6 @@ SET checkpoint_threshold = '1KB'
 
 -- name: into_the_log
 RESET checkpoint_threshold
+
+-- name: is_lake
+SELECT 1 FROM duckdb_databases() WHERE database_name = current_database() AND type = 'ducklake'

@@ -76,6 +76,7 @@ class Launch:
 
 
 _ASK = statements("warehouse", "rechecks.sql")
+_TABLE = "recheck_launches"
 
 
 def read_plan(
@@ -97,15 +98,16 @@ def read_plan(
         next_tick: When the schedule ticks next, if that is known.
         keep_limits: Store the limits, so that the view `recheck_plan` shows the same plan.
     """
-    with warehouse.connection() as connection:
-        connection.begin()
+
+    def plan(connection: duckdb.DuckDBPyConnection) -> list[PlannedVideo]:
         _store_limits(connection, limits, next_tick)
         rows = _plan(connection, as_of, held)
-        if keep_limits:
-            connection.commit()
-        else:
+        if not keep_limits:
             connection.rollback()
-    return rows
+            connection.begin()
+        return rows
+
+    return warehouse.write(plan, alone=[_TABLE])
 
 
 def plan_night(
@@ -121,22 +123,25 @@ def plan_night(
     A night that was decided before is not decided again: whoever repeats a tick, because the first
     was interrupted, gets the same launches, whatever has become of them meanwhile.
     """
-    with warehouse.connection() as connection:
-        connection.begin()
+
+    def plan(connection: duckdb.DuckDBPyConnection) -> list[Launch]:
         _store_limits(connection, limits, next_tick)
         launches = launches_of(connection, tick)
         if not launches:
             planned = [each for each in _plan(connection, tick, held) if each.is_planned]
-            enter(connection, "recheck_launches", [_launch(each, tick) for each in planned])
+            enter(connection, _TABLE, [_launch(each, tick) for each in planned])
             launches = launches_of(connection, tick)
-        connection.commit()
-    return launches
+        return launches
+
+    return warehouse.write(plan, alone=[_TABLE])
 
 
 def remember_launch(warehouse: Warehouse, planned: PlannedVideo, at: datetime) -> None:
     """Remember that a video is launched now; if its run fails, that counts as an attempt."""
-    with warehouse.connection() as connection:
-        enter(connection, "recheck_launches", [_launch(planned, at)], again="keep")
+    launch = _launch(planned, at)
+    warehouse.write(
+        lambda connection: enter(connection, _TABLE, [launch], again="keep"), alone=[_TABLE]
+    )
 
 
 def launches_of(connection: duckdb.DuckDBPyConnection, tick: datetime) -> list[Launch]:

@@ -22,9 +22,10 @@ import duckdb
 from resources.statements import statements
 from warehouse.connection import trouble_with
 from warehouse.errors import WarehouseNotWritableError
+from warehouse.lake import Lake
 from warehouse.publication import copy_database, remove_database
 from warehouse.rows import to_utc
-from warehouse.store import Warehouse
+from warehouse.store import ALL_TEXTS, Warehouse
 
 _ASK = statements("warehouse", "retention.sql")
 
@@ -47,18 +48,17 @@ def trim_texts(
     A text that a later check finds again is stored again. One transaction; with `dry_run` nothing
     is changed.
     """
-    with warehouse.connection() as connection:
-        connection.begin()
+
+    def trim(connection: duckdb.DuckDBPyConnection) -> TrimmedTexts:
         connection.execute(_ASK["find_due"], {"before": to_utc(before)})
         ((texts, characters),) = connection.execute(_ASK["measure"]).fetchall()
-        if dry_run:
-            connection.rollback()
-        else:
+        if not dry_run:
             connection.execute(_ASK["forget"])
             connection.execute(_ASK["remember"], {"now": to_utc(now)})
             connection.execute(_ASK["remove"])
-            connection.commit()
-    return TrimmedTexts(texts, characters)
+        return TrimmedTexts(texts, characters)
+
+    return warehouse.write(trim, alone=[ALL_TEXTS])
 
 
 def compact(warehouse: Warehouse) -> int:
@@ -66,11 +66,13 @@ def compact(warehouse: Warehouse) -> int:
 
     DuckDB reuses the room of removed rows and does not give it back: VACUUM and CHECKPOINT leave a
     file of DuckDB 1.5 as long as it was. So a copy takes its place, under the writer's lock. Nobody
-    loses anything: others wait for the lock and then open the new file.
+    loses anything: others wait for the lock and then open the new file. A lake is tidied in place.
 
     Raises:
         WarehouseNotWritableError: The copy cannot be written or moved.
     """
+    if isinstance(warehouse.connector, Lake):
+        return warehouse.connector.tidy()
     path = Path(os.path.realpath(warehouse.path))
     unfinished = path.with_name(f".{path.name}.compacting")
     try:

@@ -20,7 +20,7 @@ SELECT count(*), coalesce(sum(characters), 0)::BIGINT FROM due
 DELETE FROM trimmed_texts WHERE content_hash IN (SELECT content_hash FROM page_texts)
 
 -- name: remember
-INSERT OR REPLACE INTO trimmed_texts (content_hash, characters, last_used_at, trimmed_at)
+INSERT INTO trimmed_texts (content_hash, characters, last_used_at, trimmed_at)
 SELECT content_hash, characters, last_used_at, $now FROM due
 
 -- name: remove

@@ -12,11 +12,13 @@ connection open, and none holds one while it waits for anything but the file.
 from __future__ import annotations
 
 import os
+import random
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import duckdb
 import polars as pl
@@ -32,9 +34,15 @@ from factible_assets.records import (
 )
 from factible_assets.rows import Materialization, VideoRows
 from resources.statements import statements
-from warehouse.connection import Connector, FileConnector, file_path
+from warehouse.connection import (
+    DEFAULT_LOCK_TIMEOUT_SECONDS,
+    Connector,
+    FileConnector,
+    file_path,
+)
 from warehouse.entries import enter
-from warehouse.errors import NotMaterializedError, WarehouseError
+from warehouse.errors import LakeBusyError, NotMaterializedError, WarehouseError
+from warehouse.lake import Lake
 from warehouse.migrations import Schema, packaged_schema
 from warehouse.publication import publish_copy
 from warehouse.rows import AnyRecord, Stamp, aware, columns_of, from_row, to_utc
@@ -45,13 +53,16 @@ from warehouse.sets import (
     stored_texts,
 )
 
-"""In which order rows are read back: as a person would list them, and always the same."""
-
 _QUESTIONS = statements("warehouse", "store.sql")
+
+Changed = TypeVar("Changed")
+
+ALL_TEXTS = "texts"
+"""Who removes texts is alone with this; who writes sets that rest on texts is beside others."""
 
 
 class Warehouse:
-    """The warehouse in one DuckDB file. Making one touches nothing; each method opens and closes.
+    """The warehouse, a DuckDB file or a lake. Making one touches nothing; methods open and close.
 
     Every method may raise WarehouseBusyError, WarehouseTooNewError, NotAWarehouseError and
     WarehouseNotWritableError. Methods block, for some 50 ms to read and some 300 ms to write a
@@ -65,7 +76,7 @@ class Warehouse:
     """
 
     def __init__(self, store: str | Path | Connector, *, schema: Schema | None = None) -> None:
-        self._connector: Connector = (
+        self.connector: Connector = (
             FileConnector(file_path(store)) if isinstance(store, str | Path) else store
         )
         self._schema = schema
@@ -73,7 +84,7 @@ class Warehouse:
     @property
     def path(self) -> Path:
         """Where the warehouse is."""
-        return self._connector.path
+        return self.connector.path
 
     @property
     def schema(self) -> Schema:
@@ -117,14 +128,16 @@ class Warehouse:
                 quotes what its page does not say. The warehouse is as it was.
         """
         prepared = [prepare(asset, video_id, given, stamp) for asset, given in sets.items()]
-        with self.connection() as connection:
-            # No rollback here: closing the connection discards what was not committed.
-            connection.begin()
+
+        def replace_all(connection: duckdb.DuckDBPyConnection) -> None:
             for one in prepared:
                 replace_set(connection, one)
             if also is not None:
                 also(connection)
-            connection.commit()
+
+        # Texts are shared between videos.
+        texts = (f"text {each}" for one in prepared for each in one.texts)
+        self.write(replace_all, alone=[f"video {video_id}", *texts], beside=[ALL_TEXTS])
         return [one.whole for one in prepared]
 
     def write_rows(
@@ -139,15 +152,59 @@ class Warehouse:
         Raises:
             WarehouseIntegrityError: A row breaks a rule of its table. The warehouse is as it was.
         """
-        with self.connection() as connection:
-            connection.begin()
-            for table, rows in entries.items():
+        given = {table: list(rows) for table, rows in entries.items()}
+
+        def enter_all(connection: duckdb.DuckDBPyConnection) -> None:
+            for table, rows in given.items():
                 if replacing is not None:
                     column, value = replacing
                     forget = _QUESTIONS["forget"].format(table=table, column=column)
                     connection.execute(forget, [value])
                 enter(connection, table, rows)
-            connection.commit()
+
+        self.write(enter_all, alone=given)
+
+    def write(
+        self,
+        change: Callable[[duckdb.DuckDBPyConnection], Changed],
+        *,
+        alone: Iterable[str] = (),
+        beside: Iterable[str] = (),
+    ) -> Changed:
+        """Make a change in one transaction, and return what it returns.
+
+        Where several processes write at once (a lake), the transaction may meet another one or a
+        server that restarts; then the change is made again, for as long as others are waited for.
+
+        Args:
+            change: What is done. It may be called several times, each time on a new transaction.
+            alone: What nobody else may be writing meanwhile: names of a video, a text or a table.
+            beside: What nobody may be alone with meanwhile.
+
+        Raises:
+            LakeBusyError: No attempt came through.
+        """
+        held, shared = list(alone), list(beside)
+        deadline = time.monotonic() + DEFAULT_LOCK_TIMEOUT_SECONDS
+        while True:
+            try:
+                with self._alone(held, shared), self.connection() as connection:
+                    # No rollback here: closing the connection discards what was not committed.
+                    connection.begin()
+                    changed = change(connection)
+                    connection.commit()
+                    return changed
+            except LakeBusyError:
+                if time.monotonic() > deadline:
+                    raise
+            time.sleep(random.uniform(0.05, 0.5))  # noqa: S311 - jitter, not a secret
+
+    def _alone(
+        self, keys: Iterable[str], beside: Iterable[str] = ()
+    ) -> AbstractContextManager[None]:
+        """Keep out who writes the same; of a file whoever has it open is alone with all of it."""
+        lake = self.connector
+        return lake.alone(keys, beside=beside) if isinstance(lake, Lake) else nullcontext()
 
     # --- Reading --------------------------------------------------------------------------------
 
@@ -276,23 +333,26 @@ class Warehouse:
         Nobody writes meanwhile, so keep the block short, or open the published copy.
         """
         with self.connection(read_only=True) as connection:
-            yield Snapshot(self._connector, connection)
+            yield Snapshot(self.connector, connection)
 
     # --- The file as a whole --------------------------------------------------------------------
 
-    def publish(self, destination: str | Path, *, only_added_to: str | None = None) -> Path:
+    def publish(self, destination: str | Path | Lake, *, only_added_to: str | None = None) -> Path:
         """Put a consistent copy for readers at a path, in one step, and return the path.
 
         Where the caller has only added rows to one table and names it, that is done in a seventh
         of the time; what a run has written meanwhile comes with the copy that it makes itself.
 
         Readers of the copy neither wait for writers nor keep them waiting, and whoever has the old
-        copy open goes on reading it; see publication.py.
+        copy open goes on reading it; see publication.py. Of a lake no copy is made: whoever reads
+        it keeps nobody waiting.
 
         Raises:
             WarehouseNotWritableError: The copy cannot be written.
         """
-        destination = Path(os.path.realpath(file_path(destination)))
+        if isinstance(self.connector, Lake):
+            return Path(str(destination))
+        destination = Path(os.path.realpath(file_path(str(destination))))
         if destination == Path(os.path.realpath(self.path)):
             raise WarehouseError(
                 f"The warehouse {self.path} cannot be published onto itself: give another path."
@@ -309,18 +369,14 @@ class Warehouse:
 
         For what no other method does. Keep the block short: nobody else can open the file.
         """
-        self._connector.ensure_exists(lambda fresh: self.schema.apply(fresh, self.path))
-        with self._connector.connect(read_only=read_only) as connection:
-            in_force = self.schema.is_in_force(connection, self.path)
-            if not (read_only or in_force):
-                self.schema.apply(connection, self.path)
-                in_force = True
-            if in_force:
+        self.connector.ensure_exists(lambda fresh: self.schema.apply(fresh, self.path))
+        with self.connector.connect(read_only=read_only) as connection:
+            if self.schema.is_in_force(connection, self.path):
                 yield connection
                 return
-        with self._connector.connect() as connection:
+        with self._alone(["schema"]), self.connector.connect() as connection:
             self.schema.apply(connection, self.path)
-        with self._connector.connect(read_only=True) as connection:
+        with self.connector.connect(read_only=read_only) as connection:
             yield connection
 
 

@@ -1,0 +1,354 @@
+"""A warehouse in a lake: DuckLake's catalogue on PostgreSQL, its rows in Parquet files.
+
+What belongs here: where a lake is, opening it, keeping its writers apart, and what DuckLake refuses
+of the schema's SQL. What does not: what is written into it (store.py), files of DuckDB
+(connection.py), when the schema is applied (migrations.py).
+
+Several processes write a lake at once. DuckLake refuses a commit only where two transactions change
+the same rows, and knows no keys. So whoever writes holds a lock of PostgreSQL on the video, the
+texts and the tables of single rows that it writes (`alone`), from before its transaction sees the
+lake until after its commit; a lock ends with its connection, however a process ends. What keys of a
+file refuse is then refused by sets.py and entries.py. A commit that is refused for another's, or
+for a server that restarts, is made again; see `Warehouse.write`.
+
+Loading the extensions takes 0.4 s. So a process opens a lake once for reading and once for writing,
+and a connection is a cursor on that, with a transaction of its own.
+
+The password of the server is kept apart from the rest of the address and given to DuckDB as a
+secret, so that neither a message nor a question in SQL can show it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from importlib import import_module, resources
+from pathlib import Path
+from typing import Self
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+import duckdb
+
+from resources.statements import statements
+from warehouse.connection import CONNECTION_CONFIG, DEFAULT_LOCK_TIMEOUT_SECONDS, trouble_with
+from warehouse.errors import LakeBusyError, LakeError, WarehouseBusyError, WarehouseError
+
+SCHEME = "ducklake:postgres:"
+
+_ASK = statements("warehouse", "lake.sql")
+_PAUSE_SECONDS = 0.5
+_WORD = re.compile(r"(\w+)\s*=\s*('(?:[^'\\]|\\.)*'|\S+)")
+_PASSING = (
+    "Transaction conflict",
+    "Connection refused",
+    "could not connect",
+    "server closed the connection",
+    "terminating connection",
+    "is starting up",
+    "is shutting down",
+    "in recovery mode",
+    "no connection to the server",
+    "SSL SYSCALL error",
+    "too many clients",
+    "could not serialize",
+    "deadlock detected",
+)
+"""What PostgreSQL and DuckLake say of what another attempt may do without."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lake:
+    """Where a lake is, and connections to it.
+
+    Attributes:
+        catalogue: The PostgreSQL database, in libpq's `keyword=value` form, without a password.
+        data: Where the Parquet files are: a folder, or the address of an object store.
+        password: Of the database; None where libpq finds it (PGPASSWORD, ~/.pgpass).
+        lock_timeout_seconds: How long to wait for other writers, or for a server that restarts.
+    """
+
+    catalogue: str
+    data: str
+    password: str | None = field(default=None, repr=False)
+    lock_timeout_seconds: float = DEFAULT_LOCK_TIMEOUT_SECONDS
+
+    @classmethod
+    def of(cls, location: str, data: str | Path) -> Self:
+        """Read `ducklake:postgres:` and libpq's keywords, or an address as `postgresql://…`.
+
+        Raises:
+            WarehouseError: It is neither. The message does not repeat it.
+        """
+        given = location.removeprefix(SCHEME)
+        words = _of_address(given) if "://" in given else _of_keywords(given)
+        if given == location or words is None:
+            raise WarehouseError(
+                "The lake's place is not understood. Write it as ducklake:postgres:dbname=NAME "
+                "host=HOST user=USER, or as ducklake:postgres:postgresql://USER@HOST/NAME."
+            )
+        password = words.pop("password", None)
+        catalogue = " ".join(f"{name}={_quoted(value)}" for name, value in words.items())
+        place = str(data)
+        if "://" not in place:
+            place = f"{Path(place).expanduser().absolute()}/"
+        return cls(catalogue, place, password)
+
+    def __str__(self) -> str:
+        """Return the place as a message may show it."""
+        return f"{SCHEME}{self.catalogue}"
+
+    @property
+    def path(self) -> Path:
+        """The place as a message may show it, where other stores have a path."""
+        return Path(str(self))
+
+    def exists(self) -> bool:
+        """Whether there is something to open: a lake is made by whoever opens it first."""
+        return True
+
+    def ensure_exists(self, prepare: Callable[[duckdb.DuckDBPyConnection], None]) -> None:
+        """Do nothing: a lake is made with its first connection."""
+
+    @contextmanager
+    def connect(self, *, read_only: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Open the lake, and close it with the block. All that is read is of one moment.
+
+        Raises:
+            LakeBusyError: Another writer was faster, or the server restarts.
+            LakeError: The server or the files cannot be reached.
+        """
+        try:
+            cursor = self._entered(read_only=read_only)
+            try:
+                if read_only:
+                    cursor.begin()
+                yield cursor
+            finally:
+                cursor.close()
+        except duckdb.Error as failure:
+            raise self._explain(failure) or failure from failure
+
+    @contextmanager
+    def alone(self, keys: Iterable[str], *, beside: Iterable[str] = ()) -> Iterator[None]:
+        """Keep others who hold one of the same keys out; those `beside` are shared.
+
+        Raises:
+            WarehouseBusyError: Someone held one of the keys until the time was up.
+        """
+        numbers = {
+            kind: sorted(map(_number, held))
+            for kind, held in (("keys", set(keys)), ("beside", set(beside)))
+        }
+        started = time.monotonic()
+        cursor = self._instance(read_only=False).cursor()
+        try:
+            cursor.begin()
+            sql = _ASK["lock"].format(milliseconds=int(self.lock_timeout_seconds * 1000), **numbers)
+            try:
+                cursor.execute(sql).fetchall()
+            except duckdb.Error as failure:
+                if "lock timeout" in str(failure):
+                    waited = time.monotonic() - started
+                    raise WarehouseBusyError(
+                        self.path, waited_seconds=waited, holder="another writer"
+                    ) from failure
+                raise self._explain(failure) or failure from failure
+            yield
+        finally:
+            cursor.close()
+
+    def newest_change(self) -> int:
+        """Return the number of the newest change of anything in the lake."""
+        with self.connect(read_only=True) as connection:
+            ((number,),) = connection.execute(_ASK["newest_change"]).fetchall()
+        return int(number)
+
+    def tidy(self, *, keep_days: float = 1.0) -> int:
+        """Merge small files, forget older snapshots, remove what nothing refers to.
+
+        Returns:
+            How many bytes of Parquet files that gave back; less than 0 where rows that stood in the
+            catalogue were written to files.
+        """
+        with self.connect() as connection:
+            ((before,),) = connection.execute(_ASK["bytes_of_files"]).fetchall()
+            for step in ("flush", "expire", "merge", "rewrite", "clean", "clean_orphans"):
+                connection.execute(_ASK[step].format(days=keep_days)).fetchall()
+            ((after,),) = connection.execute(_ASK["bytes_of_files"]).fetchall()
+        return int(before - after)
+
+    def _entered(self, *, read_only: bool) -> duckdb.DuckDBPyConnection:
+        deadline = time.monotonic() + self.lock_timeout_seconds
+        instance = self._instance(read_only=read_only)
+        while True:
+            cursor = instance.cursor()
+            try:
+                cursor.execute(_ASK["enter"])
+                return cursor
+            except duckdb.Error as failure:
+                cursor.close()
+                # A server that was there a moment ago restarts.
+                trouble = self._explain(failure)
+                if not isinstance(trouble, LakeBusyError) or time.monotonic() > deadline:
+                    raise
+            time.sleep(_PAUSE_SECONDS)
+
+    def _instance(self, *, read_only: bool) -> duckdb.DuckDBPyConnection:
+        """Return what this process has open of the lake; opened now if it has nothing.
+
+        Raises:
+            LakeError: The lake cannot be opened.
+        """
+        key = self, read_only, os.getpid()
+        with _opening:
+            if key not in _opened:
+                try:
+                    _opened[key] = self._open(read_only=read_only)
+                except (OSError, duckdb.Error) as failure:
+                    raise self._explain(failure) or LakeError(self.path, str(failure)) from failure
+            return _opened[key]
+
+    def _open(self, *, read_only: bool) -> duckdb.DuckDBPyConnection:
+        connection = duckdb.connect(config=dict(CONNECTION_CONFIG))
+        is_folder = "://" not in self.data
+        if is_folder and not read_only:
+            Path(self.data).mkdir(parents=True, exist_ok=True)
+        store = () if is_folder else ("azure" if self.data.startswith("az") else "httpfs",)
+        for name in ("ducklake", "postgres_scanner", *store):
+            connection.execute(_ASK["load"].format(file=_extension(name)))
+        named = {
+            "catalogue": _escaped(self.catalogue),
+            "data": _escaped(self.data),
+            "mode": ", READ_ONLY" if read_only else "",
+        }
+        password = "" if self.password is None else f", PASSWORD '{_escaped(self.password)}'"
+        connection.execute(_ASK["secret"].format(password=password))
+        try:
+            connection.execute(_ASK["attach"].format(**named))
+        except duckdb.Error as failure:
+            # Nobody wrote yet; or somebody else makes the lake at this moment.
+            if not any(words in str(failure) for words in ("does not exist", "already exists")):
+                raise
+            self._open(read_only=False).close()
+            connection.execute(_ASK["attach"].format(**named))
+        if read_only:
+            connection.execute(_ASK["shut"].format(**named))
+        else:
+            connection.execute(_ASK["attach_locks"].format(**named))
+        return connection
+
+    def _explain(self, failure: Exception) -> WarehouseError | None:
+        words = str(failure)
+        if isinstance(failure, WarehouseError):
+            return failure
+        # What a server says comes behind what DuckDB tried, over several lines.
+        said = " ".join(words.split())[-300:]
+        said = said.replace(self.password, "…") if self.password else said
+        if any(each in words for each in _PASSING):
+            return LakeBusyError(self.path, said)
+        if "DATA_PATH" in words:
+            return LakeError(self.path, f"its files are not in {self.data}: {said}")
+        if "PostgreSQL" in words or "Postgres" in words:
+            return LakeError(self.path, said)
+        return trouble_with(self.path, failure)
+
+
+_opened: dict[tuple[Lake, bool, int], duckdb.DuckDBPyConnection] = {}
+_opening = threading.Lock()
+
+
+def take_shape(lake: duckdb.DuckDBPyConnection, model: duckdb.DuckDBPyConnection) -> None:
+    """Make the tables of a database of DuckDB in an empty lake, without keys, with their rows."""
+    for table, columns in model.execute(_ASK["tables"]).fetchall():
+        lake.execute(_ASK["create"].format(table=table, columns=columns))
+        rows = model.execute(_ASK["rows"].format(table=table)).to_arrow_table()
+        if rows.num_rows:
+            lake.register("incoming", rows)
+            lake.execute(_ASK["insert"].format(table=table))
+            lake.unregister("incoming")
+    for (comment,) in model.execute(_ASK["comments"]).fetchall():
+        lake.execute(comment)
+
+
+def fitting(script: str, *, of_views: bool = False) -> list[str]:
+    """Return the statements of a script of the schema in forms that a lake takes.
+
+    It knows no keys and no rules of values, no default that is more than a word when a column is
+    added, and no comments on macros and on the columns of views.
+    """
+    fitted: list[str] = []
+    for each in duckdb.extract_statements(script):
+        sql = re.sub(r"^(\s*--[^\n]*\n)+", "", each.query).strip()
+        if sql.startswith("CREATE TABLE") and " AS " not in sql.partition("(")[0]:
+            with duckdb.connect() as model:
+                model.execute(sql)
+                ((table, columns),) = model.execute(_ASK["tables"]).fetchall()
+            fitted.append(_ASK["create"].format(table=table, columns=columns))
+        elif added := re.match(r"ALTER TABLE (\w+) ADD COLUMN (\w+) (.+?) DEFAULT ([^;]+)", sql):
+            table, column, kind, value = added.groups()
+            fitted.append(_ASK["add_column"].format(table=table, column=column, kind=kind))
+            fitted.append(_ASK["fill"].format(table=table, column=column, value=value))
+        elif not (of_views and re.match("COMMENT ON (COLUMN|MACRO)", sql)):
+            fitted.append(sql)
+    return fitted
+
+
+def _of_address(given: str) -> dict[str, str] | None:
+    try:
+        parts = urlsplit(given)
+        port = parts.port
+    except ValueError:
+        return None
+    if parts.scheme not in {"postgresql", "postgres"}:
+        return None
+    words = {
+        "host": parts.hostname,
+        "port": port and str(port),
+        "user": parts.username and unquote(parts.username),
+        "password": parts.password and unquote(parts.password),
+        "dbname": unquote(parts.path.strip("/")),
+    }
+    return {name: word for name, word in words.items() if word} | dict(parse_qsl(parts.query))
+
+
+def _of_keywords(given: str) -> dict[str, str] | None:
+    if _WORD.sub("", given).strip():
+        return None
+    return {
+        name: re.sub(r"\\(.)", r"\1", value[1:-1]) if value.startswith("'") else value
+        for name, value in _WORD.findall(given)
+    }
+
+
+def _quoted(value: str) -> str:
+    if re.fullmatch(r"[^\s'\\]+", value):
+        return value
+    return "'{}'".format(re.sub(r"(['\\])", r"\\\1", value))
+
+
+def _escaped(words: str) -> str:
+    return words.replace("'", "''")
+
+
+def _number(key: str) -> int:
+    digest = hashlib.sha256(f"factible:{key}".encode()).digest()
+    return int.from_bytes(digest[:8], signed=True)
+
+
+def _extension(name: str) -> str:
+    """Return where the packaged extension of this very DuckDB is."""
+    with suppress(ImportError):
+        folder = resources.files(import_module(f"duckdb_extension_{name}"))
+        file = folder / "extensions" / f"v{duckdb.__version__}" / f"{name}.duckdb_extension"
+        if file.is_file():
+            return _escaped(str(file))
+    raise WarehouseError(
+        f"A lake needs DuckDB's extension {name} for DuckDB {duckdb.__version__}: "
+        "pip install 'factible-assets[lake]'"
+    )
