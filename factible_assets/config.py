@@ -241,9 +241,9 @@ class EvidenceConfig(StageConfig):
 
 
 class BudgetConfig(StageConfig):
-    """What one claim may cost with a strategy that asks its own questions, looked at before each.
+    """What one claim may cost with any strategy but the standard one, looked at before each question.
 
-    A claim that has used it up is judged by what is known. The standard strategy needs no limit.
+    A claim that has used it up is judged by what is known.
     """
 
     max_calls: int = Field(default=60, ge=1, le=1_000, description="Model calls per claim.")

@@ -61,7 +61,7 @@ from factible_assets.stages.search import (
     late_exclusion,
     select_hits,
 )
-from factible_assets.stages.trace import Trace
+from factible_assets.stages.trace import BudgetSpentError, Trace
 from factible_assets.stages.verdict import (
     CaseFile,
     Opinion,
@@ -182,12 +182,15 @@ class ClaimCheck:
     async def _written(self, config: QueriesConfig, words: Words) -> tuple[Query, ...]:
         with self.shared.watch.time("queries"):
             try:
-                judged = await words()
+                async with self.trace.within():
+                    judged = await words()
+            except BudgetSpentError as spent:
+                queries: tuple[Query, ...] = (
+                    failed_queries(self.claim, spent.reason, basis=self.basis, status="skipped"),
+                )
             except ReasonerOutageError as outage:
                 self.calls.extend(outage.calls)
-                queries: tuple[Query, ...] = (
-                    failed_queries(self.claim, outage.reason, basis=self.basis),
-                )
+                queries = (failed_queries(self.claim, outage.reason, basis=self.basis),)
             except ReasonerRefusalError as refusal:
                 # The claim's own words are a search too, and nobody can decline to use them.
                 self.calls.extend(refusal.calls)
@@ -289,7 +292,14 @@ class ClaimCheck:
         arrivals = Arrivals(len(chosen)) if enough is None else None
 
         async def read(candidate: Candidate) -> None:
-            row = await self._read(candidate, arrivals, by)
+            try:
+                self.trace.refuse_beyond_budget()
+            except BudgetSpentError as spent:
+                row = unread_row(self.claim, candidate, None, status="skipped", reason=spent.reason)
+                if arrivals is not None:
+                    arrivals.one_in()
+            else:
+                row = await self._read(candidate, arrivals, by)
             rows[candidate.hit.canonical_url] = with_overrulings(row, self.corrections)
             progress.step()
             if (
@@ -358,23 +368,27 @@ class ClaimCheck:
             status = "infra_error" if page.status == "infra_error" else "no_evidence"
             reason = f"{candidate.hit.domain}: {page.reason}"
             return stored, partial(unread, status=status, reason=reason)
+        read = partial(read_row, self.claim, source=source, basis=self.basis)
+        failed = partial(unread, basis=self.basis)
         try:
-            judged = await by(candidate.query, replace(source.excerpt, arrivals=arrivals))
+            async with self.trace.within():
+                judged = await by(candidate.query, replace(source.excerpt, arrivals=arrivals))
+        except BudgetSpentError as spent:
+            row_of = partial(unread, status="skipped", reason=spent.reason)
         except ReasonerOutageError as outage:
             self.calls.extend(outage.calls)
             reason = f"The page was fetched and could not be read: {outage.reason}"
-            failed = partial(unread, status="infra_error", reason=reason)
-            return stored, partial(failed, basis=self.basis)
+            row_of = partial(failed, status="infra_error", reason=reason)
         except ReasonerRefusalError as refusal:
             self.calls.extend(refusal.calls)
             reason = f"The model declined to read it: {refusal.reason}"
-            return stored, partial(unread, status="skipped", reason=reason, basis=self.basis)
-        if isinstance(judged, LeftUnread):
-            return stored, partial(unread, status="skipped", reason=judged.reason)
-        self.calls.extend(judged.calls)
-        return stored, partial(
-            read_row, self.claim, source=source, draft=judged.value, basis=self.basis
-        )
+            row_of = partial(failed, status="skipped", reason=reason)
+        else:
+            if isinstance(judged, LeftUnread):
+                return stored, partial(unread, status="skipped", reason=judged.reason)
+            self.calls.extend(judged.calls)
+            row_of = partial(read, draft=judged.value)
+        return stored, row_of
 
     def form_opinion(self, case: CaseFile) -> Opinion:
         """Count the vote on what was gathered, and tell what of it could still change."""
@@ -386,19 +400,23 @@ class ClaimCheck:
             return None
         with self.shared.watch.time("verdicts"):
             opinion = self.form_opinion(case)
-            draft, outage, refusal = None, None, None
-            if opinion.rows and opinion.doubt is None:
-                try:
-                    judged = await self.services.reasoner.judge(
-                        self.video, case.claim, opinion.rows, opinion.vote
-                    )
-                except ReasonerOutageError as failure:
-                    self.calls.extend(failure.calls)
-                    outage = failure.reason
-                except ReasonerRefusalError as declined:
-                    self.calls.extend(declined.calls)
-                    refusal = declined.reason
-                else:
-                    self.calls.extend(judged.calls)
-                    draft = judged.value
-            return conclude(opinion, draft, basis=self.basis, outage=outage, refusal=refusal)
+            draft, outage, refusal, ended = None, None, None, None
+            try:
+                async with self.trace.within():
+                    if opinion.rows and opinion.doubt is None:
+                        judged = await self.services.reasoner.judge(
+                            self.video, case.claim, opinion.rows, opinion.vote
+                        )
+                        self.calls.extend(judged.calls)
+                        draft = judged.value
+            except BudgetSpentError as spent:
+                ended = spent.reason
+            except ReasonerOutageError as failure:
+                self.calls.extend(failure.calls)
+                outage = failure.reason
+            except ReasonerRefusalError as declined:
+                self.calls.extend(declined.calls)
+                refusal = declined.reason
+            return conclude(
+                opinion, draft, basis=self.basis, outage=outage, refusal=refusal, ended=ended
+            )

@@ -298,7 +298,8 @@ def _check_of(
     shared: Shared, claim: Claim, strategy: Strategy, corrections: Mapping[str, Corrections]
 ) -> ClaimCheck:
     calls: list[LlmCall] = []
-    trace = Trace(claim, strategy.name, shared.config.budget, calls)
+    budget = shared.config.budget if strategy.in_rounds else None
+    trace = Trace(claim, strategy.name, budget, calls)
     corrected = corrections.get(claim.claim_id, NO_CORRECTIONS)
     return ClaimCheck(claim, shared, corrected, calls, trace)
 

@@ -1,19 +1,24 @@
 """The trace of one claim: which steps were taken for it, what each asked, got, took and cost.
 
-What belongs here: noting steps, and the budget that is looked at before each. What does not: any
-step (strategies/), what a call costs (the client says so).
+What belongs here: noting steps, and the budget that is looked at before each step and each question
+to a model. What does not: any step (strategies/), what a call costs (the client says so).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import asyncio
+import math
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
+from typing import Final, Self
 
 from factible_assets.config import BudgetConfig
-from factible_assets.records import Claim, LlmCall, Status, Step, StepKind
+from factible_assets.records import Claim, LlmCall, Query, Status, Step, StepKind
 from factible_assets.stages.ports import ReasonerOutageError, ReasonerRefusalError
+
+_SECONDS: Final = "seconds (max_seconds)"
 
 
 class BudgetSpentError(Exception):
@@ -22,6 +27,11 @@ class BudgetSpentError(Exception):
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
+
+    @classmethod
+    def of(cls, limit: float, unit: str) -> Self:
+        """Word it."""
+        return cls(f"The claim has used up its {limit:,} {unit}.")
 
 
 @dataclass(slots=True)
@@ -34,32 +44,50 @@ class Note:
     status: Status = "ok"
     reason: str | None = None
 
+    def worded(self, queries: Sequence[Query]) -> None:
+        """Say which searches came of it; one that could not be worded is told as its row has it."""
+        self.made = [query.query_id for query in queries]
+        failed = next((query for query in queries if query.status != "ok"), None)
+        if failed is not None:
+            self.status, self.reason = failed.status, failed.reason
+
 
 @dataclass(slots=True)
 class Trace:
     """The steps of one claim, in order; they are taken one after the other.
 
-    `round` is counted up by who goes round. `calls` is the claim's own list, which grows.
+    `round` is counted up by who goes round. `calls` is the claim's own list, which grows. Without a
+    `budget` nothing is limited.
     """
 
     claim: Claim
     strategy: str
-    budget: BudgetConfig
+    budget: BudgetConfig | None
     calls: Sequence[LlmCall]
     round: int = 1
     steps: list[Step] = field(default_factory=list)
     started: float = field(default_factory=perf_counter)
 
     @contextmanager
-    def step(self, kind: StepKind, technique: str, asked: str = "") -> Iterator[Note]:
+    def step(
+        self, kind: StepKind, technique: str, asked: str = "", *, always: bool = False
+    ) -> Iterator[Note]:
         """Note the body as one step, with the calls that were made in it.
 
         A service's failure is noted, and goes on to who takes the steps.
 
+        Args:
+            kind: What is done.
+            technique: How.
+            asked: What is asked for.
+            always: The body asks nothing beyond the budget by itself, and makes rows that say what
+                was left out for it.
+
         Raises:
-            BudgetSpentError: The claim may cost no more; the body is not run.
+            BudgetSpentError: The claim may cost no more; the body is not run, or was broken off.
         """
-        self._refuse_beyond_budget()
+        if not always:
+            self.refuse_beyond_budget()
         note, before, started = Note(), len(self.calls), perf_counter()
         try:
             yield note
@@ -69,22 +97,33 @@ class Trace:
         except ReasonerRefusalError as refusal:
             note.status, note.reason = "skipped", f"The model declined: {refusal.reason}"
             raise
+        except BudgetSpentError as spent:
+            note.status, note.reason = "skipped", spent.reason
+            raise
         finally:
             seconds = perf_counter() - started
             self._enter(kind, technique, asked, note, self.calls[before:], seconds)
 
-    def remark(
-        self,
-        kind: StepKind,
-        technique: str,
-        got: str = "",
-        used: Sequence[str] = (),
-        *,
-        ended: str | None = None,
-    ) -> None:
+    @asynccontextmanager
+    async def within(self) -> AsyncIterator[None]:
+        """Ask a model in the body, which is broken off when the claim's seconds are over.
+
+        Raises:
+            BudgetSpentError: The claim may cost no more; the body is not run, or was broken off.
+        """
+        self.refuse_beyond_budget()
+        seconds = self.budget.max_seconds if self.budget else math.inf
+        try:
+            async with asyncio.timeout(self.started + seconds - perf_counter()) as clock:
+                yield
+        except TimeoutError:
+            if not clock.expired():
+                raise
+            raise BudgetSpentError.of(seconds, _SECONDS) from None
+
+    def remark(self, kind: StepKind, technique: str, note: Note, asked: str = "") -> None:
         """Note what was found, or why it ended, beside the steps: at no cost and never refused."""
-        note = Note(got, used, status="skipped" if ended else "ok", reason=ended)
-        self._enter(kind, technique, "", note, (), 0.0)
+        self._enter(kind, technique, asked, note, (), 0.0)
 
     def _enter(
         self,
@@ -117,15 +156,22 @@ class Trace:
             )
         )
 
-    def _refuse_beyond_budget(self) -> None:
+    def refuse_beyond_budget(self) -> None:
+        """Look at the budget.
+
+        Raises:
+            BudgetSpentError: The claim has used it up.
+        """
+        if self.budget is None:
+            return
         tokens = sum(call.input_tokens + call.output_tokens for call in self.calls)
         cost = sum(call.cost_usd for call in self.calls)
         spent = (
             (len(self.calls), self.budget.max_calls, "model calls (max_calls)"),
             (tokens, self.budget.max_tokens, "tokens (max_tokens)"),
             (cost, self.budget.max_cost_usd, "US dollars (max_cost_usd)"),
-            (perf_counter() - self.started, self.budget.max_seconds, "seconds (max_seconds)"),
+            (perf_counter() - self.started, self.budget.max_seconds, _SECONDS),
         )
         for used, limit, unit in spent:
             if used >= limit:
-                raise BudgetSpentError(f"The claim has used up its {limit:,} {unit}.")
+                raise BudgetSpentError.of(limit, unit)

@@ -35,6 +35,7 @@ from factible_assets.records import (
     Search,
     SearchHit,
     Stance,
+    Veracity,
     Verdict,
 )
 from factible_assets.stages.origins import StoryIndex, independent_weight
@@ -397,6 +398,7 @@ def conclude(
     basis: Basis,
     outage: str | None = None,
     refusal: str | None = None,
+    ended: str | None = None,
 ) -> Verdict:
     """Return the verdict on a case.
 
@@ -406,8 +408,14 @@ def conclude(
     Where vote and reasoner differ, the summary says so and speaks for the vote first. Without
     evidence and without failures the verdict is complete, unclear and of low confidence.
 
+    `ended` is a sentence that says what ended the check, such as a budget. Where sources were left
+    unread for it and no other speaks, the verdict is incomplete.
+
     `rank` is the claim's until `ranked` sorts the verdicts of a video.
     """
+    unread = ended and any(row.reason == ended for row in opinion.case.evidence)
+    if unread and not opinion.rows and opinion.doubt is None:
+        opinion = replace(opinion, doubt="No source that was found had been read in time.")
     case, vote = opinion.case, opinion.vote
     complete = opinion.doubt is None
     unworded = f"The verdict could not be worded ({outage.rstrip('.')})" if outage else None
@@ -415,6 +423,7 @@ def conclude(
     due = opinion.reserve is not None or unworded is not None
     remarks = [each for each in (opinion.reserve, unworded, opinion.declined, declined) if each]
     again = ["Check the claim again"] if due else []
+    told = [opinion.doubt] if opinion.doubt else [f"{each}." for each in [*remarks, *again]]
     sides = by_stance(row for row in case.evidence if row.status == "ok")
     return Verdict(
         claim_id=case.claim.claim_id,
@@ -422,7 +431,7 @@ def conclude(
         rank=case.claim.rank,
         status="complete" if complete else "incomplete",
         evidence_status=_evidence_status(opinion),
-        reason=opinion.doubt or "".join(f"{each}. " for each in [*remarks, *again]).strip() or None,
+        reason=" ".join([*told, *([ended] if ended else [])]) or None,
         recheck_due=due or not complete,
         stance=vote.stance if complete else None,
         confidence=vote.confidence if complete else None,
@@ -441,6 +450,25 @@ def conclude(
         missing=_missing(case),
         basis=basis,
     )
+
+
+def decided_by(
+    draft: VerdictDraft,
+    verdict: Verdict,
+    score: float | None = None,
+    veracity: Veracity | None = None,
+) -> Verdict:
+    """Let a reasoner's draft decide a verdict, if that is complete; the vote stands beside it."""
+    if verdict.status != "complete":
+        return verdict
+    decided = {
+        "stance": draft.stance,
+        "confidence": draft.confidence,
+        "confidence_score": score,
+        "summary": draft.summary or verdict.summary,
+        "veracity": veracity,
+    }
+    return verdict.model_copy(update=decided)
 
 
 def ranked(verdicts: Iterable[Verdict], claims: Sequence[Claim]) -> tuple[Verdict, ...]:
@@ -509,6 +537,8 @@ def _summary(opinion: Opinion, draft: VerdictDraft | None) -> str:
     words = draft.summary.strip() if draft is not None else ""
     if draft is not None and words and draft.stance == opinion.vote.stance:
         return words
+    if not opinion.rows and opinion.declined:
+        return "Nothing that was read speaks of the claim."
     if not opinion.rows:
         return "No source that was found speaks of the claim."
     voted = _vote_in_words(opinion)

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from factible_assets.reasoners.llm.answers import TruthLabel
 from factible_assets.reasoners.llm.investigation import (
@@ -45,8 +46,14 @@ from factible_assets.stages.queries import build_queries, failed_queries
 from factible_assets.stages.reviews import corrected_queries
 from factible_assets.stages.search import Gathered
 from factible_assets.stages.strategy import Strategy
-from factible_assets.stages.trace import BudgetSpentError
-from factible_assets.stages.verdict import DEFINITE, CaseFile, conclude, confidence_of
+from factible_assets.stages.trace import BudgetSpentError, Note
+from factible_assets.stages.verdict import (
+    DEFINITE,
+    CaseFile,
+    conclude,
+    confidence_of,
+    decided_by,
+)
 from factible_assets.strategies.questions import asking
 
 BATCH = 3
@@ -120,7 +127,7 @@ class _Inquiry:
         except ReasonerOutageError as outage:
             self.outage = outage.reason
         if self.end:
-            self.check.trace.remark("judge", "end", ended=self.end)
+            self.check.trace.remark("judge", "end", Note(status="skipped", reason=self.end))
 
     async def _make_plan(self) -> None:
         """Plan; what is to be planned first and is declined or empty is the claim's own words."""
@@ -131,7 +138,7 @@ class _Inquiry:
             "plan", "first plan" if first else "revised plan", failed or ""
         ) as note:
             try:
-                with check.shared.watch.time("queries"), asking(check, "plan", "queries") as desk:
+                async with asking(check, "plan", "queries") as desk:
                     self.plan = await make_plan(desk, check.video, check.claim, self.asked, failed)
             except ReasonerOutageError as outage:
                 if first:
@@ -173,11 +180,12 @@ class _Inquiry:
         (worded,) = build_queries(check.claim, [draft], check.config.queries, basis=check.basis)
         self.asked.append(item.query)
         known = {query.query_id for query in self.queries}
-        self.queries = corrected_queries(check.claim, [*self.queries, worded], check.corrections)
-        new = [query for query in self.queries if query.query_id not in known]
+        queries = corrected_queries(check.claim, [*self.queries, worded], check.corrections)
+        new = [query for query in queries if query.query_id not in known]
         if not new:
             return
         with trace.step("retrieve", what, item.query) as note:
+            self.queries = queries
             found = await check.search(new)
             self.searches += found.searches
             self.hits += found.hits
@@ -191,7 +199,7 @@ class _Inquiry:
                 note.reason = "; ".join(each.reason for each in found.searches if each.reason)
         read = {url for url, row in self.evidence.items() if row.status != "skipped"}
         fresh = [hit for hit in found.hits if hit.canonical_url not in read]
-        with trace.step("summarise", "query-guided condensing", item.sought) as note:
+        with trace.step("summarise", "query-guided condensing", item.sought, always=True) as note:
             rows = await check.read(new, fresh, item.sought)
             self.evidence |= {row.canonical_url: row for row in rows}
             speaking = [row for row in rows if row.status == "ok"]
@@ -226,10 +234,7 @@ class _Inquiry:
         shown = {number: self.pool[number] for number in numbers}
         with check.trace.step("reason", technique, f"{len(shown)} sources") as note:
             note.used = [row.evidence_id for row in shown.values()]
-            with (
-                check.shared.watch.time("verdicts"),
-                asking(check, "reasoning", "verdicts") as desk,
-            ):
+            async with asking(check, "reasoning", "verdicts") as desk:
                 found = await reason(
                     desk,
                     check.video,
@@ -265,16 +270,14 @@ class _Inquiry:
 
     async def _explain(self) -> None:
         """Word the conclusion over what was kept; without useful evidence there is none to word."""
+        check = self.check
+        check.trace.refuse_beyond_budget()
         if self.thought is None:
             return
-        check = self.check
         shown = {number: self.pool[number] for number in self.useful}
         with check.trace.step("judge", "explanation", f"{len(shown)} sources") as note:
             note.used = [row.evidence_id for row in shown.values()]
-            with (
-                check.shared.watch.time("verdicts"),
-                asking(check, "reasoning", "verdicts") as desk,
-            ):
+            async with asking(check, "reasoning", "verdicts") as desk:
                 found = await explain(
                     desk, check.video, check.claim, self.plan, shown, self.thought
                 )
@@ -283,7 +286,7 @@ class _Inquiry:
             note.reason = _invented(found)
         self.conclusion = found
         for point, numbers in found.points:
-            check.trace.remark("judge", "key point", point, self._ids(numbers))
+            check.trace.remark("judge", "key point", Note(point, self._ids(numbers)))
 
     def _ids(self, numbers: Sequence[int]) -> list[str]:
         return [self.pool[number].evidence_id for number in numbers]
@@ -312,24 +315,12 @@ class _Inquiry:
             doubt = f"The investigation was interrupted ({why}). Check the claim again."
             opinion = replace(opinion, doubt=doubt)
         outage = self.outage if settled else None
+        close = partial(conclude, opinion, basis=self.check.basis, outage=outage, ended=self.end)
         if found is None:
-            verdict = conclude(opinion, None, basis=self.check.basis, outage=outage)
-        else:
-            score = (found.confidence - 1) / 4
-            stance, word = STANCES[found.label], confidence_of(score)
-            draft = VerdictDraft(stance, word, found.words)
-            verdict = conclude(opinion, draft, basis=self.check.basis, outage=outage)
-            if verdict.status == "complete":
-                verdict = verdict.model_copy(
-                    update={
-                        "stance": stance,
-                        "confidence": word,
-                        "confidence_score": score,
-                        "summary": found.words,
-                    }
-                )
-        ended = " ".join(filter(None, (verdict.reason, self.end)))
-        return verdict.model_copy(update={"reason": ended or None})
+            return close(None)
+        score = (found.confidence - 1) / 4
+        draft = VerdictDraft(STANCES[found.label], confidence_of(score), found.words)
+        return decided_by(draft, close(draft), score)
 
 
 def _invented(found: Finding) -> str | None:

@@ -6,6 +6,8 @@ that no figure favours (docs/strategies.md has them).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from factible_assets.config import FactCheckConfig, QueriesConfig
 from factible_assets.records import Query
 from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
@@ -13,7 +15,8 @@ from factible_assets.stages.flow import STANDARD
 from factible_assets.stages.origins import label_origins
 from factible_assets.stages.search import Gathered
 from factible_assets.stages.strategy import Strategy
-from factible_assets.stages.trace import BudgetSpentError
+from factible_assets.stages.trace import BudgetSpentError, Note
+from factible_assets.stages.verdict import CaseFile
 
 _MOST = 10
 """Queries that a reasoner can be asked for."""
@@ -28,32 +31,41 @@ async def check(claim: ClaimCheck) -> ClaimRows:
     opinion = claim.form_opinion(case)
     if opinion.doubt is None and opinion.vote.stance == "unclear":
         try:
-            more = await _wider(claim, queries)
-            if more:
-                with claim.trace.step("retrieve", "second round") as note:
-                    again = await claim.search(more)
-                    note.used = [query.query_id for query in more]
-                    note.got = f"{len(again.hits)} results"
-                read = {row.canonical_url for row in evidence if row.status != "skipped"}
-                fresh = [hit for hit in again.hits if hit.canonical_url not in read]
-                with claim.trace.step("read", "second round") as note:
-                    rows = await claim.read(more, fresh)
-                    note.made = [row.evidence_id for row in rows if row.status == "ok"]
-                    note.got = f"{len(note.made)} sources speak of the claim"
-                by_address = {row.canonical_url: row for row in (*evidence, *rows)}
-                everything = label_origins(tuple(by_address.values()), claim.shared.stories)
-                found = Gathered((*found.searches, *again.searches), (*found.hits, *again.hits))
-                case = claim.case_of((*queries, *more), found, everything)
+            case = await _second_round(claim, case)
         except BudgetSpentError as spent:
-            claim.trace.remark("retrieve", "second round", ended=spent.reason)
+            ended = Note(status="skipped", reason=spent.reason)
+            claim.trace.remark("retrieve", "second round", ended)
     return ClaimRows(case, await claim.judge(case))
+
+
+async def _second_round(claim: ClaimCheck, first: CaseFile) -> CaseFile:
+    """Search once more and read what is new; what the budget leaves unread says so in its row."""
+    more = await _wider(claim, first.queries)
+    if not more:
+        return first
+    with claim.trace.step("retrieve", "second round") as note:
+        again = await claim.search(more)
+        note.used = [query.query_id for query in more]
+        note.got = f"{len(again.hits)} results"
+    read = {row.canonical_url for row in first.evidence if row.status != "skipped"}
+    fresh = [hit for hit in again.hits if hit.canonical_url not in read]
+    with claim.trace.step("read", "second round", always=True) as note:
+        rows = await claim.read(more, fresh)
+        note.made = [row.evidence_id for row in rows if row.status == "ok"]
+        note.got = f"{len(note.made)} sources speak of the claim"
+    by_address = {row.canonical_url: row for row in (*first.evidence, *rows)}
+    return claim.case_of(
+        (*first.queries, *more),
+        Gathered((*first.searches, *again.searches), (*first.hits, *again.hits)),
+        label_origins(tuple(by_address.values()), claim.shared.stories),
+    )
 
 
 def _wider_count(config: FactCheckConfig) -> int:
     return min(_MOST, 2 * config.queries.max_queries)
 
 
-async def _wider(claim: ClaimCheck, asked: tuple[Query, ...]) -> tuple[Query, ...]:
+async def _wider(claim: ClaimCheck, asked: Sequence[Query]) -> tuple[Query, ...]:
     """Word twice as many searches, those of the lowest priority too, and keep the new ones."""
     known = {query.query_id for query in asked}
     claim.trace.round = 2
@@ -65,12 +77,9 @@ async def _wider(claim: ClaimCheck, asked: tuple[Query, ...]) -> tuple[Query, ..
         )
         # Those that a service failed to word stay: the verdict then knows what is missing.
         new = [each for each in worded if each.query_id not in known]
-        note.made = [query.query_id for query in new]
+        note.worded(new)
         note.got = "; ".join(query.text for query in new)
-        failed = next((each for each in new if each.status == "infra_error"), None)
-        if failed:
-            note.status, note.reason = "infra_error", failed.reason
-        elif not new:
+        if not new:
             note.status, note.reason = "no_evidence", "There is nothing more to ask."
     return tuple(
         query.model_copy(update={"rank": len(asked) + place})

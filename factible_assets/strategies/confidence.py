@@ -9,7 +9,6 @@ steps do the searching, the reading and the vote; the calculus says how sure it 
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import replace
 
 from factible_assets.methods import confidence as calculus
@@ -32,7 +31,7 @@ from factible_assets.stages.queries import failed_queries
 from factible_assets.stages.reliability import listing_of
 from factible_assets.stages.search import Gathered
 from factible_assets.stages.strategy import Strategy
-from factible_assets.stages.trace import BudgetSpentError
+from factible_assets.stages.trace import BudgetSpentError, Note
 from factible_assets.stages.urls import host_of
 from factible_assets.stages.verdict import CaseFile, conclude
 from factible_assets.strategies.questions import asking
@@ -46,9 +45,8 @@ async def _check(check: ClaimCheck) -> ClaimRows:
     except BudgetSpentError as spent:
         # Before the searches: there is nothing to judge by.
         case = check.case_of((), Gathered((), ()), ())
-        verdict = conclude(check.form_opinion(case), None, basis=check.basis)
-        reason = f"{verdict.reason} {spent.reason}"
-        return ClaimRows(case, verdict.model_copy(update={"reason": reason}))
+        opinion = check.form_opinion(case)
+        return ClaimRows(case, conclude(opinion, None, basis=check.basis, ended=spent.reason))
 
 
 async def _in_order(check: ClaimCheck) -> ClaimRows:
@@ -62,7 +60,7 @@ async def _in_order(check: ClaimCheck) -> ClaimRows:
         return _noted(check, changed.note)
     with check.trace.step("query", f"searches for a claim of the class {kind}") as note:
         queries = await check.write_queries(words=lambda: _worded(check, changed))
-        note.made = [query.query_id for query in queries]
+        note.worded(queries)
     found = await check.search(queries)
     evidence = await check.read(queries, found.hits)
     case = check.case_of(queries, found, evidence)
@@ -73,9 +71,9 @@ async def _in_order(check: ClaimCheck) -> ClaimRows:
     sources = [_source(check, row, case) for row in rows]
     literal = calculus.as_written(sources, verdict.summary)
     ours = calculus.corrected(sources, verdict.summary)
-    with suppress(BudgetSpentError), check.trace.step("calibrate", "confidence calculus") as note:
-        note.used = [row.evidence_id for row in rows]
-        note.got = f"corrected {_in_words(ours)}; as written {_in_words(literal)}"
+    got = f"corrected {_in_words(ours)}; as written {_in_words(literal)}"
+    note = Note(got, [row.evidence_id for row in rows])
+    check.trace.remark("calibrate", "confidence calculus", note)
     return ClaimRows(case, _calibrated(verdict, ours))
 
 
@@ -104,13 +102,10 @@ async def _three_way(check: ClaimCheck, case: CaseFile) -> Verdict | None:
         return await check.judge(case)
     draft, outage, refusal, ended = None, None, None, None
     try:
-        with (
-            check.trace.step("judge", "TRUE, FALSE or CAN'T SAY") as note,
-            asking(check, "three_way", "verdicts") as desk,
-        ):
-            answer = await judge_three_way(desk, check.video, check.claim, opinion.rows)
-            said = read_verdict(f"VERDICT: {' '.join(answer.verdict.split())}")
-            note.got = said
+        with check.trace.step("judge", "TRUE, FALSE or CAN'T SAY") as note:
+            async with asking(check, "three_way", "verdicts") as desk:
+                answer = await judge_three_way(desk, check.video, check.claim, opinion.rows)
+            said = note.got = read_verdict(f"VERDICT: {' '.join(answer.verdict.split())}")
         draft = VerdictDraft(THREE_WAY[said], opinion.vote.confidence, answer.reasoning)
     except BudgetSpentError as spent:
         ended = spent.reason
@@ -118,10 +113,7 @@ async def _three_way(check: ClaimCheck, case: CaseFile) -> Verdict | None:
         outage = failure.reason
     except ReasonerRefusalError as declined:
         refusal = declined.reason
-    verdict = conclude(opinion, draft, basis=check.basis, outage=outage, refusal=refusal)
-    if ended is None:
-        return verdict
-    return verdict.model_copy(update={"reason": f"{verdict.reason or ''} {ended}".strip()})
+    return conclude(opinion, draft, basis=check.basis, outage=outage, refusal=refusal, ended=ended)
 
 
 def _source(check: ClaimCheck, row: Evidence, case: CaseFile) -> Source:

@@ -32,7 +32,7 @@ from factible_assets.reasoners.llm.raw_evidence import (
     judge_veracity,
     summarise,
 )
-from factible_assets.records import Answered, Evidence, Query, Stance, Verdict, Video
+from factible_assets.records import Answered, Evidence, Query, Stance, Video
 from factible_assets.stages.claim_check import ClaimCheck, ClaimRows, LeftUnread
 from factible_assets.stages.ports import (
     EvidenceDraft,
@@ -46,7 +46,7 @@ from factible_assets.stages.ports import (
 from factible_assets.stages.search import Gathered
 from factible_assets.stages.strategy import Strategy
 from factible_assets.stages.trace import BudgetSpentError, Note
-from factible_assets.stages.verdict import conclude
+from factible_assets.stages.verdict import conclude, decided_by
 from factible_assets.strategies.questions import asking
 
 _PATIENCE: Final = 600.0
@@ -79,6 +79,7 @@ async def _check(check: ClaimCheck) -> ClaimRows:
     queries: Sequence[Query] = ()
     found = Gathered((), ())
     evidence: tuple[Evidence, ...] = ()
+    spent: str | None = None
     try:
         with check.trace.step("decompose", "yes/no questions", check.claim.text) as note:
             queries = await _decomposed(check, model, passages, note)
@@ -86,7 +87,7 @@ async def _check(check: ClaimCheck) -> ClaimRows:
             found = await check.search(queries)
             note.used = [query.query_id for query in queries]
             note.got = f"{len({hit.canonical_url for hit in found.hits})} addresses"
-        with check.trace.step("summarise", passages.manner) as note:
+        with check.trace.step("summarise", passages.manner, always=True) as note:
             evidence = await check.read(queries, found.hits, by=passages.read)
             read = [row for row in evidence if row.status == "ok"]
             note.made = [row.evidence_id for row in read]
@@ -95,15 +96,14 @@ async def _check(check: ClaimCheck) -> ClaimRows:
                 note.reason = f"There are no summaries. {_NO_MODEL}"
         if model is not None and read:
             return await _judged(check, passages.questions, (queries, found, evidence))
-    except BudgetSpentError as spent:
-        passages.spent = spent.reason
+    except BudgetSpentError as error:
+        spent = error.reason
     case = check.case_of(queries, found, evidence)
-    verdict = None if passages.spent else await check.judge(case)
+    verdict = None if spent else await check.judge(case)
     if verdict is None:
-        verdict = conclude(check.form_opinion(case), None, basis=check.basis)
+        verdict = conclude(check.form_opinion(case), None, basis=check.basis, ended=spent)
     level = veracity_of(verdict.stance, verdict.confidence)
-    reason = " ".join(filter(None, (verdict.reason, passages.spent))) or None
-    return ClaimRows(case, verdict.model_copy(update={"veracity": level, "reason": reason}))
+    return ClaimRows(case, verdict.model_copy(update={"veracity": level}))
 
 
 async def _decomposed(
@@ -132,7 +132,7 @@ async def _decomposed(
         query.text for query in queries if "?" in query.text
     )
     note.got = "\n".join(passages.questions)
-    note.made = [query.query_id for query in queries]
+    note.worded(queries)
     return queries
 
 
@@ -151,7 +151,6 @@ class _Passages:
         self._selecting = asyncio.Lock()
         self._wrong: list[str] = []
         self.questions: tuple[str, ...] = ()
-        self.spent: str | None = None
         examples = check.config.evidence.summaries == "few_shot"
         self._prompt = "summary_examples" if examples else "summary"
         self.manner = "parts read by the engine" if model is None else self._prompt
@@ -216,33 +215,30 @@ async def _judged(
     rows = [row for row in evidence if row.status == "ok"]
     outage = refusal = None
     answer: VeracityAnswer | None = None
-    with check.shared.watch.time("verdicts"):
-        try:
-            with (
-                check.trace.step("judge", "six levels of truth") as note,
-                asking(check, "veracity", "verdicts") as desk,
-            ):
-                note.used = [row.evidence_id for row in rows]
+    try:
+        with check.trace.step("judge", "six levels of truth") as note:
+            note.used = [row.evidence_id for row in rows]
+            async with asking(check, "veracity", "verdicts") as desk:
                 answer = await judge_veracity(desk, check.video, check.claim, rows, questions)
-                note.got = f"{answer.veracity}, {answer.confidence} confidence"
-        except ReasonerOutageError as failure:
-            outage = failure.reason
-        except ReasonerRefusalError as declined:
-            refusal = declined.reason
-        said = {} if answer is None else {each.source: each.stance for each in answer.sources}
-        stances = {row.evidence_id: said.get(at) for at, row in enumerate(rows, start=1)}
-        case = check.case_of(
-            queries, found, tuple(_taking(row, stances.get(row.evidence_id)) for row in evidence)
-        )
-        opinion = check.form_opinion(case)
-        close = partial(conclude, opinion, basis=check.basis, outage=outage, refusal=refusal)
-        if answer is None:
-            return ClaimRows(case, close(None))
-        level = answer.veracity if answer.veracity in VERACITY else None
-        stance: Stance = VERACITY[level] if level else "unclear"
-        verdict = close(VerdictDraft(stance, answer.confidence, answer.explanation))
+            note.got = f"{answer.veracity}, {answer.confidence} confidence"
+    except ReasonerOutageError as failure:
+        outage = failure.reason
+    except ReasonerRefusalError as declined:
+        refusal = declined.reason
+    said = {each.source: each.stance for each in answer.sources} if answer else {}
+    stances = {row.evidence_id: said.get(at) for at, row in enumerate(rows, start=1)}
+    taken = tuple(_taking(row, stances.get(row.evidence_id)) for row in evidence)
+    case = check.case_of(queries, found, taken)
+    close = partial(
+        conclude, check.form_opinion(case), basis=check.basis, outage=outage, refusal=refusal
+    )
+    if answer is None:
+        return ClaimRows(case, close(None))
+    level = None if answer.veracity == "unsettled" else answer.veracity
+    stance: Stance = VERACITY[level] if level else "unclear"
+    draft = VerdictDraft(stance, answer.confidence, answer.explanation)
     _note_questions(check, questions, answer, rows)
-    return ClaimRows(case, _decided(verdict, stance, answer, level))
+    return ClaimRows(case, decided_by(draft, close(draft), veracity=level))
 
 
 def _taking(row: Evidence, stance: Stance | None) -> Evidence:
@@ -250,23 +246,6 @@ def _taking(row: Evidence, stance: Stance | None) -> Evidence:
     if row.status != "ok" or shown == "unclear":
         return row
     return row.model_copy(update={"stance": shown, "stance_confidence": 1.0})
-
-
-def _decided(
-    verdict: Verdict, stance: Stance, answer: VeracityAnswer, level: str | None
-) -> Verdict:
-    """Let the level decide a complete verdict: the model saw the summaries, the vote only sides."""
-    if verdict.status != "complete":
-        return verdict
-    return verdict.model_copy(
-        update={
-            "stance": stance,
-            "confidence": answer.confidence,
-            "confidence_score": None,
-            "summary": answer.explanation or verdict.summary,
-            "veracity": level,
-        }
-    )
 
 
 def _note_questions(
@@ -284,16 +263,11 @@ def _note_questions(
             [rows[at - 1].evidence_id for at in each.sources if 0 < at <= len(rows)] if each else []
         )
         levels.append(each.answered if each and named else "not")
-        try:
-            with check.trace.step("reason", TECHNIQUES[levels[-1]], question) as note:
-                note.used = named
-                note.got = each.answer if each and named else ""
-                note.status = "ok" if named else "no_evidence"
-                note.reason = None if named else "No source answers it."
-                if number == len(questions):
-                    note.got += f" [the claim: {answerability(levels)}]"
-        except BudgetSpentError:
-            return
+        note = Note(each.answer, named) if each and named else Note(status="no_evidence")
+        note.reason = None if named else "No source answers it."
+        if number == len(questions):
+            note.got += f" [the claim: {answerability(levels)}]"
+        check.trace.remark("reason", TECHNIQUES[levels[-1]], note, question)
 
 
 STRATEGY = Strategy(

@@ -75,3 +75,17 @@ async def test_a_second_round_beyond_the_budget_leaves_the_first_and_one_that_fa
     assert (verdict.status, verdict.stance, verdict.recheck_due) == ("incomplete", None, True)
     assert "queries could not be written" in str(verdict.reason)
     assert "infra_error" in {step.status for step in cut_off.steps}
+
+
+async def test_what_the_second_round_found_is_kept_where_the_budget_ends_before_it_is_read() -> (
+    None
+):
+    world = world_with("unclear", "refutes")
+    world.delays["search bees sound"] = 0.6
+    result = await check(world, max_seconds=0.5)
+    (verdict,) = result.verdicts
+    assert (verdict.status, verdict.stance) == ("complete", "unclear")
+    assert "max_seconds" in str(verdict.reason)
+    late = [row for row in result.evidence if row.canonical_url == "https://bees-sound.example/"]
+    assert [(row.status, "max_seconds" in str(row.reason)) for row in late] == [("skipped", True)]
+    assert len(result.queries) == len(result.hits) == 3

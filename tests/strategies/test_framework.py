@@ -81,7 +81,7 @@ async def test_steps_say_what_they_cost_and_a_spent_budget_ends_them() -> None:
             left.append(spent.reason)
         return ClaimRows(check.case_of(queries, await check.search(queries), ()), None)
 
-    strategy = replace(STANDARD, check=twice)
+    strategy = replace(STANDARD, check=twice, in_rounds=True)
     world = small_world()
     result = await check_claims(
         VIDEO, [CLAIM], world.services(), config_of({"max_calls": 1}), strategy=strategy
