@@ -241,7 +241,7 @@ class EvidenceConfig(StageConfig):
 
 
 class BudgetConfig(StageConfig):
-    """What one claim may cost with any strategy but the standard one, looked at before each question.
+    """What one claim may cost with any strategy but `standard`, looked at before each question.
 
     A claim that has used it up is judged by what is known.
     """
