@@ -153,7 +153,7 @@ class SearchConfig(StageConfig):
     )
     exclude_classes: Listed = Field(
         default=(),
-        max_length=12,
+        max_length=13,
         description=(
             "Leave out sources of these kinds, such as fact_checker or video: by the rating sets, "
             "and fact checks and videos by their addresses too."
@@ -174,6 +174,13 @@ class SearchConfig(StageConfig):
     prefer_primary: bool = Field(
         default=False,
         description="Read academic and government sources first, among those of one rating.",
+    )
+    answers: bool = Field(
+        default=False,
+        description=(
+            "Read what Perplexity answers, with its sources, as one more source of a claim, of the "
+            "kind answer_engine. It weighs as one rated low, and never settles a claim alone."
+        ),
     )
 
     @field_validator("published_before", "published_after")

@@ -40,6 +40,9 @@ _ASK = statements("warehouse", "migrations.sql")
 
 _MIGRATION_NAME = re.compile(r"^(?P<version>\d{4})_[a-z0-9_]+\.sql$")
 
+_KINDS = ("'organisation', 'unknown'", "'organisation', 'answer_engine', 'unknown'")
+"""How the list of kinds of sources ended, and how it ends since there are answer engines."""
+
 _SAME_COLUMNS = {
     **{f"current_{record.table}": record.table for record in ALL_RECORDS},
     "current_materializations": "materializations",
@@ -147,7 +150,7 @@ class Schema:
             connection.commit()
         if not is_lake:
             connection.begin()
-            _leave_keys_out(connection)
+            _make_anew(connection)
             connection.commit()
         connection.begin()
         for view in self.views:
@@ -201,13 +204,18 @@ def _state(connection: duckdb.DuckDBPyConnection, path: Path) -> tuple[int, str 
     return (newest[0][0], newest[0][1]) if newest else (0, None)
 
 
-def _leave_keys_out(connection: duckdb.DuckDBPyConnection) -> None:
-    """Make the tables that grow anew without their keys, which DuckDB cannot drop."""
+def _make_anew(connection: duckdb.DuckDBPyConnection) -> None:
+    """Make tables that grow anew: without keys, with today's kinds of sources in their checks.
+
+    DuckDB can drop neither a key nor a check.
+    """
     growing = ["materializations", *(record.table for record in ALL_RECORDS if record.key)]
-    for table, sql, key, columns in connection.execute(_ASK["keyed"], [growing]).fetchall():
+    before, after = _KINDS
+    outdated = connection.execute(_ASK["outdated"], [growing, before]).fetchall()
+    for table, sql, key, columns in outdated:
         anew = sql.replace(f"CREATE TABLE {table}", f"CREATE TABLE {table}_anew")
-        anew = anew.replace(f", {key}", "").replace(" PRIMARY KEY", "")
-        for column in columns:
+        anew = anew.replace(f", {key}", "").replace(" PRIMARY KEY", "").replace(before, after)
+        for column in columns or []:
             anew = re.sub(rf"([(,] ?\"?{column}\"? [A-Z]+)", r"\1 NOT NULL", anew, count=1)
         connection.execute(anew)
         for kind, name, words in connection.execute(_ASK["described"], [table, table]).fetchall():

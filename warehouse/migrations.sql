@@ -25,11 +25,12 @@ WHERE comment IS NOT NULL AND NOT internal
 -- name: comment
 COMMENT ON {kind} {name} IS '{words}'
 
--- name: keyed
+-- name: outdated
 SELECT table_name, sql, constraint_text, constraint_column_names
 FROM duckdb_tables()
-JOIN duckdb_constraints() USING (database_name, schema_name, table_name)
-WHERE constraint_type = 'PRIMARY KEY' AND list_contains(?, table_name)
+LEFT JOIN (FROM duckdb_constraints() WHERE constraint_type = 'PRIMARY KEY')
+    USING (database_name, schema_name, table_name)
+WHERE list_contains(?, table_name) AND (constraint_text IS NOT NULL OR contains(sql, ?))
 
 -- name: described
 SELECT 'TABLE', table_name || '_anew', comment

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeAlias
 
@@ -47,7 +47,7 @@ from factible_assets.stages.ports import (
 )
 from factible_assets.stages.progress import Progress, Stage, Stopwatch
 from factible_assets.stages.queries import build_queries, failed_queries
-from factible_assets.stages.reliability import RatingBook, as_cited
+from factible_assets.stages.reliability import RatingBook
 from factible_assets.stages.reviews import (
     Corrections,
     corrected_queries,
@@ -58,7 +58,9 @@ from factible_assets.stages.search import (
     Candidate,
     Gathered,
     gather_hits,
+    is_answer,
     late_exclusion,
+    rated,
     select_hits,
 )
 from factible_assets.stages.trace import BudgetSpentError, Trace
@@ -117,7 +119,8 @@ class ClaimRows:
 class ClaimCheck:
     """One claim that is checked, and what a strategy may have done for it, in its own order.
 
-    `calls` are the model calls that were made for it; `trace` is where a strategy notes its steps.
+    `calls` are the model calls that were made for it; `trace` is where a strategy notes its steps;
+    `answers` is what an answer engine said of it, once at most.
     """
 
     claim: Claim
@@ -125,6 +128,7 @@ class ClaimCheck:
     corrections: Corrections
     calls: list[LlmCall]
     trace: Trace
+    answers: list[SearchHit] = field(default_factory=list)
 
     @property
     def video(self) -> Video:
@@ -223,9 +227,12 @@ class ClaimCheck:
                 async with asyncio.TaskGroup() as group:
                     tasks = [group.create_task(self._ask(query, progress)) for query in asked]
             parts = [task.result() for task in tasks]
+            hits = [hit for part in parts for hit in part.hits]
+            if not self.answers:
+                self.answers.extend([hit for hit in hits if is_answer(hit)][:1])
             found = Gathered(
                 tuple(search for part in parts for search in part.searches),
-                tuple(hit for part in parts for hit in part.hits),
+                tuple(hit for hit in hits if hit in self.answers or not is_answer(hit)),
             )
             found = Gathered(
                 *with_added_sources(queries, found.searches, found.hits, self.corrections)
@@ -338,7 +345,7 @@ class ClaimCheck:
         await self.shared.book.look_up_ages([address])
         rating = self.shared.book.of(address)
         if departure(candidate.hit, stored.page) is None:
-            rating = as_cited(rating, candidate.hit.citation_count)
+            rating = rated(candidate.hit, rating)
         return replace(candidate, rating=rating)
 
     async def _outcome(

@@ -45,7 +45,7 @@ from factible_assets.records import (
 )
 from factible_assets.stages.ids import content_hash, evidence_id, page_id
 from factible_assets.stages.ports import EvidenceDraft, PageExcerpt
-from factible_assets.stages.search import Candidate
+from factible_assets.stages.search import Candidate, is_answer
 from factible_assets.stages.transcript import storable
 from factible_assets.stages.urls import domain_of, published_at
 from resources.scraping.base import FetchedPage
@@ -67,6 +67,11 @@ _MIN_SNIPPET_WORDS = 5
 _BLOCK_CHARACTERS = 1_000
 _TELLING_LENGTH = 4  # shorter words stand in every block
 _GAP = "\n[…]\n"
+
+_ANSWERED = (
+    "A machine's answer, composed from the pages that it names: no page of its own, and no second "
+    "opinion on them."
+)
 
 _FOLDED = str.maketrans(
     {
@@ -244,7 +249,13 @@ def read_row(
     what = "could not be fetched" if is_due else "is missing"
     missing = f"The page {what} ({page.reason}); read was its search snippet."
     cited = next((each for each in candidate.rating.reasons if "is cited" in each), None)
-    remarks = (departure(candidate.hit, page), missing if source.via == "snippet" else None, cited)
+    is_own = is_answer(candidate.hit)
+    remarks = (
+        departure(candidate.hit, page),
+        missing if source.via == "snippet" and not is_own else None,
+        _ANSWERED if is_own else None,
+        cited,
+    )
     if draft is None:
         reason = _sentences("It does not speak of the claim.", *remarks)
         # Of a page in outage a silent snippet tells nothing: it stays what failed.

@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 from factible_assets.records import Page, SearchHit
 from factible_assets.stages.evidence import StoredPage, store_page
 from factible_assets.stages.once import Once
 from factible_assets.stages.ports import Fetcher
+from factible_assets.stages.search import is_answer
+from resources.scraping.base import FetchedPage
 
 
 class PageLibrary:
     """The pages of one run: each URL is fetched once, however many claims want it.
 
-    At most `concurrency` fetches run at once. A URL's text has one owner, the fetch of that URL.
+    At most `concurrency` fetches run at once. A URL's text has one owner, the fetch of that URL. An
+    answer engine's answer is its own page, whose text came with the search.
     """
 
     def __init__(
@@ -48,8 +52,12 @@ class PageLibrary:
 
     async def _fetch(self, canonical: str) -> StoredPage:
         hit = self._wanted[canonical]
-        async with self._slots:
-            fetched = await self._fetcher.fetch(hit.url)
+        if is_answer(hit):
+            text, now = hit.snippet, datetime.now(UTC)
+            fetched = FetchedPage(hit.url, "ok", now, hit.url, via="snippet", text=text)
+        else:
+            async with self._slots:
+                fetched = await self._fetcher.fetch(hit.url)
         stored = store_page(hit, fetched, limit=self._limit, topics=self._topics)
         self._stored[canonical] = stored
         return stored

@@ -205,6 +205,19 @@ def as_cited(rating: ReliabilityRating, citations: int | None) -> ReliabilityRat
     )
 
 
+def as_answered(rating: ReliabilityRating) -> ReliabilityRating:
+    """Return the rating of an answer engine's own words: low, whatever lists its domain."""
+    reason = "A language model composed it from pages that it names; nobody answers for it."
+    return rating.model_copy(
+        update={
+            "rating": "low",
+            "score": LISTED_SCORES["low"],
+            "source_class": "answer_engine",
+            "reasons": (*rating.reasons, reason),
+        }
+    )
+
+
 def _source(listed: ListedRating) -> str:
     """Name a set and the day it describes: ratings change, and an old one is worth less."""
     return f"{listed.dataset} ({listed.as_of.isoformat() if listed.as_of else 'undated'})"

@@ -32,7 +32,7 @@ from factible_assets.records import (
     Video,
 )
 from factible_assets.stages.ids import hit_id
-from factible_assets.stages.reliability import RATING_ORDER, RatingBook, as_cited
+from factible_assets.stages.reliability import RATING_ORDER, RatingBook, as_answered, as_cited
 from factible_assets.stages.reviews import NO_CORRECTIONS, Corrections
 from factible_assets.stages.transcript import storable
 from factible_assets.stages.urls import (
@@ -44,7 +44,7 @@ from factible_assets.stages.urls import (
     published_at,
     video_reference,
 )
-from resources.search.base import SearchAnswer, SearchProvider
+from resources.search.base import ANSWERS, SearchAnswer, SearchProvider
 from resources.search.base import SearchHit as FoundHit
 
 PRIMARY: frozenset[SourceClass] = frozenset({"academic", "government"})
@@ -94,14 +94,25 @@ async def gather_hits(
     first = await _ask(query, searcher, config, page=1, before_it={})
     hits = merge_hits(first.hits)
     book.rate(hit.url for hit in hits)
-    poor = sum(not _reaches(book.of(hit.url).rating, config.minimum_rating) for hit in hits)
-    if 2 * poor <= len(hits):
+    pages = [hit for hit in hits if not is_answer(hit)]
+    poor = sum(not _reaches(book.of(hit.url).rating, config.minimum_rating) for hit in pages)
+    if 2 * poor <= len(pages):
         return replace(first, hits=hits)
     counts = {search.provider: search.hit_count for search in first.searches}
     second = await _ask(query, searcher, config, page=2, before_it=counts)
     hits = merge_hits([*first.hits, *second.hits])
     book.rate(hit.url for hit in hits)
     return Gathered((*first.searches, *second.searches), hits)
+
+
+def is_answer(hit: FoundHit | SearchHit) -> bool:
+    """Tell whether a hit is what an answer engine says itself: its snippet is its whole text."""
+    return hit.url.startswith(ANSWERS)
+
+
+def rated(hit: SearchHit, rating: ReliabilityRating) -> ReliabilityRating:
+    """Return what the rating of a hit's domain is for the hit itself."""
+    return as_answered(rating) if is_answer(hit) else as_cited(rating, hit.citation_count)
 
 
 def merge_hits(hits: Iterable[SearchHit]) -> tuple[SearchHit, ...]:
@@ -134,7 +145,7 @@ async def _ask(
     page: int,
     before_it: Mapping[str, int],
 ) -> Gathered:
-    answers = await searcher.search(
+    found = await searcher.search(
         query.text,
         limit=HEADROOM * config.max_results,
         page=page,
@@ -145,6 +156,10 @@ async def _ask(
         language=config.language,
         country=config.country,
     )
+    answers = [
+        replace(each, hits=tuple(hit for hit in each.hits if config.answers or not is_answer(hit)))
+        for each in found
+    ]
     return Gathered(
         searches=tuple(_search_row(query, answer, page) for answer in answers),
         hits=tuple(
@@ -244,7 +259,7 @@ def select_hits(
     first query that takes it. Left out before the choice: what is no web address, the video
     itself and re-uploads of it, files without text, what the run's own limits leave out (see
     `unwanted`), and what a reviewer blocked. What a reviewer added is read beyond the limit and
-    whatever its rating.
+    whatever its rating; so is an answer engine's answer, where the run wants one.
 
     Of the others those that reach the minimum rating come first, the best rating first, then in
     the provider's order. Where fewer than max(1, max_results // 2) reach it, the best of the rest
@@ -261,13 +276,17 @@ def select_hits(
             (hit for hit in found if hit.query_id == query.query_id),
             key=lambda hit: (hit.rank, hit.canonical_url),
         ):
-            candidate = Candidate(query, hit, as_cited(ratings.of(hit.url), hit.citation_count))
+            candidate = Candidate(query, hit, rated(hit, ratings.of(hit.url)))
             reason = _exclusion(video, candidate, config) or corrections.blocked(hit.url)
             if reason is not None:
                 skipped.setdefault(hit.canonical_url, Skipped(candidate, reason))
             elif hit.canonical_url not in chosen:
                 open_to_choice.append(candidate)
-        wanted = [each for each in open_to_choice if corrections.adds(each.hit.canonical_url)]
+        wanted = [
+            each
+            for each in open_to_choice
+            if corrections.adds(each.hit.canonical_url) or is_answer(each.hit)
+        ]
         taken, left = _best_of([each for each in open_to_choice if each not in wanted], config)
         chosen.update((each.hit.canonical_url, each) for each in (*wanted, *taken))
         for each in left:

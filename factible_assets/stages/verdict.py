@@ -238,7 +238,8 @@ def _mostly_mixed(counted: Tally, config: VerdictsConfig) -> bool:
 
 
 def _least(config: VerdictsConfig) -> int:
-    return max(1, round(UNIT * config.min_weight))
+    """Return what decides: the run's least weight, and more than a lone source rated low has."""
+    return max(1 + round(UNIT * VOTE_WEIGHTS["low"]), round(UNIT * config.min_weight))
 
 
 def _sureness(side: int, basis: Basis) -> float:

@@ -18,7 +18,8 @@ from pydantic import BaseModel, ValidationError
 
 from resources.llm.base import Answer
 
-_THOUGHTS = re.compile(r"<think>.*?</think>|<thinking>.*?</thinking>", re.DOTALL | re.IGNORECASE)
+_THOUGHTS = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+"""Templates that open the thoughts themselves leave only their end in the answer."""
 _MOST_ERRORS = 8
 _MOST_CHARACTERS = 200
 _MOST_CANDIDATES = 200

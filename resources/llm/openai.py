@@ -247,12 +247,13 @@ class OpenAIBackend(Backend):
     def _adapt(self, body: ErrorBody, request: ModelRequest[Any], mode: AnswerMode) -> str | None:
         """Learn from a rejection what the server does not take; None if that was not why."""
         vendor, slash, name = self._model.partition("/")
-        unknown = body.status == HTTPStatus.NOT_FOUND or body.code in _NO_SUCH_MODEL
-        if unknown and slash and vendor == "openai":
+        unknown = body.status == HTTPStatus.NOT_FOUND and self._model in body.message
+        if (unknown or body.code in _NO_SUCH_MODEL) and slash and vendor == "openai":
             # Gateways and collections of models want the vendor in front; OpenAI itself does not.
             self._model = name
             return f"the server knows no {vendor}/{name}; asked again for {name}"
-        if body.status not in _REJECTIONS:
+        nobody = body.status == HTTPStatus.NOT_FOUND and "requested parameters" in body.message
+        if body.status not in _REJECTIONS and not nobody:
             return None
         about = f"{body.param} {body.message}"
         other = _LIMITS[self._limit_name == _LIMITS[0]]
@@ -267,7 +268,7 @@ class OpenAIBackend(Backend):
                 self._omitted.add(parameter)
                 return f"the server does not take {parameter}; asked again without"
         following = _NEXT_MODE.get(mode)
-        if following is None or not _SHAPE.search(about):
+        if following is None or not (nobody or _SHAPE.search(about)):
             return None
         if self.mode(request.output_type) == mode:
             self._modes[request.output_type] = following

@@ -26,9 +26,10 @@ SourceClass = Literal[
     "shop",
     "video",
     "organisation",
+    "answer_engine",
     "unknown",
 ]
-"""What kind of publisher stands behind a domain."""
+"""What kind of publisher stands behind a domain; an answer engine is a language model's service."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,17 @@ from pathlib import PurePosixPath
 from typing import Literal, Protocol, TypedDict, Unpack
 from urllib.parse import SplitResult, unquote, urlsplit
 
+ANSWERS = "https://perplexity.ai/search?q="
+"""How the addresses begin under which an answer engine shows what it answers, by its question."""
+
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """One result as a provider gave it. `rank` counts from 1 over all pages of the answer."""
+    """One result as a provider gave it. `rank` counts from 1 over all pages of the answer.
+
+    An answer engine's own words are a result too, the last one, under an address in `ANSWERS`: its
+    `snippet` is all of its text, and there is no page to fetch.
+    """
 
     rank: int
     title: str

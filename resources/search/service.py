@@ -38,10 +38,14 @@ _SHOWN_BYTES = 4_000
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """One page of a service's results. `caveat` says what is missing from it, if anything is."""
+    """One page of a service's results. `caveat` says what is missing from it, if anything is.
+
+    `answer` is an answer engine's own, which counts towards no limit.
+    """
 
     hits: Sequence[SearchHit]
     caveat: str | None = None
+    answer: SearchHit | None = None
 
 
 class SearchService(ABC):
@@ -78,7 +82,7 @@ class SearchService(ABC):
             SearchAnswer(
                 provider=self.provider,
                 outcome="ok",
-                hits=tuple(wanted[:limit]),
+                hits=(*wanted[:limit], *([findings.answer] if findings.answer else [])),
                 reason=findings.caveat and f"{self.provider}: {findings.caveat}",
                 latency_seconds=elapsed_since(started),
             ),

@@ -10,7 +10,12 @@ from datetime import date
 
 import pytest
 
-from factible_assets.config import EvidenceConfig, FactCheckConfig, SearchConfig
+from factible_assets.config import (
+    EvidenceConfig,
+    FactCheckConfig,
+    SearchConfig,
+    VerdictsConfig,
+)
 from factible_assets.records import Claim
 from factible_assets.rows import VideoRows
 from factible_assets.stages.flow import FlowResult, check_claims, extract_claims
@@ -438,6 +443,59 @@ async def test_a_paper_on_an_unlisted_domain_is_rated_by_its_citations(
     world.redirects[hit.url] = "https://elsewhere.example/"
     (led_away,) = (await check(world, claims)).evidence
     assert led_away.rating_score == 0.5
+
+
+ANSWER = "https://perplexity.ai/search?q="
+
+
+def answered_world(*, others: bool) -> tuple[World, list[Claim]]:
+    world, claims = furnished_world(1, 2, 2)
+    for place in range(2):
+        if not others:
+            world.results[f"query 0.{place}"] = [[]]
+        words = f"{says('claim 0', 'refutes')} Machines say so.\n\n[1] https://shared.example/all"
+        own = Hit(9, "Perplexity on it", f"{ANSWER}query+0.{place}", words)
+        world.results[f"query 0.{place}"][0].append(own)
+    # A user's own set may list anything.
+    world.listed["perplexity.ai"] = "high"
+    return world, claims
+
+
+async def test_an_answer_engine_s_words_are_no_source_unless_the_run_wants_them() -> None:
+    world, claims = answered_world(others=True)
+    result = await check(world, claims)
+    assert not any(hit.url.startswith(ANSWER) for hit in result.hits)
+    assert "answer_engine" not in {row.source_class for row in result.evidence}
+
+
+async def test_an_answer_engine_is_one_source_of_a_claim_and_never_fetched() -> None:
+    world, claims = answered_world(others=True)
+    wanted = FactCheckConfig(search=SearchConfig(answers=True))
+    result = await check(world, claims, wanted)
+    (row,) = [row for row in result.evidence if row.source_class == "answer_engine"]
+    assert (row.status, row.stance, row.rating) == ("ok", "refutes", "low")
+    assert (row.via, row.origin, row.canonical_url) == (
+        "snippet",
+        "perplexity.ai",
+        f"{ANSWER}query+0.0",
+    )
+    assert "machine's answer" in (row.reason or "")
+    (text,) = [each.text for each in result.page_texts if each.content_hash == row.content_hash]
+    assert row.quote == text[row.quote_start : row.quote_end]
+    assert "[1] https://shared.example/all" in text
+    assert not [key for key in world.asked if key[0] == "fetch" and "perplexity" in key[1]]
+    (verdict,) = result.verdicts
+    assert (verdict.stance, verdict.refuting) == ("supports", 1)
+
+
+@pytest.mark.parametrize("least", [0.0, 0.36])
+async def test_an_answer_engine_alone_never_settles_a_claim(least: float) -> None:
+    world, claims = answered_world(others=False)
+    wanted = FactCheckConfig(
+        search=SearchConfig(answers=True), verdicts=VerdictsConfig(min_weight=least)
+    )
+    (verdict,) = (await check(world, claims, wanted)).verdicts
+    assert (verdict.status, verdict.stance, verdict.refuting) == ("complete", "unclear", 1)
 
 
 async def test_a_hit_that_leads_to_a_re_upload_is_not_read() -> None:

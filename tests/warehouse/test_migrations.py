@@ -21,6 +21,7 @@ from tests.warehouse.samples import (
     stamp,
     verdict,
 )
+from warehouse import migrations
 from warehouse.errors import WarehouseTooNewError
 from warehouse.migrations import Migration, Schema, packaged_schema
 from warehouse.reviews import add_actions, read_actions
@@ -199,3 +200,23 @@ def test_tables_that_grow_lose_their_keys_and_nothing_else(tmp_path: Path) -> No
     assert now.query("FROM page_texts").rows()[0][:4] == ("a" * 64, "text", "run", moment)
     keyed = "SELECT table_name FROM duckdb_constraints() WHERE constraint_type = 'PRIMARY KEY'"
     assert not {row[0] for row in now.query(keyed).rows()} & {"materializations", "page_texts"}
+
+
+def test_tables_of_before_take_answer_engines_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, schema = tmp_path / "warehouse.duckdb", packaged_schema()
+    with monkeypatch.context() as before, duckdb.connect(path) as connection:
+        before.setattr(migrations, "_KINDS", ("no such words", ""))
+        Schema(schema.migrations[:26], ()).apply(connection, path)
+    row = (
+        "INSERT INTO reliability_ratings BY NAME SELECT 'v' AS video_id, 'a.example' AS domain, "
+        "'low' AS rating, 0.3 AS score, 'answer_engine' AS source_class, [] AS datasets, "
+        "[] AS reasons, 'ok' AS status, 'run' AS run_id, now() AS checked_at"
+    )
+    with duckdb.connect(path) as connection, pytest.raises(duckdb.ConstraintException):
+        connection.execute(row)
+    with Warehouse(path).connection() as connection:
+        connection.execute(row)
+        with pytest.raises(duckdb.ConstraintException):
+            connection.execute(row.replace("answer_engine", "oracle"))

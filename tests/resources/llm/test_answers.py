@@ -20,6 +20,8 @@ TEXT = json.dumps(GOOD)
         f"```json\n{TEXT}\n```",
         f"Here you are: {TEXT} I hope that it helps {{:-}}.",
         f'<think>Perhaps {{"stance": "supports", "score": 1}}?</think>{TEXT}',
+        # The template has opened the thoughts, and the server leaves them in.
+        f'Perhaps {{"stance": "supports", "score": 1}}?\n</think>\n\n{TEXT}',
         f"{TEXT}\nTo repeat: {TEXT}",
         f'{{"unrelated": 1}} {TEXT}',
     ],

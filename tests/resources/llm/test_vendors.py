@@ -100,6 +100,20 @@ async def test_a_model_that_nobody_listed_is_found_out_and_asked_right_from_then
     assert len(answer.calls) == 5, "its name, its limit, its temperature, its thoughts"
 
 
+async def test_a_gateway_that_finds_no_provider_for_a_schema_keeps_the_name_and_gets_none(
+    server: MisbehavingServer, tmp_path: Path
+) -> None:
+    words = "No endpoints found that can handle the requested parameters. See the documentation."
+    server.on(CHAT["openai"], fail(404, words, code=404), say("openai"))
+    lines = at(server, model="openai/gpt-5-mini")
+    answer = await asked(server, tmp_path, **lines)
+    assert [(call.outcome, call.mode) for call in answer.calls] == [
+        ("infra_error", "json_schema"),
+        ("ok", "json_object"),
+    ]
+    assert {body["model"] for body in bodies(server)} == {"openai/gpt-5-mini"}
+
+
 async def test_a_model_that_does_not_reason_is_sent_no_effort(
     server: MisbehavingServer, tmp_path: Path
 ) -> None:
