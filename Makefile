@@ -5,6 +5,7 @@
 #   make dev     Dagster UI and daemon on http://127.0.0.1:3000
 #   make lint    formatting, lint rules and types
 #   make bench   measure speed and quality (never part of the tests)
+#   make pictures  take the pictures of README and docs anew, of the demo (needs Chromium)
 #   make lock    resolve the dependencies anew
 #   make test-real-model   ask a real, tiny model (llama.cpp; downloads 60 MB, takes minutes)
 #   make clean   remove the environment, caches and the demo's data
@@ -20,10 +21,10 @@ DEV_STAMP     := $(VENV)/.dev-installed
 BENCHMARKS := localisation sentences claims queries evidence pages faults readers pipeline growth quality
 
 .DEFAULT_GOAL := help
-.PHONY: help demo dev test test-real-model lint format bench lock clean hooks
+.PHONY: help pictures demo dev test test-real-model lint format bench lock clean hooks
 
 help:
-	@sed -n '3,10s/^# *//p' Makefile
+	@sed -n '3,12s/^# *//p' Makefile
 
 $(BIN)/python:
 	@echo "==> Creating the environment in $(VENV)"
@@ -112,6 +113,9 @@ format: $(DEV_STAMP)
 bench: $(DEV_STAMP)
 	@for name in $(BENCHMARKS); do \
 	  echo "==> benchmarks/$$name.py"; $(BIN)/python -m benchmarks.$$name || exit 1; done
+
+pictures: $(DEV_STAMP)
+	@$(BIN)/python -m benchmarks.pictures
 
 hooks: $(DEV_STAMP)
 	@$(BIN)/pre-commit install

@@ -40,7 +40,7 @@ class Fresh:
             if not name.startswith(("FACTIBLE_", "OPENAI_", "OLLAMA_"))
             and not name.endswith("_API_KEY")
         }
-        self._environment = {**kept, "FACTIBLE_HOME": str(home), "COLUMNS": "160"}
+        self.environment = {**kept, "FACTIBLE_HOME": str(home), "COLUMNS": "160"}
         self.run = cache(self._run)
         self.demo = self.run("demo").splitlines()
 
@@ -52,7 +52,7 @@ class Fresh:
         """
         return subprocess.run(
             [sys.executable, "-m", "factible_assets", *arguments],
-            env=self._environment,
+            env=self.environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

@@ -1,26 +1,64 @@
-"""A newcomer's first command with nothing faked: what the README says of the demo is so."""
+"""A newcomer's first command with nothing faked: what README and docs say and show of the demo."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+import pytest
+
+from benchmarks.pictures import QUEUE, REPORT, VERDICTS, recorded, said
 from benchmarks.readme import README, Fresh, untrue
+from factible_assets.http_service.app import create_app
+from factible_assets.settings import Settings
+from tests.chromium import needs_browser
+from tests.http_service.doubles import Script, listening
+from tests.report.browser import chromium
 from tests.shortcuts import share_vectors
 from warehouse.store import Warehouse
 
 DEMO = "everyday-beliefs-talk"
 
 
-def test_the_outputs_in_the_readme_are_what_a_fresh_install_prints(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("demo") / "home"
+    share_vectors(place)
+    return place
+
+
+@pytest.fixture(scope="module")
+def fresh(home: Path) -> Fresh:
+    return Fresh(home)
+
+
+def test_the_outputs_in_the_readme_are_what_a_fresh_install_prints(
+    home: Path, fresh: Fresh
+) -> None:
     document = README.read_text(encoding="utf-8")
     assert document.count("\nverdict ") == 4
     assert document.count("```\nfactible sql ") == 1
-    home = tmp_path / "home"
-    share_vectors(home)
-    fresh = Fresh(home)
     assert "automatic leaning" in (home / "reports" / f"{DEMO}.html").read_text(encoding="utf-8")
     verdicts = Warehouse(home / "warehouse.duckdb").query("FROM current_verdicts")
     assert len(verdicts) >= 10
     assert set(verdicts["status"]) == {"complete"}
     assert untrue(document, fresh) == [], "write them anew: python -m benchmarks.readme --write"
     assert untrue(document.replace("leaning supported", "leaning refuted", 1), fresh) != []
+
+
+@needs_browser
+def test_the_pictures_show_the_claims_and_verdicts_of_a_fresh_install(
+    home: Path, fresh: Fresh
+) -> None:
+    app = create_app(Settings(home=home), launch=Script().launch)
+    with listening(app) as client, chromium() as browser:
+        page = browser.new_page()
+        page.goto(f"{home.as_uri()}/{REPORT.path}")
+        shown = said(page, REPORT)
+        assert shown == recorded(REPORT), "take them anew: make pictures"
+        page.goto(f"{client.base_url}{QUEUE.path}")
+        assert said(page, QUEUE) == recorded(QUEUE), "take them anew: make pictures"
+    # The table in the Dagster UI says the same in other words.
+    for line, of_table in zip(shown, recorded(VERDICTS), strict=True):
+        claim, stance = re.split(r" .Automatic leaning: ", line)
+        assert re.match(rf"verdict \d+ leaning {stance} .*{re.escape(claim)}", of_table)

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
+from benchmarks.pictures import CHECKS, GRAPH, recorded, said
 from factible_assets.running.launch import open_instance
 from factible_assets.settings import Settings
 from resources.scraping.browser import find_browser
@@ -183,6 +184,7 @@ def test_a_newcomer_finds_the_steps_of_the_method_as_a_graph(session: Session) -
     session.open("/asset-groups")
     for name in ("transcripts", "claims", "search_hits", "evidence", "verdicts", "evaluation"):
         session.page.get_by_text(name, exact=True).first.wait_for()
+    assert said(session.page, GRAPH) == recorded(GRAPH), "take it anew: make pictures"
     text = session.page.locator("body").inner_text()
     assert "Join the Dagster community" not in text
 
@@ -244,6 +246,7 @@ def test_its_checks_have_passed(session: Session) -> None:
     session.open("/assets/verdicts?view=checks")
     session.page.get_by_text("integrity").first.wait_for()
     session.page.get_by_text("Succeeded").first.wait_for()
+    assert said(session.page, CHECKS) == recorded(CHECKS), "take it anew: make pictures"
     text = session.page.locator("body").inner_text()
     assert "Failed" not in text
 
