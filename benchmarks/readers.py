@@ -159,7 +159,7 @@ def measure(settings: Settings, sets: dict[str, AssetRows], seconds: float, alon
         f"in order: {anew['in_order']}, last saw {anew['last']} of {runs} runs, "
         f"refused {len(anew['failures'])} times"
     )
-    print(json.dumps({"published_bytes": settings.published.stat().st_size}))
+    print(json.dumps({"published_bytes": Path(str(settings.published)).stat().st_size}))
     good = anew["in_order"] and not anew["failures"] and anew["last"] == runs
     return 0 if good and held["different"] == 1 else 1
 

@@ -53,6 +53,7 @@ from resources.llm.base import Effort
 
 if TYPE_CHECKING:
     from resources.cache import CachePolicy
+    from warehouse.lake import Lake
 
 _WORKSPACE_FILE = "workspace.yaml"
 PACKAGE_PARENT = Path(factible_assets.__file__).resolve().parent.parent
@@ -128,6 +129,8 @@ def _whole_address(value: str) -> str:
 SPEAKING = frozenset(
     {
         "home",
+        "lake",
+        "lake_data",
         "openai_base_url",
         "ollama_host",
         "searxng_url",
@@ -373,6 +376,15 @@ class Settings(BaseSettings):
     home: Path = Field(
         default_factory=default_home,
         description="The data folder: warehouse, archive, Dagster's runs, reports, own corpora.",
+    )
+    lake: SecretStr | None = Field(
+        default=None,
+        validation_alias="FACTIBLE_WAREHOUSE",
+        description="A lake that several machines write, in place of the file in the home.",
+    )
+    lake_data: str | None = Field(
+        default=None,
+        description="Where the lake's Parquet files are; lake/ in the home if not set.",
     )
     web: str = Field(
         default="auto",
@@ -700,14 +712,26 @@ class Settings(BaseSettings):
         return f"{parts.scheme}://{shown}:{parts.port or implied}{parts.path}".rstrip("/")
 
     @property
-    def warehouse(self) -> Path:
-        """The live warehouse, which one process writes at a time."""
-        return self.home / "warehouse.duckdb"
+    def warehouse(self) -> Path | Lake:
+        """The live warehouse: a file, which one process writes at a time, or a lake.
+
+        Raises:
+            SettingsError: FACTIBLE_WAREHOUSE names no lake.
+        """
+        if self.lake is None:
+            return self.home / "warehouse.duckdb"
+        from warehouse.errors import WarehouseError  # noqa: PLC0415 - only who has a lake needs it
+        from warehouse.lake import Lake  # noqa: PLC0415
+
+        try:
+            return Lake.of(self.lake.get_secret_value(), self.lake_data or self.home / "lake")
+        except WarehouseError as error:
+            raise SettingsError(f"FACTIBLE_WAREHOUSE cannot be used. {error}") from None
 
     @property
-    def published(self) -> Path:
-        """The copy of the warehouse that readers open."""
-        return self.home / "published.duckdb"
+    def published(self) -> Path | Lake:
+        """The copy of the warehouse that readers open; a lake they open itself."""
+        return self.home / "published.duckdb" if self.lake is None else self.warehouse
 
     @property
     def archive(self) -> Path:

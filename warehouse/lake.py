@@ -97,7 +97,22 @@ class Lake:
         place = str(data)
         if "://" not in place:
             place = f"{Path(place).expanduser().absolute()}/"
-        return cls(catalogue, place, password)
+        lake = cls(catalogue, place, password)
+        _told[str(lake)] = lake
+        return lake
+
+    @classmethod
+    def told(cls, shown: str) -> Lake:
+        """Return the lake that this process was told of, by what a message shows of it.
+
+        So a configuration that others may look at names a lake without its password.
+
+        Raises:
+            WarehouseError: It was told of none that is shown so.
+        """
+        if shown not in _told:
+            raise WarehouseError(f"Where {shown} is, is not known here: set FACTIBLE_WAREHOUSE.")
+        return _told[shown]
 
     def __str__(self) -> str:
         """Return the place as a message may show it."""
@@ -248,17 +263,19 @@ class Lake:
         if isinstance(failure, WarehouseError):
             return failure
         # What a server says comes behind what DuckDB tried, over several lines.
-        said = " ".join(words.split())[-300:]
+        said = " ".join(words.split()).rpartition('": ')[2][:300]
         said = said.replace(self.password, "…") if self.password else said
         if any(each in words for each in _PASSING):
             return LakeBusyError(self.path, said)
         if "DATA_PATH" in words:
-            return LakeError(self.path, f"its files are not in {self.data}: {said}")
+            why = f"its files are not in {self.data}. Set FACTIBLE_LAKE_DATA to where they are"
+            return LakeError(self.path, why)
         if "PostgreSQL" in words or "Postgres" in words:
             return LakeError(self.path, said)
         return trouble_with(self.path, failure)
 
 
+_told: dict[str, Lake] = {}
 _opened: dict[tuple[Lake, bool, int], duckdb.DuckDBPyConnection] = {}
 _opening = threading.Lock()
 

@@ -27,11 +27,12 @@ from dagster_duckdb import DuckDBResource
 from pydantic import Field
 
 from warehouse.connection import DEFAULT_LOCK_TIMEOUT_SECONDS, FileConnector, file_path
+from warehouse.lake import SCHEME, Lake
 from warehouse.store import Warehouse
 
 
 class WarehouseResource(DuckDBResource):
-    """The project's warehouse: a DuckDB file, opened late and closed with its block."""
+    """The project's warehouse: a DuckDB file or a lake, opened late, closed with its block."""
 
     lock_timeout_seconds: float = Field(
         default=DEFAULT_LOCK_TIMEOUT_SECONDS,
@@ -45,6 +46,8 @@ class WarehouseResource(DuckDBResource):
 
     def store(self) -> Warehouse:
         """Return the warehouse. Nothing is opened until one of its methods is called."""
+        if self.database.startswith(SCHEME):
+            return Warehouse(Lake.told(self.database))
         return Warehouse(
             FileConnector(
                 path=file_path(self.database),

@@ -230,6 +230,11 @@ def restore(as_json: AsJson = False) -> None:
 
     settings = load_settings()
     path, copy = settings.warehouse, settings.published
+    if not (isinstance(path, Path) and isinstance(copy, Path)):
+        raise CliError(
+            f"The warehouse is a lake ({path}), of which there is no published copy.",
+            "Restore it from the backups of its PostgreSQL database and of its files.",
+        )
     if not copy.exists():
         raise CliError(
             f"There is no published copy at {copy} to restore from.",

@@ -187,6 +187,9 @@ class _Desk:
         try:
             # Executed, not made a relation of: only so does DuckDB say where a query is wrong.
             with Warehouse(path).connection(read_only=True) as connection:
+                # A lake's files may be reached, to be read: none is to be written beside them.
+                if any(each.type.name == "COPY" for each in connection.extract_statements(query)):
+                    raise CliError(*query_problem(duckdb.PermissionException("COPY")))
                 answer = connection.execute(query, parameters)
                 return answer.pl() if answer.description else pl.DataFrame()
         except duckdb.InterruptException as error:

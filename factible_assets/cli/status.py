@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -20,11 +21,10 @@ from factible_assets.errors import ExitCode
 from factible_assets.wording import dollars, plain
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from dagster import RunRecord
 
     from factible_assets.settings import Settings
+    from warehouse.lake import Lake
 
 
 def status(as_json: AsJson = False) -> None:
@@ -45,6 +45,7 @@ def look(settings: Settings) -> dict[str, Any]:
     """Gather the state of a data folder; nothing is created where nothing is."""
     return {
         "home": str(settings.home),
+        "warehouse": str(settings.warehouse),
         "web": _web(settings),
         "reasoner": _reasoner(settings),
         "listed": _listed(settings),
@@ -116,7 +117,10 @@ def _running(settings: Settings) -> list[dict[str, Any]]:
     return read_runs(settings, limit=50, statuses=("queued", "starting", "started", "canceling"))
 
 
-def _size(path: Path) -> int | None:
+def _size(path: Path | Lake) -> int | None:
+    """Return the bytes of a file or a folder; None where nothing is, or where none is at hand."""
+    if not isinstance(path, Path):
+        return None
     if path.is_file():
         return path.stat().st_size
     if not path.is_dir():
@@ -153,6 +157,7 @@ def _rows(found: dict[str, Any]) -> list[tuple[str, str]]:
     )
     rows = [
         ("home", found["home"]),
+        *([("warehouse", found["warehouse"])] if ":" in found["warehouse"] else []),
         ("web", found["web"]),
         ("reasoner", found["reasoner"]),
         ("listed", counted(found["listed"]["videos"], "video")),

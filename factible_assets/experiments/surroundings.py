@@ -48,6 +48,7 @@ from factible_assets.stages.urls import canonical_url
 from resources.archive import Archive
 from resources.models.installed import read_receipt
 from warehouse.errors import NotMaterializedError
+from warehouse.lake import Lake
 from warehouse.store import Warehouse
 
 _CODE_FOLDERS = (
@@ -225,7 +226,7 @@ class Words:
         return (self.video, self.transcript, *self.segments)
 
 
-def stored_words(warehouse: Path, video_id: str) -> Words | None:
+def stored_words(warehouse: Path | Lake, video_id: str) -> Words | None:
     """Return the current transcript of a warehouse, None if it has none of this video."""
     if not warehouse.exists():
         return None

@@ -36,6 +36,7 @@ from factible_assets.report.render import render_report
 from resources.statements import statements
 from warehouse.connection import FileConnector
 from warehouse.errors import WarehouseError
+from warehouse.lake import Lake
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
@@ -79,13 +80,15 @@ class PublishedResults:
         # Connections of one process take turns. Who waits here, waits without a limit: a hundred
         # readers at once are answered one after the other, and not refused.
         self._line = threading.Lock()
-        self._kept: OrderedDict[tuple[str, int, int], ReportData] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, object], ReportData] = OrderedDict()
 
     def behind_since(self) -> datetime | None:
         """Return when the copy was made if the warehouse was written to later, as runs do.
 
         Their rows come with the copy that each makes when it ends.
         """
+        if isinstance(self._path, Lake) or isinstance(self._live, Lake):
+            return None
         try:
             made, written = (each.stat().st_mtime for each in (self._path, self._live))
         except OSError:
@@ -149,9 +152,7 @@ class PublishedResults:
         """
         self._require_copy(video_id)
         with self._line:
-            # A new copy is another file.
-            found = self._path.stat()
-            key = video_id, found.st_ino, found.st_mtime_ns
+            key = video_id, self._newest()
             data = self._kept.get(key)
             if data is None:
                 with self._opened() as (warehouse, _):
@@ -162,6 +163,15 @@ class PublishedResults:
                 if len(self._kept) > _KEPT_VIDEOS:
                     self._kept.popitem(last=False)
         return data
+
+    def _newest(self) -> object:
+        """Return what is another one once there is something new to read."""
+        if isinstance(self._path, Lake):
+            with self._opened():
+                return self._path.newest_change()
+        # A new copy is another file.
+        found = self._path.stat()
+        return found.st_ino, found.st_mtime_ns
 
     def _require_copy(self, video_id: str) -> None:
         if not self._path.exists():
@@ -181,7 +191,11 @@ class PublishedResults:
 
     @contextmanager
     def _opened(self, questions: Mapping[str, str] = _ASK) -> Iterator[tuple[Warehouse, Ask]]:
-        copy = Warehouse(_PublishedFile(self._path, lock_timeout_seconds=_PATIENCE_SECONDS))
+        copy = Warehouse(
+            self._path
+            if isinstance(self._path, Lake)
+            else _PublishedFile(self._path, lock_timeout_seconds=_PATIENCE_SECONDS)
+        )
         try:
             with ExitStack() as stack:
                 try:

@@ -183,7 +183,8 @@ def _warehouse(settings: Settings) -> Finding:
     path = settings.warehouse
     if not path.exists():
         return Finding("warehouse", True, None, "It is made by the first check.")
-    store = Warehouse(FileConnector(path, lock_timeout_seconds=_LOCK_SECONDS))
+    connector = FileConnector(path) if isinstance(path, Path) else path
+    store = Warehouse(replace(connector, lock_timeout_seconds=_LOCK_SECONDS))
     try:
         with store.snapshot():
             return Finding("warehouse", True, True, f"{path} can be opened.")

@@ -47,7 +47,7 @@ def checked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def store(settings: Settings, checked: Path) -> Warehouse:
-    return Warehouse(shutil.copyfile(checked, settings.warehouse))
+    return Warehouse(shutil.copyfile(checked, str(settings.warehouse)))
 
 
 @pytest.fixture

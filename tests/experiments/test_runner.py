@@ -236,7 +236,7 @@ def test_a_killed_experiment_goes_on_where_it_stopped(
 def test_the_production_rows_stay_as_they_are(
     settings: Settings, machine: Machine, empty: Path
 ) -> None:
-    shutil.copyfile(empty, settings.warehouse)
+    shutil.copyfile(empty, str(settings.warehouse))
     store = Warehouse(settings.warehouse)
     transcript = from_text("talk-one", "Owls fly. Bees sleep.", provider="file")
     video = Video(video_id="talk-one", title="One")

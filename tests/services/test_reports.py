@@ -33,7 +33,7 @@ def test_where_a_service_shows_reports_the_materialization_links_it(tmp_path: Pa
         ("report", f"{base}/reports/{VIDEO_ID}"),
         ("desk", f"{base}/desk/videos/{VIDEO_ID}"),
     ]
-    assert settings.published.is_file(), "which the service reads: the links open at once"
+    assert settings.published.exists(), "which the service reads: the links open at once"
 
 
 def test_a_report_that_cannot_be_written_is_a_sentence_and_fails_nothing(
