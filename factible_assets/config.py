@@ -266,7 +266,8 @@ class BudgetConfig(StageConfig):
     )
     escalate: bool = Field(
         default=False,
-        description="Plan once more where the vote over the evidence and the reasoning disagree.",
+        description="Go round once more where the vote and the model's own verdict disagree "
+        "(strategies agentic and best).",
     )
 
 

@@ -85,6 +85,11 @@ def build_defs(
             *night.jobs,
             fact_check,
             dg.define_asset_job(
+                "pictures",
+                selection=dg.AssetSelection.assets("media"),
+                description="Look at the pictures of a video that has been checked.",
+            ),
+            dg.define_asset_job(
                 EVALUATION_JOB,
                 selection=dg.AssetSelection.assets(EVALUATION),
                 description="Measure how good the newest answers of every corpus are.",

@@ -33,6 +33,7 @@ def test_the_public_names_are_these_and_a_change_is_seen_in_review(defs: dg.Defi
         "evaluate",
         "fact_check",
         "import_corpus",
+        "pictures",
         "recheck",
         "retention",
     ]

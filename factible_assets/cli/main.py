@@ -28,6 +28,7 @@ from factible_assets.cli import (
     export,
     judge,
     machine,
+    media,
     models,
     output,
     recheck,
@@ -210,7 +211,7 @@ def program(
 
 claims.app.command("check", cls=RecheckCommand, epilog=EXIT_CODES)(claims.check)
 for _heading, _commands in {
-    CHECK: (check.demo, check.check, claims.app, recheck.recheck, review.review),
+    CHECK: (check.demo, check.check, claims.app, media.media, recheck.recheck, review.review),
     LOOK: (status.status, status.runs, report.open_, report.report, sql.sql, export.export),
     DATA: (corpus.app, archive.app),
     MEASURE: (evaluate.evaluate, judge.judge, experiment.app),

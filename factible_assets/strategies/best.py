@@ -1,5 +1,7 @@
 """The best strategy: the standard one, and a second round for what the first leaves open.
 
+With `escalate`, also for what the vote and the model's own verdict see differently.
+
 What belongs here: when there is a second round, and what is asked in it. What does not: anything
 that no figure favours (docs/strategies.md has them).
 """
@@ -29,18 +31,24 @@ async def check(claim: ClaimCheck) -> ClaimRows:
     evidence = await claim.read(queries, found.hits)
     case = claim.case_of(queries, found, evidence)
     opinion = claim.form_opinion(case)
-    if opinion.doubt is None and opinion.vote.stance == "unclear":
-        try:
-            case = await _second_round(claim, case)
-        except BudgetSpentError as spent:
-            ended = Note(status="skipped", reason=spent.reason)
-            claim.trace.remark("retrieve", "second round", ended)
+    verdict, why = None, "The vote over the first round abstains."
+    if opinion.doubt or opinion.vote.stance != "unclear":
+        verdict = await claim.judge(case)
+        escalates = verdict is not None and verdict.disagreement and claim.config.budget.escalate
+        if not escalates:
+            return ClaimRows(case, verdict)
+        why = "The vote and the model's own verdict disagree."
+    try:
+        case = await _second_round(claim, case, why)
+    except BudgetSpentError as spent:
+        ended = Note(status="skipped", reason=spent.reason)
+        claim.trace.remark("retrieve", "second round", ended)
     return ClaimRows(case, await claim.judge(case))
 
 
-async def _second_round(claim: ClaimCheck, first: CaseFile) -> CaseFile:
+async def _second_round(claim: ClaimCheck, first: CaseFile, why: str) -> CaseFile:
     """Search once more and read what is new; what the budget leaves unread says so in its row."""
-    more = await _wider(claim, first.queries)
+    more = await _wider(claim, first.queries, why)
     if not more:
         return first
     with claim.trace.step("retrieve", "second round") as note:
@@ -65,13 +73,11 @@ def _wider_count(config: FactCheckConfig) -> int:
     return min(_MOST, 2 * config.queries.max_queries)
 
 
-async def _wider(claim: ClaimCheck, asked: Sequence[Query]) -> tuple[Query, ...]:
+async def _wider(claim: ClaimCheck, asked: Sequence[Query], why: str) -> tuple[Query, ...]:
     """Word twice as many searches, those of the lowest priority too, and keep the new ones."""
     known = {query.query_id for query in asked}
     claim.trace.round = 2
-    with claim.trace.step(
-        "query", "twice as many", "The vote over the first round abstains."
-    ) as note:
+    with claim.trace.step("query", "twice as many", why) as note:
         worded = await claim.write_queries(
             QueriesConfig(max_queries=_wider_count(claim.config), max_priority=5)
         )

@@ -32,7 +32,7 @@ from factible_assets.reasoners.llm.raw_evidence import (
     judge_veracity,
     summarise,
 )
-from factible_assets.records import Answered, Evidence, Query, Stance, Video
+from factible_assets.records import Answered, Evidence, Query, Stance, Veracity, Video
 from factible_assets.stages.claim_check import ClaimCheck, ClaimRows, LeftUnread
 from factible_assets.stages.ports import (
     EvidenceDraft,
@@ -46,7 +46,7 @@ from factible_assets.stages.ports import (
 from factible_assets.stages.search import Gathered
 from factible_assets.stages.strategy import Strategy
 from factible_assets.stages.trace import BudgetSpentError, Note
-from factible_assets.stages.verdict import conclude, decided_by
+from factible_assets.stages.verdict import DEFINITE, conclude, decided_by
 from factible_assets.strategies.questions import asking
 
 _PATIENCE: Final = 600.0
@@ -192,7 +192,8 @@ class _Passages:
             )
         desk = self._model.desk(self._prompt, "evidence", self._check.claim)
         told = await summarise(desk, self._check.video, self._check.claim, page, chosen.text)
-        checked = check_summary(told.summary if told.relevant else "", f"{page.title}\n{page.text}")
+        passage = f"{page.title}\n{chosen.text}"
+        checked = check_summary(told.summary if told.relevant else "", passage)
         self._wrong += checked.unfounded
         draft = None
         if checked.is_relevant:
@@ -213,32 +214,48 @@ async def _judged(
     """
     queries, found, evidence = gathered
     rows = [row for row in evidence if row.status == "ok"]
-    outage = refusal = None
+    outage = refusal = level = None
     answer: VeracityAnswer | None = None
+    said: dict[str, Stance] = {}
     try:
         with check.trace.step("judge", "six levels of truth") as note:
             note.used = [row.evidence_id for row in rows]
             async with asking(check, "veracity", "verdicts") as desk:
                 answer = await judge_veracity(desk, check.video, check.claim, rows, questions)
             note.got = f"{answer.veracity}, {answer.confidence} confidence"
+            for each in answer.sources:
+                if 0 < each.source <= len(rows):
+                    said[rows[each.source - 1].evidence_id] = each.stance
+            if answer.veracity == "unsettled" or _is_borne(answer.veracity, set(said.values())):
+                level = answer.veracity
+            else:
+                note.reason = "It is not believed: no source that exists takes this side."
     except ReasonerOutageError as failure:
         outage = failure.reason
     except ReasonerRefusalError as declined:
         refusal = declined.reason
-    said = {each.source: each.stance for each in answer.sources} if answer else {}
-    stances = {row.evidence_id: said.get(at) for at, row in enumerate(rows, start=1)}
-    taken = tuple(_taking(row, stances.get(row.evidence_id)) for row in evidence)
+    taken = tuple(_taking(row, said.get(row.evidence_id)) for row in evidence)
     case = check.case_of(queries, found, taken)
     close = partial(
         conclude, check.form_opinion(case), basis=check.basis, outage=outage, refusal=refusal
     )
     if answer is None:
         return ClaimRows(case, close(None))
-    level = None if answer.veracity == "unsettled" else answer.veracity
-    stance: Stance = VERACITY[level] if level else "unclear"
-    draft = VerdictDraft(stance, answer.confidence, answer.explanation)
+    draft, veracity = VerdictDraft("unclear", "low", ""), None
+    if level == "unsettled":
+        draft = VerdictDraft("unclear", answer.confidence, answer.explanation)
+    elif level is not None:
+        draft, veracity = (
+            VerdictDraft(VERACITY[level], answer.confidence, answer.explanation),
+            level,
+        )
     _note_questions(check, questions, answer, rows)
-    return ClaimRows(case, decided_by(draft, close(draft), veracity=level))
+    return ClaimRows(case, decided_by(draft, close(draft), veracity=veracity))
+
+
+def _is_borne(level: Veracity, sides: set[Stance]) -> bool:
+    stance = VERACITY[level]
+    return bool(sides & (DEFINITE if stance == "mixed" else {stance, "mixed"}))
 
 
 def _taking(row: Evidence, stance: Stance | None) -> Evidence:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import dagster as dg
 from PIL import Image
+from typer.testing import CliRunner, Result
 
+from factible_assets.cli.main import app
 from factible_assets.definitions import build_defs
 from factible_assets.report.reader import read_report_data
 from factible_assets.report.render import render_report
@@ -23,6 +27,11 @@ videos:
 """
 
 
+def factible(checked: Checked, *arguments: str) -> Result:
+    environment = {"FACTIBLE_HOME": str(checked.settings.home)}
+    return CliRunner().invoke(app, [*arguments], env=environment, prog_name="factible")
+
+
 def test_pictures_of_a_video_become_hints_in_the_warehouse_and_the_report(
     checked: Checked,
 ) -> None:
@@ -34,9 +43,13 @@ def test_pictures_of_a_video_become_hints_in_the_warehouse_and_the_report(
     defs = build_defs(checked.settings)
     instance = checked.instance
     instance.add_dynamic_partitions("videos", [OWN])
-    chosen = [defs.resolve_assets_def(name) for name in ("transcripts", "media")]
-    result = dg.materialize(chosen, partition_key=OWN, instance=instance)
-    assert result.success
+    early = factible(checked, "media", OWN)
+    assert "has not been checked yet. Check it first: factible check own-talk" in early.output
+    chosen = [defs.resolve_assets_def("transcripts")]
+    assert dg.materialize(chosen, partition_key=OWN, instance=instance).success
+    told = factible(checked, "media", OWN, "--json")
+    assert told.exit_code == 0, told.output
+    assert {row["kind"] for row in json.loads(told.stdout)["findings"]} >= {"metadata", "match"}
     data = read_report_data(checked.store, OWN)
     assert data is not None
     rows = data.media

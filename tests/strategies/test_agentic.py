@@ -254,6 +254,7 @@ async def test_citations_of_nothing_bear_no_label() -> None:
     model.explanations = [explains("true", 5, 77, 78)]
     result, steps = await investigate(model, sugar_world("sugar trials"))
     assert (result.verdicts[0].stance, result.verdicts[0].confidence) == ("unclear", "low")
+    assert "Trials found no effect" not in result.verdicts[0].summary
     (told,) = [step for step in steps if step.technique == "explanation"]
     assert told.reason == "2 citations of evidence that does not exist were left out."
     assert told.made == ()

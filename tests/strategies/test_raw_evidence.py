@@ -157,6 +157,29 @@ async def test_the_level_decides_and_the_vote_over_the_sources_stands_beside_it(
     assert "[the claim: partly not]" in answered[1][1]
 
 
+async def test_a_level_that_no_source_bears_is_not_believed_nor_are_its_words() -> None:
+    for sources in (
+        [],
+        [{"source": 99, "stance": "refutes"}],
+        [{"source": 1, "stance": "supports"}],
+    ):
+        invented = {**VERDICT, "veracity": "pants-fire", "sources": sources}
+        result, steps = await checked(world_with(2), told(VeracityAnswer=invented))
+        (verdict,) = result.verdicts
+        assert (verdict.stance, verdict.veracity) == ("unclear", None)
+        assert verdict.summary != VERDICT["explanation"]
+        (judged,) = (step for step in steps if step.step == "judge")
+        assert judged.reason == "It is not believed: no source that exists takes this side."
+
+
+async def test_a_summary_is_held_against_its_passage_and_not_the_whole_document() -> None:
+    world = world_with(1)
+    world.texts[site(0)] += " filler" * 400 + " In the end 46 percent fell ill."
+    _, steps = await checked(world, told())
+    (summarised,) = (step for step in steps if step.step == "summarise")
+    assert "no passage has it: 46 percent" in summarised.got
+
+
 async def test_its_rows_keep_the_rules_that_all_rows_keep() -> None:
     for model in (told(), told(VeracityAnswer=ModelError("overloaded")), None):
         result, _ = await checked(world_with(6), model)

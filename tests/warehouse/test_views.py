@@ -12,6 +12,7 @@ from tests.warehouse.samples import (
     failed_evidence,
     incomplete_verdict,
     llm_call,
+    media_finding,
     page,
     page_text,
     search,
@@ -48,6 +49,19 @@ def test_the_chain_has_one_link_per_piece_of_evidence_after_many_checks(
     for run in range(1, 4):
         in_memory.write_assets("v", fact_check("v", claims=2), stamp=stamp(run))
     assert in_memory.query("SELECT evidence_id FROM evidence_chain").height == 2
+
+
+def test_a_finding_on_a_picture_is_evidence_of_the_class_image_that_no_verdict_rests_on(
+    in_memory: Warehouse,
+) -> None:
+    in_memory.write_assets("v", fact_check("v", claims=1), stamp=stamp(1))
+    about = {"kind": "miscaption", "claim_id": claim("v", 1).claim_id, "match_class": None}
+    found = media_finding("v", 1).model_copy(update=about)
+    in_memory.write_assets("v", {"media": asset_rows(found)}, stamp=stamp(2))
+    (shown,) = in_memory.query(
+        "SELECT url, claim, stance, verdict_run_id FROM evidence_chain WHERE source_class = 'image'"
+    ).rows()
+    assert shown == ("https://pictures.example/bees", "Claim 1", None, None)
 
 
 def test_the_timeline_is_in_the_order_of_the_video(in_memory: Warehouse) -> None:

@@ -100,8 +100,34 @@ LEFT JOIN pages
     AND pages.video_id = evidence.video_id
     AND pages.run_id = evidence.run_id
 LEFT JOIN current_reliability_ratings AS ratings
-    ON ratings.domain = evidence.domain AND ratings.video_id = evidence.video_id;
-COMMENT ON VIEW evidence_chain IS 'From claim to quote to page to rating: one row per piece of evidence that a current verdict rests on.';
+    ON ratings.domain = evidence.domain AND ratings.video_id = evidence.video_id
+UNION ALL BY NAME
+-- What a picture of the video was once shown with is of the class image: no verdict rests on it.
+SELECT
+    claims.video_id,
+    videos.title AS video_title,
+    videos.channel,
+    claims.claim_id,
+    claims.text AS claim,
+    claims.start_seconds,
+    claims.importance,
+    media.finding_id AS evidence_id,
+    media.status AS evidence_status,
+    media.reason AS summary,
+    media.title AS page_title,
+    media.url,
+    media.provider AS via,
+    media.published_on,
+    media.published_on > videos.published_on AS is_later,
+    'image' AS source_class,
+    media.run_id AS evidence_run_id,
+    media.checked_at
+FROM current_media AS media
+JOIN current_claims AS claims
+    ON claims.claim_id = media.claim_id AND claims.video_id = media.video_id
+LEFT JOIN current_videos AS videos
+    ON videos.video_id = media.video_id;
+COMMENT ON VIEW evidence_chain IS 'From claim to quote to page to rating: one row per piece of evidence that a current verdict rests on, and one per finding on a picture of the video that concerns the claim, of the class image, on which none rests.';
 COMMENT ON COLUMN evidence_chain.video_id IS 'The video.';
 COMMENT ON COLUMN evidence_chain.video_title IS 'Title of the video.';
 COMMENT ON COLUMN evidence_chain.channel IS 'Who published the video.';
@@ -136,7 +162,7 @@ COMMENT ON COLUMN evidence_chain.retrieved_at IS 'When the page was retrieved (U
 COMMENT ON COLUMN evidence_chain.content_hash IS 'The text that was read: key into page_texts.';
 COMMENT ON COLUMN evidence_chain.rating IS 'The rating that counted: high, medium, low, very_low or unknown.';
 COMMENT ON COLUMN evidence_chain.rating_score IS 'The rating that counted, from 0 to 1.';
-COMMENT ON COLUMN evidence_chain.source_class IS 'What kind of publisher the source is.';
+COMMENT ON COLUMN evidence_chain.source_class IS 'What kind of publisher the source is; image: a picture of the video, shown elsewhere before.';
 COMMENT ON COLUMN evidence_chain.bias IS 'Political leaning of the source, in the words of the dataset that states one.';
 COMMENT ON COLUMN evidence_chain.origin IS 'Sources with the same origin tell one and the same story.';
 COMMENT ON COLUMN evidence_chain.rating_reasons IS 'Why the domain is rated as it is now.';

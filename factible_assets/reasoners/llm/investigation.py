@@ -194,7 +194,7 @@ async def explain(
 ) -> Finding:
     """Conclude, in key points that each cite evidence which exists; others are left out.
 
-    A label other than unproven that no key point bears is not believed.
+    A label other than unproven that no key point bears is not believed, nor are its words.
     """
     material = _material(video, claim, plan, evidence)
     parts = desk.prompt.fill(
@@ -212,7 +212,7 @@ async def explain(
             points.append((clip(plain(each.point), _STEP_WORDS), cited))
     borne = bool(points) or answer.label == "unproven"
     return Finding(
-        words=clip(plain(answer.reasoning), _SUMMARY_WORDS),
+        words=clip(plain(answer.reasoning), _SUMMARY_WORDS) if borne else "",
         evidence=tuple(dict.fromkeys(number for _, cited in points for number in cited)),
         label=answer.label if borne else "unproven",
         confidence=answer.confidence if borne else 1,
