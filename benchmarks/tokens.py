@@ -130,7 +130,16 @@ class CountingModel:
         size = tokens(question.system) + tokens(prompt) + tokens(schema)
         shape = question.output_type.__name__
         self.asked.append((shape, size))
-        call = ModelCall("counting", "counting", 1, size, 0, 0.0, 0.0, "ok")
+        call = ModelCall(
+            provider=self.provider,
+            model=self.model,
+            attempt=1,
+            input_tokens=size,
+            output_tokens=0,
+            cost_usd=0.0,
+            latency_seconds=0.0,
+            outcome="ok",
+        )
         return ModelAnswer(question.output_type.model_validate(_answer(shape, prompt)), (call,))
 
     async def probe(self) -> Probe:

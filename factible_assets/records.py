@@ -24,6 +24,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 import resources.images.base as images
 import resources.reliability.base as domains
+from resources.llm.base import ModelCall
 
 Score = Annotated[float, Field(ge=0.0, le=1.0)]
 """A score from 0 (none) to 1 (full)."""
@@ -630,8 +631,8 @@ class Step(Record):
     reason: str | None = None
 
 
-class LlmCall(Record):
-    """One call of a language model, with the usage that its API reported."""
+class LlmCall(ModelCall, Record):
+    """One call of a language model as its client tells of it, and what it was made for."""
 
     table: ClassVar[str] = "llm_calls"
     key: ClassVar[tuple[str, ...]] = ("call_id",)
@@ -654,31 +655,7 @@ class LlmCall(Record):
     claim_id: str | None = None
     query_id: str | None = None
     canonical_url: str | None = None
-    provider: str
-    model: str
     prompt_version: str
-    attempt: int = Field(ge=1)
-    input_tokens: Count
-    output_tokens: Count
-    cached_tokens: Count | None = Field(
-        default=None, description="Of the input, read from the provider's own cache."
-    )
-    thought_tokens: Count | None = Field(default=None, description="Of the output, thoughts.")
-    usage_reported: bool = Field(
-        default=True, description="False: the tokens, and so the cost, are an estimate."
-    )
-    cost_usd: float = Field(ge=0)
-    price_known: bool = Field(
-        default=True,
-        description="False: the model has no listed price, and cost_usd is 0 for that.",
-    )
-    latency_seconds: Seconds
-    cache_hit: bool = False
-    batched: bool = Field(
-        default=False, description="Whether it went into a batch, at half the price."
-    )
-    outcome: Literal["ok", "invalid", "truncated", "refused", "infra_error"]
-    reason: str | None = None
 
 
 class MediaFinding(Record):

@@ -352,10 +352,11 @@ class _Session:
     def _keep(self, task: Task, judged: Judged) -> None:
         if task.known is not None:
             # What led nowhere before was recorded then, and is not paid again.
-            calls = (
-                replace(each, cost_usd=0.0) if each.cache_hit else each for each in judged.calls
+            calls = tuple(
+                each.model_copy(update={"cost_usd": 0.0}) if each.cache_hit else each
+                for each in judged.calls
             )
-            judged = replace(judged, calls=tuple(calls))
+            judged = replace(judged, calls=calls)
         row = self._row(task, judged)
         self._done.append(row)
         self._unwritten.append((row, self._calls(task, judged)))

@@ -104,12 +104,12 @@ class CachingModel:
         restored = tuple(call.as_cache_hit() for call in calls)
         if value is not None:
             return ModelAnswer(value, restored)
-        made: dict[str, ModelCall] = {}
+        made: dict[str | None, ModelCall] = {}
 
         async def spent(call: ModelCall) -> None:
-            made[call.call_id] = call
+            made[call.request_id] = call
             if not (call.input_tokens or call.output_tokens):
-                del made[call.call_id]  # it was turned away, and cost nothing
+                del made[call.request_id]  # it was turned away, and cost nothing
             await self._keep(key, None, (*calls, *made.values()))
 
         try:
@@ -147,5 +147,5 @@ def _beside(new: _Calls, restored: _Calls) -> _Calls:
 
     So it is with batches, for which whoever comes next goes on waiting.
     """
-    told = {call.call_id for call in new}
-    return tuple(call for call in restored if call.call_id not in told)
+    told = {call.request_id for call in new}
+    return tuple(call for call in restored if call.request_id not in told)

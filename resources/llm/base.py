@@ -14,10 +14,10 @@ import hashlib
 import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, Literal, Protocol, TypeVar, get_args
+from typing import Any, Generic, Literal, Protocol, Self, TypeVar, get_args
 from uuid import uuid4
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict, Field
 
 Answer = TypeVar("Answer", bound=BaseModel)
 
@@ -89,44 +89,45 @@ class ModelRequest(Manner, Generic[Answer]):
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class ModelCall:
-    """One request to a model's server, and what came of it.
+class ModelCall(BaseModel):
+    """One request to a model's server, and what came of it: in the ledger, a row says whose.
 
     Tokens are those that the server reported; `output_tokens` include `thought_tokens`, None where
-    it does not tell them apart, and `input_tokens` include `cached_tokens`. Where it reported none,
-    `usage_reported` is False: the tokens of an answer are then estimated, those of a failed request
-    are 0. Where the model's price is not known, `price_known` is False and `cost_usd` is 0 for want
-    of a figure. Latency is in seconds, without the waiting for a slot, a rate limit or a retry.
+    it does not tell them apart, and `input_tokens` include `cached_tokens`, read from the
+    provider's own cache. Where it reported none, `usage_reported` is False: the tokens of an
+    answer, and its cost, are then estimated, those of a failed request are 0. Where the model's
+    price is not known, `price_known` is False and `cost_usd` is 0 for want of a figure. Latency is
+    in seconds, without the waiting for a slot, a rate limit or a retry.
 
-    `call_id` is the request's own, wherever the call is told of again. With `cache_hit` it was made
-    by an earlier question for the same answer: nothing was sent, and the cost is what it once was.
+    `request_id` is the request's own, wherever the call is told of again. With `cache_hit` it was
+    made by an earlier question for the same answer: nothing was sent, and the cost is what it once
+    was. `trimmed_characters` is how much of the trimmable parts was left out of the request;
+    `batched`: it went into a batch, at half the price.
     """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     provider: str
     model: str
-    attempt: int
-    input_tokens: int
-    output_tokens: int
-    cost_usd: float
-    latency_seconds: float
+    attempt: int = Field(ge=1)
+    input_tokens: int = Field(ge=0)
+    output_tokens: int = Field(ge=0)
+    cost_usd: float = Field(ge=0)
+    latency_seconds: float = Field(ge=0)
     outcome: CallOutcome
     reason: str | None = None
-    cached_tokens: int | None = None
+    cached_tokens: int | None = Field(default=None, ge=0)
+    thought_tokens: int | None = Field(default=None, ge=0)
     usage_reported: bool = True
     price_known: bool = True
     cache_hit: bool = False
-    mode: AnswerMode = "json_schema"
-    trimmed_characters: int = 0
-    """How much of the trimmable parts was left out of this request."""
-    thought_tokens: int | None = None
+    trimmed_characters: int = Field(default=0, ge=0)
     batched: bool = False
-    """Whether it went into a batch: then it cost half."""
-    call_id: str = field(default_factory=lambda: uuid4().hex)
+    request_id: str | None = Field(default_factory=lambda: uuid4().hex)
 
-    def as_cache_hit(self) -> ModelCall:
+    def as_cache_hit(self) -> Self:
         """Return the call as one that was made earlier: it keeps its id and its cost."""
-        return replace(self, cache_hit=True, latency_seconds=0.0)
+        return self.model_copy(update={"cache_hit": True, "latency_seconds": 0.0})
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +144,7 @@ class ModelAnswer(Generic[Answer]):
 
 Spent = Callable[[ModelCall], Awaitable[None]]
 """Told of each request before it is sent, as if its answer were lost, and again if it came to
-nothing; both times by the same `call_id`."""
+nothing; both times by the same `request_id`."""
 
 
 @dataclass(frozen=True, slots=True)

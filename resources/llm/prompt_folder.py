@@ -44,14 +44,14 @@ class PromptFolder:
         folder = self._path / now.date().isoformat()
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         content = {
-            "request_id": call.call_id,
+            "request_id": call.request_id,
             "asked_at": now.isoformat(),
             "provider": call.provider,
             "model": call.model,
             "messages": [{"role": each.role, "content": each.content} for each in messages],
             "answer": answer,
         }
-        file = folder / f"{call.call_id}.json"
+        file = folder / f"{call.request_id}.json"
         file.touch(mode=0o600)
         file.write_text(json.dumps(content, ensure_ascii=False, indent=1), encoding="utf-8")
 

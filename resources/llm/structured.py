@@ -366,7 +366,7 @@ class _Conversation(Generic[Answer]):
                         usage,
                         elapsed_since(started),
                         reported=error.usage is not None,
-                        call_id=sent,
+                        request_id=sent,
                     )
                     if not error.lost:
                         reservation.settle(
@@ -387,7 +387,7 @@ class _Conversation(Generic[Answer]):
                         else usage.output_tokens,
                     )
                 call = self._call(
-                    prompt, usage, elapsed_since(started), reported=reported, call_id=sent
+                    prompt, usage, elapsed_since(started), reported=reported, request_id=sent
                 )
                 turn.used(call.input_tokens + call.output_tokens)
                 reservation.settle(
@@ -402,22 +402,14 @@ class _Conversation(Generic[Answer]):
 
         If this process is killed now, the server may bill it all the same.
         """
-        call = replace(
-            self._call(
-                prompt,
-                Usage(expected, 0),
-                0.0,
-                reported=False,
-                call_id=self.backend.request_id(
-                    prompt.messages, replace(self.request, max_tokens=prompt.limit), prompt.mode
-                ),
-            ),
-            outcome="infra_error",
-            reason="the run ended before the answer came",
+        name = self.backend.request_id(
+            prompt.messages, replace(self.request, max_tokens=prompt.limit), prompt.mode
         )
+        call = self._call(prompt, Usage(expected, 0), 0.0, reported=False, request_id=name)
+        lost = {"outcome": "infra_error", "reason": "the run ended before the answer came"}
         if self.spent is not None:
-            await self.spent(call)
-        return call.call_id
+            await self.spent(call.model_copy(update=lost))
+        return name
 
     async def _ask(self, prompt: _Prompt) -> Reply:
         seconds = self.policy.answer_seconds
@@ -457,7 +449,7 @@ class _Conversation(Generic[Answer]):
         )
 
     def _call(
-        self, prompt: _Prompt, usage: Usage, seconds: float, *, reported: bool, call_id: str
+        self, prompt: _Prompt, usage: Usage, seconds: float, *, reported: bool, request_id: str
     ) -> ModelCall:
         """Return the record of a request that was sent, as if all had gone well."""
         cost = self._cost(usage)
@@ -473,16 +465,15 @@ class _Conversation(Generic[Answer]):
             cached_tokens=usage.cached_tokens,
             usage_reported=reported,
             price_known=cost is not None,
-            mode=prompt.mode,
             trimmed_characters=prompt.fitted.trimmed_characters,
             thought_tokens=usage.thought_tokens,
-            call_id=call_id,
+            request_id=request_id,
             batched=self.owner.info.batched,
         )
 
     async def _record(self, call: ModelCall, outcome: CallOutcome, reason: str) -> None:
         """Keep the record of a request that led to no answer."""
-        call = replace(call, outcome=outcome, reason=reason)
+        call = call.model_copy(update={"outcome": outcome, "reason": reason})
         self.calls.append(call)
         if self.spent is not None:
             await self.spent(call)

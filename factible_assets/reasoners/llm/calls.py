@@ -26,12 +26,6 @@ from resources.llm.base import (
     RefusedError,
 )
 
-_OWN = {"call_id", "attempt", "reason"}
-_TAKEN = tuple(
-    each.name for each in fields(ModelCall) if each.name in LlmCall.model_fields.keys() - _OWN
-)
-"""What a row says of a call in the client's own words."""
-
 
 class PromptTooLongOutageError(ReasonerOutageError):
     """The prompt does not fit into the model's context window; a shorter one may."""
@@ -109,14 +103,12 @@ class Desk:
 
     def _record(self, calls: Sequence[ModelCall]) -> None:
         for call in calls:
+            reason = plain(call.reason) if call.reason else None
             row = LlmCall(
                 call_id=uuid4().hex,
-                request_id=call.call_id,
                 prompt_version=self.prompt.version,
-                attempt=len(self.calls) + 1,
-                reason=plain(call.reason) if call.reason else None,
                 **asdict(self.subject),
-                **{name: getattr(call, name) for name in _TAKEN},
+                **call.model_dump() | {"attempt": len(self.calls) + 1, "reason": reason},
             )
             self.calls.append(row)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -28,7 +28,17 @@ from resources.llm.base import Answer, ModelAnswer, ModelCall, ModelError, Model
 
 def report(**changes: Any) -> ModelCall:
     """Return one call, as a client reports it."""
-    return replace(ModelCall("scripted", "script-1", 1, 100, 20, 0.001, 0.5, "ok"), **changes)
+    call: dict[str, Any] = {
+        "provider": "scripted",
+        "model": "script-1",
+        "attempt": 1,
+        "input_tokens": 100,
+        "output_tokens": 20,
+        "cost_usd": 0.001,
+        "latency_seconds": 0.5,
+        "outcome": "ok",
+    }
+    return ModelCall(**call | changes)
 
 
 class Scripted:

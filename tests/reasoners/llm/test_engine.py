@@ -100,7 +100,7 @@ async def test_a_failure_is_an_outage_with_a_sentence_and_the_calls_so_far(
         await JUDGEMENTS[stage](mind)
     assert (outage.value.reason, outage.value.lasting) == ("The model gave no answer.", lasting)
     (call,) = outage.value.calls
-    assert (call.stage, call.outcome, call.request_id) == (stage, "infra_error", silent.call_id)
+    assert (call.stage, call.outcome, call.request_id) == (stage, "infra_error", silent.request_id)
 
 
 async def test_a_failure_in_the_repair_keeps_the_first_call() -> None:

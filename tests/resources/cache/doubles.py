@@ -83,8 +83,26 @@ class Reading(BaseModel):
     score: float = 0.0
 
 
-PAID = ModelCall("openai", "gpt-test", 2, 120, 30, 0.25, 1.5, "ok", cached_tokens=4)
-FAILED = ModelCall("openai", "gpt-test", 1, 100, 20, 0.1, 1.0, "invalid", reason="no stance")
+PAID = ModelCall(
+    provider="openai",
+    model="gpt-test",
+    attempt=2,
+    input_tokens=120,
+    output_tokens=30,
+    cost_usd=0.25,
+    latency_seconds=1.5,
+    outcome="ok",
+    cached_tokens=4,
+)
+FAILED = PAID.model_copy(
+    update={
+        "attempt": 1,
+        "cost_usd": 0.1,
+        "outcome": "invalid",
+        "reason": "no stance",
+        "request_id": "failed",
+    }
+)
 
 
 @dataclass

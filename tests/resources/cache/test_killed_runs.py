@@ -83,7 +83,7 @@ async def told_requests(folder: Path, port: int) -> int:
             identity = f"ollama http://127.0.0.1:{port} tiny"
             kept = await cache.get("models", cache_key("models", _VERSION, identity, fingerprint))
             assert kept is not None
-            told |= {call["call_id"] for call in kept.value["calls"]}
+            told |= {call["request_id"] for call in kept.value["calls"]}
     return len(told)
 
 

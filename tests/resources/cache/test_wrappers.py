@@ -377,9 +377,7 @@ async def test_a_kept_answer_is_marked_and_names_what_all_its_calls_once_took(
     again = await model.complete(question())
     assert first.value == again.value == Reading(stance="refutes", score=0.5)
     assert [call.cost_usd for call in first.calls] == [0.1, 0.25]
-    assert again.calls == tuple(
-        replace(call, cache_hit=True, latency_seconds=0.0) for call in (FAILED, PAID)
-    )
+    assert again.calls == (FAILED.as_cache_hit(), PAID.as_cache_hit())
     assert inner.asked == 1
 
 
@@ -434,7 +432,7 @@ async def test_what_was_paid_in_vain_comes_back_with_the_answer_it_led_to(
 ) -> None:
     """As after a kill: nobody was told of the first call, and the second asking makes it good."""
     inner = CountingModel(lambda budget: Reading(stance="refutes"))
-    earlier = replace(FAILED, call_id="earlier")
+    earlier = FAILED.model_copy(update={"request_id": "earlier"})
     inner.spends = [earlier]
 
     def killed(budget: Budget | None) -> Reading:
@@ -446,7 +444,7 @@ async def test_what_was_paid_in_vain_comes_back_with_the_answer_it_led_to(
     inner.answer = lambda budget: Reading(stance="refutes")
     answer = await CachingModel(inner, cache).complete(question())
     restored, *new = answer.calls
-    assert restored == replace(earlier, cache_hit=True, latency_seconds=0.0)
+    assert restored == earlier.as_cache_hit()
     assert not any(call.cache_hit for call in new)
 
 

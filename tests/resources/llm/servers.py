@@ -184,6 +184,11 @@ async def arrival(server: MisbehavingServer) -> None:
             await asyncio.sleep(0.005)
 
 
+def shapes_asked(server: MisbehavingServer) -> list[str | None]:
+    """Return the types of response format that were asked for, None where there was none."""
+    return [body.get("response_format", {}).get("type") for body in bodies(server)]
+
+
 def bodies(server: MisbehavingServer, dialect: Dialect = "openai") -> list[dict[str, Any]]:
     """Return what was asked of the model, in order."""
     found = []

@@ -38,7 +38,7 @@ async def test_a_real_model_answers_in_the_shape_that_it_is_held_to(address: str
         probe = await model.probe()
     assert answer.value.stance in {"supports", "refutes"}
     (call,) = answer.calls
-    assert call.mode == "json_schema"
+    assert call.outcome == "ok"
     assert call.usage_reported
     assert 10 < call.input_tokens < 200
     assert probe.ok

@@ -25,7 +25,7 @@ from resources.llm.base import (
     TruncatedError,
 )
 from tests.resources.llm import vendors
-from tests.resources.llm.servers import CHAT, Leaning, ask, bodies, bound, fail, say
+from tests.resources.llm.servers import CHAT, Leaning, ask, bodies, bound, fail, say, shapes_asked
 from tests.servers import Behaviour, MisbehavingServer
 
 SHAPES = [
@@ -80,7 +80,7 @@ async def test_a_reasoning_model_of_openai_is_asked_right_the_first_time(
     server.on(CHAT["openai"], vendors.openai())
     answer = await asked(server, tmp_path, **at(server, model=model))
     (call,) = answer.calls
-    assert (call.outcome, call.mode) == ("ok", "json_schema")
+    assert (call.outcome, shapes_asked(server)) == ("ok", ["json_schema"])
     assert (call.output_tokens, call.thought_tokens) == (vendors.THOUGHTS + 30, vendors.THOUGHTS)
     assert (call.price_known, call.usage_reported) == (True, True)
     (body,) = bodies(server)
@@ -107,10 +107,8 @@ async def test_a_gateway_that_finds_no_provider_for_a_schema_keeps_the_name_and_
     server.on(CHAT["openai"], fail(404, words, code=404), say("openai"))
     lines = at(server, model="openai/gpt-5-mini")
     answer = await asked(server, tmp_path, **lines)
-    assert [(call.outcome, call.mode) for call in answer.calls] == [
-        ("infra_error", "json_schema"),
-        ("ok", "json_object"),
-    ]
+    assert [call.outcome for call in answer.calls] == ["infra_error", "ok"]
+    assert shapes_asked(server) == ["json_schema", "json_object"]
     assert {body["model"] for body in bodies(server)} == {"openai/gpt-5-mini"}
 
 
@@ -235,7 +233,8 @@ async def test_the_documented_lines_are_enough(
     server.on(path, behaviour)
     answer = await answered(set_up(monkeypatch, name, server), ask(max_tokens=900))
     assert answer.value.score == 7
-    assert (answer.calls[-1].outcome, answer.calls[-1].mode) == ("ok", "json_schema")
+    assert answer.calls[-1].outcome == "ok"
+    assert not any("json_schema" in (call.reason or "") for call in answer.calls)
     turned_away = [call for call in answer.calls if call.outcome != "ok"]
     assert len(turned_away) == (2 if name == "Azure" else 0), "the limit's name, the temperature"
 
@@ -352,7 +351,7 @@ async def test_prompts_and_answers_are_kept_for_audit_only_if_that_is_wanted(
     assert not (tmp_path / "prompts").exists()
     answer = await asked(server, tmp_path, **at(server, keep_prompts="on"))
     (kept,) = (tmp_path / "prompts").rglob("*.json")
-    assert kept.stem == answer.calls[0].call_id
+    assert kept.stem == answer.calls[0].request_id
     assert "What do you say?" in kept.read_text()
     assert kept.stat().st_mode & 0o077 == 0
     old = tmp_path / "prompts" / "2020-01-01"
