@@ -354,12 +354,15 @@ class HttpClient:
                 if isinstance(answer, Response):
                     return answer
                 if str(answer) in seen and not cookies:
-                    raise UnavailableError(f"{shown(ask.url)} redirects in a circle")
+                    raise UnavailableError(
+                        f"{shown(ask.url)} redirects in a circle", final_url=str(answer)
+                    )
                 if _origin(answer) != _origin(url):
                     headers = {}
                 url = answer
         raise UnavailableError(
-            f"{shown(ask.url)} redirects more than {self._limits.max_redirects} times"
+            f"{shown(ask.url)} redirects more than {self._limits.max_redirects} times",
+            final_url=str(url),
         )
 
     def _failure(self, url: httpx.URL, error: Exception) -> HttpFailureError:

@@ -177,6 +177,9 @@ class _Desk:
 
         from warehouse.store import Warehouse
 
+        if "enable_logging" in query.casefold():
+            # Where files are shut off, DuckDB ends the whole process over its own log.
+            raise CliError(*query_problem(duckdb.PermissionException("no log is written")))
         is_published = self.settings.published.exists() and not self.live
         path = self.settings.published if is_published else self.settings.warehouse
         if not path.exists():

@@ -175,15 +175,27 @@ def _normalise_percent(text: str, safe: str) -> str:
 
 
 _CAPTURE = re.compile(
-    r"https?://web\.archive\.org/web/\d{4,14}(?:[a-z]{2}_)?/+(?P<url>.+)", re.IGNORECASE
+    r"https?://(?:web\.archive\.org/(?:web|save)|arquivo\.pt/(?:noFrame/)?(?:web|wayback)"
+    r"|webarchive\.nationalarchives\.gov\.uk/ukgwa|archive\.(?:ph|today|is|li|vn|fo|md)"
+    r"|[^/]+\.cdn\.ampproject\.org/[a-z]/s|www\.google\.(?:com?\.)?(?:com|[a-z]{2})/amp/s|r\.jina\.ai)"
+    r"/(?:(?:\d{4,14}(?:[a-z]{2}_)?|newest|oldest)/+)?(?P<url>[^/]*\..+|https?:/.+)",
+    re.IGNORECASE,
 )
+"""Services that show the pages of others at addresses that end in those of the pages. No more than
+these: any site could put the name of another into an address of its own."""
+_TRANSLATED = re.compile(r"https?://(?P<name>[\w-]+)\.translate\.goog(?P<rest>/.*)?", re.IGNORECASE)
 
 
 def published_at(url: str) -> str:
-    """Return the address that a page was published at: for a copy in the Wayback Machine, its own.
+    """Return the address that a page was published at: for a copy in an archive, its own.
 
-    A copy says what its site said, so the site answers for it and not the archive.
+    A copy says what its site said, so the site answers for it and not the archive, which may be
+    a government's. The same holds of caches (AMP), readers and translations.
     """
+    translated = _TRANSLATED.fullmatch(url)
+    if translated is not None:
+        host = translated["name"].replace("--", "\0").replace("-", ".").replace("\0", "-")
+        return f"https://{host}{translated['rest'] or '/'}"
     capture = _CAPTURE.fullmatch(url)
     if capture is None:
         return url

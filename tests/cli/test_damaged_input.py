@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Run
+from tests.shortcuts import prepare
 
 DIGITS = "9" * 5_000
 DEEP = "[" * 50_000
@@ -86,9 +87,8 @@ def test_a_file_of_the_data_folder_that_cannot_be_read_is_named(
     assert result.exception is None or isinstance(result.exception, SystemExit)
 
 
-def test_an_argument_that_is_no_text_is_refused(factible: Run) -> None:
-    checked = factible("check", "everyday-beliefs-talk", "--max-claims", "1", "--quiet")
-    assert checked.exit_code in {0, 3}
+def test_an_argument_that_is_no_text_is_refused(factible: Run, home: Path) -> None:
+    prepare(home)
     result = factible("runs", "--video", "talk-\udc80")
     assert (result.exit_code, "is no text" in result.stderr) == (4, True)
 

@@ -148,6 +148,7 @@ def test_nothing_can_be_changed(factible: Run) -> None:
         "explain analyze copy (select 1) to 'out.csv'",
         "from read_csv('secret.txt')",
         "from read_text('secret.txt')",
+        "call enable_logging(storage='file', storage_path='logs')",
         "from glob('*')",
         "from read_json('http://127.0.0.1:9/x')",
         "attach 'other.duckdb'",

@@ -10,12 +10,14 @@ from factible_assets.stages.urls import (
     UnusableUrlError,
     VideoReference,
     canonical_url,
+    domain_of,
     host_and_parents,
     host_of,
     is_fictional,
     is_video_platform,
     mentions_video_id,
     public_suffix,
+    published_at,
     registrable_domain,
     video_reference,
 )
@@ -190,3 +192,39 @@ def test_platforms_and_reserved_names_are_known() -> None:
     assert is_fictional("http://www.example.org/")
     assert not is_fictional("https://news.com/example")
     assert not is_fictional("nonsense")
+
+
+@pytest.mark.parametrize(
+    "copy",
+    [
+        "https://web.archive.org/web/20200101000000id_/https://site.example/page",
+        "https://web.archive.org/web/https://site.example/page",
+        "https://webarchive.nationalarchives.gov.uk/ukgwa/20200101000000/https://site.example/page",
+        "https://arquivo.pt/wayback/20200101000000/https://site.example/page",
+        "https://archive.ph/newest/https://site.example/page",
+        "https://site-example.cdn.ampproject.org/c/s/site.example/page",
+        "https://www.google.co.uk/amp/s/site.example/page",
+        "https://site-example.translate.goog/page",
+        "https://r.jina.ai/https://site.example/page",
+    ],
+)
+def test_a_site_answers_for_its_page_wherever_a_copy_of_it_is_shown(copy: str) -> None:
+    """A government that keeps copies does not vouch for what they say."""
+    assert domain_of(published_at(copy)) == "site.example"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://site.example/web.archive.org/web/2020/https://who.int/",
+        "https://site.example/newest/https://who.int/",
+        "https://www.google.site.example/amp/s/who.int/",
+        "https://who-int.translate.goog.site.example/",
+        "https://who.int@site.example/",
+        r"https://who.int\@site.example/",
+        "https://site.example#@who.int/",
+        "https://who%2eint.site.example/",
+    ],
+)
+def test_no_site_borrows_the_name_of_another_by_writing_it_into_its_own_addresses(url: str) -> None:
+    assert domain_of(published_at(url)) == "site.example"
