@@ -236,7 +236,7 @@ class Lake:
             Path(self.data).mkdir(parents=True, exist_ok=True)
         store = () if is_folder else ("azure" if self.data.startswith("az") else "httpfs",)
         for name in ("ducklake", "postgres_scanner", *store):
-            connection.execute(_ASK["load"].format(file=_extension(name)))
+            connection.execute(_ASK["load"].format(file=extension(name)))
         named = {
             "catalogue": _escaped(self.catalogue),
             "data": _escaped(self.data),
@@ -300,8 +300,9 @@ def fitting(script: str, *, of_views: bool = False) -> list[str]:
     added, and no comments on macros and on the columns of views.
     """
     fitted: list[str] = []
-    for each in duckdb.extract_statements(script):
-        sql = re.sub(r"^(\s*--[^\n]*\n)+", "", each.query).strip()
+    # Of statements that DuckDB makes several of, it does not give back the words.
+    words = re.sub(r"^\s*--.*$", "", script, flags=re.MULTILINE)
+    for sql in filter(None, map(str.strip, re.split(r";\s*(?:\n|$)", words))):
         if sql.startswith("CREATE TABLE") and " AS " not in sql.partition("(")[0]:
             with duckdb.connect() as model:
                 model.execute(sql)
@@ -358,7 +359,7 @@ def _number(key: str) -> int:
     return int.from_bytes(digest[:8], signed=True)
 
 
-def _extension(name: str) -> str:
+def extension(name: str) -> str:
     """Return where the packaged extension of this very DuckDB is."""
     with suppress(ImportError):
         folder = resources.files(import_module(f"duckdb_extension_{name}"))

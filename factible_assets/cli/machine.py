@@ -1,8 +1,8 @@
-"""`factible doctor`, `trust`, `cache`, `restore` and `retention`: what concerns this machine alone.
+"""`factible doctor`, `trust`, `cache`, `restore`, `retention`, `migrate`: what concerns a machine.
 
 What belongs here: arguments and tables. What does not: asking the services (services/checkup.py),
 which files ask for the user's word (settings.py), the cache (resources/cache), copying and moving
-(warehouse/publication.py), what is old (automation/retention.py).
+(warehouse/publication.py, moving.py), what is old (automation/retention.py).
 """
 
 from __future__ import annotations
@@ -123,6 +123,9 @@ cache_app = typer.Typer(
     name="cache",
     no_args_is_help=True,
     help="Answers kept between runs: searches, pages, model calls, ages of domains.",
+)
+migrate_app = typer.Typer(
+    name="migrate", no_args_is_help=True, help="Move what is kept to another place."
 )
 
 _KiB = 1024
@@ -302,3 +305,49 @@ def retention(
     if not dry_run:
         typer.echo(f"kept answers removed: {sum(removed.answers.values()):,}")
         typer.echo(f"the warehouse is {removed.bytes_freed:,} bytes shorter")
+
+
+@migrate_app.command("home", epilog=EXIT_CODES)
+def migrate_home(
+    target: Annotated[
+        str | None,
+        typer.Argument(help="The lake, as ducklake:postgres:…; FACTIBLE_WAREHOUSE if not given."),
+    ] = None,
+    *,
+    data: Annotated[
+        str | None,
+        typer.Option(help="Where its files go; FACTIBLE_LAKE_DATA or lake/ in the home if not."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Move the warehouse of this home into an empty lake; the file stays as it is.
+
+    Every table is held against its count and the hashes of its rows. All tables arrive, or none.
+    Archive, cache, reports and Dagster's records stay in the home.
+
+    Example: factible migrate home ducklake:postgres:dbname=factible --data /shared/factible
+    """
+    from factible_assets.settings import load_settings
+    from warehouse.lake import Lake
+    from warehouse.moving import move_into
+
+    settings = load_settings()
+    path = settings.home / "warehouse.duckdb"
+    if not path.exists():
+        raise CliError(f"There is no warehouse at {path}.", "FACTIBLE_HOME names another home.")
+    place = data or settings.lake_data or settings.home / "lake"
+    lake = settings.warehouse if target is None else Lake.of(target, place)
+    if not isinstance(lake, Lake):
+        raise CliError("No lake is named.", "Name one: factible migrate home ducklake:postgres:…")
+    moved = move_into(
+        path, lake, lambda each: note(f"{each.table}: {counted(each.rows, 'row')}, verified")
+    )
+    rows = sum(each.rows for each in moved)
+    if as_json:
+        print_json(
+            {"lake": str(lake), "data": lake.data, "tables": [asdict(each) for each in moved]}
+        )
+        return
+    typer.echo(f"{rows:,} rows of {len(moved)} tables are in {lake}, each table as it was.")
+    typer.echo(f"{path} stays as it is. To use the lake, set from now on:")
+    typer.echo(f"FACTIBLE_WAREHOUSE={lake}\nFACTIBLE_LAKE_DATA={lake.data}")

@@ -224,6 +224,7 @@ for _heading, _commands in {
         models.app,
         machine.restore,
         machine.retention,
+        machine.migrate_app,
     ),
 }.items():
     for _command in _commands:

@@ -1,0 +1,296 @@
+"""A lake on a real PostgreSQL server holds what a file holds, also where several write at once."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from multiprocessing.synchronize import Barrier
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from factible_assets.http_service.results import PublishedResults
+from factible_assets.records import ReviewAction
+from factible_assets.settings import Settings, SettingsError
+from tests.warehouse.lakes import PASSWORD, Server, server
+from tests.warehouse.samples import FIRST_CHECK, fact_check, stamp
+from warehouse.entries import KEYS, enter
+from warehouse.errors import LakeError, WarehouseError, WarehouseIntegrityError
+from warehouse.lake import Lake
+from warehouse.migrations import Migration, packaged_schema
+from warehouse.moving import MovedTable, move_into
+from warehouse.resource import WarehouseResource
+from warehouse.retention import compact
+from warehouse.reviews import add_actions, read_actions
+from warehouse.store import Warehouse
+
+COLUMNS = """
+    SELECT table_name, column_name, data_type FROM duckdb_columns()
+    WHERE database_name = current_database() AND NOT internal ORDER BY ALL
+"""
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[Server]:
+    with server() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def lake(postgres: Server, tmp_path_factory: pytest.TempPathFactory) -> Lake:
+    return postgres.lake("shared", tmp_path_factory.mktemp("lake"))
+
+
+def counts(store: Warehouse, table: str, key: str) -> tuple[int, int]:
+    sql = f"SELECT count(*), count(DISTINCT ({key})) FROM {table}"  # noqa: S608
+    (row,) = store.query(sql).rows()
+    return row[0], row[1]
+
+
+def act(number: int) -> ReviewAction:
+    return ReviewAction(
+        action_id=f"act-{number}",
+        video_id="reviewed",
+        claim_id="c",
+        reviewer="ada",
+        acted_at=FIRST_CHECK,
+        position=number,
+        action="note",
+        value="a note",
+    )
+
+
+def write_in_step(lake: Lake, video_ids: list[str], barrier: Barrier) -> None:
+    store = Warehouse(lake)
+    store.query("SELECT 1")
+    for video_id in video_ids:
+        barrier.wait(timeout=120)
+        store.write_assets(video_id, fact_check(video_id), stamp=stamp(1))
+
+
+def at_once(lake: Lake, *videos: list[str]) -> None:
+    """Write videos in several processes, each round at the same moment."""
+    context = multiprocessing.get_context("spawn")
+    barrier = context.Barrier(len(videos))
+    writers = [context.Process(target=write_in_step, args=(lake, each, barrier)) for each in videos]
+    for each in writers:
+        each.start()
+    for each in writers:
+        each.join(timeout=180)
+        assert each.exitcode == 0
+
+
+def test_a_lake_has_the_tables_and_views_of_a_file_and_gives_back_what_was_written(
+    lake: Lake, warehouse: Warehouse
+) -> None:
+    store = Warehouse(lake)
+    assert store.query(COLUMNS).rows() == warehouse.query(COLUMNS).rows()
+    for each in (store, warehouse):
+        each.write_assets("v", fact_check("v"), stamp=stamp(1))
+        each.write_assets("v", fact_check("v", claims=3), stamp=stamp(2))
+        # The same run again takes the place of its first time.
+        each.write_assets("v", fact_check("v", claims=3), stamp=stamp(2))
+    assert store.read_video("v") == warehouse.read_video("v")
+    assert store.read_standing("v") == warehouse.read_standing("v")
+    compact(store)
+    for view in warehouse.query("SELECT view_name FROM duckdb_views() WHERE NOT internal").rows():
+        rows = [
+            sorted(map(str, each.query(f"FROM {view[0]}").rows())) for each in (store, warehouse)
+        ]
+        assert len(rows[0]) == len(rows[1]), view
+    described = store.query(
+        "SELECT comment FROM duckdb_tables() WHERE table_name = 'claims' AND comment IS NOT NULL"
+    )
+    assert described.height == 1
+
+
+def test_two_writers_of_one_set_leave_one_and_equal_texts_of_four_are_stored_once(
+    lake: Lake,
+) -> None:
+    store = Warehouse(lake)
+    at_once(lake, ["a", "same"], ["b", "same"], ["c", "same"], ["d", "same"])
+    for table, key in {
+        "materializations": "asset, video_id, run_id",
+        "evidence": "video_id, run_id, evidence_id",
+        "page_texts": "content_hash",
+    }.items():
+        rows, different = counts(store, table, key)
+        assert rows == different > 0, table
+    assert {"a", "b", "c", "d", "same"} <= set(store.video_ids())
+
+
+def test_the_keys_that_are_held_in_code_are_those_of_a_file(warehouse: Warehouse) -> None:
+    found = warehouse.query(
+        "SELECT table_name, constraint_column_names FROM duckdb_constraints() "
+        "WHERE constraint_type = 'PRIMARY KEY'"
+    )
+    held = {table: tuple(columns) for table, columns in found.rows()}
+    # Written by statements of their own, which leave no second row.
+    del held["schema_migrations"], held["trimmed_texts"]
+    assert held == KEYS
+
+
+def test_a_row_that_is_there_is_refused_kept_or_replaced(lake: Lake, warehouse: Warehouse) -> None:
+    use = {
+        "video_id": "v",
+        "run_id": "r",
+        "checked_at": FIRST_CHECK,
+        "stage": "evidence",
+        "service": "s",
+    }
+    for store in (Warehouse(lake), warehouse):
+        add_actions(store, [act(1)])
+        with pytest.raises(WarehouseIntegrityError, match="duplicate key"):
+            add_actions(store, [act(2), act(1)])
+        with pytest.raises(WarehouseIntegrityError, match="duplicate key"):
+            add_actions(store, [act(3), act(3)])
+        assert read_actions(store, "reviewed") == [act(1)]
+        for requests, again in ((1, "keep"), (2, "keep"), (3, "replace")):
+            rows = [use | {"requests": requests, "cost_usd": None}]
+            store.write(lambda to, r=rows, a=again: enter(to, "service_uses", r, again=a))  # type: ignore[misc]
+            expected = 3 if again == "replace" else 1
+            assert store.query("SELECT requests FROM service_uses").rows() == [(expected,)]
+
+
+def test_a_reader_sees_one_moment_and_keeps_no_writer_waiting(lake: Lake) -> None:
+    store = Warehouse(lake)
+    with store.snapshot() as now:
+        before = now.video_ids()
+        store.write_assets("meanwhile", fact_check("meanwhile"), stamp=stamp(1))
+        assert now.video_ids() == before
+    assert "meanwhile" in store.video_ids()
+    assert store.publish("nowhere.duckdb") == Path("nowhere.duckdb")
+    assert not Path("nowhere.duckdb").exists()
+
+
+def test_an_older_lake_takes_a_new_migration_without_its_keys(
+    postgres: Server, tmp_path: Path
+) -> None:
+    lake = postgres.lake("older", tmp_path)
+    Warehouse(lake).write_assets("v", fact_check("v"), stamp=stamp(1))
+    packaged = packaged_schema()
+    newer = replace(
+        packaged,
+        migrations=(
+            *packaged.migrations,
+            Migration(
+                packaged.version + 1,
+                "9999_more",
+                """
+                -- What is new.
+                CREATE TABLE more (id VARCHAR PRIMARY KEY, n BIGINT NOT NULL CHECK (n > 0));
+                COMMENT ON TABLE more IS 'It''s new.';
+                ALTER TABLE videos ADD COLUMN is_new BOOLEAN DEFAULT true;
+                """,
+            ),
+        ),
+    )
+    store = Warehouse(lake, schema=newer)
+    assert store.query("SELECT DISTINCT is_new FROM videos").rows() == [(True,)]
+    assert store.query("SELECT comment FROM duckdb_tables() WHERE table_name = 'more'").rows() == [
+        ("It's new.",)
+    ]
+    with pytest.raises(WarehouseError, match="schema version"):
+        Warehouse(lake).query("SELECT 1")
+
+
+def test_a_server_that_dies_and_returns_loses_nothing_and_costs_the_writer_a_wait(
+    postgres: Server, lake: Lake
+) -> None:
+    store = Warehouse(lake)
+    store.write_assets("before", fact_check("before"), stamp=stamp(1))
+    postgres.control("-m", "immediate", "restart")
+    store.write_assets("after", fact_check("after"), stamp=stamp(1))
+    assert {"before", "after"} <= set(store.video_ids())
+
+
+def test_a_file_is_moved_into_an_empty_lake_and_held_against_it(
+    postgres: Server, tmp_path: Path, warehouse: Warehouse
+) -> None:
+    for number in range(3):
+        warehouse.write_assets(f"v{number}", fact_check(f"v{number}"), stamp=stamp(number))
+    add_actions(warehouse, [act(1)])
+    before = warehouse.path.read_bytes()
+    lake = postgres.lake("moved", tmp_path / "files")
+    heard: list[MovedTable] = []
+    moved = move_into(warehouse.path, lake, heard.append)
+    assert moved == heard
+    assert {each.table: each.rows for each in moved}["videos"] == 3
+    for video_id in ("v0", "v2"):
+        assert Warehouse(lake).read_video(video_id) == warehouse.read_video(video_id)
+    with pytest.raises(WarehouseError, match="is not empty"):
+        move_into(warehouse.path, lake, heard.append)
+    assert Warehouse(lake).query("SELECT count(*) FROM videos").item() == 3
+    assert warehouse.path.read_bytes() == before
+
+
+def test_the_service_answers_from_the_lake_itself(
+    postgres: Server, lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Warehouse(lake).write_assets("served", fact_check("served"), stamp=stamp(1))
+    monkeypatch.setenv("FACTIBLE_WAREHOUSE", postgres.location("shared"))
+    monkeypatch.setenv("FACTIBLE_LAKE_DATA", lake.data)
+    settings = Settings(home=tmp_path)
+    assert settings.published == settings.warehouse == lake
+    results = PublishedResults(settings)
+    assert results.video("served").total_claims == 2
+    assert results.videos(limit=1, offset=0).total >= 1
+    assert WarehouseResource(database=str(settings.warehouse)).store().connector == lake
+
+
+def test_no_message_question_or_configuration_shows_the_password(
+    lake: Lake, tmp_path: Path
+) -> None:
+    store = Warehouse(lake)
+    shown = [str(lake), repr(lake), str(store.path)]
+    for question in ("FROM duckdb_databases()", "FROM duckdb_secrets()"):
+        shown += map(str, store.query(question).rows())
+    wrong = Lake.of(
+        str(lake).replace("user=postgres", "user=nobody password=hidden-word"), tmp_path
+    )
+    with pytest.raises(LakeError, match="authentication failed") as refused:
+        Warehouse(wrong).query("SELECT 1")
+    shown.append(str(refused.value))
+    assert not any(word in each for each in shown for word in (PASSWORD, "hidden-word"))
+    for reached in ("SELECT * FROM read_text('/etc/hostname')", "ATTACH '/tmp/other.duckdb'"):
+        with pytest.raises(duckdb.Error):
+            store.query(reached)
+
+
+@pytest.mark.parametrize(
+    ("location", "catalogue", "password"),
+    [
+        ("ducklake:postgres:dbname=l host=h", "dbname=l host=h", None),
+        ("ducklake:postgres:password='a\\'b c' dbname=l", "dbname=l", "a'b c"),
+        ("ducklake:postgres:postgresql://u:p%2F@h:1/l", "host=h port=1 user=u dbname=l", "p/"),
+    ],
+)
+def test_where_a_lake_is_may_be_said_in_both_forms_of_libpq(
+    location: str, catalogue: str, password: str | None
+) -> None:
+    found = Lake.of(location, "s3://bucket/folder")
+    assert (found.catalogue, found.password, found.data) == (
+        catalogue,
+        password,
+        "s3://bucket/folder",
+    )
+
+
+def test_a_place_that_is_no_lake_is_refused_without_being_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place in (
+        "sqlite:secret",
+        "ducklake:postgres:secret",
+        "ducklake:postgres:ftp://secret@h/x",
+    ):
+        monkeypatch.setenv("FACTIBLE_WAREHOUSE", place)
+        with pytest.raises(SettingsError, match="FACTIBLE_WAREHOUSE") as refused:
+            _ = Settings(home=tmp_path).warehouse
+        assert "secret" not in str(refused.value)
+    with suppress(KeyError):
+        monkeypatch.delenv("FACTIBLE_WAREHOUSE")
+    assert Settings(home=tmp_path).warehouse == tmp_path / "warehouse.duckdb"
