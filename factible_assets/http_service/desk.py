@@ -103,7 +103,10 @@ class Form:
 async def _form(request: Request) -> Form:
     kind, body = request.headers.get("content-type", ""), await request.body()
     if not kind.startswith("multipart/form-data"):
-        return Form(dict(parse_qsl(body.decode("utf-8", "replace"), max_num_fields=100)))
+        try:
+            return Form(dict(parse_qsl(body.decode("utf-8", "replace"), max_num_fields=100)))
+        except ValueError as error:
+            raise RefusedError("This form has more fields than any page here asks for.") from error
     fields: dict[str, str] = {}
     files: dict[str, list[tuple[str, bytes]]] = {}
     head = f"Content-Type: {kind}\r\n\r\n".encode()
@@ -158,13 +161,17 @@ def _shown(made: tuple[str, str], *, status: int = 200, framed: bool = False) ->
     return HTMLResponse(page, status_code=status, headers=headers)
 
 
+_PLAIN_TITLES = {403: "This is not allowed", 405: "Not found", 422: "This cannot be done"}
+"""What HTTP calls these is no help to whoever filled in a form."""
+
+
 def refused(request: Request, status: int, title: str, detail: str) -> HTMLResponse:
     """Say on a page why something was not done."""
     client = getattr(request.state, "client", None)
     viewer = _viewer(request) if client is not None and client.id else None
     back = request.url.path.rpartition("/")[0] if request.method == "POST" else DESK
     back = back if back.startswith(f"{DESK}/videos/") else DESK
-    values = {"title": title, "detail": detail, "back": back}
+    values = {"title": _PLAIN_TITLES.get(status, title), "detail": detail, "back": back}
     return _shown(pages.page("refused", viewer, **values), status=status)
 
 

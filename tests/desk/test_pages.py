@@ -105,6 +105,11 @@ def test_an_act_is_recorded_with_who_and_why_and_waits_for_the_next_check(
     assert "blocked already" in wrong.text
     assert send(client, f"{CLAIM_PATH}/acts", act="drop_table", text="x").status_code == 422
     assert send(client, "/desk/videos/nothing/claims/c1/acts", act="note").status_code == 422
+    crowded = send(
+        client, f"{CLAIM_PATH}/acts", **{f"field-{number}": "x" for number in range(200)}
+    )
+    assert crowded.status_code == 422
+    assert "This cannot be done" in crowded.text
 
 
 def test_a_page_says_when_the_warehouse_knows_more_than_it_shows(
