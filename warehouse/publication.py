@@ -80,11 +80,17 @@ def publish_copy(
         # A publication that was killed may have left these behind.
         remove_database(unfinished)
         previous.unlink(missing_ok=True)
-        if not (_is_free(spare) and _bring_up_to_date(connection, spare.replace(unfinished))):
+        is_spare_to_be = destination.exists() and destination.stat().st_size >= SMALLEST_SPARE_BYTES
+        if only_added_to and destination.exists() and not is_spare_to_be:
+            # Of a spare to be, another handle in this process would take the lock away.
+            shutil.copyfile(destination, unfinished)
+            is_done = _bring_up_to_date(connection, unfinished, only_added_to)
+        else:
+            is_free = _is_free(spare)
+            is_done = is_free and _bring_up_to_date(connection, spare.replace(unfinished))
+        if not is_done:
             remove_database(unfinished)
-            if not (only_added_to and _add(connection, only_added_to, destination, unfinished)):
-                remove_database(unfinished)
-                copy_database(connection, unfinished)
+            copy_database(connection, unfinished)
         unfinished.chmod(0o444)
         spare.unlink(missing_ok=True)
         # Not there before the first copy, nor where a file system has no hard links.
@@ -140,7 +146,9 @@ def _is_same_file(descriptor: int, path: Path) -> bool:
         return False
 
 
-def _bring_up_to_date(connection: duckdb.DuckDBPyConnection, copy: Path) -> bool:
+def _bring_up_to_date(
+    connection: duckdb.DuckDBPyConnection, copy: Path, only_added_to: str | None = None
+) -> bool:
     """Change in an older copy what changed since; False where a whole copy has to be made."""
     copy.chmod(0o644)
     ((source,),) = connection.execute(_ASK["source"]).fetchall()
@@ -161,7 +169,8 @@ def _bring_up_to_date(connection: duckdb.DuckDBPyConnection, copy: Path) -> bool
         ((first, last, again),) = ask("changed_moments")
         moments = {"first": first, "last": last}
         connection.begin()
-        tables = [table for (table,) in ask("tables", name=source)]
+        every = [table for (table,) in ask("tables", name=source)]
+        tables = [only_added_to] if only_added_to else every
         for table in tables:
             if table not in _OF_SETS:
                 ask("remove_others", table)
@@ -187,35 +196,6 @@ def _bring_up_to_date(connection: duckdb.DuckDBPyConnection, copy: Path) -> bool
             connection.rollback()
         connection.execute(_ASK["detach_copy"])
     return is_whole
-
-
-def _add(
-    connection: duckdb.DuckDBPyConnection, table: str, present: Path, unfinished: Path
-) -> bool:
-    """Make a copy of the present one with a table's new rows: a seventh of the work of a whole one.
-
-    False where a whole one has to be made: before the first, where the schema is another, and where
-    the present one will be a spare, which another handle in this process would unlock.
-    """
-    if not present.exists() or present.stat().st_size >= SMALLEST_SPARE_BYTES:
-        return False
-    shutil.copyfile(present, unfinished)
-    ((source,),) = connection.execute(_ASK["source"]).fetchall()
-    named = {"source": source.replace('"', '""'), "table": table}
-    try:
-        connection.execute(_ASK["attach_copy"].format(path=str(unfinished).replace("'", "''")))
-    except duckdb.Error:
-        return False
-    try:
-        if connection.execute(_ASK["other_schema"].format(**named)).fetchall():
-            return False
-        connection.execute(_ASK["add_others"].format(**named))
-        connection.execute(_ASK["checkpoint_copy"])
-    except duckdb.Error:
-        return False
-    finally:
-        connection.execute(_ASK["detach_copy"])
-    return True
 
 
 def restore_copy(copy: Path, path: Path, *, moment: datetime) -> Path | None:

@@ -97,14 +97,12 @@ def publish_report(warehouse: Warehouse, folder: Path, video_id: str) -> Path | 
     if data is None:
         return None
     index = index_path(folder)
-    if index.exists() and time.time() < index.stat().st_mtime + _seconds_of_rest(index):
-        return write_report(data, report_path(folder, video_id))
+    if index.exists():
+        found = index.stat()
+        rest = found.st_size / _BYTES_PER_SECOND_OF_REST
+        if found.st_size > _LARGE_INDEX_BYTES and time.time() < found.st_mtime + rest:
+            return write_report(data, report_path(folder, video_id))
     return publish_data(data, warehouse, folder)
-
-
-def _seconds_of_rest(index: Path) -> float:
-    size = index.stat().st_size
-    return size / _BYTES_PER_SECOND_OF_REST if size > _LARGE_INDEX_BYTES else 0.0
 
 
 def publish_all(warehouse: Warehouse, folder: Path) -> dict[str, Path]:
