@@ -16,6 +16,7 @@ from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from importlib.util import find_spec
+from itertools import groupby, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -113,7 +114,8 @@ _WINDOW, _OVERLAP = 120, 40  # words
 _THIRD_LAYER, _DIMENSIONS = "layer_norm_6", 384
 """MiniLM's layer that knows most of where sentences end (average precision .63 by a linear reading,
 against .57, .60 and .36 for the second, the fourth and the sixth), by its name in the model."""
-_BATCH = 16
+_BATCH_TOKENS = 512
+"""Tokens that the model reads at once: what it needs for them is most of its memory in use."""
 _KEPT = 8192
 """Texts whose vectors are kept, 12 MB with MiniLM: one page is read for many claims."""
 
@@ -167,8 +169,8 @@ class OnnxEmbedder:
     Meant for all-MiniLM-L6-v2 (Reimers and Gurevych, 2019), whose pooling this is; any BERT-like
     export with `input_ids` and `attention_mask` works. The model is loaded on first use, once, and
     may be shared between threads. Texts are cut after 256 tokens. Vectors of any two calls of the
-    same model are comparable: a text's vector depends on nothing but the text, up to the rounding
-    of padded batches, and is rounded to half precision, in which it is kept.
+    same model are comparable: a text's vector depends on nothing but the text, and is rounded to
+    half precision, in which it is kept.
     """
 
     def __init__(self, files: ModelFiles | None = None) -> None:
@@ -218,18 +220,20 @@ class OnnxEmbedder:
     def _compute(self, texts: Collection[str]) -> dict[str, bytes]:
         session, tokenizer = self._load()
         computed: dict[str, bytes] = {}
-        # Texts of like length share a batch, so that little is spent on padding.
-        ordered = sorted(texts, key=lambda text: (len(text), text))
-        for start in range(0, len(ordered), _BATCH):
-            batch = ordered[start : start + _BATCH]
-            encodings = tokenizer.encode_batch(batch)
-            hidden = _run_to(session.get_outputs()[0].name, session, encodings)
-            # The mean of the last layer over real tokens.
-            mask = np.array([each.attention_mask for each in encodings], dtype=np.float32)
-            weights = mask[:, :, None]
-            pooled = (hidden * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1)
-            halves = unit_rows(pooled).astype("<f2")
-            computed.update((text, row.tobytes()) for text, row in zip(batch, halves, strict=True))
+        ordered = sorted(texts)
+        # Texts of as many tokens share a batch, so that nothing is spent on padding.
+        encoded = sorted(
+            zip(tokenizer.encode_batch(ordered), ordered, strict=True),
+            key=lambda each: len(each[0]),
+        )
+        for length, alike in groupby(encoded, key=lambda each: len(each[0])):
+            while batch := tuple(islice(alike, _BATCH_TOKENS // length)):
+                hidden = _run_to(
+                    session.get_outputs()[0].name, session, [encoding for encoding, _ in batch]
+                )
+                halves = unit_rows(hidden.mean(axis=1)).astype("<f2")
+                for (_, text), row in zip(batch, halves, strict=True):
+                    computed[text] = row.tobytes()
         return computed
 
     def read_words(self, words: Sequence[str]) -> tuple[Vectors, Vectors]:
@@ -309,7 +313,7 @@ def _open_model(given: ModelFiles | None) -> tuple[InferenceSession, Tokenizer]:
             f"The embedding model in {files.weights.parent} cannot be read ({error})."
         ) from error
     tokenizer.enable_truncation(max_length=_MAX_TOKENS)
-    tokenizer.enable_padding()
+    tokenizer.no_padding()
     return session, tokenizer
 
 
