@@ -241,6 +241,13 @@ class EvidenceConfig(StageConfig):
         ),
     )
     concurrency: int = Field(default=64, ge=1, le=256, description="Pages read at once.")
+    together: bool = Field(
+        default=True,
+        description=(
+            "Whether a language model reads the sources of a claim in one call, six at most, which "
+            "halves the tokens; otherwise each is read by itself."
+        ),
+    )
     summaries: Literal["few_shot", "zero_shot"] = Field(
         default="few_shot",
         description="How the strategy raw_evidence asks for summaries: with examples or without.",

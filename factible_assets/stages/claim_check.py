@@ -296,7 +296,8 @@ class ClaimCheck:
         rows: dict[str, Evidence] = {}
         tasks: list[asyncio.Task[None]] = []
         # Who would stop at enough sources reads each as it comes; else they may be read together.
-        arrivals = Arrivals(len(chosen)) if enough is None else None
+        together = self.config.evidence.together and enough is None
+        arrivals = Arrivals(len(chosen)) if together else None
 
         async def read(candidate: Candidate) -> None:
             try:
@@ -379,7 +380,9 @@ class ClaimCheck:
         failed = partial(unread, basis=self.basis)
         try:
             async with self.trace.within():
-                judged = await by(candidate.query, replace(source.excerpt, arrivals=arrivals))
+                alone = not self.config.evidence.together
+            excerpt = replace(source.excerpt, arrivals=arrivals, alone=alone)
+            judged = await by(candidate.query, excerpt)
         except BudgetSpentError as spent:
             row_of = partial(unread, status="skipped", reason=spent.reason)
         except ReasonerOutageError as outage:

@@ -189,6 +189,8 @@ class PageExcerpt:
     """The other pages of the claim; None if it stands for itself."""
     sought: str | None = None
     """What is looked for beside the claim; None: the claim alone."""
+    alone: bool = False
+    """Whether it is to be read by itself, in a call of its own."""
 
 
 @dataclass(frozen=True, slots=True)

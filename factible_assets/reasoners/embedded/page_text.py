@@ -122,9 +122,9 @@ def blocked_reason(text: str) -> str | None:
     """
     prose = _prose_words(text)
     if prose < _LEAST_PROSE:
-        return _wall_in(text) or "The page holds no readable text."
+        return wall_in(text) or "The page holds no readable text."
     if prose < _PROSE_BEHIND_WALL:
-        return _wall_in(text[:_WALL_REACH])
+        return wall_in(text[:_WALL_REACH])
     return None
 
 
@@ -139,7 +139,8 @@ def readable_sentences(text: str) -> tuple[PageSentence, ...]:
     return tuple(readable(page_sentences(text)))
 
 
-def _wall_in(text: str) -> str | None:
+def wall_in(text: str) -> str | None:
+    """Name the wall (for bots, consent, payment) whose words stand in a text, if any do."""
     folded = _folded(text)
     return next((says for says, words in load_lexicon().walls if words.search(folded)), None)
 

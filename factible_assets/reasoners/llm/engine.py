@@ -134,7 +134,7 @@ class LlmReasoner:
             order=lambda source: source.page.canonical_url,
             gather=self._pages_in,
             # A page that gives its reader orders can spoil no reading but its own.
-            alone=lambda source: instructs_reader(source.page.text),
+            alone=lambda source: source.page.alone or instructs_reader(source.page.text),
         )
 
     @property

@@ -24,11 +24,7 @@ import numpy.typing as npt
 from rapidfuzz import fuzz
 
 from factible_assets.reasoners.embedded.embedder import Embedder, Vectors
-from factible_assets.reasoners.embedded.page_text import (
-    PageSentence,
-    blocked_reason,
-    page_sentences,
-)
+from factible_assets.reasoners.embedded.page_text import PageSentence, page_sentences, wall_in
 from factible_assets.reasoners.embedded.reading.passages import bm25_scores
 from factible_assets.reasoners.embedded.text import STOP_WORDS
 from factible_assets.reasoners.llm.fences import OMISSION
@@ -44,6 +40,8 @@ _UNSPACED = re.compile(
 _GAP = f" {OMISSION} "
 _MOST_EMBEDDED = 96
 """Sentences of one page that are embedded, the first by their words: enough for 2,000 words."""
+_LONGEST_NOTICE = 400
+"""Characters of the longest page that is nothing but a wall; of a longer one the model is judge."""
 _LEAST_COMPARED = 40
 _SHORT, _LONG = 6, 35
 """Words of a sentence that says little, and of one that takes the room of two."""
@@ -67,7 +65,7 @@ def excerpt(
     Raises:
         EmbedderUnavailableError: The embedder's model cannot be loaded.
     """
-    if blocked_reason(text):
+    if len(text) < _LONGEST_NOTICE and wall_in(text):
         return None
     sentences = _once(page_sentences(text))
     if sum(len(sentence.text) + 1 for sentence in sentences) > limit:
