@@ -87,7 +87,8 @@ class Remembering:
         self.name = embedder.name
         folder = Path(tempfile.gettempdir()) / "factible-benchmarks"
         folder.mkdir(exist_ok=True)
-        self._file = sqlite3.connect(folder / f"{self.name}.sqlite", timeout=60)
+        file = folder / f"{self.name}.sqlite"
+        self._file = sqlite3.connect(file, timeout=60, check_same_thread=False)
         self._file.execute("CREATE TABLE IF NOT EXISTS kept (text BLOB PRIMARY KEY, vector BLOB)")
         self._known = dict(self._file.execute("SELECT text, vector FROM kept"))
 

@@ -1,22 +1,28 @@
-"""Published methods beside the embedded engine: a confidence calculus and counted indicator words.
+"""The strategies on claims with given evidence, and published methods beside the embedded engine.
 
-What belongs here: how well the calculus of ECVS (methods/confidence.py), as written and corrected,
-says how often the engine's decisions are right, beside the engine's own confidence; and how far its
-lexical support analysis gets where the engine reads. What does not: the page of figures
-(quality.py). Nothing is fitted. Run: `python -m benchmarks.methods`; it embeds for some minutes at
-first, later runs find the vectors in the temporary folder.
+What belongs here: what each strategy that needs no model makes of the same claims and sources; how
+well the calculus of ECVS (methods/confidence.py), as written and corrected, says how often the
+engine's decisions are right, beside the engine's own confidence; and how far its lexical support
+analysis gets where the engine reads. What does not: the page of figures (quality.py). Nothing is
+fitted. Run: `python -m benchmarks.methods`; it embeds for some minutes at first, later runs find
+the vectors in the temporary folder.
 
 The claims are those with given evidence of evidence.py: annotated ones with recorded pages,
-AVeriTeC and Climate-FEVER. The calculus takes the engine's stances, the tiers of
-corpora/credibility_tiers.yaml and, for hedging, the engine's summaries.
+AVeriTeC and Climate-FEVER. Every search for a claim finds its sources, in their order. The calculus
+takes the engine's stances, the tiers of corpora/credibility_tiers.yaml and, for hedging, the
+engine's summaries.
 """
 
 from __future__ import annotations
 
+import asyncio
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
+from typing import get_args
 
 from benchmarks.evidence import (
     CORPORA,
@@ -27,9 +33,10 @@ from benchmarks.evidence import (
     recorded_claims,
     vote,
 )
-from benchmarks.quality import RESAMPLES, Drafts, Engine, engine
+from benchmarks.quality import RESAMPLES, Engine, engine
 from benchmarks.shared import DATA
-from factible_assets.evaluation.intervals import statistic_interval
+from factible_assets.config import StrategyName, config_of
+from factible_assets.evaluation.intervals import paired_bootstrap, statistic_interval
 from factible_assets.evaluation.metrics.stances import (
     Judgement,
     accuracy,
@@ -42,10 +49,18 @@ from factible_assets.evaluation.metrics.stances import (
 from factible_assets.methods.confidence import Confidence, Source, as_written, corrected
 from factible_assets.methods.credibility import domain_credibility
 from factible_assets.methods.lexical_support import lexical_support
-from factible_assets.records import Stance
+from factible_assets.reasoners.embedded.engine import EmbeddedReasoner
+from factible_assets.records import Claim, Query, Stance, Video
 from factible_assets.services.ratings import rating_directory
+from factible_assets.stages.flow import FlowResult, check_claims
+from factible_assets.stages.ids import claim_id
+from factible_assets.stages.ports import EvidenceDraft, Judged, PageExcerpt, Services
 from factible_assets.stages.reliability import listing_of
 from factible_assets.stages.urls import host_of
+from factible_assets.strategies import strategy_named
+from resources.reliability.base import DomainAge, ListedRating
+from resources.scraping.base import FetchedPage
+from resources.search.base import SearchAnswer, SearchHit
 
 _SAMPLE = 200
 """Claims of Climate-FEVER; of the other sets all are read."""
@@ -55,84 +70,176 @@ _STANCES: dict[bool | None, Stance] = {True: "supports", False: "refutes", None:
 _TIERS = rating_directory([CORPORA / "credibility_tiers.yaml"])
 
 
-def calculated(claim: GivenClaim, drafts: Drafts) -> tuple[Confidence, Confidence]:
-    """Return the calculus over what a claim's sources were read as: as written, and corrected."""
-    sources, words = [], []
-    for page, draft in zip(claim.sources, drafts, strict=True):
-        if draft is not None:
-            host = host_of(page.canonical_url)
-            believed = domain_credibility(host, listing_of(host, _TIERS)[1])
-            sources.append(Source(believed, _SIDES.get(draft.stance)))
-            words.append(draft.summary)
-    text = " ".join(words)
-    return as_written(sources, text), corrected(sources, text)
+@dataclass(frozen=True, slots=True)
+class GivenWeb:
+    """The sources of one claim, as all of the web: every search finds them."""
 
+    claim: GivenClaim
 
-def confidences(claims: Sequence[GivenClaim], read: Sequence[Drafts]) -> dict[str, list[Judgement]]:
-    """Return the engine's decisions, each with the confidence of every rule."""
-    found: dict[str, list[Judgement]] = {"the engine's": [], "as written": [], "corrected": []}
-    for claim, drafts in zip(claims, read, strict=True):
-        said = [(each.stance, each.stance_confidence) if each else None for each in drafts]
-        stance, own = vote(claim, said)
-        literal, ours = calculated(claim, drafts)
-        for name, sure in zip(found, (own, literal.percent / 100, ours.percent / 100), strict=True):
-            found[name].append(Judgement(claim.name, claim.label, stance, sure))
-    return found
-
-
-def lexical(claims: Sequence[GivenClaim]) -> list[Judgement]:
-    """Return the vote over what indicator words say of each source."""
-    found = []
-    for claim in claims:
-        said = [
-            (_STANCES[lexical_support(f"{page.title} {page.text}", claim.text)], 1.0)
-            for page in claim.sources
+    async def search(
+        self, query: str, *, limit: int, page: int = 1, **_: object
+    ) -> Sequence[SearchAnswer]:
+        """Find them, so many a page."""
+        hits = [
+            SearchHit(rank, each.title or "given", each.canonical_url, each.snippet)
+            for rank, each in enumerate(self.claim.sources, start=1)
         ]
-        stance, _ = vote(claim, said)
-        found.append(Judgement(claim.name, claim.label, stance))
-    return found
+        return [SearchAnswer("given", "ok", tuple(hits[(page - 1) * limit : page * limit]))]
+
+    async def fetch(self, url: str) -> FetchedPage:
+        """Return one of them."""
+        found = next(each for each in self.claim.sources if each.canonical_url == url)
+        now = datetime.now(UTC)
+        return FetchedPage(url, "ok", now, text=found.text, title=found.title, via="scraped")
+
+    def lookup(self, domain: str) -> Sequence[ListedRating]:
+        """Rate a source as it is given."""
+        rated = zip(self.claim.sources, self.claim.ratings, strict=True)
+        found = (by for each, by in rated if domain == host_of(each.canonical_url))
+        return [ListedRating("given", domain, by, "unknown", "As given.") for by in found][:1]
+
+    async def age(self, domain: str) -> DomainAge:
+        """Not known."""
+        return DomainAge("unknown")
 
 
-def _row(name: str, items: Sequence[Judgement]) -> str:
-    said = decided(items)
+class ReadOnce(EmbeddedReasoner):
+    """The engine, which reads a page for a claim once, whichever strategy asks."""
 
-    def score(of: Sequence[Judgement]) -> float | None:
-        return brier(of).value
+    def __init__(self, reader: Engine) -> None:
+        super().__init__(reader.embedder, reader.model)
+        self._read: dict[tuple[str, str, str], Judged[EvidenceDraft | None]] = {}
 
-    interval = statistic_interval(grouped(said), score, resamples=RESAMPLES)
-    between = f"{interval.low:.3f} to {interval.high:.3f}" if interval else "–"
-    mean = sum(each.confidence or 0.0 for each in said) / max(1, len(said))
-    return (
-        f"| {name} | {mean:.3f} | {accuracy(said).value or 0:.3f} | {score(said) or 0:.3f} "
-        f"| {between} | {expected_calibration_error(said).value or 0:.3f} "
-        f"| {len(said)} |"
+    async def read_evidence(
+        self, video: Video, claim: Claim, query: Query, page: PageExcerpt
+    ) -> Judged[EvidenceDraft | None]:
+        """Read it, or return what was read before."""
+        key = claim.text, page.canonical_url, page.text
+        if key not in self._read:
+            self._read[key] = await super().read_evidence(video, claim, query, page)
+        return self._read[key]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What one way makes of a set of claims, in their order, and how many sources it reads."""
+
+    name: str
+    items: Sequence[Judgement]
+    sources: int = 0
+
+
+async def checked(
+    given: GivenClaim, reasoner: EmbeddedReasoner, name: StrategyName
+) -> tuple[GivenClaim, FlowResult]:
+    """Check a claim; each of its given sources is an origin of its own."""
+    own = [
+        replace(each, canonical_url=f"https://given-{place}.example/")
+        if "given.example" in each.canonical_url
+        else each
+        for place, each in enumerate(given.sources)
+    ]
+    given = replace(given, sources=tuple(own))
+    web = GivenWeb(given)
+    video = Video(video_id="given", title="", url="https://given.example/video")
+    claim = Claim(
+        claim_id=claim_id(video.video_id, given.text),
+        video_id=video.video_id,
+        rank=1,
+        text=given.text,
+        importance=1.0,
+        extraction_confidence=1.0,
+        basis="given",
     )
+    services = Services(reasoner, web, web, web, web)
+    config = config_of({"strategy": name})
+    strategy = strategy_named(name)
+    return given, await check_claims(video, [claim], services, config, strategy=strategy)
 
 
-def _stances(name: str, items: Sequence[Judgement]) -> str:
-    said = [each for each in items if each.predicted != "unclear"]
-    return (
-        f"| {name} | {len(said) / max(1, len(items)):.3f} | {accuracy(said).value or 0:.3f} "
-        f"| {macro_f1(items) or 0:.3f} | {len(items)} |"
-    )
+async def rows_of(claims: Sequence[GivenClaim], reader: Engine) -> AsyncIterator[Row]:
+    """Yield what each way makes of some claims: the default first, then all that need no model."""
+    reasoner = ReadOnce(reader)
+    for name in sorted(get_args(StrategyName), key="standard".__ne__):
+        if strategy_named(name).needs_model:
+            continue
+        found = [await checked(claim, reasoner, name) for claim in claims]
+        read = sum(row.status == "ok" for _, rows in found for row in rows.evidence)
+        own = [(claim, rows.verdicts[0]) for claim, rows in found]
+        items = [
+            Judgement(claim.name, claim.label, verdict.stance, verdict.confidence_score)
+            for claim, verdict in own
+        ]
+        yield Row(f"`{name}`", items, read)
+        if name != "standard":
+            continue
+        for calculus in (as_written, corrected):
+            sure = [calculated(rows, calculus).percent / 100 for _, rows in found]
+            again = [replace(item, confidence=by) for item, by in zip(items, sure, strict=True)]
+            yield Row(f"its stances, confidence {calculus.__name__.replace('_', ' ')}", again)
+    yield Row("indicator words", [lexical(claim) for claim in claims])
+
+
+def calculated(rows: FlowResult, calculus: Callable[..., Confidence]) -> Confidence:
+    """Return the calculus over what was read of a claim's sources."""
+    sources, words = [], []
+    for row in rows.evidence:
+        if row.status == "ok":
+            host = host_of(row.canonical_url)
+            believed = domain_credibility(host, listing_of(host, _TIERS)[1])
+            sources.append(Source(believed, _SIDES.get(row.stance or "")))
+            words.append(row.summary or "")
+    return calculus(sources, " ".join(words))
+
+
+def lexical(claim: GivenClaim) -> Judgement:
+    """Return the vote over what indicator words say of each source."""
+    said = [
+        (_STANCES[lexical_support(f"{page.title} {page.text}", claim.text)], 1.0)
+        for page in claim.sources
+    ]
+    return Judgement(claim.name, claim.label, vote(claim, said)[0])
+
+
+def _line(row: Row, first: Row) -> str:
+    def right(of: Sequence[Judgement]) -> float | None:
+        return accuracy(of).value
+
+    by_group = [[right(group) for group in grouped(each.items)] for each in (row, first)]
+    paired = paired_bootstrap(*by_group, resamples=RESAMPLES)
+    interval = statistic_interval(grouped(row.items), right, resamples=RESAMPLES)
+    assert paired is not None
+    assert interval is not None
+    said = [item for item in row.items if item.predicted != "unclear"]
+    knows = bool(decided(row.items))
+    cells = [
+        f"{right(row.items) or 0:.3f} ({interval.low:.3f} to {interval.high:.3f})",
+        "–" if row is first else f"{paired.p_value:.2f}",
+        f"{len(said)}",
+        f"{right(said) or 0:.3f}",
+        f"{macro_f1(row.items) or 0:.3f}",
+        f"{brier(decided(row.items)).value or 0:.3f}" if knows else "–",
+        f"{expected_calibration_error(decided(row.items)).value or 0:.3f}" if knows else "–",
+        f"{row.sources / len(row.items):.1f}" if row.sources else "–",
+    ]
+    return f"| {row.name} | {' | '.join(cells)} |"
 
 
 def measured(name: str, claims: Sequence[GivenClaim], reader: Engine) -> str:
-    """Return both tables of one set of claims."""
-    read = [reader.read(claim) for claim in claims]
-    rules = confidences(claims, read)
+    """Return the table of one set of claims; p is that of a paired bootstrap against the first."""
+
+    async def all_rows() -> list[Row]:
+        return [row async for row in rows_of(claims, reader)]
+
+    rows = asyncio.run(all_rows())
+    head = ("", "accuracy (95 %)", "p", "decided", "right", "macro-F1", "Brier", "ECE", "sources")
     return "\n".join(
         [
-            f"## {name}",
+            f"## {name}: {len(claims)} claims",
             "",
-            "| confidence | mean | right | Brier | 95 % interval | ECE | decided claims |",
-            "| --- | --- | --- | --- | --- | --- | --- |",
-            *(_row(rule, items) for rule, items in rules.items()),
-            "",
-            "| stance | share decided | right of these | macro-F1 | claims |",
-            "| --- | --- | --- | --- | --- |",
-            _stances("the engine", rules["the engine's"]),
-            _stances("indicator words", lexical(claims)),
+            f"| {' | '.join(head)} |",
+            f"|{' --- |' * len(head)}",
+            *(_line(row, rows[0]) for row in rows),
             "",
         ]
     )

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final, Literal
 
 ClaimClass = Literal["scientific", "quote", "historical", "health", "predictive", "general"]
@@ -42,34 +41,21 @@ _WORDS: Final[Mapping[ClaimClass, str]] = {
 _QUOTED = re.compile(r"[\"“„«][^\"”“»]{8,}[\"”“»]")
 
 
-@dataclass(frozen=True, slots=True)
-class ClassSearch:
-    """What a class changes in the search.
-
-    Attributes:
-        words: Added to the claim's own words in a query of type `source`; None for no such query.
-        note: Said in place of a verdict, and nothing is searched; None where a verdict is sought.
-    """
-
-    words: str | None = None
-    note: str | None = None
-
-
-SEARCH: Final[Mapping[ClaimClass, ClassSearch]] = {
-    "scientific": ClassSearch(words="peer-reviewed study results"),
-    "health": ClassSearch(words="systematic review clinical trial"),
-    "quote": ClassSearch(words="full transcript original speech"),
-    "historical": ClassSearch(words="archive record"),
-    "predictive": ClassSearch(
-        note="This is a prediction. No source that is published today can show whether it will "
-        "come true, so it gets a note and no verdict."
-    ),
-    "general": ClassSearch(),
+SEARCH: Final[Mapping[ClaimClass, str]] = {
+    "scientific": "peer-reviewed study results",
+    "health": "systematic review clinical trial",
+    "quote": "full transcript original speech",
+    "historical": "archive record",
 }
-"""Papers for science and health, primary sources for quotes, a note for predictions.
+"""Added to a claim's own words in a query of type `source`: papers for science and health, primary
+sources for quotes. Section 6 says that classes are there for "optimized processing" and not how;
+this is our reading, and so is `PREDICTION`."""
 
-Section 6 says that classes are there for "optimized processing" and not how; this is our reading.
-"""
+PREDICTION: Final = (
+    "This is a prediction. No source that is published today can show whether it will come true, "
+    "so it gets a note and no verdict."
+)
+"""Said of the class `predictive` in place of a verdict, and nothing is searched."""
 
 
 def as_written(claim: str) -> ClaimClass:

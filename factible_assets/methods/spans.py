@@ -73,36 +73,24 @@ def merged(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     return joined
 
 
-def select(
-    queries: Sequence[str],
-    documents: Mapping[str, str],
-    *,
-    size: int = SPAN_WORDS,
-    widening: int = WIDENING,
-    kept_spans: int = KEPT_SPANS,
-    kept_documents: int = KEPT_DOCUMENTS,
-) -> tuple[Selected, ...]:
+def select(queries: Sequence[str], documents: Mapping[str, str]) -> tuple[Selected, ...]:
     """Return the documents that bear most on some questions, best first, cut to what does.
 
     A document that shares no content word with the questions is never kept, so there can be fewer
-    than `kept_documents`, or none.
+    than `KEPT_DOCUMENTS`, or none.
 
     Args:
         queries: The sub-questions of a claim, or the claim.
         documents: Texts by their keys.
-        size: Words of a span (k1).
-        widening: Words added on either side (k2).
-        kept_spans: Spans kept of all documents (K1).
-        kept_documents: Documents kept (K2).
     """
     words = {key: list(_WORD.finditer(text)) for key, text in documents.items()}
-    places = [(key, *span) for key, found in words.items() for span in spans(len(found), size)]
+    places = [(key, *span) for key, found in words.items() for span in spans(len(found))]
     stems = [
         content_stems(documents[key][words[key][start].start() : words[key][end - 1].end()])
         for key, start, end in places
     ]
     scores = bm25_scores([term for query in queries for term in content_stems(query)], stems)
-    best = sorted(range(len(scores)), key=lambda at: (-scores[at], at))[:kept_spans]
+    best = sorted(range(len(scores)), key=lambda at: (-scores[at], at))[:KEPT_SPANS]
     found: dict[str, list[tuple[float, int, int]]] = {}
     for at in best:
         if scores[at] > 0:
@@ -110,8 +98,8 @@ def select(
             found.setdefault(key, []).append((scores[at], start, end))
     # Best spans come first, so that documents stand in the order of their best.
     return tuple(
-        _cut(key, documents[key], words[key], ranked, widening)
-        for key, ranked in list(found.items())[:kept_documents]
+        _cut(key, documents[key], words[key], ranked)
+        for key, ranked in list(found.items())[:KEPT_DOCUMENTS]
     )
 
 
@@ -120,10 +108,9 @@ def _cut(
     text: str,
     words: Sequence[re.Match[str]],
     ranked: Sequence[tuple[float, int, int]],
-    widening: int,
 ) -> Selected:
     widened = [
-        (max(0, start - widening), min(len(words), end + widening)) for _, start, end in ranked
+        (max(0, start - WIDENING), min(len(words), end + WIDENING)) for _, start, end in ranked
     ]
     places = tuple((words[start].start(), words[end - 1].end()) for start, end in merged(widened))
     return Selected(key, ranked[0][0], places, GAP.join(text[slice(*each)] for each in places))

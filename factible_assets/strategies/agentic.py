@@ -18,11 +18,11 @@ a disagreement is flagged; `escalate` spends another plan on it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from factible_assets.reasoners.llm.answers import TruthLabel
+from factible_assets.methods.scales import UNPROVEN, stance_of
 from factible_assets.reasoners.llm.investigation import (
     LIST_ITEMS,
     Finding,
@@ -33,7 +33,7 @@ from factible_assets.reasoners.llm.investigation import (
     reason,
     trust,
 )
-from factible_assets.records import Evidence, Query, Search, SearchHit, Stance, Verdict
+from factible_assets.records import Evidence, Query, Search, SearchHit, Verdict
 from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
 from factible_assets.stages.origins import label_origins
 from factible_assets.stages.ports import (
@@ -62,12 +62,6 @@ ENOUGH = 4
 """Confidence from which a label other than unproven is decided (section IV-C, step 5)."""
 MOST_STEPS = 12
 """Reasoning steps after which it ends in any case (section IV-C, step 5)."""
-
-STANCES: Mapping[TruthLabel, Stance] = {
-    "true": "supports",
-    "false": "refutes",
-    "unproven": "unclear",
-}
 
 
 async def check(claim: ClaimCheck) -> ClaimRows:
@@ -260,7 +254,7 @@ class _Inquiry:
         if thought.label == "unproven" or thought.confidence < ENOUGH or not thought.evidence:
             return False
         vote = self.check.form_opinion(self._case()).vote.stance
-        denied = vote in DEFINITE and vote != STANCES[thought.label]
+        denied = vote in DEFINITE and vote != stance_of(thought.label, UNPROVEN)
         if denied and self.check.config.budget.escalate and not self.escalated:
             self.escalated = True
             return False
@@ -319,7 +313,7 @@ class _Inquiry:
         if found is None:
             return close(None)
         score = (found.confidence - 1) / 4
-        draft = VerdictDraft(STANCES[found.label], confidence_of(score), found.words)
+        draft = VerdictDraft(stance_of(found.label, UNPROVEN), confidence_of(score), found.words)
         return decided_by(draft, close(draft), score)
 
 

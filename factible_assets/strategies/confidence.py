@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from factible_assets.methods import confidence as calculus
-from factible_assets.methods.claim_classes import SEARCH, ClassSearch, claim_class
+from factible_assets.methods.claim_classes import PREDICTION, SEARCH, claim_class
 from factible_assets.methods.confidence import Confidence, Source
 from factible_assets.methods.credibility import academic_credibility, domain_credibility
 from factible_assets.methods.scales import THREE_WAY
@@ -51,15 +51,14 @@ async def _check(check: ClaimCheck) -> ClaimRows:
 
 async def _in_order(check: ClaimCheck) -> ClaimRows:
     kind = claim_class(check.claim.text)
-    changed = SEARCH[kind]
     with check.trace.step("plan", "claim class", check.claim.text) as note:
         note.got = kind
-        if changed.note is not None:
-            note.status, note.reason = "skipped", changed.note
-    if changed.note is not None:
-        return _noted(check, changed.note)
+        if kind == "predictive":
+            note.status, note.reason = "skipped", PREDICTION
+    if kind == "predictive":
+        return _noted(check)
     with check.trace.step("query", f"searches for a claim of the class {kind}") as note:
-        queries = await check.write_queries(words=lambda: _worded(check, changed))
+        queries = await check.write_queries(words=lambda: _worded(check, SEARCH.get(kind)))
         note.worded(queries)
     found = await check.search(queries)
     evidence = await check.read(queries, found.hits)
@@ -77,21 +76,21 @@ async def _in_order(check: ClaimCheck) -> ClaimRows:
     return ClaimRows(case, _calibrated(verdict, ours))
 
 
-def _noted(check: ClaimCheck, words: str) -> ClaimRows:
+def _noted(check: ClaimCheck) -> ClaimRows:
     """Return a claim that gets a note: nothing is searched, and nothing is due."""
-    queries = (failed_queries(check.claim, words, basis=check.basis, status="skipped"),)
+    queries = (failed_queries(check.claim, PREDICTION, basis=check.basis, status="skipped"),)
     case = check.case_of(queries, Gathered((), ()), ())
     settled = replace(check.form_opinion(case), doubt=None)
     verdict = conclude(settled, None, basis=check.basis)
-    return ClaimRows(case, verdict.model_copy(update={"summary": words, "reason": words}))
+    return ClaimRows(case, verdict.model_copy(update={"summary": PREDICTION, "reason": PREDICTION}))
 
 
-async def _worded(check: ClaimCheck, changed: ClassSearch) -> Judged[tuple[QueryDraft, ...]]:
-    """Word the standard searches, the last of them for the sources of the claim's class."""
+async def _worded(check: ClaimCheck, words: str | None) -> Judged[tuple[QueryDraft, ...]]:
+    """Word the standard searches, and before them one for the sources of the claim's class."""
     judged = await check.worded_queries(check.config.queries)
-    if changed.words is None:
+    if words is None:
         return judged
-    own = QueryDraft(f"{check.claim.text} {changed.words}", "source", 1)
+    own = QueryDraft(f"{check.claim.text} {words}", "source", 1)
     return Judged((own, *judged.value), judged.calls)
 
 

@@ -32,7 +32,8 @@ from factible_assets.reasoners.llm.raw_evidence import (
     judge_veracity,
     summarise,
 )
-from factible_assets.records import Answered, Evidence, Query, Stance, Veracity, Video
+from factible_assets.reasoners.llm.verdict import CARRIERS
+from factible_assets.records import Answered, Evidence, Query, Stance, Video
 from factible_assets.stages.claim_check import ClaimCheck, ClaimRows, LeftUnread
 from factible_assets.stages.ports import (
     EvidenceDraft,
@@ -46,7 +47,7 @@ from factible_assets.stages.ports import (
 from factible_assets.stages.search import Gathered
 from factible_assets.stages.strategy import Strategy
 from factible_assets.stages.trace import BudgetSpentError, Note
-from factible_assets.stages.verdict import DEFINITE, conclude, decided_by
+from factible_assets.stages.verdict import conclude, decided_by
 from factible_assets.strategies.questions import asking
 
 _PATIENCE: Final = 600.0
@@ -226,8 +227,9 @@ async def _judged(
             for each in answer.sources:
                 if 0 < each.source <= len(rows):
                     said[rows[each.source - 1].evidence_id] = each.stance
-            if answer.veracity == "unsettled" or _is_borne(answer.veracity, set(said.values())):
-                level = answer.veracity
+            named = answer.veracity
+            if named == "unsettled" or CARRIERS[VERACITY[named]] & set(said.values()):
+                level = named
             else:
                 note.reason = "It is not believed: no source that exists takes this side."
     except ReasonerOutageError as failure:
@@ -251,11 +253,6 @@ async def _judged(
         )
     _note_questions(check, questions, answer, rows)
     return ClaimRows(case, decided_by(draft, close(draft), veracity=veracity))
-
-
-def _is_borne(level: Veracity, sides: set[Stance]) -> bool:
-    stance = VERACITY[level]
-    return bool(sides & (DEFINITE if stance == "mixed" else {stance, "mixed"}))
 
 
 def _taking(row: Evidence, stance: Stance | None) -> Evidence:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from factible_assets.methods import spans as second_stage
 from factible_assets.methods.spans import merged, select, spans
 from factible_assets.methods.sub_questions import answerability, distinct_questions
 from factible_assets.methods.summaries import check_summary
@@ -42,9 +43,13 @@ def test_merged_ranges_are_apart_and_hold_the_same(ranges: list[tuple[int, int]]
     assert {place for start, end in found for place in range(start, end)} == held
 
 
-def test_the_best_span_is_widened_by_a_hundred_and_fifty_words_on_either_side() -> None:
+def test_the_best_span_is_widened_by_a_hundred_and_fifty_words_on_either_side(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert (second_stage.KEPT_SPANS, second_stage.KEPT_DOCUMENTS) == (10, 4)
+    monkeypatch.setattr(second_stage, "KEPT_SPANS", 1)
     text = FILLER * 40 + "Plastic bags were banned in San Francisco in 2007. " + FILLER * 40
-    (found,) = select(["Did San Francisco ban plastic bags?"], {"a": text}, kept_spans=1)
+    (found,) = select(["Did San Francisco ban plastic bags?"], {"a": text})
     ((start, end),) = found.places
     assert found.text == text[start:end]
     assert "banned in San Francisco" in found.text

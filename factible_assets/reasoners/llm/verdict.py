@@ -26,7 +26,7 @@ SUMMARY_WORDS = 110
 _SHOWN_SUMMARY = 35
 """Words of a source's summary that are shown."""
 
-_CARRIERS: dict[Stance, frozenset[Stance]] = {
+CARRIERS: dict[Stance, frozenset[Stance]] = {
     "supports": frozenset({"supports", "mixed"}),
     "refutes": frozenset({"refutes", "mixed"}),
     "mixed": frozenset({"supports", "refutes", "mixed"}),
@@ -141,11 +141,11 @@ def _line(text: str) -> str:
 
 
 def _follows(stance: Stance, evidence: Sequence[Evidence]) -> bool:
-    return stance == "unclear" or any(row.stance in _CARRIERS[stance] for row in evidence)
+    return stance == "unclear" or any(row.stance in CARRIERS[stance] for row in evidence)
 
 
 def _origins(stance: Stance, evidence: Sequence[Evidence]) -> int:
-    return len({_origin(row) for row in evidence if row.stance in _CARRIERS[stance]})
+    return len({_origin(row) for row in evidence if row.stance in CARRIERS[stance]})
 
 
 def _origin(row: Evidence) -> str:
