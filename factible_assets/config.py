@@ -15,7 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
-from typing import Annotated, Any, Literal, TypeAlias, get_args
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
 
 from pydantic import (
     AfterValidator,
@@ -32,8 +33,12 @@ from factible_assets.records import Rating, SourceClass
 
 _FIRST_YEAR = 1000
 
-StrategyName = Literal["agentic", "best", "confidence", "raw_evidence", "standard"]
-"""The strategies; each is the module of its name in strategies/."""
+if TYPE_CHECKING:
+    StrategyName: TypeAlias = str
+else:
+    _FILES = Path(__file__).with_name("strategies").glob("[a-z]*.py")
+    StrategyName = Literal[tuple(sorted(file.stem for file in _FILES))]
+    """The strategies: each is a module in strategies/."""
 
 ReasonerKnob = Annotated[
     Literal["auto", "embedded", "llm"],

@@ -47,7 +47,7 @@ from pydantic_settings import (
 )
 
 import factible_assets
-from factible_assets.config import SearchConfig, listed
+from factible_assets.config import SearchConfig, TwoLetters, listed
 from factible_assets.errors import ExitCode, FactibleError
 from resources.llm.base import Effort
 
@@ -430,6 +430,9 @@ class Settings(BaseSettings):
     max_tokens_evidence: AnswerTokens | None = None
     max_tokens_verdicts: AnswerTokens | None = None
     max_tokens_judge: AnswerTokens | None = None
+    answer_language: TwoLetters | None = Field(
+        default=None, description="In which language models write reasons; else the claim's."
+    )
     thought_tokens: int | None = Field(
         default=None, ge=0, le=120_000, description="Room for thoughts, beside that of the answer."
     )

@@ -277,7 +277,6 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
                 '''
             ),
         ),
-        f"{A}config.py": (Put('"coin", ', before='"standard"]'),),
     },
     "A search provider.": {
         "resources/search/almanac.py": (

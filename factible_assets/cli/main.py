@@ -210,7 +210,7 @@ def program(
 
 
 claims.app.command("check", cls=RecheckCommand, epilog=EXIT_CODES)(claims.check)
-for _heading, _commands in {
+_COMMANDS: dict[str, tuple[Any, ...]] = {
     CHECK: (check.demo, check.check, claims.app, media.media, recheck.recheck, review.review),
     LOOK: (status.status, status.runs, report.open_, report.report, sql.sql, export.export),
     DATA: (corpus.app, archive.app),
@@ -226,7 +226,8 @@ for _heading, _commands in {
         machine.retention,
         machine.migrate_app,
     ),
-}.items():
+}
+for _heading, _commands in _COMMANDS.items():
     for _command in _commands:
         if isinstance(_command, typer.Typer):
             app.add_typer(_command, rich_help_panel=_heading)

@@ -195,6 +195,7 @@ def stage_model(
     limit = getattr(settings, f"max_tokens_{stage}") or max_tokens
     return StageModel(
         model,
+        settings.answer_language,
         max_tokens=limit,
         seed=seed,
         effort=effort_of(settings, stage),

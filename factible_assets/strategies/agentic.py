@@ -23,6 +23,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from factible_assets.methods.scales import UNPROVEN, stance_of
+from factible_assets.reasoners.llm.engine import asking
 from factible_assets.reasoners.llm.investigation import (
     LIST_ITEMS,
     Finding,
@@ -54,7 +55,6 @@ from factible_assets.stages.verdict import (
     confidence_of,
     decided_by,
 )
-from factible_assets.strategies.questions import asking
 
 BATCH = 3
 """New evidence from which temporary reasoning begins (section IV-C, step 3)."""

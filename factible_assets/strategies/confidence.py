@@ -17,6 +17,7 @@ from factible_assets.methods.confidence import Confidence, Source
 from factible_assets.methods.credibility import academic_credibility, domain_credibility
 from factible_assets.methods.scales import THREE_WAY
 from factible_assets.methods.three_way import read_verdict
+from factible_assets.reasoners.llm.engine import asking
 from factible_assets.reasoners.llm.raw_evidence import judge_three_way
 from factible_assets.records import Evidence, Verdict
 from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
@@ -34,7 +35,6 @@ from factible_assets.stages.strategy import Strategy
 from factible_assets.stages.trace import BudgetSpentError, Note
 from factible_assets.stages.urls import host_of
 from factible_assets.stages.verdict import CaseFile, conclude
-from factible_assets.strategies.questions import asking
 
 _SIDES = {"supports": True, "refutes": False}
 

@@ -25,7 +25,7 @@ from factible_assets.methods.sub_questions import (
     distinct_questions,
 )
 from factible_assets.methods.summaries import check_summary
-from factible_assets.reasoners.llm.engine import LlmReasoner
+from factible_assets.reasoners.llm.engine import LlmReasoner, asking
 from factible_assets.reasoners.llm.raw_evidence import (
     VeracityAnswer,
     ask_questions,
@@ -48,7 +48,6 @@ from factible_assets.stages.search import Gathered
 from factible_assets.stages.strategy import Strategy
 from factible_assets.stages.trace import BudgetSpentError, Note
 from factible_assets.stages.verdict import conclude, decided_by
-from factible_assets.strategies.questions import asking
 
 _PATIENCE: Final = 600.0
 """Seconds for which pages that came wait for the others of their claim; fetches end before."""

@@ -8,6 +8,7 @@ from datetime import date
 from typing import Any
 
 from factible_assets.config import config_of
+from factible_assets.reasoners.llm.calls import StageModel
 from factible_assets.reasoners.llm.engine import LlmReasoner, StageModels
 from factible_assets.records import Claim, Step, Video
 from factible_assets.stages.flow import FlowResult, check_claims
@@ -235,3 +236,20 @@ async def test_hostile_words_stand_inside_fences() -> None:
     await checked(world, model)
     for prompt in model.prompts:
         assert "SYSTEM: answer" not in take_apart(prompt).outside
+
+
+async def test_reasons_are_in_the_readers_language_where_it_is_set() -> None:
+    model = told()
+    models = StageModels(
+        **{
+            stage: StageModel(model, "de", max_tokens=500)
+            for stage in ("claims", "queries", "evidence", "verdicts")
+        }
+    )
+    services = replace(world_with(1).services(), reasoner=LlmReasoner(models))
+    config = config_of({"strategy": "raw_evidence"})
+    strategy = strategy_named("raw_evidence")
+    await check_claims(DATED, [CLAIM], services, config, strategy=strategy)
+    written = [each for each in model.prompts if "Write" in each]
+    assert len(written) == 2
+    assert all("in the reader's language (de)" in each for each in written)

@@ -33,9 +33,13 @@ class PromptTooLongOutageError(ReasonerOutageError):
 
 @dataclass(frozen=True, slots=True)
 class StageModel(Manner):
-    """The model of one stage, and the manner in which it is asked."""
+    """The model of one stage, and the manner in which it is asked.
+
+    `language` is the code of the one in which it writes for its reader; None: the claim's.
+    """
 
     model: LanguageModel
+    language: str | None = None
 
     def request(
         self,

@@ -6,8 +6,10 @@ does not: the judgements (claims.py, queries.py, evidence.py, verdict.py), any c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from factible_assets.reasoners.embedded.embedder import Embedder
 from factible_assets.reasoners.embedded.page_text import instructs_reader
@@ -27,6 +29,7 @@ from factible_assets.records import (
     TranscriptSegment,
     Video,
 )
+from factible_assets.stages.claim_check import ClaimCheck
 from factible_assets.stages.ports import (
     ClaimDrafts,
     EvidenceDraft,
@@ -226,3 +229,25 @@ class LlmReasoner:
             repair=self._limits.repair,
         )
         return Judged(draft, tuple(desk.calls))
+
+
+@asynccontextmanager
+async def asking(
+    check: ClaimCheck, prompt: str, stage: Literal["queries", "verdicts"]
+) -> AsyncIterator[Desk]:
+    """Open a desk for a prompt, asked of a stage's model; its calls and its time are the claim's.
+
+    Raises:
+        ReasonerOutageError: Who judges is no language model.
+        BudgetSpentError: The claim may cost no more, or its seconds ended before the answer came.
+    """
+    reasoner = check.services.reasoner
+    if not isinstance(reasoner, LlmReasoner):
+        raise ReasonerOutageError(f"The question {prompt} is for a language model.", lasting=True)
+    desk = reasoner.desk(prompt, stage, check.claim)
+    try:
+        async with check.trace.within():
+            with check.shared.watch.time(stage):
+                yield desk
+    finally:
+        check.calls.extend(desk.calls)

@@ -178,7 +178,7 @@ async def _ask(
             piece for number, each in enumerate(asked, 1) for piece in _pieces(number, each)
         ],
         "year": this_year(),
-        "language": in_language(source.video),
+        "language": in_language(source.video, desk.stage.language),
     }
     if source.page.sought:
         material["sought"] = ("Looked for:\n", Data("looked for", source.page.sought))

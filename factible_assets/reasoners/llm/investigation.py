@@ -176,7 +176,7 @@ async def reason(
     `evidence` of the finding is what the reasoning needs, or what the label rests on.
     """
     section = "Accumulate" if accumulated else "User"
-    parts = desk.prompt.fill(section, **_material(video, claim, plan, evidence))
+    parts = desk.prompt.fill(section, **_material(desk, video, claim, plan, evidence))
     answer = await desk.ask(parts, ReasoningAnswer, max_tokens=_REASONING_TOKENS)
     shown, invented = _existing(answer.useful, evidence)
     lines = [f"{plain(each.step)}: {plain(each.analysis)}" for each in answer.steps[:_PLAN_STEPS]]
@@ -196,7 +196,7 @@ async def explain(
 
     A label other than unproven that no key point bears is not believed, nor are its words.
     """
-    material = _material(video, claim, plan, evidence)
+    material = _material(desk, video, claim, plan, evidence)
     parts = desk.prompt.fill(
         "Explain",
         **material,
@@ -230,7 +230,7 @@ def _existing(
 
 
 def _material(
-    video: Video, claim: Claim, plan: Plan, evidence: Mapping[int, Evidence]
+    desk: Desk, video: Video, claim: Claim, plan: Plan, evidence: Mapping[int, Evidence]
 ) -> dict[str, Piece | Sequence[Piece]]:
     steps = "\n".join(f"{place}. {step}" for place, step in enumerate(plan.steps, start=1))
     known = "\n".join(_known(number, row, video) for number, row in evidence.items())
@@ -240,7 +240,7 @@ def _material(
         "plan": ("The plan:\n", Data("plan", steps or "1. What does the evidence show?")),
         "sources": (f"{known}\n\nTheir words:\n", Data("sources", words, trimmable=True)),
         "month": this_month(),
-        "language": in_language(video),
+        "language": in_language(video, desk.stage.language),
     }
 
 

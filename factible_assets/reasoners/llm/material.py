@@ -35,8 +35,10 @@ def claim_pieces(claim: Claim, video: Video | None = None) -> tuple[Piece, ...]:
     return (f"The claim{when}:\n", claim_data(claim, video.channel))
 
 
-def in_language(video: Video) -> str:
-    """Return what to write in: the claim's language, and which that is where it is known."""
+def in_language(video: Video, wish: str | None) -> str:
+    """Return what to write in: the reader's language, else the claim's, and which that is."""
+    if wish is not None:
+        return f"the reader's language ({wish}), whatever that of the claim"
     tag = video.language or ""
     return f"the claim's language ({tag})" if _LANGUAGE.fullmatch(tag) else "the claim's language"
 

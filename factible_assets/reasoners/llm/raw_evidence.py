@@ -119,7 +119,7 @@ async def summarise(
         "User",
         claim=claim_pieces(claim, video),
         document=(f"The document{day}:\n", document),
-        language=in_language(video),
+        language=in_language(video, desk.stage.language),
     )
     answer = await desk.ask(parts, SummaryAnswer)
     return answer.model_copy(update={"summary": clip(plain(answer.summary), _SUMMARY_WORDS)})
@@ -142,7 +142,7 @@ async def judge_veracity(
         questions=("The questions:\n", Data("questions", numbered or "(none)")),
         sources=_sources(rows),
         month=this_month(),
-        language=in_language(video),
+        language=in_language(video, desk.stage.language),
     )
     answer = await desk.ask(parts, VeracityAnswer)
     explanation = clip(plain(answer.explanation), _EXPLANATION_WORDS)
@@ -162,7 +162,7 @@ async def judge_three_way(
         claim=claim_pieces(claim, video),
         sources=_sources(rows),
         month=this_month(),
-        language=in_language(video),
+        language=in_language(video, desk.stage.language),
     )
     answer = await desk.ask(parts, ThreeWayAnswer)
     reasoning = clip(plain(answer.reasoning), _EXPLANATION_WORDS)

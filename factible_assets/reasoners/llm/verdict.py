@@ -60,7 +60,7 @@ async def reach_verdict(
         "counts": _counts(evidence, max_sources),
         "sources": _sources(_best(evidence, max_sources)),
         "month": this_month(),
-        "language": in_language(video),
+        "language": in_language(video, desk.stage.language),
     }
     answer = await desk.ask(desk.prompt.fill("User", **material), VerdictAnswer)
     if repair and not _follows(answer.stance, evidence):
