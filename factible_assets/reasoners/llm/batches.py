@@ -1,7 +1,7 @@
 """Questions of one kind that are asked together.
 
-What belongs here: gathering what waits for the same answer, and handing it over in groups. What
-does not: what is asked (queries.py, evidence.py).
+What belongs here: gathering what waits for the same answer, handing it over in groups, and asking
+alone for what a group's answer lacks. What does not: what is asked (queries.py, evidence.py).
 
 The same items make the same groups, in which order ever they arrive, so that the same questions
 are asked again and a cache can answer them.
@@ -11,39 +11,59 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from factible_assets.reasoners.llm.calls import Desk
+from factible_assets.reasoners.llm.calls import Desk, PromptTooLongOutageError
 from factible_assets.stages.ports import Judged, ReasonerOutageError, ReasonerRefusalError
 
 Item = TypeVar("Item")
+Answer = TypeVar("Answer")
 Value = TypeVar("Value")
 
 Outcome = Judged[Value] | ReasonerOutageError | ReasonerRefusalError
-"""What came of one item. A call that several items share is recorded with the first one."""
+"""What came of one item."""
 
 
-def is_ones_own(desk: Desk) -> bool:
-    """Tell whether a shared question failed for what it asked: then each may do better alone."""
-    return bool(desk.calls) and desk.calls[-1].outcome in {"truncated", "invalid"}
+async def together_then_alone(
+    items: Sequence[Item],
+    open_desk: Callable[[Sequence[Item]], Desk],
+    ask: Callable[[Desk, Sequence[Item]], Awaitable[Mapping[int, Answer]]],
+    alone: Callable[[Item, Answer | None], Awaitable[Outcome[Value]]],
+) -> list[Outcome[Value]]:
+    """Ask about all items in one call, and then settle each: with its answer, or alone without one.
 
+    A call that was declined, too long, cut off or never answered in shape may have failed for one
+    of them: each is then asked about alone. If the service failed, all have that outage. The calls
+    that they share are recorded with the first one.
 
-def shared_outage(outage: ReasonerOutageError, items: int) -> list[Outcome[Value]]:
-    """Return one outage for all that waited; the first one carries its calls."""
-    rest = (ReasonerOutageError(outage.reason, lasting=outage.lasting) for _ in range(1, items))
-    return [outage, *rest]
-
-
-def with_first_calls(desk: Desk, outcomes: Sequence[Outcome[Value]]) -> list[Outcome[Value]]:
-    """Record the calls of a shared question with the first of those it was asked for."""
-    first, calls = outcomes[0], (*desk.calls, *outcomes[0].calls)
+    Args:
+        items: What is asked about.
+        open_desk: Where some of them are asked about.
+        ask: Returns what was answered, by the item's number from 1.
+        alone: Settles one item, and asks for its answer if there is none.
+    """
+    if len(items) <= 1:
+        return [await alone(each, None) for each in items]
+    desk = open_desk(items)
+    answers: Mapping[int, Answer] = {}
+    try:
+        answers = await ask(desk, items)
+    except (PromptTooLongOutageError, ReasonerRefusalError):
+        pass
+    except ReasonerOutageError as outage:
+        if not desk.calls or desk.calls[-1].outcome not in {"truncated", "invalid"}:
+            rest = (ReasonerOutageError(outage.reason, lasting=outage.lasting) for _ in items[1:])
+            return [outage, *rest]
+    first, *others = await asyncio.gather(
+        *(alone(each, answers.get(number)) for number, each in enumerate(items, start=1))
+    )
+    calls = (*desk.calls, *first.calls)
     if isinstance(first, Judged):
-        first = Judged(first.value, calls)
-    else:
-        first.calls = calls
-    return [first, *outcomes[1:]]
+        return [Judged(first.value, calls), *others]
+    first.calls = calls
+    return [first, *others]
 
 
 @dataclass(slots=True)

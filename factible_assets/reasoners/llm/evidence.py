@@ -17,13 +17,8 @@ from dataclasses import dataclass
 
 from factible_assets.reasoners.embedded.embedder import Embedder
 from factible_assets.reasoners.llm.answers import EvidenceAnswer, Reading
-from factible_assets.reasoners.llm.batches import (
-    Outcome,
-    is_ones_own,
-    shared_outage,
-    with_first_calls,
-)
-from factible_assets.reasoners.llm.calls import Desk, PromptTooLongOutageError
+from factible_assets.reasoners.llm.batches import Outcome, together_then_alone
+from factible_assets.reasoners.llm.calls import Desk
 from factible_assets.reasoners.llm.excerpt import excerpt
 from factible_assets.reasoners.llm.fences import Data, Piece, ShownText
 from factible_assets.reasoners.llm.material import (
@@ -94,31 +89,15 @@ class Reader:
         speaking = [at for at, words in enumerate(shown) if words is not None]
         asked = [_Shown(sources[at], shown[at] or "") for at in speaking]
         outcomes: Outcomes = [Judged(None) for _ in sources]
-        for at, outcome in zip(speaking, await self._read_shown(asked), strict=True):
+        read = await together_then_alone(
+            asked,
+            lambda some: self.open_desk([each.source for each in some]),
+            _ask,
+            self._read_alone,
+        )
+        for at, outcome in zip(speaking, read, strict=True):
             outcomes[at] = outcome
         return outcomes
-
-    async def _read_shown(self, asked: Sequence[_Shown]) -> Outcomes:
-        if len(asked) <= 1:
-            return [await self._read_alone(each, None) for each in asked]
-        desk = self.open_desk([each.source for each in asked])
-        readings: dict[int, Reading] = {}
-        try:
-            readings = await _ask(desk, asked)
-        except (PromptTooLongOutageError, ReasonerRefusalError):
-            pass
-        except ReasonerOutageError as outage:
-            if not is_ones_own(desk):
-                return shared_outage(outage, len(asked))
-        return with_first_calls(
-            desk,
-            await asyncio.gather(
-                *(
-                    self._read_alone(each, readings.get(number))
-                    for number, each in enumerate(asked, start=1)
-                )
-            ),
-        )
 
     async def _read_alone(
         self, shown: _Shown, reading: Reading | None

@@ -9,7 +9,6 @@ views).
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,17 +16,12 @@ from dataclasses import dataclass
 from factible_assets.reasoners.embedded.embedder import TfidfEmbedder
 from factible_assets.reasoners.embedded.queries import write_queries
 from factible_assets.reasoners.llm.answers import QueriesAnswer, WordedQuery
-from factible_assets.reasoners.llm.batches import (
-    Outcome,
-    is_ones_own,
-    shared_outage,
-    with_first_calls,
-)
+from factible_assets.reasoners.llm.batches import Outcome, together_then_alone
 from factible_assets.reasoners.llm.calls import Desk
 from factible_assets.reasoners.llm.fences import Piece
 from factible_assets.reasoners.llm.material import claim_data, this_month, video_data
 from factible_assets.reasoners.llm.wording import plain
-from factible_assets.records import Claim, LlmCall, Video
+from factible_assets.records import Claim, Video
 from factible_assets.stages.ids import normalise_text
 from factible_assets.stages.ports import (
     Judged,
@@ -70,37 +64,18 @@ class QueryWriter:
         A claim that was left out of a shared answer is asked about once more and alone; so is each
         one after a call that was declined or never answered in shape.
         """
-        desk = self.open_desk(asked)
-        found: dict[int, list[QueryDraft]] = {}
-        try:
-            found = await _ask(desk, asked)
-        except (ReasonerOutageError, ReasonerRefusalError) as failure:
-            if len(asked) == 1:
-                return [failure]
-            if isinstance(failure, ReasonerOutageError) and not is_ones_own(desk):
-                return shared_outage(failure, len(asked))
-        return with_first_calls(
-            desk,
-            await asyncio.gather(
-                *(
-                    self._alone(each, found.get(number), single=len(asked) == 1)
-                    for number, each in enumerate(asked, start=1)
-                )
-            ),
-        )
+        return await together_then_alone(asked, self.open_desk, _ask, self._settled)
 
-    async def _alone(
-        self, asked: AskedClaim, drafts: list[QueryDraft] | None, *, single: bool
+    async def _settled(
+        self, asked: AskedClaim, drafts: list[QueryDraft] | None
     ) -> Outcome[list[QueryDraft]]:
-        calls: tuple[LlmCall, ...] = ()
-        if not drafts and not single:
-            desk = self.open_desk([asked])
+        desk = self.open_desk([asked])
+        if not drafts:
             try:
                 drafts = (await _ask(desk, [asked])).get(1)
             except (ReasonerOutageError, ReasonerRefusalError) as failure:
                 return failure
-            calls = tuple(desk.calls)
-        drafts = drafts or []
+        drafts, calls = drafts or [], tuple(desk.calls)
         if any(draft.seeks_opposite for draft in drafts):
             return Judged(drafts, calls)
         own = write_queries(
