@@ -69,13 +69,11 @@ FROM current_verdicts GROUP BY video_id
 """
 
 
-def missing() -> str | None:
+def missing(*, in_lake: bool) -> str | None:
     """Say what this benchmark lacks here, None if nothing."""
-    for module, package in (
-        ("dagster_celery", "dagster-celery"),
-        ("dagster_postgres", "dagster-postgres"),
-        ("redis", "redis"),
-    ):
+    modules = ("dagster_celery", "dagster_postgres", "redis")
+    for module in (*modules, *(("duckdb_extension_ducklake",) if in_lake else ())):
+        package = module.replace("_", "-")
         if importlib.util.find_spec(module) is None:
             return f"{package} is not installed (pip install {package})."
     for program, remedy in (("initdb", "postgresql"), ("redis-server", "redis-server")):
@@ -169,7 +167,7 @@ def make_home(home: Path, videos: int) -> list[str]:
 class Fleet:
     """PostgreSQL, a broker, Dagster's daemon and workers over one data folder."""
 
-    def __init__(self, folder: Path, videos: int, stack: ExitStack) -> None:
+    def __init__(self, folder: Path, videos: int, stack: ExitStack, *, in_lake: bool) -> None:
         """Start the servers and the daemon; workers follow."""
         self._folder, self._stack = folder, stack
         self._workers: dict[int, subprocess.Popen[bytes]] = {}
@@ -186,6 +184,9 @@ class Fleet:
             "FACTIBLE_DAGSTER_POSTGRES": stack.enter_context(postgres(folder)),
             "FACTIBLE_BROKER": f"redis://127.0.0.1:{broker}/0",
         }
+        if in_lake:
+            address = self.environment["FACTIBLE_DAGSTER_POSTGRES"].replace("+psycopg2", "")
+            self.environment["FACTIBLE_WAREHOUSE"] = f"ducklake:postgres:{address}"
         os.environ.update(self.environment)  # The instance below reads its settings there.
         self.start("redis", "redis-server", "--port", str(broker), "--bind", "127.0.0.1")
         self.instance = stack.enter_context(DagsterInstance.get())
@@ -262,13 +263,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--videos", type=int, default=40)
     parser.add_argument("--workers", type=int, default=4)
+    parser.add_argument(
+        "--lake", action="store_true", help="Write a lake on the same server, in place of a file."
+    )
     given = parser.parse_args()
-    lacking = missing()
+    lacking = missing(in_lake=given.lake)
     if lacking:
         print(f"Nothing was measured: {lacking}")
         return 0
     with tempfile.TemporaryDirectory(prefix="factible-fleet-") as place, ExitStack() as stack:
-        fleet = Fleet(Path(place), given.videos, stack)
+        fleet = Fleet(Path(place), given.videos, stack, in_lake=given.lake)
         for number in range(given.workers):
             fleet.start_worker(number)
         fleet.launch()
@@ -286,7 +290,11 @@ def main() -> int:
         again = [run.status.value for run in fleet.runs() if run.parent_run_id == killed]
         if (ended[killed], again) != ("FAILURE", ["SUCCESS"]):
             said.append(f"The killed run ended as {ended[killed]}, the runs after it as {again}.")
-        print(f"videos: {given.videos}, workers: {given.workers}, one killed with -9 at its work")
+        where = "a lake" if given.lake else "a file"
+        print(
+            f"videos: {given.videos}, workers: {given.workers} on {where}, "
+            "one killed with -9 at its work"
+        )
         print(f"runs: {dict(runs)}; {given.videos - had} videos in {seconds:.0f} s")
         print("\n".join(said) or "nothing lost, nothing twice")
         return 1 if said else 0

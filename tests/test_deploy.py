@@ -30,7 +30,7 @@ def test_dagster_takes_the_instance_and_hands_its_runs_to_celery(tmp_path: Path)
         "CeleryRunLauncher",
     )
     assert reference.run_storage_data is not None
-    assert reference.settings["run_retries"]["enabled"]
+    assert read("dagster.yaml")["run_retries"]["enabled"]
 
 
 def test_as_many_runs_are_handed_out_as_there_are_workers() -> None:
