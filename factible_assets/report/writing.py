@@ -25,7 +25,7 @@ _VIDEOS_AT_ONCE = 10
 
 _LARGE_INDEX_BYTES = 500_000
 _BYTES_PER_SECOND_OF_REST = 50_000
-"""An index of 2,000 videos takes a second of CPU to write, and rests for some twenty."""
+"""An index of 2,000 videos takes a second of CPU to write, and rests for some twelve."""
 
 
 def report_path(folder: Path, video_id: str) -> Path:
