@@ -129,17 +129,8 @@ class Row:
     sources: int = 0
 
 
-async def checked(
-    given: GivenClaim, reasoner: EmbeddedReasoner, name: StrategyName
-) -> tuple[GivenClaim, FlowResult]:
-    """Check a claim; each of its given sources is an origin of its own."""
-    own = [
-        replace(each, canonical_url=f"https://given-{place}.example/")
-        if "given.example" in each.canonical_url
-        else each
-        for place, each in enumerate(given.sources)
-    ]
-    given = replace(given, sources=tuple(own))
+async def checked(given: GivenClaim, reasoner: EmbeddedReasoner, name: StrategyName) -> FlowResult:
+    """Check a claim against its sources."""
     web = GivenWeb(given)
     video = Video(video_id="given", title="", url="https://given.example/video")
     claim = Claim(
@@ -154,7 +145,7 @@ async def checked(
     services = Services(reasoner, web, web, web, web)
     config = config_of({"strategy": name})
     strategy = strategy_named(name)
-    return given, await check_claims(video, [claim], services, config, strategy=strategy)
+    return await check_claims(video, [claim], services, config, strategy=strategy)
 
 
 async def rows_of(claims: Sequence[GivenClaim], reader: Engine) -> AsyncIterator[Row]:
@@ -164,17 +155,17 @@ async def rows_of(claims: Sequence[GivenClaim], reader: Engine) -> AsyncIterator
         if strategy_named(name).needs_model:
             continue
         found = [await checked(claim, reasoner, name) for claim in claims]
-        read = sum(row.status == "ok" for _, rows in found for row in rows.evidence)
-        own = [(claim, rows.verdicts[0]) for claim, rows in found]
+        read = sum(row.status == "ok" for rows in found for row in rows.evidence)
         items = [
             Judgement(claim.name, claim.label, verdict.stance, verdict.confidence_score)
-            for claim, verdict in own
+            for claim, rows in zip(claims, found, strict=True)
+            for verdict in rows.verdicts
         ]
         yield Row(f"`{name}`", items, read)
         if name != "standard":
             continue
         for calculus in (as_written, corrected):
-            sure = [calculated(rows, calculus).percent / 100 for _, rows in found]
+            sure = [calculated(rows, calculus).percent / 100 for rows in found]
             again = [replace(item, confidence=by) for item, by in zip(items, sure, strict=True)]
             yield Row(f"its stances, confidence {calculus.__name__.replace('_', ' ')}", again)
     yield Row("indicator words", [lexical(claim) for claim in claims])

@@ -250,6 +250,6 @@ async def test_reasons_are_in_the_readers_language_where_it_is_set() -> None:
     config = config_of({"strategy": "raw_evidence"})
     strategy = strategy_named("raw_evidence")
     await check_claims(DATED, [CLAIM], services, config, strategy=strategy)
-    written = [each for each in model.prompts if "Write" in each]
+    written = [each for each in model.prompts if "language (" in each]
     assert len(written) == 2
     assert all("in the reader's language (de)" in each for each in written)
