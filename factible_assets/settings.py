@@ -593,6 +593,11 @@ class Settings(BaseSettings):
     retention_cache_days: Days = Field(
         default=90, description="Kept answers that nobody asked for so long are removed."
     )
+    retention_run_days: Days = Field(
+        default=90,
+        ge=1,
+        description="Dagster's records of older runs that made nothing current are removed.",
+    )
     notify_url: SecretStr | None = Field(
         default=None, description="A webhook that is told of flipped verdicts and failed runs."
     )

@@ -16,6 +16,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -134,8 +135,12 @@ def read_document(path: Path) -> Document:
     return parse_document(read_text(path))
 
 
+@lru_cache(maxsize=32)
 def parse_document(text: str) -> Document:
-    """Parse YAML text. Raises PlacedError if it is not YAML."""
+    """Parse YAML text, the same text once: do not change what is returned.
+
+    Raises PlacedError if it is not YAML.
+    """
     reader = _Reader(yaml.parse(text, Loader=_Loader))
     try:
         data = reader.document()

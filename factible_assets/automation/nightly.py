@@ -150,16 +150,19 @@ def run_requests(launches: Sequence[Launch]) -> Iterator[dg.RunRequest]:
 # --- Retention ----------------------------------------------------------------------------------
 
 
-@dg.op(name="remove_what_is_old", description="Removes old texts of pages and old kept answers.")
+@dg.op(name="remove_what_is_old", description="Removes old texts, answers and runs.")
 def _remove_what_is_old(context: dg.OpExecutionContext, services: FactCheckServices) -> None:
     settings = services.settings()
-    removed = apply_retention(settings, retention_policy(settings), now=datetime.now(UTC))
+    policy = retention_policy(settings)
+    removed = apply_retention(settings, policy, context.instance, now=datetime.now(UTC))
     answers = sum(removed.answers.values())
     context.log.info(
-        "Removed %d texts of %d characters and %d kept answers; the warehouse is %d bytes shorter.",
+        "Removed %d texts of %d characters, %d kept answers and the records of %d runs; the "
+        "warehouse is %d bytes shorter.",
         removed.texts,
         removed.characters,
         answers,
+        removed.runs,
         removed.bytes_freed,
     )
     context.add_output_metadata(
@@ -167,6 +170,7 @@ def _remove_what_is_old(context: dg.OpExecutionContext, services: FactCheckServi
             "texts": removed.texts,
             "characters": removed.characters,
             "kept answers": answers,
+            "runs": removed.runs,
             "bytes freed": removed.bytes_freed,
         }
     )
@@ -175,8 +179,8 @@ def _remove_what_is_old(context: dg.OpExecutionContext, services: FactCheckServi
 @dg.job(
     name=RETENTION_JOB,
     description=(
-        "Remove texts of pages that no current verdict rests on, and kept answers, once they are "
-        "old. Verdicts, evidence and quotes stay."
+        "Remove texts of pages that no current verdict rests on, kept answers, and Dagster's "
+        "records of runs, once they are old. Verdicts, evidence and quotes stay."
     ),
 )
 def retention() -> None:

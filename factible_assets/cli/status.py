@@ -106,8 +106,23 @@ def _stored(settings: Settings) -> dict[str, Any]:
         return {"videos": None, "claims": None, "cost": None, "due": None}
     ask = statements("factible_assets.cli", "status.sql")
     with Warehouse(path).snapshot() as now:
-        found = {name: now.query(ask[name]).to_dicts()[0] for name in ("videos", "claims", "cost")}
-        return found | {"due": now.query(ask["due"]).item()}
+        stands, cost = (now.query(ask[name]).to_dicts()[0] for name in ("verdicts", "cost"))
+        due = now.query(ask["due"]).item()
+    return {
+        "videos": {
+            "checked": stands["checked_videos"],
+            "incomplete": stands["incomplete_videos"],
+            "without_verdicts": stands["without_verdicts"],
+        },
+        "claims": {
+            "claims": stands["claims"],
+            "verdicts": stands["verdicts"],
+            "incomplete": stands["incomplete_claims"],
+            "last_checked_at": stands["last_checked_at"],
+        },
+        "cost": cost,
+        "due": due,
+    }
 
 
 def _running(settings: Settings) -> list[dict[str, Any]]:

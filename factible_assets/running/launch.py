@@ -24,13 +24,19 @@ from filelock import FileLock
 from factible_assets.config import FactCheckConfig
 from factible_assets.definitions import build_defs
 from factible_assets.errors import ExitCode, FactibleError
+from factible_assets.files import write_whole
 from factible_assets.launchpad import run_config_for
 from factible_assets.partitions import videos
 from factible_assets.records import METHOD
 from factible_assets.running.standing import Inputs, Standing, inputs_of, standing
 from factible_assets.running.supervision import Listener, supervised
 from factible_assets.services.alive import end_dead_runs, mark_alive, turn
-from factible_assets.services.dagster_internals import NO_CAPTURE, InstanceRef, StepFailureData
+from factible_assets.services.dagster_internals import (
+    NO_CAPTURE,
+    InstanceRef,
+    StepFailureData,
+    know_newest_revisions,
+)
 from factible_assets.services.event_log import kept_open
 from factible_assets.services.reasoning import fitting_strategy
 from factible_assets.settings import PACKAGE_PARENT, Settings, SetupError
@@ -54,7 +60,8 @@ _INSTANCE_TEMPLATE = Path(__file__).with_name("dagster.yaml")
 
 _OWN_TEMPLATES = {
     hashlib.sha256(_INSTANCE_TEMPLATE.read_bytes()).hexdigest(),
-    # Those of earlier versions, which older data folders still have.
+    # Those of earlier versions, which are replaced.
+    "d4a3f3d53c6fad0e1f0a8ddb3b632b4cd138f4042bd5285157f07b5d8a4b81a0",
     "7a128218cc2263a09b553744a914b79e3ddb7148a859f28cc04caaa8b7ae4bbc",
     "0293ce8012746386800935cd123cd1eb7f0d308cc3b011033800aaccb51c7f81",
     "1c43a263169548d6e3a1a5a1d6b65f37c504062ca63269b366f5ceea8e24ba63",
@@ -92,8 +99,10 @@ def prepare_instance(settings: Settings) -> Path:
     if not target.exists():
         folder.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(_INSTANCE_TEMPLATE, target)
-    elif _template_of(target) not in _OWN_TEMPLATES:
+    elif (found := _template_of(target)) not in _OWN_TEMPLATES:
         settings.require_trust(target)
+    elif found != _template_of(_INSTANCE_TEMPLATE):
+        write_whole(target, _INSTANCE_TEMPLATE.read_bytes())
     return folder
 
 
@@ -114,6 +123,7 @@ def open_instance(settings: Settings, *, captures_output: bool = True) -> dg.Dag
             into files, by four more processes per step, which a Ctrl-C in the terminal reaches too.
     """
     folder = prepare_instance(settings)
+    know_newest_revisions()
     with FileLock(folder / ".opening.lock", timeout=_OPENING_SECONDS):
         overrides = {} if captures_output else dict(NO_CAPTURE)
         if _template_of(folder / "dagster.yaml") in _OWN_TEMPLATES:

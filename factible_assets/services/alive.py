@@ -47,12 +47,24 @@ def mark_alive(instance: dg.DagsterInstance, run_id: str) -> IO[bytes]:
     made = folder / f".{run_id}-{os.getpid()}"
     held = made.open("wb")
     fcntl.flock(held, fcntl.LOCK_EX)
+    held.write(str(os.getpid()).encode())
+    held.flush()
     made.rename(folder / run_id)
     # A power cut must not take the name and leave the run.
     descriptor = os.open(folder, os.O_RDONLY)
     os.fsync(descriptor)
     os.close(descriptor)
     return held
+
+
+def pid_of(instance: dg.DagsterInstance, run_id: str) -> int | None:
+    """Return the process of this machine that works on a run; None if there is none."""
+    with suppress(FileNotFoundError), (_folder(instance) / run_id).open("rb") as held:
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return int(held.read() or 0) or None
+    return None
 
 
 def end_dead_runs(instance: dg.DagsterInstance) -> list[str]:

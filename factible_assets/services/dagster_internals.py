@@ -7,6 +7,13 @@ its own command line; that stands in http_service/dagster_ui.py.)
 A release of Dagster may move any of them; a test of the architecture keeps them in this one place.
 """
 
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
 # A knob's own type in the launchpad, which refuses a value before a run is launched.
 from dagster._config import ConfigScalar, ConfigScalarKind, PostProcessingError
 
@@ -16,14 +23,48 @@ from dagster._core.execution.plan.objects import StepFailureData
 # An instance of one folder, with other parts than its dagster.yaml names.
 from dagster._core.instance.ref import InstanceRef
 
-# The event log that an instance has of itself.
-from dagster._core.storage.event_log.sqlite.sqlite_event_log import SqliteEventLogStorage
-
 # Which code server a run was handed to.
 from dagster._core.storage.tags import GRPC_INFO_TAG
 
+# Lets a worker end its run where Ctrl-C or a termination interrupts it.
+from dagster._utils.interrupts import capture_interrupts
+
 # The ticks of a schedule as Dagster itself counts them, summer time included.
 from dagster._utils.schedules import cron_string_iterator, is_valid_cron_string
+
+if TYPE_CHECKING:
+    # Works on a run that stands in the instance, and reports how it ended, as Dagster's own do.
+    from dagster._cli.api import _execute_run_command_body
+
+    # The event log that an instance has of itself.
+    from dagster._core.storage.event_log.sqlite.sqlite_event_log import SqliteEventLogStorage
+
+_LATE = {
+    "SqliteEventLogStorage": "dagster._core.storage.event_log.sqlite.sqlite_event_log",
+    "_execute_run_command_body": "dagster._cli.api",
+}
+"""What takes a third of all imports of the definitions, which do not need it."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATE:
+        return getattr(import_module(_LATE[name]), name)
+    raise AttributeError(name)
+
+
+@cache
+def know_newest_revisions() -> None:
+    """Have Dagster look once in a process which of its migrations is the newest of a database.
+
+    It loads all files of them at each opening of each of its databases, which takes most of the CPU
+    of opening an instance, half a second.
+    """
+    from alembic.script import ScriptDirectory  # noqa: PLC0415 - slow to import
+    from dagster._core.storage import sql  # noqa: PLC0415 - as above
+
+    once: Any = SimpleNamespace(from_config=cache(ScriptDirectory.from_config))
+    sql.ScriptDirectory = once  # type: ignore[attr-defined]
+
 
 NO_CAPTURE = {
     "compute_logs": {
@@ -42,6 +83,9 @@ __all__ = [
     "PostProcessingError",
     "SqliteEventLogStorage",
     "StepFailureData",
+    "_execute_run_command_body",
+    "capture_interrupts",
     "cron_string_iterator",
     "is_valid_cron_string",
+    "know_newest_revisions",
 ]

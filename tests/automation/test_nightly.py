@@ -21,8 +21,12 @@ from factible_assets.checks.verdict_changes import (
     read_changes,
     verdict_flips,
 )
+from factible_assets.config import ClaimsConfig, FactCheckConfig
 from factible_assets.definitions import build_defs
+from factible_assets.running.launch import check_video, open_instance
 from factible_assets.settings import Settings, SettingsError, load_settings
+from factible_assets.stages.ports import SilentObserver
+from tests.assets.conftest import DEMO_VIDEO
 from tests.servers import MisbehavingServer, respond
 from tests.shortcuts import unused_instance
 from tests.warehouse.samples import FIRST_CHECK, fact_check, incomplete_verdict, stamp, verdict
@@ -241,7 +245,8 @@ def test_the_address_of_the_webhook_is_in_no_definition(tmp_path: Path) -> None:
 
 def test_retention_of_an_empty_folder_does_nothing(settings: Settings) -> None:
     now = datetime.now(UTC)
-    removed = apply_retention(settings, retention_policy(settings), now=now)
+    with dg.DagsterInstance.ephemeral() as instance:
+        removed = apply_retention(settings, retention_policy(settings), instance, now=now)
     assert (removed.texts, removed.bytes_freed, removed.answers) == (0, 0, {})
     assert not settings.warehouse.exists()
 
@@ -252,3 +257,31 @@ def test_the_retention_job_runs_and_leaves_verdicts(store: Warehouse, settings: 
     with dg.DagsterInstance.ephemeral() as instance:
         assert job.execute_in_process(instance=instance).success
     assert store.query("SELECT * FROM verdicts ORDER BY ALL").rows() == before
+
+
+def test_old_runs_go_from_dagsters_records_and_those_behind_current_sets_stay(
+    tmp_path: Path,
+) -> None:
+    settings = Settings(home=tmp_path)
+    outcomes = [
+        check_video(
+            DEMO_VIDEO,
+            settings=settings,
+            config=FactCheckConfig(claims=ClaimsConfig(max_claims=1), reasoner="embedded"),
+            observer=SilentObserver(),
+        )
+        for _ in range(2)
+    ]
+    first, second = (outcome.run_id for outcome in outcomes)
+    later = datetime.now(UTC) + timedelta(days=91)
+    policy = retention_policy(settings)
+    with open_instance(settings) as instance:
+        counted = apply_retention(settings, policy, instance, now=later, dry_run=True)
+        assert (counted.runs, instance.get_run_by_id(first) is None) == (1, False)
+        assert apply_retention(settings, policy, instance, now=datetime.now(UTC)).runs == 0
+        assert apply_retention(settings, policy, instance, now=later).runs == 1
+        assert instance.get_run_by_id(first) is None
+        assert instance.get_run_by_id(second) is not None
+        known = instance.get_materialized_partitions(dg.AssetKey("verdicts"))
+    assert known == {DEMO_VIDEO}
+    assert not list((tmp_path / "dagster").rglob(f"{first}.db"))

@@ -19,6 +19,7 @@ from factible_assets.automation.nightly import LAUNCHED_BY, SCHEDULE
 from factible_assets.config import ClaimsConfig, FactCheckConfig, QueriesConfig
 from factible_assets.records import Claim
 from factible_assets.running.launch import check_video, open_instance, prepare_instance
+from factible_assets.services.dagster_internals import GRPC_INFO_TAG
 from factible_assets.settings import load_settings
 from factible_assets.stages.ports import SilentObserver
 from tests.assets.conftest import DEMO_VIDEO
@@ -108,6 +109,7 @@ def test_the_daemon_ticks_the_schedule_and_the_runs_it_launches_check_again(
     (run, *_) = reversed(ended)
     assert run.status is dg.DagsterRunStatus.SUCCESS, log.read_text()[-3000:]
     assert run.job_name == "recheck"
+    assert GRPC_INFO_TAG not in run.tags, "its worker was forked, and not started by a code server"
     assert run.tags["video"] == run.tags["dagster/partition"] == DEMO_VIDEO
     assert run.tags["dagster/run_key"].endswith(DEMO_VIDEO)
     assert run.asset_selection == {

@@ -1,26 +1,30 @@
 -- What analysts ask: names and columns here are stable, so that saved queries go on working.
 
+-- A verdict rests on the evidence of its own run, or on what was newest when it was reached.
+CREATE OR REPLACE VIEW evidence_of_runs AS
+SELECT
+    judged.video_id,
+    judged.run_id AS verdict_run_id,
+    gathered.run_id AS evidence_run_id
+FROM materializations AS judged
+JOIN materializations AS gathered
+    ON gathered.asset = 'evidence'
+    AND gathered.video_id = judged.video_id
+    AND (gathered.run_id = judged.run_id OR gathered.checked_at <= judged.checked_at)
+WHERE judged.asset = 'verdicts'
+QUALIFY row_number() OVER (
+    PARTITION BY judged.video_id, judged.run_id
+    ORDER BY gathered.run_id = judged.run_id DESC, gathered.checked_at DESC, gathered.run_id DESC
+) = 1;
+COMMENT ON VIEW evidence_of_runs IS 'Which run gathered the evidence that the verdicts of a run rest on.';
+COMMENT ON COLUMN evidence_of_runs.video_id IS 'The video.';
+COMMENT ON COLUMN evidence_of_runs.verdict_run_id IS 'The run that judged.';
+COMMENT ON COLUMN evidence_of_runs.evidence_run_id IS 'The run whose evidence it judged.';
+
 CREATE OR REPLACE VIEW verdict_evidence AS
-WITH used AS (
-    -- A verdict rests on the evidence of its own run, or on what was newest when it was reached.
-    SELECT
-        judged.video_id,
-        judged.run_id AS verdict_run_id,
-        gathered.run_id AS evidence_run_id
-    FROM materializations AS judged
-    JOIN materializations AS gathered
-        ON gathered.asset = 'evidence'
-        AND gathered.video_id = judged.video_id
-        AND (gathered.run_id = judged.run_id OR gathered.checked_at <= judged.checked_at)
-    WHERE judged.asset = 'verdicts'
-    QUALIFY row_number() OVER (
-        PARTITION BY judged.video_id, judged.run_id
-        ORDER BY gathered.run_id = judged.run_id DESC, gathered.checked_at DESC, gathered.run_id DESC
-    ) = 1
-)
 SELECT evidence.*
 FROM evidence
-JOIN used
+JOIN evidence_of_runs AS used
     ON used.video_id = evidence.video_id
     AND used.evidence_run_id = evidence.run_id
 JOIN current_verdicts
@@ -246,9 +250,14 @@ SELECT
     count(*) FILTER (evidence.status = 'skipped') AS skipped,
     avg(evidence.relevance) FILTER (evidence.status = 'ok') AS mean_relevance,
     sum(evidence.rejected_quotes)::BIGINT AS rejected_quotes
-FROM verdict_evidence AS evidence
+FROM evidence
+JOIN evidence_of_runs AS used
+    ON used.video_id = evidence.video_id
+    AND used.evidence_run_id = evidence.run_id
 JOIN current_verdicts AS verdicts
-    ON verdicts.claim_id = evidence.claim_id AND verdicts.video_id = evidence.video_id
+    ON verdicts.video_id = evidence.video_id
+    AND verdicts.claim_id = evidence.claim_id
+    AND verdicts.run_id = used.verdict_run_id
 GROUP BY evidence.domain;
 COMMENT ON VIEW source_scoreboard IS 'Which sources decide: one row per domain, over the evidence that current verdicts rest on.';
 COMMENT ON COLUMN source_scoreboard.domain IS 'Registrable domain.';

@@ -128,11 +128,11 @@ class LlmReasoner:
             size=self._limits.together,
             order=lambda asked: f"{asked.claim.rank:06} {asked.claim.claim_id}",
         )
-        reader = Reader(
+        self._reader = Reader(
             self._evidence_desk, self._limits.page, repair=self._limits.repair, embedder=embedder
         )
         self._readings = Batches(
-            reader.read,
+            self._reader.read,
             size=self._limits.together,
             order=lambda source: source.page.canonical_url,
             gather=self._pages_in,
@@ -189,7 +189,8 @@ class LlmReasoner:
         for what is sought beside it, if the page says so.
         """
         subject = " ".join(filter(None, (claim.claim_id, page.sought)))
-        return await self._readings.ask(subject, Source(video, claim, query, page))
+        shown = self._reader.shown(claim, page)
+        return await self._readings.ask(subject, Source(video, claim, query, page, shown))
 
     async def _pages_in(self, first: Source) -> None:
         if first.page.arrivals is not None:

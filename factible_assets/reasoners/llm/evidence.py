@@ -12,8 +12,9 @@ Source of the method: Factible, section 1.3.4, step 4 (stances, qualifiers, time
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from factible_assets.reasoners.embedded.embedder import Embedder
 from factible_assets.reasoners.llm.answers import EvidenceAnswer, Reading
@@ -50,12 +51,17 @@ Outcomes = list[Outcome[EvidenceDraft | None]]
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One page, the claim that it is read for and its video, and the query that found it."""
+    """One page, the claim that it is read for and its video, and the query that found it.
+
+    `shown` is what of the page a model is given; None if there is nothing to read. It is worked
+    out while other pages are still on their way.
+    """
 
     video: Video
     claim: Claim
     query: Query
     page: PageExcerpt
+    shown: Awaitable[str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +73,12 @@ class Reader:
     repair: bool
     embedder: Embedder | None = None
 
+    def shown(self, claim: Claim, page: PageExcerpt) -> Awaitable[str | None]:
+        """Begin to choose, in a thread, what of a page a model is given."""
+        wanted = " ".join(filter(None, (claim.text, page.sought)))
+        choose = partial(excerpt, limit=self.limit, snippet=page.snippet, embedder=self.embedder)
+        return asyncio.get_running_loop().run_in_executor(None, choose, wanted, page.text)
+
     async def read(self, sources: Sequence[Source]) -> Outcomes:
         """Return what came of each source of one claim: None if it does not speak of it.
 
@@ -74,18 +86,7 @@ class Reader:
         no quote that stands in its page, is asked about once more and alone; so is each one after
         a call that was declined, too long or never answered in shape, for the fault may be one's.
         """
-        shown = await asyncio.to_thread(
-            lambda: [
-                excerpt(
-                    " ".join(filter(None, (source.claim.text, source.page.sought))),
-                    source.page.text,
-                    limit=self.limit,
-                    snippet=source.page.snippet,
-                    embedder=self.embedder,
-                )
-                for source in sources
-            ]
-        )
+        shown = await asyncio.gather(*(source.shown for source in sources))
         speaking = [at for at, words in enumerate(shown) if words is not None]
         asked = [_Shown(sources[at], shown[at] or "") for at in speaking]
         outcomes: Outcomes = [Judged(None) for _ in sources]

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from factible_assets.reasoners.llm.engine import ReadingLimits
+from factible_assets.reasoners.embedded.embedder import OnnxEmbedder, Vectors
+from factible_assets.reasoners.llm.engine import LlmReasoner, ReadingLimits, StageModels
 from factible_assets.reasoners.llm.excerpt import excerpt
 from factible_assets.reasoners.llm.material import this_year
 from factible_assets.stages.evidence import check_words
@@ -360,6 +361,26 @@ async def test_pages_wait_for_those_on_their_way_and_not_longer_than_their_patie
 
     await asyncio.gather(arrive(first, 0), arrive(second, 0.05), arrive(third, 0.5))
     assert [prompt.count("Source 2") for prompt in model.prompts] == [1, 0]
+
+
+async def test_what_is_shown_of_a_page_is_chosen_while_others_are_on_their_way() -> None:
+    chosen = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    class Watched(OnnxEmbedder):
+        def embed(self, texts: Sequence[str]) -> Vectors:
+            loop.call_soon_threadsafe(chosen.set)
+            return super().embed(texts)
+
+    model = ScriptedModel([says("unclear")])
+    mind = LlmReasoner(StageModels.of(model), embedder=Watched())
+    long = " ".join(f"Sentence {at} speaks of sugar, children and trials." for at in range(200))
+    waiting = replace(PAGE, text=long, arrivals=Arrivals(2))
+    read = asyncio.create_task(mind.read_evidence(VIDEO, CLAIM, QUERY, waiting))
+    async with asyncio.timeout(60):
+        await chosen.wait()
+    assert model.questions == []
+    read.cancel()
 
 
 async def test_whoever_is_cancelled_takes_nobody_with_him_and_the_last_one_ends_the_call() -> None:

@@ -1,0 +1,185 @@
+"""What a video of a backfill costs: so many at once, launched in Dagster's UI, one of them failing.
+
+Run: `python -m benchmarks.backfill [--videos 12] [--cold] [--write]`.
+
+Starts `factible dev` over a data folder of its own, asks its web server for a backfill by the same
+mutation as the button of the UI, and waits until it is over. Each video is a talk of two claims,
+checked against the miniature web by the embedded engine; the transcript of one is missing. Prints
+how runs ended, seconds and CPU of all processes per video, and the medians of the seconds from
+STARTING (a worker is launched) to the first step, and from there to the end. `--cold` lets Dagster
+start an interpreter per run, as it does by default.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import httpx
+
+from benchmarks.growth import PAGE
+from factible_assets.running.launch import open_instance, prepare_instance
+from factible_assets.settings import Settings
+
+_TALK = "WEBVTT\n\n00:00.000 --> 00:05.000\nLightning never strikes the same place twice.\n\n"
+_TALK += "00:05.000 --> 00:11.000\nA goldfish has a memory of only three seconds.\n"
+_MISSING = "video-001"
+_LAUNCH = """mutation ($names: [String!]!) { launchPartitionBackfill(backfillParams: {
+  selector: {partitionSetName: "fact_check_partition_set", repositorySelector: {
+    repositoryLocationName: "factible-assets", repositoryName: "__repository__"}},
+  partitionNames: $names}) {
+  __typename ... on LaunchBackfillSuccess {backfillId} ... on PythonError {message} } }"""
+_STATUS = "query ($id: String!) { partitionBackfillOrError(backfillId: $id) { "
+_STATUS += "... on PartitionBackfill {status} } }"
+
+
+def prepare(home: Path, videos: int, *, cold: bool) -> tuple[Settings, list[str]]:
+    """Make a data folder with a corpus of talks."""
+    settings = Settings(home=home)
+    folder = settings.home_corpora
+    folder.mkdir(parents=True)
+    names = [f"video-{at:03}" for at in range(videos)]
+    entries = []
+    for name in names:
+        if name != _MISSING:
+            (folder / f"{name}.vtt").write_text(_TALK, encoding="utf-8")
+        entries.append(f'  - {{id: {name}, title: "A talk", transcript: {name}.vtt}}\n')
+    head = "corpus: many\nweb: miniature\nvideos:\n"
+    (folder / "many.yaml").write_text(head + "".join(entries), encoding="utf-8")
+    if cold:
+        file = prepare_instance(settings) / "dagster.yaml"
+        lines = file.read_text(encoding="utf-8").split("run_launcher:")
+        file.write_text(lines[0] + "scheduler:" + lines[1].split("scheduler:")[1], encoding="utf-8")
+    with open_instance(settings) as instance:
+        instance.add_dynamic_partitions("videos", names)
+    return settings, names
+
+
+@contextmanager
+def ui(settings: Settings) -> Iterator[str]:
+    """Run `factible dev`, and yield its address."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    program = Path(sys.executable).with_name("factible")
+    environment = {
+        **os.environ,
+        "FACTIBLE_HOME": str(settings.home),
+        "FACTIBLE_TRUST": "1",
+        "FACTIBLE_REASONER": "embedded",
+    }
+    with (settings.home / "dev.log").open("wb") as log:
+        process = subprocess.Popen(
+            [str(program), "dev", "--port", str(port)],
+            env=environment,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+        address = f"http://127.0.0.1:{port}"
+        try:
+            deadline = time.monotonic() + 120
+            while time.monotonic() < deadline:
+                try:
+                    httpx.post(f"{address}/graphql", json={"query": "{version}"}, timeout=30)
+                    break
+                except httpx.HTTPError:
+                    time.sleep(1)
+            yield address
+        finally:
+            process.send_signal(signal.SIGINT)
+            try:
+                process.wait(60)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+def ask(address: str, query: str, **variables: Any) -> Any:
+    """Ask Dagster's web server."""
+    sent = {"query": query, "variables": variables}
+    return httpx.post(f"{address}/graphql", json=sent, timeout=60).raise_for_status().json()["data"]
+
+
+def used(session: int) -> float:
+    """Return the CPU seconds of the living processes of a session, and of those they waited for."""
+    total = 0.0
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[3]) == session:
+            total += sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    return total
+
+
+def main() -> int:
+    """Measure, print, and write the section."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--videos", type=int, default=12)
+    parser.add_argument("--cold", action="store_true", help="With Dagster's own launcher.")
+    parser.add_argument("--write", action="store_true", help=f"Write {PAGE.name}.")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as home:
+        settings, names = prepare(Path(home) / "home", given.videos, cold=given.cold)
+        with ui(settings) as address, open_instance(settings) as instance:
+            session = next(
+                int(each.name)
+                for each in Path("/proc").glob("[0-9]*")
+                if os.getsid(int(each.name)) == int(each.name) and _is_dev(each, address)
+            )
+            before = used(session)
+            started = time.perf_counter()
+            launched = ask(address, _LAUNCH, names=names)["launchPartitionBackfill"]
+            print(launched, flush=True)
+            wanted = dg.RunsFilter(job_name="fact_check")
+            deadline = time.monotonic() + 60 * given.videos
+            while time.monotonic() < deadline:
+                runs = instance.get_runs(wanted)
+                if len(runs) == len(names) and all(run.is_finished for run in runs):
+                    break
+                time.sleep(1)
+            wall, cpu = time.perf_counter() - started, used(session) - before
+            waits, works, ends = [], [], []
+            for record in instance.get_run_records(wanted):
+                at = {
+                    entry.dagster_event.event_type_value: entry.timestamp
+                    for entry in reversed(instance.all_logs(record.dagster_run.run_id))
+                    if entry.dagster_event is not None
+                }
+                ends.append(record.dagster_run.status.value)
+                if "STEP_START" in at:
+                    waits.append(at["STEP_START"] - at["PIPELINE_STARTING"])
+                    works.append((record.end_time or 0) - at["STEP_START"])
+    counts = ", ".join(f"{ends.count(each)} {each}" for each in sorted(set(ends)))
+    line = (
+        f"| {'an interpreter per run' if given.cold else 'forked from a warm process'} | "
+        f"{given.videos} | {counts} | {wall / given.videos:.1f} | {cpu / given.videos:.1f} | "
+        f"{statistics.median(waits):.1f} | {statistics.median(works):.1f} |"
+    )
+    print(line)
+    return 0
+
+
+def _is_dev(process: Path, address: str) -> bool:
+    try:
+        command = (process / "cmdline").read_text()
+    except OSError:
+        return False
+    return "dagster_ui" in command and address.rsplit(":", 1)[-1] in command
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,393 @@
+"""Every service of a fact-check on loopback, each as slow as it was recorded to be.
+
+What belongs here: talks made of the published ones and of what was found for them, and a process
+that answers as YouTube, the search, sites, a registry of domains and a model do. What does not:
+measuring (replay.py, overhead.py, backfill.py).
+
+A talk is the beginning of a published transcript; its claims are stretches of it, its searches and
+what they find are recorded, and each page says of its claims that they are so, or not so, between
+sentences of recorded pages. How long an operation takes is drawn by its name from the recorded
+seconds of its kind, so that it takes the same in every run. What takes no time of its own there:
+robots.txt and the registry's list of servers, which are parts of a recorded operation.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import multiprocessing
+import os
+import random
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+from zlib import crc32
+
+from benchmarks.shared import AnnotatedVideo, load_annotated_videos, require
+from factible_assets.settings import Settings, load_settings
+from tests.reasoners.llm.scripted import take_apart
+from tests.resources.llm.servers import openai_answer
+from tests.resources.transcripts.fake_youtube import (
+    CAPTIONS,
+    OEMBED,
+    PLAYER,
+    VIDEO,
+    WATCH,
+    Track,
+    player,
+    timed_text,
+    watch_page,
+)
+from tests.servers import Exchange, MisbehavingServer, respond, respond_json
+
+CLAIMS, QUERIES, PAGE_BYTES = 5, 3, 100_000
+_CHAT, _DOMAIN, _BOOTSTRAP = "/v1/chat/completions", "/rdap/domain/", "/rdap/dns.json"
+_TRANSCRIPT_CHARACTERS = 20_000
+"""What a model reads in one call; the recorded system read every talk in one."""
+_CLAIM_WORDS, _SENTENCES = 14, 40
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A page as a search shows it."""
+
+    url: str
+    title: str
+    snippet: str
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """A video with its claims, the searches of each claim, and what each search finds."""
+
+    video: AnnotatedVideo
+    claims: tuple[str, ...]
+    queries: Mapping[str, tuple[str, ...]]
+    hits: Mapping[str, tuple[Found, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One thing that a service was asked, and the seconds that it took by itself."""
+
+    kind: str
+    name: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Latencies:
+    """The recorded seconds of each kind of operation; `scale` shortens all."""
+
+    seconds: Mapping[str, Sequence[float]]
+    scale: float = 1.0
+
+    def of(self, kind: str, name: str) -> float:
+        """Return how long an operation takes."""
+        recorded = self.seconds[kind]
+        return self.scale * recorded[crc32(f"{kind} {name}".encode()) % len(recorded)]
+
+
+def latencies(scale: float) -> Latencies:
+    """Read the recorded seconds."""
+    recorded = json.loads(require("recorded_web", "latencies.json").read_text(encoding="utf-8"))
+    return Latencies(recorded["operations"], scale)
+
+
+def talks(number: int) -> list[Talk]:
+    """Return the talks that most searches were recorded for."""
+    searches = defaultdict(list)
+    for line in require("recorded_web", "hits.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        if len(row["hits"]) >= QUERIES:
+            searches[row["video_id"]].append(row)
+    videos = {each.video.video_id: each for each in load_annotated_videos()}
+    ordered = sorted(videos.keys() & searches.keys(), key=lambda each: -len(searches[each]))
+    return [_talk(videos[each], searches[each]) for each in ordered[:number]]
+
+
+def _talk(video: AnnotatedVideo, searches: Sequence[Mapping[str, Any]]) -> Talk:
+    words = video.transcript.text[:_TRANSCRIPT_CHARACTERS].split()
+    step = (len(words) - _CLAIM_WORDS) // CLAIMS
+    claims = [" ".join(words[at * step : at * step + _CLAIM_WORDS]) for at in range(CLAIMS)]
+    queries, hits = {}, {}
+    for at, claim in enumerate(claims):
+        own = searches[at * QUERIES : (at + 1) * QUERIES]
+        queries[claim] = tuple(row["query"] for row in own)
+        for row in own:
+            hits[row["query"]] = tuple(_found(each) for each in row["hits"])
+    return Talk(video, tuple(claims), queries, hits)
+
+
+def _found(hit: Mapping[str, str]) -> Found:
+    parts = urlsplit(hit["url"])
+    url = parts._replace(scheme="http", fragment="").geturl()
+    return Found(url, f"{crc32(url.encode())} {hit['title']}", hit["snippet"])
+
+
+def pages(given: Sequence[Talk]) -> dict[str, bytes]:
+    """Write every page that can be found: about 40 sentences in as much markup as usual."""
+    recorded = require("recorded_web", "pages.jsonl").read_text(encoding="utf-8").splitlines()
+    sentences = [
+        each
+        for line in recorded
+        for each in re.split(r"(?<=[.!?])\s+", json.loads(line)["text"])
+        if 40 < len(each) < 300
+    ]
+    said: dict[Found, list[str]] = defaultdict(list)
+    for talk in given:
+        for claim, queries in talk.queries.items():
+            for found in {found for query in queries for found in talk.hits[query]}:
+                said[found].append(claim)
+    return {found.url: _page(found, claims, sentences) for found, claims in said.items()}
+
+
+_STANCES = (*["supports"] * 6, *["refutes"] * 2, *["unclear"] * 2)
+
+
+def said_of(claim: str) -> str:
+    """Return the sentence in which a page says something of a claim."""
+    return f"It was looked into whether {claim}, and this is what came of it."
+
+
+def _page(found: Found, claims: Sequence[str], sentences: Sequence[str]) -> bytes:
+    chosen = random.Random(found.url).sample(sentences, _SENTENCES)  # noqa: S311
+    lines = [*map(said_of, claims), *chosen]
+    article = "".join(f"<p>{line}</p>" for line in lines)
+    item = "<li class='menu-item'><a href='/more/{0}' data-track='{0}'>More of {0}</a></li>"
+    menu = "".join(map(item.format, range(200)))
+    script = f"<script>{'var x = 1;' * ((PAGE_BYTES - len(article) - len(menu)) // 10)}</script>"
+    return (
+        f"<!doctype html><html><head><title>{found.title}</title>{script}</head>"
+        f"<body><nav><ul>{menu}</ul></nav><article>{article}</article></body></html>"
+    ).encode()
+
+
+class Services:
+    """Answers for all of them, and notes what it was asked."""
+
+    def __init__(self, given: Sequence[Talk], clock: Latencies) -> None:
+        """Answer for some talks."""
+        self.asked: list[Operation] = []
+        self._clock = clock
+        self._talks = {talk.video.video.video_id: talk for talk in given}
+        self._claims = [claim for talk in given for claim in talk.claims]
+        self._queries = {c: queries for talk in given for c, queries in talk.queries.items()}
+        self._hits = {query: found for talk in given for query, found in talk.hits.items()}
+        self._pages = pages(given)
+
+    async def takes(self, kind: str, *names: str) -> None:
+        """Take as long as the longest of some operations that are done together."""
+        seconds = max(self._clock.of(kind, name) for name in names)
+        self.asked += [Operation(kind, name, self._clock.of(kind, name)) for name in names]
+        await asyncio.sleep(seconds)
+
+    def answer(self, server: MisbehavingServer) -> None:
+        """Put them on a server."""
+        server.on(WATCH, self._watch)
+        server.on(PLAYER, self._player)
+        server.on(CAPTIONS, self._captions)
+        server.on(OEMBED, respond_json({"title": "A talk", "author_name": "The Channel"}))
+        server.on("/search", self._search)
+        server.on(_CHAT, self._chat)
+        server.on("/robots.txt", respond("User-agent: *\nAllow: /\n", content_type="text/plain"))
+        tlds = sorted({urlsplit(url).netloc.rsplit(".", 1)[-1] for url in self._pages})
+        address = f"http://127.0.0.1:{server.port}/rdap/"
+        server.on(_BOOTSTRAP, respond_json({"version": "1.0", "services": [[tlds, [address]]]}))
+        server.on("*", self._page_or_domain)
+
+    async def _watch(self, exchange: Exchange) -> None:
+        video = _of(exchange, "v")
+        await self.takes("transcript", video)
+        await respond(watch_page().replace(VIDEO, video))(exchange)
+
+    async def _player(self, exchange: Exchange) -> None:
+        asked: Any = exchange.asked.json
+        listed = json.dumps(player(Track("en"))).replace(f"v={VIDEO}", f"v={asked['videoId']}")
+        await respond(listed, content_type="application/json")(exchange)
+
+    async def _captions(self, exchange: Exchange) -> None:
+        video = self._talks[_of(exchange, "v")].video
+        cues = [
+            (each.start_seconds, each.duration_seconds, video.transcript.text[slice(*place)])
+            for each in video.segments
+            if (place := (each.char_start, each.char_end))[1] <= _TRANSCRIPT_CHARACTERS
+        ]
+        await respond(timed_text(*cues), content_type="text/xml; charset=utf-8")(exchange)
+
+    async def _search(self, exchange: Exchange) -> None:
+        asked: Any = exchange.asked.json
+        query = asked["q"]
+        await self.takes("web_search", f"{query} {asked['page']}")
+        found = self._hits.get(query, ()) if asked["page"] == 1 else ()
+        organic = [{"title": f.title, "link": f.url, "snippet": f.snippet} for f in found]
+        await respond_json({"organic": organic})(exchange)
+
+    async def _page_or_domain(self, exchange: Exchange) -> None:
+        asked = exchange.asked
+        if asked.path.startswith(_DOMAIN):
+            await self.takes("whois", asked.path.removeprefix(_DOMAIN))
+            registered = {"eventAction": "registration", "eventDate": "2001-02-03T04:05:06Z"}
+            await respond_json({"ldhName": "x", "events": [registered]})(exchange)
+            return
+        url = f"http://{asked.host}{asked.target}"
+        body = self._pages.get(url)
+        if body is None:
+            await respond("no such page", status=404)(exchange)
+            return
+        await self.takes("page_fetch", url)
+        await respond(body)(exchange)
+
+    async def _chat(self, exchange: Exchange) -> None:
+        asked: Any = exchange.asked.json
+        shape = asked["response_format"]["json_schema"]["name"]
+        opened = take_apart(asked["messages"][1]["content"])
+        shown = " ".join(" ".join(each.text for each in opened.inside).split())
+        claims = [claim for claim in self._claims if claim in shown]
+        value: dict[str, Any]
+        if shape == "ClaimsAnswer":
+            await self.takes("claim_extraction", claims[0])
+            value = {"thesis": "So it is.", "thesis_is_about_expertise": False}
+            value["claims"] = [_stated(each) for each in claims]
+        elif shape == "QueriesAnswer":
+            await self.takes("query_generation", *claims)
+            value = {"queries": self._worded(opened.inside, claims)}
+        elif shape == "EvidenceAnswer":
+            numbers = re.findall(r"^Source (\d+)", opened.outside, re.MULTILINE)
+            titles = [opened.data(f"source {number}").partition("\n")[0] for number in numbers]
+            claim = next(each for each in claims if each in " ".join(opened.data("claim").split()))
+            await self.takes("evidence_extraction", *(reading(claim, t) for t in titles))
+            value = {"readings": [_read(n, t, claim) for n, t in zip(numbers, titles, strict=True)]}
+        else:
+            await self.takes("verdict", claims[0])
+            value = {"summary": "Sources say so.", "stance": "supports", "confidence": "medium"}
+        await respond_json(openai_answer(json.dumps(value)))(exchange)
+
+    def _worded(self, inside: Sequence[Any], claims: Sequence[str]) -> list[dict[str, Any]]:
+        shown = [" ".join(each.text.split()) for each in inside]
+        ordered = sorted(claims, key=lambda c: next(at for at, s in enumerate(shown) if c in s))
+        kinds = ("direct", "alternative", "context")
+        return [
+            {
+                "claim": number,
+                "text": text,
+                "query_type": kind,
+                "seeks_opposite": kind == "alternative",
+                "priority": 1,
+            }
+            for number, claim in enumerate(ordered, start=1)
+            for text, kind in zip(self._queries[claim], kinds, strict=True)
+        ]
+
+
+def reading(claim: str, title: str) -> str:
+    """Name the reading of a page for a claim: by its number, with which its title begins."""
+    return f"{title.partition(' ')[0]} {claim}"
+
+
+def _of(exchange: Exchange, name: str) -> str:
+    return parse_qs(urlsplit(exchange.asked.target).query)[name][0]
+
+
+def _stated(claim: str) -> dict[str, Any]:
+    return {
+        "source": claim,
+        "text": claim,
+        "context": None,
+        "category": "health",
+        "kind": "fact",
+        "bears_on_thesis": True,
+        "tier": "pillar",
+        "importance": 0.9,
+        "confidence": 0.9,
+    }
+
+
+def _read(number: str, title: str, claim: str) -> dict[str, Any]:
+    stance = _STANCES[crc32(reading(claim, title).encode()) % len(_STANCES)]
+    return {
+        "source": int(number),
+        "addresses_claim": True,
+        "scope": "The same.",
+        "summary": "It says what came of it.",
+        "quotes": [said_of(claim)],
+        "stance": stance,
+        "stance_confidence": 0.8,
+        "relevance": 0.9,
+    }
+
+
+# --- The process --------------------------------------------------------------------------------
+
+
+@dataclass
+class World:
+    """The process that answers, and the settings that lead a data folder to it."""
+
+    port: int
+    talks: Sequence[Talk]
+    pipe: Connection = field(repr=False)
+
+    def operations(self) -> list[Operation]:
+        """Return what was asked since this was last called."""
+        self.pipe.send("operations")
+        found: list[Operation] = self.pipe.recv()
+        return found
+
+    def settings(self, home: Path) -> Settings:
+        """Return the settings of a machine whose outside world this is; sets the environment."""
+        for name in list(os.environ):
+            if name.startswith(("FACTIBLE_", "OPENAI_")) or name.lower().endswith("_proxy"):
+                del os.environ[name]
+        address = f"http://127.0.0.1:{self.port}"
+        hosts = {
+            urlsplit(found.url).netloc
+            for talk in self.talks
+            for each in talk.hits.values()
+            for found in each
+        }
+        os.environ |= {
+            "FACTIBLE_HOME": str(home),
+            "FACTIBLE_WEB": "live",
+            "FACTIBLE_BROWSER": "off",
+            "FACTIBLE_ENDPOINTS": f"serper={address} youtube={address} rdap={address}{_BOOTSTRAP}",
+            "FACTIBLE_HOSTS": " ".join(f"{host}=127.0.0.1:{self.port}" for host in sorted(hosts)),
+            "SERPER_API_KEY": "a-key",
+            "OPENAI_API_KEY": "another-key",
+            "OPENAI_BASE_URL": f"{address}/v1",
+        }
+        return load_settings()
+
+
+@contextmanager
+def recorded_services(number: int, scale: float) -> Iterator[World]:
+    """Start the services of so many talks in a process of their own."""
+    context = multiprocessing.get_context("spawn")
+    here, there = context.Pipe()
+    given = talks(number)
+    process = context.Process(target=_serve, args=(there, given, scale), daemon=True)
+    process.start()
+    try:
+        yield World(here.recv(), given, here)
+    finally:
+        here.send("stop")
+        process.join(10)
+
+
+def _serve(pipe: Connection, given: Sequence[Talk], scale: float) -> None:
+    async def serve() -> None:
+        services = Services(given, latencies(scale))
+        async with MisbehavingServer() as server:
+            services.answer(server)
+            pipe.send(server.port)
+            while await asyncio.to_thread(pipe.recv) != "stop":
+                pipe.send(services.asked)
+                services.asked = []
+
+    asyncio.run(serve())

@@ -1,0 +1,171 @@
+"""How long a check takes at the services' recorded latencies, and how long it had to take.
+
+Run: `python -m benchmarks.replay [--talks 3] [--scale 1] [--write]` (a minute a talk).
+
+Each talk is checked by a run of its own in this process, against services in another process that
+take as long as was recorded for each operation (recorded_services.py). Beside the wall time stands
+the ideal: the critical path of the same operations, with as many at once as could be and with no
+work of one's own. For each claim that is
+
+    transcript + claim extraction + query generation
+    + the latest of its pages: the first search to find it + the longer of (fetch + reading for
+      this claim) and the age of its domain
+    + verdict
+
+where each page has a reading of its own, however many were read in one call, and the ideal of the
+talk is that of its slowest claim. An operation that could have been left out is none of the ideal.
+`first claim` is when an observer hears of the claims, beside transcript + claim extraction;
+`verdicts` is when the last verdict was heard of: what comes after it is the writing of results.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmarks.growth import PAGE, section
+from benchmarks.recorded_services import Operation, Talk, World, reading, recorded_services
+from factible_assets.config import EvidenceConfig, FactCheckConfig
+from factible_assets.records import Claim, Verdict
+from factible_assets.running.launch import check_video
+from factible_assets.stages.urls import domain_of
+
+EARLIER = 79.5
+"""Seconds that the earlier system took, the mean of the published runs of five claims."""
+
+
+@dataclass
+class Heard:
+    """When an observer heard of what."""
+
+    started: float
+    claims: float = 0.0
+    verdicts: list[float] = field(default_factory=list)
+
+    def claims_found(self, claims: Sequence[Claim]) -> None:
+        """Note when."""
+        self.claims = time.perf_counter() - self.started
+
+    def stage_progressed(self, stage: str, claim: Claim, done: int, total: int) -> None:
+        """Note nothing."""
+
+    def verdict_reached(self, claim: Claim, verdict: Verdict) -> None:
+        """Note when."""
+        self.verdicts.append(time.perf_counter() - self.started)
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The seconds of one talk."""
+
+    video_id: str
+    wall: float
+    cpu: float
+    verdicts: float
+    ideal: float
+    first_claim: float
+    first_ideal: float
+    operations: int
+
+    def row(self) -> str:
+        """Return it as a row of the table."""
+        return (
+            f"| `{self.video_id}` | {self.wall:.1f} | {self.verdicts:.1f} | {self.ideal:.1f} | "
+            f"{self.wall / self.ideal:.2f} | {self.first_claim / self.first_ideal:.2f} | "
+            f"{self.cpu:.1f} | {self.operations} |"
+        )
+
+
+def ideal(talk: Talk, asked: Sequence[Operation]) -> float:
+    """Return the critical path of what was asked for a talk."""
+    took: Mapping[tuple[str, str], float] = {(each.kind, each.name): each.seconds for each in asked}
+    video = talk.video.video.video_id
+    start = took["transcript", video] + took["claim_extraction", talk.claims[0]]
+    start += max(took["query_generation", claim] for claim in talk.claims)
+    paths = []
+    for claim in talk.claims:
+        found: dict[str, float] = {}
+        titles = {}
+        for query in talk.queries[claim]:
+            search = took.get(("web_search", f"{query} 1"), 0.0)
+            for hit in talk.hits[query]:
+                found[hit.url] = min(found.get(hit.url, search), search)
+                titles[hit.url] = hit.title
+        latest = 0.0
+        for url, search in found.items():
+            read = took.get(("evidence_extraction", reading(claim, titles[url])))
+            if read is None:
+                continue
+            age = took.get(("whois", domain_of(url)), 0.0)
+            latest = max(latest, search + max(took["page_fetch", url] + read, age))
+        paths.append(start + latest + took.get(("verdict", claim), 0.0))
+    return max(paths)
+
+
+def check(world: World, talk: Talk, home: Path, config: FactCheckConfig) -> Checked:
+    """Check one talk."""
+    settings = world.settings(home)
+    video_id = talk.video.video.video_id
+    heard = Heard(time.perf_counter())
+    used = time.process_time()
+    outcome = check_video(video_id, settings=settings, config=config, observer=heard)
+    wall, cpu = time.perf_counter() - heard.started, time.process_time() - used
+    if not outcome.success:
+        raise SystemExit("; ".join(outcome.failures))
+    asked = world.operations()
+    took = {(each.kind, each.name): each.seconds for each in asked}
+    return Checked(
+        video_id,
+        wall,
+        cpu,
+        max(heard.verdicts),
+        ideal(talk, asked),
+        heard.claims,
+        took["transcript", video_id] + took["claim_extraction", talk.claims[0]],
+        len(asked),
+    )
+
+
+def table(done: Sequence[Checked]) -> Iterator[str]:
+    """Print seconds, and ratios."""
+    yield "| talk | wall s | last verdict s | ideal s | wall/ideal | first claim | CPU s | asked |"
+    yield "|---|---|---|---|---|---|---|---|"
+    yield from (each.row() for each in done)
+    wall, best = (sum(getattr(each, name) for each in done) for name in ("wall", "ideal"))
+    mean = wall / len(done)
+    yield f"| mean | {mean:.1f} | | {best / len(done):.1f} | **{wall / best:.2f}** | | | |"
+    yield ""
+    yield f"The earlier system took {EARLIER} s: this is {mean / EARLIER:.2f} of it."
+
+
+def main() -> int:
+    """Measure, print, and write the section."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--talks", type=int, default=3)
+    parser.add_argument("--scale", type=float, default=1.0, help="Of all latencies.")
+    parser.add_argument("--enough", type=int, help="Stop at so many agreeing origins.")
+    parser.add_argument("--write", action="store_true", help=f"Write {PAGE.name}.")
+    given = parser.parse_args()
+    config = FactCheckConfig(evidence=EvidenceConfig(enough_origins=given.enough), reasoner="llm")
+    with (
+        tempfile.TemporaryDirectory() as home,
+        recorded_services(given.talks, given.scale) as world,
+    ):
+        done = []
+        for talk in world.talks:
+            done.append(check(world, talk, Path(home), config))
+            print(done[-1].row(), flush=True)
+    lines = list(table(done))
+    print("\n".join(lines))
+    if given.write:
+        section(PAGE, "replay", lines)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
