@@ -56,8 +56,8 @@ def __getattr__(name: str) -> Any:
 def know_newest_revisions() -> None:
     """Have Dagster look once in a process which of its migrations is the newest of a database.
 
-    It loads all files of them at each opening of each of its databases, which takes most of the CPU
-    of opening an instance, half a second.
+    It loads all files of them at each opening of each of its databases: .06 of the .1 s of CPU that
+    it takes to open an instance.
     """
     from alembic.script import ScriptDirectory  # noqa: PLC0415 - slow to import
     from dagster._core.storage import sql  # noqa: PLC0415 - as above
