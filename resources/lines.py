@@ -131,8 +131,13 @@ class Document:
 
 
 def read_document(path: Path) -> Document:
-    """Read a YAML file. Raises PlacedError if it is missing, too large, not UTF-8, or not YAML."""
-    return parse_document(read_text(path))
+    """Read a YAML file. Raises PlacedError if it is missing, too large, not UTF-8, or not YAML.
+
+    Its values are for reading: who reads the same text again, as every asset does with the corpora,
+    gets the same ones.
+    """
+    text = read_text(path)
+    return _parse_once(text) if len(text) <= _MOST_KEPT else parse_document(text)
 
 
 @lru_cache(maxsize=32)
@@ -156,6 +161,11 @@ def parse_document(text: str) -> Document:
             line, "There is a character here that YAML does not allow. Remove it."
         ) from error
     return Document(data, reader.lines, tuple(reader.duplicates))
+
+
+_parse_once = lru_cache(maxsize=32)(parse_document)
+_MOST_KEPT = 500_000
+"""Characters up to which the values of a text are kept."""
 
 
 @dataclass

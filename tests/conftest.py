@@ -16,8 +16,11 @@ from tests.chromium import REMEDY, missing_part
 gc.disable()
 
 # How long an example takes says more of the machine than of what is tested.
-settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("patient")
+for name, examples in {"quick": 25, "long": 500}.items():
+    settings.register_profile(
+        name, max_examples=examples, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    )
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 
 LONG = {

@@ -66,26 +66,26 @@ def apply() -> None:
             replace(module)
 
 
-def _begin_warehouses_as_copies(store: Any) -> None:
-    original = store.FileConnector
+def _begin_warehouses_as_copies(connection: Any) -> None:
+    # The method, not the name of its class: several modules have imported that.
+    original = connection.FileConnector.ensure_exists
 
-    class CopyingConnector(original):  # type: ignore[misc, valid-type] # FileConnector
-        def ensure_exists(self, prepare: Callable[[duckdb.DuckDBPyConnection], None]) -> None:
-            # Who begins with an older schema, to migrate it, gets that one.
-            begins_anew = (
-                getclosurevars(prepare).nonlocals["self"].schema is store.packaged_schema()
-            )
-            with suppress(OSError):  # of which the original knows what to say
-                if begins_anew and not self.path.exists():
-                    self.path.parent.mkdir(parents=True, exist_ok=True)
-                    unfinished = self.path.with_name(f".{uuid.uuid4().hex}.new")
-                    shutil.copyfile(_made("warehouse.duckdb", _empty_warehouse), unfinished)
-                    with suppress(FileExistsError):
-                        self.path.hardlink_to(unfinished)
-                    unfinished.unlink()
-            super().ensure_exists(prepare)
+    def ensure_exists(self: Any, prepare: Callable[[duckdb.DuckDBPyConnection], None]) -> None:
+        # Who begins with an older schema, to migrate it, gets that one.
+        opener = getclosurevars(prepare).nonlocals.get("self")
+        newest = sys.modules["warehouse.migrations"].packaged_schema()
+        begins_anew = getattr(opener, "schema", None) is newest
+        with suppress(OSError):  # of which the original knows what to say
+            if begins_anew and not self.path.exists():
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                unfinished = self.path.with_name(f".{uuid.uuid4().hex}.new")
+                shutil.copyfile(_made("warehouse.duckdb", _empty_warehouse), unfinished)
+                with suppress(FileExistsError):
+                    self.path.hardlink_to(unfinished)
+                unfinished.unlink()
+        original(self, prepare)
 
-    store.FileConnector = CopyingConnector
+    connection.FileConnector.ensure_exists = ensure_exists
 
 
 def _begin_instances_as_copies(launch: Any) -> None:
@@ -115,7 +115,7 @@ def _share_vectors_of_this_process(embedded: Any) -> None:
 
 _replaced: set[str] = set()
 _REPLACEMENTS = {
-    "warehouse.store": _begin_warehouses_as_copies,
+    "warehouse.connection": _begin_warehouses_as_copies,
     "factible_assets.running.launch": _begin_instances_as_copies,
     "factible_assets.services.embedded": _share_vectors_of_this_process,
 }
@@ -139,10 +139,10 @@ def _made(name: str, make: Callable[[Path], None]) -> Path:
 
 def _empty_warehouse(path: Path) -> None:
     from warehouse.connection import FileConnector  # noqa: PLC0415 - as the module says
-    from warehouse.store import Warehouse  # noqa: PLC0415
+    from warehouse.migrations import packaged_schema  # noqa: PLC0415
 
-    with Warehouse(FileConnector(path)).connection():
-        pass
+    with FileConnector(path).connect() as connection:
+        packaged_schema().apply(connection, path)
 
 
 def _unused_instance(folder: Path) -> None:

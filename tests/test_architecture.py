@@ -4,7 +4,7 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -57,17 +57,29 @@ def modules(*places: str) -> list[Path]:
     return found
 
 
-def imports_of(path: Path, *, of_types: bool = True) -> Iterator[str]:
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def imports_of(path: Path, *, of_types: bool = True) -> tuple[str, ...]:
     """What a module imports, at its head or later; with what types alone name, or without."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING" and not of_types:
-            node.body = []
-    for node in ast.walk(tree):
+    found: list[str] = []
+    nodes: list[ast.AST] = [tree_of(path)]
+    while nodes:
+        node = nodes.pop()
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
+            found.append(node.module)
+        elif (
+            isinstance(node, ast.If) and not of_types and ast.unparse(node.test) == "TYPE_CHECKING"
+        ):
+            nodes += node.orelse
+            continue
+        nodes += ast.iter_child_nodes(node)
+    return tuple(found)
 
 
 @pytest.mark.parametrize("room", FORBIDDEN)
@@ -103,7 +115,7 @@ def test_sql_stands_in_files_of_its_own() -> None:
     found = {
         str(path.relative_to(ROOT))
         for path in modules(*ROOMS)
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(tree_of(path))
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
         if SQL.match(node.value)
     }
@@ -168,7 +180,7 @@ def test_only_two_modules_of_the_warehouse_know_dagster() -> None:
 
 @pytest.mark.parametrize("path", modules(*ROOMS), ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_module_opens_by_saying_what_belongs_in_it(path: Path) -> None:
-    said = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+    said = ast.get_docstring(tree_of(path))
     assert said
     assert len(said) >= 30
 

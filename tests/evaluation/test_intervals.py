@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from factible_assets.evaluation.figures import Ratio
@@ -16,7 +16,6 @@ from factible_assets.evaluation.intervals import (
 SCORES = st.lists(st.floats(0, 1), min_size=2, max_size=20)
 
 
-@settings(max_examples=25)
 @given(SCORES)
 def test_an_interval_lies_within_the_values_and_comes_out_the_same_again(
     values: list[float],
@@ -115,7 +114,6 @@ def test_runs_over_other_videos_cannot_be_compared() -> None:
         paired_bootstrap([0.1], [0.1, 0.2])
 
 
-@settings(max_examples=25)
 @given(SCORES)
 def test_swapping_the_runs_turns_the_difference_round(values: list[float]) -> None:
     other = list(reversed(values))

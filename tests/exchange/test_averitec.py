@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from factible_assets.corpora import ClaimEntry
@@ -141,7 +141,6 @@ def test_a_day_is_read_as_it_is_written(day: date) -> None:
     assert day_of(day.isoformat()) == day
 
 
-@settings(max_examples=40)
 @given(
     claim=st.builds(
         ClaimEntry,

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from factible_assets.corpora import ClaimEntry
@@ -163,7 +163,6 @@ def test_references_in_a_circle_end() -> None:
     assert one.claim.appeared_at is None
 
 
-@settings(max_examples=40)
 @given(
     claim=st.builds(
         ClaimEntry,

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from factible_assets.corpora import ClaimEntry, PassageEntry
@@ -94,7 +94,6 @@ def test_values_that_are_no_objects_are_told() -> None:
 
 
 @pytest.mark.parametrize("with_text", [True, False])
-@settings(max_examples=40)
 @given(data=st.data())
 def test_what_the_form_carries_survives_the_way_there_and_back(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, with_text: bool

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from factible_assets.records import PageText, Transcript
@@ -240,7 +240,6 @@ def test_a_web_address_is_linked_unchanged(url: str) -> None:
     assert url in Page(hostile_report("harmless", url)).links()
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.text(min_size=1, max_size=60))
 def test_no_text_at_all_can_run_anything(text: str) -> None:
     assert Page(hostile_report(text)).dangers() == []

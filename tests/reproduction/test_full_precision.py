@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
@@ -173,7 +173,6 @@ def test_files_of_another_kind_are_refused_with_a_sentence(
         FullPrecisionEmbedder(folder).embed(["bats are blind"])
 
 
-@settings(max_examples=30)
 @given(
     st.dictionaries(
         st.text(min_size=1, max_size=8).filter(lambda name: name != "__metadata__"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from difflib import SequenceMatcher
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from factible_assets.stages.localisation import MIN_SCORE, Localiser, fold, locate, similarity
@@ -83,7 +83,6 @@ def test_a_claim_cut_from_the_text_is_found_where_its_words_stand(
     assert place.char_start <= start + len(claim) - len(claim.lstrip())
 
 
-@settings(deadline=None)
 @given(texts, texts)
 def test_every_place_lies_in_the_text_and_has_the_score_it_states(text: str, claim: str) -> None:
     place = locate(text, claim)
@@ -104,7 +103,6 @@ plain_words = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(plain_words, plain_words)
 def test_no_window_of_the_text_is_more_similar_than_the_one_found(
     said: list[str], claimed: list[str]

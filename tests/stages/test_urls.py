@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from factible_assets.stages.urls import (
@@ -98,7 +98,6 @@ hosts = st.sampled_from(
 pieces = st.text(st.sampled_from("aB/.%2~?&=+ä \\#:@;'\"[]🙂\u0301ampwm"), max_size=24)
 
 
-@settings(max_examples=400, deadline=None)
 @given(hosts, pieces, pieces)
 def test_a_canonical_url_is_its_own_canonical_url(host: str, path: str, query: str) -> None:
     once = canonical_url(f"http://{host}/{path}?{query}")
@@ -106,7 +105,6 @@ def test_a_canonical_url_is_its_own_canonical_url(host: str, path: str, query: s
     assert once.isascii()
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.text(max_size=40))
 def test_any_text_is_either_canonicalised_stably_or_refused(text: str) -> None:
     try:

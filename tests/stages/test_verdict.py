@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from factible_assets.config import FactCheckConfig, SearchConfig, VerdictsConfig
@@ -335,7 +335,6 @@ contributions = st.lists(
 )
 
 
-@settings(max_examples=300, deadline=None)
 @given(
     st.tuples(steps, steps, steps),
     st.tuples(st.sampled_from([0.0, 0.5, 1.0]), st.sampled_from([0.0, 0.5, 1.0])),
@@ -436,7 +435,6 @@ def test_one_unlisted_page_settles_nothing_and_two_or_a_listed_one_may(basis: Ba
     assert verdict_on(listed, basis=basis).stance == "supports"
 
 
-@settings(max_examples=100, deadline=None)
 @example(
     [
         ("supports", "unknown", 0.05, "one.example", None, False),
@@ -506,7 +504,6 @@ worlds = st.tuples(
 )
 
 
-@settings(max_examples=30, deadline=None)
 @given(worlds)
 async def test_no_fault_anywhere_in_the_flow_changes_a_complete_verdict(
     drawn: tuple[list[tuple[int, Stance, Rating | None]], list[list[int]], set[tuple[str, int]]],

@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from resources.cache import CachePolicy, DiskCache
@@ -332,7 +332,6 @@ _TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=50)
     latency=st.floats(0, 1e6),
     tried=st.lists(_TEXTS, max_size=3).map(tuple),
 )
-@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 def test_a_page_survives_being_written_down(
     text: str,
     title: str | None,

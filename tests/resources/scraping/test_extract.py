@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from resources.scraping.extract import decode, extract_html, extract_plain, parse_html, plain_text
@@ -117,7 +117,6 @@ def test_pathological_markup_of_megabytes_is_read_in_bounded_time(html: str) -> 
     )  # minutes and more where the markup is read without limits
 
 
-@settings(deadline=None, max_examples=40)
 @given(
     st.text(max_size=300)
     | st.lists(

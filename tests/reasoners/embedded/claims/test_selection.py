@@ -6,7 +6,7 @@ import time
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from factible_assets.reasoners.embedded.claims.checkworthiness import read_signs
@@ -226,7 +226,6 @@ def test_a_claim_keeps_its_abbreviation_and_its_last_number_whole() -> None:
     assert write_claim(raw, _whole(raw)) == "The price rose to $3.99."
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.text(max_size=400), st.integers(1, 8))
 def test_any_text_gives_claims_within_limits_or_none(text: str, limit: int) -> None:
     try:
