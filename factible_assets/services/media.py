@@ -7,9 +7,10 @@ clients (resources/images).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Literal, TypeAlias, TypeVar
 
 from pydantic import SecretStr
 
@@ -24,10 +25,14 @@ from factible_assets.stages.media import (
 )
 from factible_assets.stages.ports import Fetcher
 from resources.http import HttpClient, HttpFailureError, OutageError, status_failure
-from resources.images import google_vision, sightengine
 from resources.images.frames import FrameError, frame_at
+from resources.images.google_vision import GoogleVision
 from resources.images.inspect import inspect
+from resources.images.sightengine import Sightengine
 from resources.transcripts.youtube_ids import is_video_id
+
+Service = TypeVar("Service")
+Endpoint: TypeAlias = Literal["google_vision", "sightengine"]
 
 THUMBNAILS = "https://i.ytimg.com"
 _PICTURES = frozenset({".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp"})
@@ -41,29 +46,21 @@ def media_services(settings: Settings, http: HttpClient, fetcher: Fetcher) -> Me
         SetupError: A key cannot be used.
     """
 
-    def key(held: SecretStr | None) -> str:
-        return held.get_secret_value() if held else ""
+    def service(
+        name: Endpoint, held: SecretStr | None, make: Callable[..., Service]
+    ) -> Service | None:
+        if held is None or not held.get_secret_value():
+            return None
+        address = settings.endpoints.get(name)
+        where = {"base_url": address} if address else {}
+        return make(http, api_key=held.get_secret_value(), **where)
 
-    vision, faces = key(settings.google_vision_api_key), key(settings.sightengine_api_key)
-    address = settings.endpoints.get
     try:
         return MediaServices(
             inspect,
             fetcher,
-            google_vision.GoogleVision(
-                http,
-                api_key=vision,
-                base_url=address("google_vision", google_vision.DEFAULT_BASE_URL),
-            )
-            if vision
-            else None,
-            sightengine.Sightengine(
-                http,
-                api_key=faces,
-                base_url=address("sightengine", sightengine.DEFAULT_BASE_URL),
-            )
-            if faces
-            else None,
+            service("google_vision", settings.google_vision_api_key, GoogleVision),
+            service("sightengine", settings.sightengine_api_key, Sightengine),
         )
     except ValueError as error:
         raise SetupError(f"Pictures cannot be looked up: {error}.") from error

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING, cast
 
 import dagster as dg
+import pytest
 from PIL import Image
+from pydantic import SecretStr
 from typer.testing import CliRunner, Result
 
 from factible_assets.cli.main import app
 from factible_assets.definitions import build_defs
 from factible_assets.report.reader import read_report_data
 from factible_assets.report.render import render_report
+from factible_assets.services.media import media_services
+from factible_assets.settings import SetupError
 from tests.assets.conftest import Checked
+
+if TYPE_CHECKING:
+    from factible_assets.stages.media import MediaServices
+    from factible_assets.stages.ports import Fetcher
+    from resources.http import HttpClient
 
 OWN = "own-talk"
 CORPUS = """\
@@ -62,3 +72,19 @@ def test_pictures_of_a_video_become_hints_in_the_warehouse_and_the_report(
     page = render_report(data)
     assert "Pictures of the video" in page
     assert "64 by 48 pixels." in page
+
+
+def test_who_is_asked_about_pictures_follows_the_keys(checked: Checked) -> None:
+    def asked(**keys: str) -> MediaServices:
+        settings = checked.settings.model_copy(
+            update={f"{name}_api_key": SecretStr(key) for name, key in keys.items()}
+        )
+        return media_services(settings, cast("HttpClient", None), cast("Fetcher", None))
+
+    assert (asked().reverse, asked().deepfakes) == (None, None)
+    both = asked(google_vision="key", sightengine="user:secret")
+    assert both.reverse is not None
+    assert both.deepfakes is not None
+    assert (both.reverse.provider, both.deepfakes.provider) == ("google_vision", "sightengine")
+    with pytest.raises(SetupError, match="write SIGHTENGINE_API_KEY as USER:SECRET"):
+        asked(sightengine="no-colon")
