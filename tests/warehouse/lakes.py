@@ -42,7 +42,7 @@ class Server:
             *words,
         ]
         subprocess.run(
-            command, check=True, timeout=60, stdout=subprocess.DEVNULL, **_unprivileged()
+            command, check=True, timeout=60, stdout=subprocess.DEVNULL, user=_unprivileged()
         )
 
     def location(self, name: str) -> str:
