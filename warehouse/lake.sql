@@ -21,6 +21,7 @@ SET GLOBAL allowed_directories = ['{data}'];
 SET GLOBAL enable_external_access = false
 
 -- name: enter
+SET enable_progress_bar = false;
 SET TimeZone = 'UTC';
 USE lake
 

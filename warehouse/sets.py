@@ -119,38 +119,49 @@ def prepare(asset: str, video_id: str, given: AssetRows, stamp: Stamp) -> Prepar
     )
 
 
-def replace_set(connection: duckdb.DuckDBPyConnection, prepared: PreparedSet) -> None:
-    """Put a set in the place of the one that the same run wrote before, if it did.
+def replace_sets(connection: duckdb.DuckDBPyConnection, prepared: Sequence[PreparedSet]) -> None:
+    """Put sets of one video and run in the place of those that the run wrote before, if it did.
 
     The caller holds a transaction and gives it up if this raises.
 
     Raises:
         WarehouseIntegrityError: A row breaks a constraint, or a quote stands nowhere in its page.
     """
-    whole = prepared.whole
+    whole = prepared[0].whole
     key = [whole.video_id, whole.run_id]
     try:
-        ((forgotten,),) = connection.execute(_ASK["forget"], [*key, whole.asset]).fetchall()
-        if forgotten:
-            for record in prepared.frames:
-                if record is LlmCall:
-                    sql, values = _ASK["delete_calls"], [*key, whole.asset]
-                else:
-                    sql, values = _ASK["delete"], key
-                # Texts are shared between sets and never change under their hash.
-                if record is not PageText:
-                    connection.execute(sql.format(table=record.table), values)
-        for record, frame in prepared.frames.items():
-            if frame.num_rows:
-                insert(connection, record, frame)
-        enter(connection, "materializations", [whole])
+        for (asset,) in connection.execute(_ASK["written"], key).fetchall():
+            for one in prepared:
+                if one.whole.asset == asset:
+                    _forget(connection, one)
+        for one in prepared:
+            for record, frame in one.frames.items():
+                if frame.num_rows:
+                    insert(connection, record, frame)
+        enter(connection, "materializations", [one.whole for one in prepared])
     except duckdb.ConstraintException as failure:
         raise WarehouseIntegrityError(
-            f"The {whole.asset} of video {whole.video_id} break a rule of the warehouse: "
-            f"{str(failure).splitlines()[0].rstrip('.')}. Nothing was written."
+            f"The {', '.join(one.whole.asset for one in prepared)} of video {whole.video_id} break "
+            f"a rule of the warehouse: {str(failure).splitlines()[0].rstrip('.')}. Nothing was "
+            "written."
         ) from failure
-    if prepared.hashes or prepared.quotes:
-        _refuse_ungrounded(connection, prepared)
+    for one in prepared:
+        if one.hashes or one.quotes:
+            _refuse_ungrounded(connection, one)
+
+
+def _forget(connection: duckdb.DuckDBPyConnection, prepared: PreparedSet) -> None:
+    whole = prepared.whole
+    key = [whole.video_id, whole.run_id]
+    connection.execute(_ASK["forget"], [*key, whole.asset])
+    for record in prepared.frames:
+        if record is LlmCall:
+            sql, values = _ASK["delete_calls"], [*key, whole.asset]
+        else:
+            sql, values = _ASK["delete"], key
+        # Texts are shared between sets and never change under their hash.
+        if record is not PageText:
+            connection.execute(sql.format(table=record.table), values)
 
 
 def stored_texts(connection: duckdb.DuckDBPyConnection, hashes: Iterable[str]) -> dict[str, str]:
@@ -198,7 +209,9 @@ def _texts_of(rows: Sequence[Record]) -> dict[str, str]:
 
 def insert(connection: duckdb.DuckDBPyConnection, record: type[Record], frame: pa.Table) -> None:
     """Enter rows of one class; the caller holds a transaction."""
-    question = {PageText: "insert_texts", LlmCall: "insert_calls"}.get(record, "insert")
+    question = "insert_texts" if record is PageText else "insert"
+    if record is LlmCall and any(frame["cache_hit"].to_pylist()):
+        question = "insert_calls"
     connection.register("incoming", frame)
     connection.execute(_ASK[question].format(table=record.table))
     connection.unregister("incoming")

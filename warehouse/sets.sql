@@ -6,6 +6,9 @@ SELECT content_hash, text
 FROM page_texts
 WHERE rowid IN (SELECT rowid FROM page_texts WHERE content_hash IN ({places}))
 
+-- name: written
+SELECT asset FROM materializations WHERE video_id = ? AND run_id = ?
+
 -- name: forget
 DELETE FROM materializations WHERE video_id = ? AND run_id = ? AND asset = ?
 

@@ -49,7 +49,7 @@ from warehouse.rows import AnyRecord, Stamp, aware, columns_of, from_row, to_utc
 from warehouse.sets import (
     AssetRows,
     prepare,
-    replace_set,
+    replace_sets,
     stored_texts,
 )
 
@@ -130,8 +130,8 @@ class Warehouse:
         prepared = [prepare(asset, video_id, given, stamp) for asset, given in sets.items()]
 
         def replace_all(connection: duckdb.DuckDBPyConnection) -> None:
-            for one in prepared:
-                replace_set(connection, one)
+            if prepared:
+                replace_sets(connection, prepared)
             if also is not None:
                 also(connection)
 

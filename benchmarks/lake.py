@@ -1,0 +1,211 @@
+"""Four writers on one lake while an analyst reads: what is lost, who is refused, how much faster.
+
+What belongs here: a PostgreSQL server of its own, writers that are processes, a reader, and the
+count of what is there in the end. What does not: how a lake is written (warehouse/lake.py).
+
+Each writer writes the sets of the demo's video (12 claims, 115 pieces of evidence, 51 pages) under
+other ids, with texts that nobody else has, and one text that all have. First one writer alone, then
+four; then four of which one is killed, and the server with it, in the middle: whoever stays writes
+on, and the killed one's videos are written anew.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import hashlib
+import multiprocessing
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from multiprocessing.context import SpawnContext, SpawnProcess
+from multiprocessing.synchronize import Barrier
+from pathlib import Path
+from typing import Any
+
+from benchmarks.growth import section
+from benchmarks.homes import SEED, make_home
+from factible_assets.records import Evidence, Page, PageText, Record
+from tests.warehouse.lakes import Server, server
+from warehouse.errors import WarehouseError
+from warehouse.lake import Lake
+from warehouse.rows import Stamp
+from warehouse.sets import AssetRows
+from warehouse.store import Warehouse
+
+PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
+WRITERS = 4
+KEYS = {
+    "materializations": "asset, video_id, run_id",
+    "claims": "video_id, run_id, claim_id",
+    "evidence": "video_id, run_id, evidence_id",
+    "verdicts": "video_id, run_id, claim_id",
+    "page_texts": "content_hash",
+}
+
+
+def write(seed: Path, lake: Lake, videos: Sequence[str], barrier: Barrier | None, cpu: Any) -> None:
+    """Write some videos; what the process took of the CPU for them is put into `cpu`."""
+    held, store = Warehouse(seed).read_video(SEED), Warehouse(lake)
+    store.query("SELECT 1")
+    shared = min(held.texts)
+    if barrier is not None:
+        barrier.wait(timeout=300)
+    used = time.process_time()
+    for name in videos:
+        texts = {
+            old: text if old == shared else f"{text} {name}" for old, text in held.texts.items()
+        }
+        hashes = {old: hashlib.sha256(text.encode()).hexdigest() for old, text in texts.items()}
+
+        def own(row: Record, name: str = name, texts: Any = texts, hashes: Any = hashes) -> Record:
+            if isinstance(row, PageText):
+                return PageText(content_hash=hashes[row.content_hash], text=texts[row.content_hash])
+            changed: dict[str, object] = {"video_id": name}
+            if isinstance(row, Page | Evidence) and row.content_hash:
+                changed["content_hash"] = hashes[row.content_hash]
+            return row.model_copy(update=changed)
+
+        sets = {
+            asset: AssetRows([own(row) for row in held.of_asset(asset)], code_version="benchmark")
+            for asset in held.sets
+        }
+        store.write_assets(name, sets, stamp=Stamp(f"run of {name}", datetime.now(UTC)))
+    cpu.put(time.process_time() - used)
+
+
+@dataclass
+class Reading:
+    """What an analyst met who asked all the time."""
+
+    asked: int = 0
+    refused: int = 0
+    halves: int = 0
+
+    def ask(self, store: Warehouse, sets: int) -> None:
+        """Ask once for videos of which a part is there, which nobody should ever see."""
+        self.asked += 1
+        try:
+            found = store.query(
+                "SELECT video_id FROM materializations GROUP BY ALL HAVING count(*) <> ?", [sets]
+            )
+        except WarehouseError:
+            self.refused += 1
+        else:
+            self.halves += found.height
+
+
+@dataclass
+class Bench:
+    """One server, the video that is written, and who writes."""
+
+    postgres: Server
+    seed: Path
+    scratch: Path
+    context: SpawnContext
+
+    def writers(
+        self, lake: Lake, names: Sequence[Sequence[str]], barrier: Barrier | None
+    ) -> tuple[list[SpawnProcess], Any]:
+        """Start a process for each list of videos."""
+        cpu = self.context.Queue()
+        started = [
+            self.context.Process(target=write, args=(self.seed, lake, each, barrier, cpu))
+            for each in names
+        ]
+        for each in started:
+            each.start()
+        return started, cpu
+
+    def together(self, name: str, writers: int, videos: int) -> tuple[str, float]:
+        """Let writers write at once while an analyst reads; return the row, and videos a second."""
+        lake = self.postgres.lake(name, self.scratch / name)
+        store = Warehouse(lake)
+        store.query("SELECT 1")
+        sets = len(Warehouse(self.seed).read_video(SEED).sets)
+        names = [[f"{name}-{writer}-{each}" for each in range(videos)] for writer in range(writers)]
+        barrier = self.context.Barrier(writers + 1)
+        running, cpu = self.writers(lake, names, barrier)
+        barrier.wait(timeout=300)
+        started, reading = time.perf_counter(), Reading()
+        while any(each.is_alive() for each in running):
+            reading.ask(store, sets)
+            time.sleep(0.5)
+        took = time.perf_counter() - started
+        used = sum(cpu.get(timeout=10) for _ in running)
+        rate = writers * videos / took
+        row = (
+            f"| {writers} x {videos} videos | {took:,.0f} s | {rate:.2f} | "
+            f"{1000 * used / (writers * videos):,.0f} ms | {'; '.join(counted(store))} | "
+            f"{reading.asked} / {reading.refused} / {reading.halves} |"
+        )
+        return row, rate
+
+    def killed(self, name: str, videos: int) -> str:
+        """Kill a writer and the server in the middle, and have the rest written."""
+        lake = self.postgres.lake(name, self.scratch / name)
+        store = Warehouse(lake)
+        store.query("SELECT 1")
+        names = [[f"{name}-{writer}-{each}" for each in range(videos)] for writer in range(WRITERS)]
+        running, _ = self.writers(lake, names, None)
+        started = time.perf_counter()
+        while len(store.video_ids()) < WRITERS * videos // 4:
+            time.sleep(0.2)
+        running[0].kill()
+        while len(store.video_ids()) < WRITERS * videos // 2:
+            time.sleep(0.2)
+        self.postgres.control("-m", "immediate", "restart")
+        for each in running[1:]:
+            each.join(timeout=600)
+        codes = [each.exitcode for each in running]
+        there = set(store.video_ids())
+        (again,), _ = self.writers(lake, [[each for each in names[0] if each not in there]], None)
+        again.join(timeout=600)
+        took = time.perf_counter() - started
+        missing = {each for part in names for each in part} - set(store.video_ids())
+        rows = f"{'; '.join(counted(store))}; videos missing {len(missing)}"
+        what = f"{WRITERS} x {videos}, one writer and the server killed"
+        return f"| {what} | {took:,.0f} s | – | – | {rows} | writers exited with {codes} |"
+
+
+def counted(store: Warehouse) -> Iterator[str]:
+    """Say of each table how many rows it has, and how many of them are there twice."""
+    for table, key in KEYS.items():
+        sql = f"SELECT count(*), count(*) - count(DISTINCT ({key})) FROM {table}"  # noqa: S608
+        ((rows, twice),) = store.query(sql).rows()
+        yield f"{table} {rows:,} ({twice})"
+
+
+def main() -> int:
+    """Measure, print, and write the section."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--videos", type=int, default=50, help="How many each writer writes.")
+    parser.add_argument("--write", action="store_true", help=f"Write {PAGE.name}.")
+    given = parser.parse_args()
+    with contextlib.ExitStack() as stack:
+        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        seed = Path(str(make_home(scratch / "home", 1).warehouse))
+        postgres = stack.enter_context(server())
+        bench = Bench(postgres, seed, scratch, multiprocessing.get_context("spawn"))
+        alone, one = bench.together("alone", 1, given.videos)
+        four, many = bench.together("four", WRITERS, given.videos)
+        lines = [
+            "| writers | took | a second | CPU a video | rows (twice) | asked / refused / halves |",
+            "|---|---|---|---|---|---|",
+            alone,
+            four,
+            bench.killed("killed", max(4, given.videos // 5)),
+            "",
+            f"Four writers write {many / one:.1f} times as many videos a second as one.",
+        ]
+    print("\n".join(lines))
+    if given.write:
+        section(PAGE, "lake", lines)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
