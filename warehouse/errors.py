@@ -35,13 +35,19 @@ class WarehouseTooNewError(WarehouseError):
         )
 
 
+_REMEDY = (
+    "If it is the warehouse, put the published copy back in its place with: factible restore. If "
+    "it is that copy, move it away: the next check makes it anew."
+)
+
+
 class NotAWarehouseError(WarehouseError):
     """The file exists and is something else."""
 
     def __init__(self, path: Path, what: str) -> None:
         super().__init__(
-            f"{path} is no warehouse, or no longer: {what}. If it was one, put the published copy "
-            "back in its place with: factible restore. Point to another path otherwise."
+            f"{path} is no warehouse, or no longer: {what}. {_REMEDY} Point to another path "
+            "otherwise."
         )
 
 
@@ -60,8 +66,7 @@ class DamagedWarehouseError(WarehouseError):
 
     def __init__(self, path: Path, why: str) -> None:
         super().__init__(
-            f"{path} is damaged ({why}). Put the published copy back in its place with: factible "
-            "restore. It keeps the damaged file beside it."
+            f"{path} is damaged ({why}). {_REMEDY} The damaged file is kept beside it."
         )
 
 

@@ -75,7 +75,10 @@ def render_page(
             strips=lambda metric: strips(metric, comparison.baseline),
             scatters=_scatters(comparison),
             drawings={
-                name: [(title.capitalize(), _carried(png)) for title, png in each.items()]
+                name: [
+                    (title.capitalize(), f"data:image/png;base64,{base64.b64encode(png).decode()}")
+                    for title, png in each.items()
+                ]
                 for name, each in (drawings or {}).items()
                 if each
             },
@@ -86,10 +89,6 @@ def render_page(
         )
     )
     return _UNPRINTABLE.sub("\ufffd", html.lstrip()) + "\n"
-
-
-def _carried(png: bytes) -> str:
-    return f"data:image/png;base64,{base64.b64encode(png).decode('ascii')}"
 
 
 def _policy(style: str) -> str:

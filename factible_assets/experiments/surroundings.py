@@ -155,7 +155,10 @@ class Place:
         if choice.reasoner == "llm":
             # Its prompt is a file among the code.
             return " ".join(filter(None, (choice.models[stage], effort_of(choice.settings, stage))))
-        return f"embedded {_embedded_models(choice.settings.home)}"
+        home = choice.settings.home
+        pulled = {name: read_receipt(home, name) for name in ("mpnet", "nli", "nli-base")}
+        commits = {name: receipt.commit for name, receipt in pulled.items() if receipt is not None}
+        return f"embedded {commits}"
 
     def _web(self, choice: Choice) -> str:
         if choice.web not in self._webs:
@@ -176,12 +179,6 @@ def _web_content(web: str, settings: Settings) -> str:
     name = web.partition(":")[2]
     shown = {name: held.get(name, 0)} if name else held
     return f"archive {json.dumps(shown, sort_keys=True)}"
-
-
-def _embedded_models(home: Path) -> str:
-    pulled = {name: read_receipt(home, name) for name in ("mpnet", "nli", "nli-base")}
-    named = {name: receipt.commit for name, receipt in pulled.items() if receipt is not None}
-    return str(named)
 
 
 @cache

@@ -206,13 +206,9 @@ def _read_html(response: Response) -> Extract:
     return extract_html(_text_of(response), response.url)
 
 
-def _read_plain(response: Response) -> Extract:
-    return extract_plain(_text_of(response))
-
-
 def _read_undeclared(response: Response) -> Extract:
     is_markup = response.body[:512].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
-    return _read_html(response) if is_markup else _read_plain(response)
+    return _read_html(response) if is_markup else extract_plain(_text_of(response))
 
 
 def _read_no_pdf(response: Response) -> Extract:

@@ -182,6 +182,15 @@ def test_the_published_copy_answers_unless_the_live_one_is_asked(factible: Run, 
     assert json.loads(factible(*query, "--live").stdout) == [{"n": 1}]
 
 
+def test_the_remedy_for_a_damaged_copy_for_readers_helps(factible: Run, home: Path) -> None:
+    copy = home / "published.duckdb"
+    store_sample(home).publish(copy)
+    copy.write_bytes(b"not a database" * 1_000)
+    assert "move it away: the next check makes it anew" in factible("sql", "select 1").stderr
+    copy.unlink()
+    assert factible("sql", "select 1").exit_code == 0
+
+
 def test_control_characters_of_stored_text_never_reach_the_terminal(factible: Run) -> None:
     result = factible("sql", "select 'a' || chr(27) || '[31m' || chr(10) || 'b' as t")
     assert "\x1b" not in result.stdout

@@ -14,7 +14,7 @@ import pytest
 
 from factible_assets.running.launch import open_instance
 from factible_assets.settings import Settings
-from tests.shortcuts import share_vectors
+from tests.shortcuts import prepare, share_vectors
 from warehouse.store import Warehouse
 
 FACTIBLE = [sys.executable, "-m", "factible_assets"]
@@ -24,7 +24,7 @@ DEMO_VIDEO = "everyday-beliefs-talk"
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
-    share_vectors(tmp_path / "home")
+    prepare(tmp_path / "home")
     return {**kept, "FACTIBLE_HOME": str(tmp_path / "home"), "COLUMNS": "160"}
 
 
@@ -114,6 +114,8 @@ def test_a_run_killed_at_any_stage_leaves_nothing_half_written_and_is_finished_b
 def test_two_processes_check_different_videos_in_one_data_folder_at_once(
     tmp_path: Path, environment: dict[str, str]
 ) -> None:
+    environment["FACTIBLE_HOME"] = str(tmp_path / "unused")  # which both begin at once
+    share_vectors(tmp_path / "unused")
     talks = []
     for name in ("one", "two"):
         talk = tmp_path / f"{name}.txt"
