@@ -19,7 +19,7 @@ UV     := $(shell command -v uv 2>/dev/null)
 RUNTIME_STAMP := $(VENV)/.runtime-installed
 DEV_STAMP     := $(VENV)/.dev-installed
 
-BENCHMARKS := localisation sentences claims queries evidence pages faults readers pipeline growth distributed \
+BENCHMARKS := localisation sentences claims queries evidence pages faults readers pipeline growth lake distributed \
   quality
 
 .DEFAULT_GOAL := help
