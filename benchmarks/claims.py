@@ -30,6 +30,7 @@ from factible_assets.evaluation.metrics.claims import (
     recall_at_k,
 )
 from factible_assets.evaluation.similarity import EmbeddingSimilarity
+from factible_assets.reasoners.embedded.claims import checkworthiness
 from factible_assets.reasoners.embedded.claims import selection as engine
 from factible_assets.reasoners.embedded.embedder import minilm
 from factible_assets.records import TranscriptSegment
@@ -75,6 +76,10 @@ def main() -> None:
             setattr(engine, name, without)
             _say(f"{rule:<32}{_describe(_matched(videos, 5))}")
             setattr(engine, name, usual)
+        for sign, (weight, pattern) in list(checkworthiness.SIGNS.items()):
+            checkworthiness.SIGNS[sign] = (0.0, pattern)
+            _say(f"{'sign: ' + sign:<32}{_describe(_matched(videos, 5))}")
+            checkworthiness.SIGNS[sign] = (weight, pattern)
         return
     for limit in (5, 10):
         began = time.process_time()

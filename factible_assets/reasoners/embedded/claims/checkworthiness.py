@@ -87,7 +87,7 @@ _ABOUT_THE_VIDEO = re.compile(
     re.IGNORECASE,
 )
 _FIRST_PERSON = word_set("i me my mine myself i'm i've i'd i'll")
-_SIGNS: dict[str, tuple[float, re.Pattern[str] | frozenset[str]]] = {
+SIGNS: dict[str, tuple[float, re.Pattern[str] | frozenset[str]]] = {
     "causal": (0.3, _CAUSAL),
     "comparative": (0.2, _COMPARATIVE),
     "scientific": (0.3, _SCIENTIFIC),
@@ -99,7 +99,6 @@ _SIGNS: dict[str, tuple[float, re.Pattern[str] | frozenset[str]]] = {
     "first person": (-1.5, _FIRST_PERSON),
     "second person": (-0.7, word_set("you yours yourself you're you've you'll you'd")),
     "of a story": (-0.8, word_set("he she him her his he's she's")),
-    "of a group": (-0.3, word_set("we us our ours ourselves we're we've we'll we'd")),
 }
 """What each sign adds to a sentence that has the pattern, or one of the words."""
 
@@ -109,15 +108,6 @@ _QUESTION_OPENERS = word_set(
 )
 _AUXILIARIES = word_set("is are was were do does did can could will would should have has had")
 _HYPOTHETICAL_OPENERS = word_set("if imagine suppose let please just what")
-_FINITE = re.compile(
-    r"\b(?:is|are|was|were|be|been|has|have|had|do|does|did|can|could|will|would|may|might|must"
-    r"|should|cannot|isn't|aren't|wasn't|weren't|don't|doesn't|didn't|can't|won't|\w+(?:'s|'re|'ve)"
-    r"|\w{2,}ed|\w{3,}(?<!s)s|became|began|came|caught|cut|fell|felt|found|gave|got|grew|went|held"
-    r"|kept|knew|led|left|lost|made|meant|met|paid|put|ran|rose|said|saw|sent|set|shut|spent|spread"
-    r"|stood|taught|thought|told|took|won|wrote|make|cause|show|contain|include|help|need)\b",
-    re.IGNORECASE,
-)
-
 _ENOUGH_CONTENT = 12
 
 
@@ -143,22 +133,17 @@ def read_signs(text: str) -> Signs:
     straight = text.replace("\u2019", "'")
     shown = frozenset(
         name
-        for name, (_, sign) in _SIGNS.items()
+        for name, (_, sign) in SIGNS.items()
         if (sign.search(straight) if isinstance(sign, re.Pattern) else present & sign)
     )
     content = len({norm for norm in norms if not is_stop_word(norm)})
     numbers = len(find_numbers(text))
     score = 2.0 * min(content, _ENOUGH_CONTENT) / _ENOUGH_CONTENT
     score += 0.5 * min(numbers, 2) + 0.2 * min(_count_names(text, words), 2)
-    score += sum(_SIGNS[name][0] for name in shown)
-    score -= 1.0 * _is_question(text, norms) + 0.5 * (not shows_verb(text))
+    score += sum(SIGNS[name][0] for name in shown)
+    score -= 1.0 * _is_question(text, norms)
     score -= 0.5 * (not _HYPOTHETICAL_OPENERS.isdisjoint(norms[:1]))
     return Signs(len(words), content, numbers, shown, score)
-
-
-def shows_verb(text: str) -> bool:
-    """Tell whether a text has what may be a finite verb."""
-    return _FINITE.search(text.replace("\u2019", "'")) is not None
 
 
 def categorise(signs: Signs, *, dated: bool) -> Category:

@@ -59,14 +59,12 @@ _DEMONSTRATIVE = re.compile(
 _TIMES = word_set(
     "year years month months week weeks day days morning evening time times moment century decade"
 )
-_NO_NOUNS = _TIMES | word_set("point way country planet is are was were can will means one")
-_THAT_ONE = re.compile(
-    r"(?:^|\b(?:in|from|of|on|at|by|with|for|like|after|since|during|about|to|into) )that"
-    r"(?: same| one)? (?!is\b|was\b|means\b|can\b|has\b|will\b|would\b)([a-z][\w-]+)",
-    re.IGNORECASE,
+_MONTHS = word_set(
+    "january february march april may june july august september october november december"
 )
+_NO_NOUNS = _TIMES | word_set("point way country planet is are was were can will means one")
 _SHELL = re.compile(
-    r"the (?:real |main |other |first |second |next |last |only )?"
+    r"the (?:\w+ )?ones? |the (?:real |main |other |first |second |next |last |only )?"
     r"(?:answer|bill|case|cause|change|compound|decision|difference|discovery|effect|event|fact"
     r"|finding|goal|group|idea|issue|law|lawsuit|legislation|method|number|paper|plan|point|problem"
     r"|process|program|project|question|reason|report|result|rule|ruling|solution|state|story"
@@ -107,17 +105,14 @@ def resolve(text: str, before: str) -> str:
 def is_open(text: str) -> bool:
     """Tell whether a sentence points at something that it does not name itself.
 
-    That is a pronoun before anything is named that it can mean ("Together, they …", "In that case
-    …", "Plastic makes them …"), "these", "such" or "in that" with a noun that has not been said, or
-    a subject that only takes up what was said before ("The discovery means …").
+    That is a pronoun before anything is named that it can mean ("Together, they …", "In August he
+    …", "Plastic makes them …"), "this", "these" or "such" with a noun that has not been said, or a
+    subject that only takes up what was said before ("The discovery means …", "The red ones …").
     """
     if _EXPLETIVE.match(text):
         return False
     words = tokenise(text)
     if (words and words[0].norm == "here") or _SHELL.match(text) or _has_free_pronoun(text, words):
-        return True
-    that = _THAT_ONE.search(text)
-    if that and that[1].casefold() not in _NO_NOUNS:
         return True
     pointed = [(each[1].casefold(), each.start()) for each in _DEMONSTRATIVE.finditer(text)]
     return any(
@@ -142,7 +137,8 @@ def _has_free_pronoun(text: str, words: Sequence[Word]) -> bool:
         many |= word.norm in _MEMBERS or (
             is_content and word.norm.endswith("s") and not word.norm.endswith("ss")
         )
-        named |= is_content and (text[word.start].isupper() or word.norm in _PEOPLE)
+        is_name = text[word.start].isupper() and word.norm not in _MONTHS
+        named |= is_content and (is_name or word.norm in _PEOPLE)
     return False
 
 
