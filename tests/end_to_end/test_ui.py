@@ -194,6 +194,20 @@ def test_a_video_that_a_corpus_lists_gets_its_partition_from_the_sensor(session:
     session.page.get_by_text("everyday-beliefs-talk").first.wait_for()
 
 
+def test_from_a_fresh_start_five_clicks_lead_to_the_verdicts_with_their_links(
+    session: Session,
+) -> None:
+    page = session.page
+    session.open("/")
+    page.get_by_role("link", name="Lineage").first.click()
+    page.get_by_role("button", name="Materialize all").first.click()
+    page.get_by_role("dialog").get_by_text("All", exact=True).first.click()
+    page.get_by_role("button", name="Launch 1 run").click()
+    page.get_by_text("View", exact=True).first.click()
+    for place in ("desk/videos", "reports"):
+        page.locator(f"a[href='{session.address}/{place}/everyday-beliefs-talk']").first.wait_for()
+
+
 def test_the_launchpad_refuses_a_knob_out_of_range_with_a_sentence(session: Session) -> None:
     session.open(f"{JOBS}/add_video/playground")
     session.type_config("ops: {list_video: {config: {video: my-talk, max_claims: 99}}}")
