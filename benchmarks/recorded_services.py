@@ -260,7 +260,8 @@ class Services:
             value = {"queries": self._worded(opened.inside, claims)}
         elif shape == "EvidenceAnswer":
             numbers = re.findall(r"^Source (\d+)", opened.outside, re.MULTILINE)
-            titles = [opened.data(f"source {number}").partition("\n")[0] for number in numbers]
+            shown_first = [opened.data(f"source {each}").partition("\n")[0] for each in numbers]
+            titles = [line.removeprefix("Title: ") for line in shown_first]
             claim = next(each for each in claims if each in " ".join(opened.data("claim").split()))
             await self.takes("evidence_extraction", *(reading(claim, t) for t in titles))
             value = {"readings": [_read(n, t, claim) for n, t in zip(numbers, titles, strict=True)]}

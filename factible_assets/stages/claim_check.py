@@ -280,7 +280,8 @@ class ClaimCheck:
                 unread_row(self.claim, each.candidate, None, status="skipped", reason=each.reason)
                 for each in selection.skipped
             )
-            return label_origins((*read, *skipped), self.shared.stories)
+            rows = (*read, *skipped)
+            return await asyncio.to_thread(label_origins, rows, self.shared.stories)
 
     def _reader(self, sought: str | None) -> Reading:
         async def read(query: Query, page: PageExcerpt) -> Judged[EvidenceDraft | None]:
@@ -338,7 +339,7 @@ class ClaimCheck:
             group.create_task(self.shared.book.look_up_ages([candidate.hit.url]))
             reading = group.create_task(self._outcome(candidate, arrivals, by))
         stored, row_of = reading.result()
-        return row_of(await self._rated(candidate, stored))
+        return await asyncio.to_thread(row_of, await self._rated(candidate, stored))
 
     async def _rated(self, candidate: Candidate, stored: StoredPage) -> Candidate:
         """Return a candidate with the rating of the address where its page was in the end."""
@@ -409,7 +410,7 @@ class ClaimCheck:
         if "verdicts" not in self.shared.stages:
             return None
         with self.shared.watch.time("verdicts"):
-            opinion = self.form_opinion(case)
+            opinion = await asyncio.to_thread(self.form_opinion, case)
             draft, outage, refusal, ended = None, None, None, None
             try:
                 async with self.trace.within():

@@ -58,6 +58,8 @@ class PageLibrary:
         else:
             async with self._slots:
                 fetched = await self._fetcher.fetch(hit.url)
-        stored = store_page(hit, fetched, limit=self._limit, topics=self._topics)
+        stored = await asyncio.to_thread(
+            store_page, hit, fetched, limit=self._limit, topics=self._topics
+        )
         self._stored[canonical] = stored
         return stored

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections import Counter
 from dataclasses import replace
 from datetime import date
+from typing import Any
 
 import pytest
 
@@ -19,6 +21,7 @@ from factible_assets.config import (
 from factible_assets.records import Claim
 from factible_assets.rows import VideoRows
 from factible_assets.stages.flow import FlowResult, check_claims, extract_claims
+from factible_assets.stages.origins import label_origins
 from factible_assets.stages.ports import QueryDraft
 from factible_assets.stages.progress import ALL_STAGES, Stage
 from factible_assets.stages.transcript import from_text
@@ -598,3 +601,19 @@ async def test_a_recheck_keeps_good_queries_and_writes_those_that_failed() -> No
     kept = [query for query in again.queries if query.claim_id == claims[1].claim_id]
     assert kept == [query for query in first.queries if query.claim_id == claims[1].claim_id]
     assert {verdict.status for verdict in again.verdicts} == {"complete"}
+
+
+async def test_long_pages_are_weighed_beside_the_event_loop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world, claims = furnished_world(1)
+    threads = set()
+
+    def watched(*given: Any) -> Any:
+        threads.add(threading.current_thread())
+        return label_origins(*given)
+
+    monkeypatch.setattr("factible_assets.stages.claim_check.label_origins", watched)
+    await check(world, claims)
+    assert threads
+    assert threading.main_thread() not in threads
