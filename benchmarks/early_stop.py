@@ -5,11 +5,12 @@ Run: `python -m benchmarks.early_stop [--write]` (seconds).
 The published runs tell for each claim which sources a model read and what stance it found in each.
 Sources are rated as in a check, and the vote is taken over all of them and over those that had come
 when N independent, reliable ones agreed. When a source comes is drawn from the recorded seconds of
-fetching a page and of reading one, so often that the order is that of no single run. A claim whose
-sources are all unclear is left out: in these runs that mostly means that the model was not reached.
+fetching a page and of reading one, so often that the order is that of no single run. A claim with
+no side taken is left out: in these runs that mostly means that the model was not reached.
 
-Prints for each N: claims that stop early, verdicts with another stance (of those that had one, and of
-all), pages left unread, and the seconds by which the claim, and its video's slowest claim, end sooner.
+Prints for each N: claims that stop early, verdicts with another stance (of those that had one, and
+of all), pages left unread, and the seconds by which the claim, and its video's slowest one, end
+sooner.
 """
 
 from __future__ import annotations
