@@ -3,8 +3,8 @@
 Run: `python -m benchmarks.loop_lag`.
 
 A task asks to be woken every five milliseconds; how much later it is woken is the lag. Measured
-with nothing to do (what a busy machine adds), while four pages of 5 MB of markup are read, and while
-a claim is checked against nine pages of 30,000 words each.
+with nothing to do (what a busy machine adds), while four pages of 5 MB of markup are read, and
+while a claim is checked against nine pages of 30,000 words each.
 """
 
 from __future__ import annotations
