@@ -49,6 +49,10 @@ _PASSING = (
     "Connection refused",
     "could not connect",
     "server closed the connection",
+    # Of a server that is gone, which DuckDB does not say in so many words.
+    'Failed to execute query "ROLLBACK',
+    'Failed to execute query "COMMIT',
+    'Failed to execute query "BEGIN',
     "terminating connection",
     "is starting up",
     "is shutting down",
@@ -145,7 +149,7 @@ class Lake:
                     cursor.begin()
                 yield cursor
             finally:
-                cursor.close()
+                _end(cursor)
         except duckdb.Error as failure:
             raise self._explain(failure) or failure from failure
 
@@ -176,7 +180,7 @@ class Lake:
                 raise self._explain(failure) or failure from failure
             yield
         finally:
-            cursor.close()
+            _end(cursor)
 
     def newest_change(self) -> int:
         """Return the number of the newest change of anything in the lake."""
@@ -279,6 +283,17 @@ class Lake:
 _told: dict[str, Lake] = {}
 _opened: dict[tuple[Lake, bool, int], duckdb.DuckDBPyConnection] = {}
 _opening = threading.Lock()
+
+
+def _end(cursor: duckdb.DuckDBPyConnection) -> None:
+    """Give up what was not committed, and close.
+
+    In this order: a transaction that a dead server cannot give up ends the process where closing
+    meets it, and is a failure like any other where it is asked for.
+    """
+    with suppress(duckdb.Error):
+        cursor.rollback()
+    cursor.close()
 
 
 def take_shape(lake: duckdb.DuckDBPyConnection, model: duckdb.DuckDBPyConnection) -> None:
