@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import dagster as dg
+import yaml
 from filelock import FileLock
 
 from factible_assets.config import FactCheckConfig
@@ -39,7 +40,7 @@ from factible_assets.services.dagster_internals import (
 )
 from factible_assets.services.event_log import kept_open
 from factible_assets.services.reasoning import fitting_strategy
-from factible_assets.settings import PACKAGE_PARENT, Settings, SetupError
+from factible_assets.settings import PACKAGE_PARENT, Settings, SettingsError, SetupError
 from factible_assets.stages.ports import Observer
 from factible_assets.wording import web_address
 from warehouse.store import Warehouse
@@ -128,7 +129,13 @@ def open_instance(settings: Settings, *, captures_output: bool = True) -> dg.Dag
         overrides = {} if captures_output else dict(NO_CAPTURE)
         if _template_of(folder / "dagster.yaml") in _OWN_TEMPLATES:
             overrides.update(kept_open(folder))
-        reference = InstanceRef.from_dir(str(folder), overrides=overrides)
+        try:
+            reference = InstanceRef.from_dir(str(folder), overrides=overrides)
+        except yaml.YAMLError as error:
+            raise SettingsError(
+                f"{folder / 'dagster.yaml'} is no YAML ({' '.join(str(error).split())}). Correct "
+                "it, or move it away: it is written anew."
+            ) from error
         instance = dg.DagsterInstance.from_ref(reference)
         instance.get_dynamic_partitions(_partitions_name())
         instance.get_run_records(limit=1)

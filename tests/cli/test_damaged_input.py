@@ -93,6 +93,14 @@ def test_an_argument_that_is_no_text_is_refused(factible: Run, home: Path) -> No
     assert (result.exit_code, "is no text" in result.stderr) == (4, True)
 
 
+def test_damaged_settings_of_dagster_are_named_with_the_remedy(factible: Run, home: Path) -> None:
+    (prepare(home) / "dagster" / "dagster.yaml").write_text("{{{: [", encoding="utf-8")
+    result = factible("runs")
+    assert result.exit_code == 5
+    assert "dagster.yaml is no YAML" in result.stderr
+    assert "move it away: it is written anew" in result.stderr
+
+
 def test_a_day_that_no_calendar_goes_back_from_is_refused(factible: Run) -> None:
     result = factible("check", "everyday-beliefs-talk", "--published-before", "0001-01-01")
     assert result.exit_code == 2
