@@ -41,11 +41,7 @@ class Lexicon:
     denies_previous_sentence: Pattern
     affirms_previous_sentence: Pattern
     divided: Pattern
-    divides_previous_sentence: Pattern
-    unsettled: Pattern
-    answers_in_part: Pattern
     ratings: tuple[tuple[RatingWord, Pattern], ...]
-    rates: Pattern
     reports: Pattern
     families: dict[str, set[int]]
     opposites: dict[str, set[str]]

@@ -12,7 +12,7 @@ from factible_assets.reasoners.embedded.embedder import Embedder
 from factible_assets.reasoners.embedded.page_text import blocked_reason, instructs_reader
 from factible_assets.reasoners.embedded.reading.passages import Selection, select_passages
 from factible_assets.reasoners.embedded.reading.stance import PageStance, StanceModel
-from factible_assets.reasoners.embedded.reading.statements import Ground
+from factible_assets.reasoners.embedded.reading.statements import STATED, Ground
 from factible_assets.records import Stance
 from factible_assets.stages.ports import EvidenceDraft, PageExcerpt
 
@@ -83,12 +83,16 @@ def read_page(
 def _quotes(
     claim: str, text: str, said: PageStance, selection: Selection, embedder: Embedder
 ) -> tuple[str, ...]:
-    """Quote the deciding sentences, or the sentence of the page that comes nearest to the claim."""
+    """Quote the deciding sentences, or the sentence of the page that comes nearest to the claim.
+
+    Headings and questions are quoted only where there is nothing else.
+    """
     passages = selection.passages
     spans = [span for place, span in said.quotes if passages[place].in_page]
     first = [each for each in passages if each.in_page][:2]
     if first and not said.quotes:
         sentences = [sentence for passage in first for sentence in passage.sentences]
+        sentences = [each for each in sentences if STATED.search(each.text)] or sentences
         vectors = embedder.embed([claim, *(each.text for each in sentences)])
         nearest = sentences[int(np.argmax(vectors[1:] @ vectors[0]))]
         spans = [(nearest.start, nearest.end)]

@@ -101,9 +101,3 @@ def read_rating(text: str) -> RatingWord | None:
     """Read the words of a rating ("mostly false", "Half true"); None if it is none known."""
     opening = " ".join(word.norm for word in tokenise(text)[:_LONGEST_RATING])
     return next((each for each, words in load_lexicon().ratings if words.match(opening)), None)
-
-
-def rating_of_page(folded: str) -> RatingWord | None:
-    """Read "we rate the claim false" in a folded sentence; None if it rates nothing."""
-    match = load_lexicon().rates.search(folded)
-    return None if match is None else read_rating(folded[match.end() :])

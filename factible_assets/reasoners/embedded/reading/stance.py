@@ -137,8 +137,7 @@ class StatementsAndTone:
         """
         wanted = read_claim(claim)
         heard = read_statements(wanted, selection.passages, title, self._embedder)
-        rated = any(each.ground == "rating" for each in heard.decisions)
-        if heard.decisions and (rated or not heard.is_unsettled):
+        if heard.decisions:
             return from_statements(heard.decisions)
         if (
             heard.leaves_room

@@ -25,7 +25,6 @@ from factible_assets.reasoners.embedded.embedder import Embedder
 from factible_assets.reasoners.embedded.lexicon import RatingWord, load_lexicon
 from factible_assets.reasoners.embedded.page_text import PageSentence
 from factible_assets.reasoners.embedded.reading.denials import fold_evenly, without_denials
-from factible_assets.reasoners.embedded.reading.fact_checks import rating_of_page
 from factible_assets.reasoners.embedded.reading.passages import Passage, term_weight
 from factible_assets.reasoners.embedded.reading.quantities import (
     Quantity,
@@ -60,7 +59,7 @@ answers means what is claimed."""
 _IN_CONTEXT = 0.03
 """Taken off the cosine of a statement that is near only if its pronoun means the subject."""
 
-Says = Literal["asserts", "denies", "divided", "unsettled", "open"]
+Says = Literal["asserts", "denies", "divided", "open"]
 Ground = Literal[
     "rating", "assertion", "denial", "number", "opposite", "another", "divided", "tone", "inference"
 ]
@@ -68,7 +67,7 @@ Ground = Literal[
 figure, the opposite, the same of another, findings both ways, the leaning of its passages, an
 inference model."""
 
-_AGAINST: dict[Says, float] = {"denies": 0.5, "divided": 0.6, "unsettled": 0.6, "open": NEAR}
+_AGAINST: dict[Says, float] = {"denies": 0.5, "divided": 0.6, "open": NEAR}
 """Cosine from which a statement that is not on the claim's side keeps tone from speaking for it."""
 
 
@@ -119,19 +118,19 @@ _COORDINATED = re.compile(
 """Where a sentence goes on to another statement, which is not about the same."""
 _SHORTEST = 3
 """Words of the shortest clause that states something."""
-_STATED = re.compile(r"[.!:;][\"'\u201d\u2019)\]]*(\[\d+\])*\s*$")
+STATED = re.compile(r"[.!:;][\"'\u201d\u2019)\]]*(\[\d+\])*\s*$")
 """How a statement ends. A heading or a list item names a claim more often than it makes it."""
 _KEPT = 4096
 _RATED: dict[RatingWord, Says] = {
     "true": "asserts",
     "false": "denies",
     "mixed": "divided",
-    "unproven": "unsettled",
+    "unproven": "open",
 }
 
 
 @lru_cache(maxsize=_KEPT)
-def statements(passage: Passage, title: str, *, whole: bool = False) -> tuple[Statement, ...]:
+def statements(passage: Passage, *, whole: bool = False) -> tuple[Statement, ...]:
     """List what a passage states, clause by clause; `whole` adds sentences of several.
 
     Kept, as one page is read for many claims.
@@ -141,7 +140,7 @@ def statements(passage: Passage, title: str, *, whole: bool = False) -> tuple[St
         return (_rated(passage.check.claimed, says, (passage.start, passage.end)),)
     following = [*passage.sentences[1:], None]
     pairs = zip(passage.sentences, following, strict=True)
-    return tuple(each for pair in pairs for each in _of_sentence(*pair, title, whole=whole))
+    return tuple(each for pair in pairs for each in _of_sentence(*pair, whole=whole))
 
 
 def _rated(about: str, says: Says, span: tuple[int, int]) -> Statement:
@@ -152,27 +151,24 @@ def _rated(about: str, says: Says, span: tuple[int, int]) -> Statement:
 
 
 def _of_sentence(
-    sentence: PageSentence, following: PageSentence | None, title: str, *, whole: bool
+    sentence: PageSentence, following: PageSentence | None, *, whole: bool
 ) -> Iterator[Statement]:
     lexicon = load_lexicon()
     folded = fold_evenly(sentence.text)
-    if rating := rating_of_page(folded):
-        yield _rated(title, _RATED[rating], (sentence.start, sentence.end))
-        return
     comment = None if following is None else _comment(fold_evenly(following.text))
     end = sentence.end if following is None or comment is None else following.end
     for clause in _clauses(sentence.text, whole=whole):
         found = without_denials(clause)
         words = lexicon.not_denials.sub(" ", fold_evenly(clause))
         says: Says = "denies" if found.is_denied else "asserts"
-        if lexicon.unsettled.search(folded):
-            says = "unsettled"
-        elif lexicon.divided.search(folded) or comment == "divided":
+        if lexicon.divided.search(folded):
             says = "divided"
         elif folded.endswith("?") or (not found.denials and lexicon.reports.search(words)):
             says = comment or "open"
-        elif _STATED.search(folded) is None or folded.endswith("..."):
+        elif folded.endswith("..."):
             says = "open"
+        elif STATED.search(folded) is None:
+            continue
         elif comment == "denies":
             says = "asserts" if found.is_denied else "denies"
         answers = comment is not None and folded.endswith("?")
@@ -180,12 +176,8 @@ def _of_sentence(
 
 
 def _comment(following: str) -> Says | None:
-    """Read what a sentence says of the one before it: "This is a myth.", "For most, no."."""
+    """Read what a sentence says of the one before it: "This is a myth.", "No."."""
     lexicon = load_lexicon()
-    if lexicon.answers_in_part.search(following) or lexicon.divides_previous_sentence.search(
-        following
-    ):
-        return "divided"
     if lexicon.denies_previous_sentence.search(following):
         return "denies"
     return "asserts" if lexicon.affirms_previous_sentence.search(following) else None
@@ -291,11 +283,7 @@ class ClaimWords:
 def read_claim(claim: str) -> ClaimWords:
     """Take a claim apart: what it says first, without the reasons and remarks that follow."""
     text, claim = claim, _ANNOUNCED.sub("", claim)
-    parts = [
-        _SAID.sub("", part)
-        for part in _REMARKS.split(claim)
-        if len(content_words(part)) >= _SHORTEST
-    ]
+    parts = [part for part in _REMARKS.split(claim) if len(content_words(part)) >= _SHORTEST]
     claim = _OTHER.sub("", parts[0] if parts else claim)
     found = without_denials(claim)
     folded = fold_evenly(claim)
@@ -315,8 +303,10 @@ def read_claim(claim: str) -> ClaimWords:
     )
     stems = dict.fromkeys(stem(word.norm) for word, _ in words)
     is_compound = _COORDINATED.search(claim) is not None or " and " in claim
-    last = words[0][0] if words else None
-    for word, is_capital in words[1:]:
+    # "People lose most of their heat …": whoever says "we" or "humans" speaks of the rest of it.
+    telling = [each for each in words if stem(each[0].norm) not in load_lexicon().light] or words
+    last = telling[0][0] if telling else None
+    for word, is_capital in telling[1:]:
         if last is None or not is_capital or found.text[last.end : word.start] != " ":
             break
         last = word
@@ -346,13 +336,11 @@ class Heard:
     """What a page's statements say of a claim.
 
     `decisions` take a side, the nearest first. `leaves_room` tells whether the page has half of
-    the claim's names, and none of its statements that are roughly about the claim is against it;
-    `is_unsettled` whether one about the claim calls the matter open.
+    the claim's names, and none of its statements that are roughly about the claim is against it.
     """
 
     decisions: tuple[Decision, ...] = ()
     leaves_room: bool = False
-    is_unsettled: bool = False
 
 
 def read_statements(
@@ -367,7 +355,7 @@ def read_statements(
     found = [
         (number, statement)
         for number, passage in enumerate(passages)
-        for statement in statements(passage, title, whole=claim.is_compound)
+        for statement in statements(passage, whole=claim.is_compound)
         if statement.answers or _may_be_about(claim, statement, context)
     ]
     if not claim.stems or 2 * len(claim.names & context) < len(claim.names):
@@ -392,7 +380,7 @@ def read_statements(
     nearness = np.maximum(alone[:, 0], referring)
     nearest = np.maximum(nearness, alone[:, 1])
     own: Says = "denies" if claim.is_denied else "asserts"
-    decisions, against, unsettled = [], False, False
+    decisions, against = [], False
     for (number, statement), near, whole in zip(
         found, nearness.tolist(), nearest.tolist(), strict=True
     ):
@@ -410,9 +398,8 @@ def read_statements(
         against = against or (
             whole >= least and (statement.says != own or _turns(claim, statement))
         )
-        unsettled = unsettled or (statement.says == "unsettled" and near >= NEAR)
     decisions.sort(key=lambda each: -each.nearness)
-    return Heard(tuple(decisions), leaves_room=not against, is_unsettled=unsettled)
+    return Heard(tuple(decisions), leaves_room=not against)
 
 
 def _decide(
@@ -421,7 +408,7 @@ def _decide(
     if _is_of_another(claim, statement):
         return Decision("refutes", "another", nearness, statement)
     is_answer = statement.answers and statement.says == "denies" and not claim.is_denied
-    if (shared == 0 and not is_answer) or statement.says in {"open", "unsettled"}:
+    if (shared == 0 and not is_answer) or statement.says == "open":
         return None
     denies = (statement.says == "denies") != claim.is_denied
     enough = _SHARED_ASSERTED if statement.says == "asserts" else _SHARED_DENIED
@@ -479,11 +466,6 @@ _ANNOUNCED = re.compile(
     re.IGNORECASE,
 )
 """Words before a colon that only announce what follows: "every parent knows why: …"."""
-_SAID = re.compile(
-    r",\s+(?:as\s+)?(?:[\w'\u2019]+\s+){1,3}(?:say|says|said|tell|told|claim|claimed|think|believe)$",
-    re.IGNORECASE,
-)
-"""Who says so, behind what is said."""
 _OTHER = re.compile(r", (?:and |but )?not (?!only\b|just\b)(?:[\w-]+ ){0,3}[\w-]+(?=[.!?]?$)")
 """What a claim says it is not: "…, not Sydney". It denies that of the other, and nothing else."""
 _CONTRASTS = re.compile(r"\b(?:but|while|whereas|although|though|yet)\b", re.IGNORECASE)
@@ -497,8 +479,8 @@ _PRONOUN = re.compile(
 def _shared(claim: ClaimWords, statement: Statement, context: frozenset[str]) -> float:
     """Return the share of a claim's words that a statement has, in the same or a related word.
 
-    0 if it is on another subject: it neither has the claim's first word nor refers back to what
-    has it. Names and the subject may then stand elsewhere on the page.
+    0 if it is on another subject: it neither has the claim's first word nor may refer to it. Names
+    and the subject may then stand elsewhere on the page.
     """
     met = _met_in_context(claim, statement, context)
     return 0.0 if met.isdisjoint(claim.subject_stems) else _weight(claim, met)
@@ -515,9 +497,10 @@ def _may_be_about(claim: ClaimWords, statement: Statement, context: frozenset[st
 
 
 def _met_in_context(claim: ClaimWords, statement: Statement, context: frozenset[str]) -> set[str]:
-    """Return those of a claim's stems that a statement has or, by a pronoun, may refer to."""
+    """Return those of a claim's stems that a statement has or may refer to."""
     met = _met(claim, statement)
-    if _refers(statement):
+    # A clause that goes on with a sentence has its subject there.
+    if statement.about[:1].islower() or _PRONOUN.search(statement.about):
         met |= (claim.names & frozenset(claim.stems)) | (claim.subject_stems & context)
     return met
 
@@ -526,12 +509,6 @@ def _weight(claim: ClaimWords, met: set[str]) -> float:
     """Return the share of a claim's words that some of them make up."""
     whole = sum(map(term_weight, claim.stems))
     return sum(map(term_weight, met)) / whole if whole else 0.0
-
-
-def _refers(statement: Statement) -> bool:
-    """Tell whether a statement may mean by a pronoun or "the …" what was named before."""
-    about = statement.about
-    return about[:1].islower() or about.startswith("The ") or bool(_PRONOUN.search(about))
 
 
 def _met(claim: ClaimWords, statement: Statement) -> set[str]:

@@ -150,6 +150,12 @@ def test_an_opposite_or_another_number_refutes(claim: str, text: str, ground: st
         ("Smoking causes lung cancer", "People who do not smoke can still get other diseases."),
         ("Antibiotics kill viruses", "Antibiotics kill bacteria, and viruses spread by contact."),
         ("Cows sleep standing up", "Horses sleep standing up."),
+        (
+            "The U.S. Constitution doesn't explicitly give a president the right to declare a "
+            "national emergency",
+            "The U.S. Constitution has a list of powers. The law gives the President near-total "
+            "discretion to declare a national emergency.",
+        ),
         ("Exports of Germany rose by 10 percent", "Exports of Italy rose by 10 percent."),
         ("The ministry withdrew the statement that the bridge is unsafe", "The bridge is unsafe."),
         (
@@ -175,7 +181,6 @@ def test_a_claim_that_denies_is_not_supported_by_what_it_denies() -> None:
             "Fish oil prevents heart attacks",
             "The evidence that fish oil prevents heart attacks is mixed.",
         ),
-        (SUGAR, "Does sugar make children hyperactive? For most people, no."),
         (SUGAR, "Sugar makes children hyperactive only if they lack sleep."),
     ],
 )
@@ -202,11 +207,6 @@ def test_findings_both_ways_are_mixed(claim: str, text: str) -> None:
 )
 def test_the_rating_beside_a_quoted_claim_decides(layout: str, rating: str, stance: str) -> None:
     assert read(SUGAR, layout.format(claim=SUGAR, rating=rating)).stance == stance
-
-
-def test_a_page_that_rates_the_claim_of_its_title_is_read_with_it() -> None:
-    text = "Readers sent us a video about sugar and children. We rate the claim false."
-    assert read(SUGAR, text, "Sugar makes children hyperactive").stance == "refutes"
 
 
 def test_what_decides_is_what_is_quoted() -> None:
