@@ -489,11 +489,15 @@ def _shared(claim: ClaimWords, statement: Statement, context: frozenset[str]) ->
 def _may_be_about(claim: ClaimWords, statement: Statement, context: frozenset[str]) -> bool:
     """Tell whether a statement has enough of a claim's words to be held against it.
 
-    "He was not short" denies with one word; what asserts so little decides nothing.
+    "He was not short" denies with one word; what asserts so little decides nothing. The claim's
+    reasons count here too: what denies them keeps tone silent.
     """
     denies = statement.says == "denies"
     met = _met_in_context(claim, statement, context) if denies else _met(claim, statement)
-    return _weight(claim, met) >= _LEAST_SHARED
+    whole = content_words(claim.text)
+    return _weight(claim, met) >= _LEAST_SHARED or len(
+        whole & content_words(statement.about)
+    ) >= _LEAST_SHARED * len(whole)
 
 
 def _met_in_context(claim: ClaimWords, statement: Statement, context: frozenset[str]) -> set[str]:
