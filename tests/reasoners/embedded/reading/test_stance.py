@@ -33,6 +33,14 @@ BATS = "Bats are blind"
 BOILING = "Water boils at a lower temperature at high altitude"
 EVEREST = "Mount Everest is 8,849 metres high"
 LIGHTNING = "Lightning never strikes the same place twice"
+CONSTITUTION = (
+    "The U.S. Constitution doesn't explicitly give a president the right to declare a national "
+    "emergency"
+)
+EMERGENCIES = (
+    "The U.S. Constitution has a list of powers. The law gives the President near-total discretion "
+    "to declare a national emergency."
+)
 SILENT = OperatingPoint(supports=9.0)
 """Where no tone is heard, so that only statements speak."""
 
@@ -150,12 +158,7 @@ def test_an_opposite_or_another_number_refutes(claim: str, text: str, ground: st
         ("Smoking causes lung cancer", "People who do not smoke can still get other diseases."),
         ("Antibiotics kill viruses", "Antibiotics kill bacteria, and viruses spread by contact."),
         ("Cows sleep standing up", "Horses sleep standing up."),
-        (
-            "The U.S. Constitution doesn't explicitly give a president the right to declare a "
-            "national emergency",
-            "The U.S. Constitution has a list of powers. The law gives the President near-total "
-            "discretion to declare a national emergency.",
-        ),
+        (CONSTITUTION, EMERGENCIES),
         ("Exports of Germany rose by 10 percent", "Exports of Italy rose by 10 percent."),
         ("The ministry withdrew the statement that the bridge is unsafe", "The bridge is unsafe."),
         (
@@ -277,6 +280,19 @@ def test_plain_pages_are_read_right_and_quoted_for_it() -> None:
             assert draft.quotes[0] in row["text"]
     assert not turned
     assert right >= 0.86 * len(rows)
+
+
+def test_most_of_ten_plain_claims_are_read_right_in_pages_of_several_paragraphs() -> None:
+    """The pages were written before the rules were looked at; two of ten are still read wrongly."""
+    talk = yaml.safe_load(Path(__file__).with_name("plain_health.yaml").read_text(encoding="utf-8"))
+    right = 0
+    for said, about in zip(talk["said"], talk["pages"], strict=True):
+        page = PageExcerpt("https://a.example/", about["title"], "", about["text"])
+        draft = read_page(said["claim"], page, minilm(), StatementsAndTone(minilm()))
+        assert draft is not None
+        assert all(quote in about["text"] for quote in draft.quotes)
+        right += draft.stance == said["side"]
+    assert right >= 8
 
 
 FACTS = yaml.safe_load(Path(__file__).with_name("plain_facts.yaml").read_text(encoding="utf-8"))
