@@ -21,6 +21,7 @@ from typing import NoReturn
 import dagster as dg
 import yaml
 from filelock import FileLock
+from sqlalchemy.exc import DatabaseError, OperationalError
 
 from factible_assets.config import FactCheckConfig
 from factible_assets.definitions import build_defs
@@ -136,10 +137,18 @@ def open_instance(settings: Settings, *, captures_output: bool = True) -> dg.Dag
                 f"{folder / 'dagster.yaml'} is no YAML ({' '.join(str(error).split())}). Correct "
                 "it, or move it away: it is written anew."
             ) from error
-        instance = dg.DagsterInstance.from_ref(reference)
-        instance.get_dynamic_partitions(_partitions_name())
-        instance.get_run_records(limit=1)
-        instance.all_instigator_state()
+        try:
+            instance = dg.DagsterInstance.from_ref(reference)
+            instance.get_dynamic_partitions(_partitions_name())
+            instance.get_run_records(limit=1)
+            instance.all_instigator_state()
+        except DatabaseError as error:
+            if isinstance(error, OperationalError):  # of a database that is busy, or not there
+                raise
+            raise SettingsError(
+                f"Dagster's records in {folder} are damaged ({error.orig}). Move that folder away: "
+                "the record of runs begins anew, and the verdicts are in the warehouse."
+            ) from error
     end_dead_runs(instance)
     return instance
 

@@ -101,6 +101,16 @@ def test_damaged_settings_of_dagster_are_named_with_the_remedy(factible: Run, ho
     assert "move it away: it is written anew" in result.stderr
 
 
+def test_damaged_records_of_dagster_are_named_with_the_remedy(factible: Run, home: Path) -> None:
+    (prepare(home) / "dagster" / "history" / "runs.db").write_bytes(b"no database" * 999)
+    result = factible("runs")
+    assert result.exit_code == 5
+    assert "records in" in result.stderr
+    assert "Move that folder away: the record of runs begins anew" in result.stderr
+    (home / "dagster").rename(home / "damaged")
+    assert factible("runs").exit_code == 0
+
+
 def test_a_day_that_no_calendar_goes_back_from_is_refused(factible: Run) -> None:
     result = factible("check", "everyday-beliefs-talk", "--published-before", "0001-01-01")
     assert result.exit_code == 2
