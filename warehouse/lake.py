@@ -55,6 +55,7 @@ _PASSING = (
     'Failed to execute query "BEGIN',
     "terminating connection",
     "is starting up",
+    "not yet accepting connections",
     "is shutting down",
     "in recovery mode",
     "no connection to the server",
