@@ -135,9 +135,13 @@ class Warehouse:
             if also is not None:
                 also(connection)
 
-        # Texts are shared between videos.
-        texts = (f"text {each}" for one in prepared for each in one.texts)
-        self.write(replace_all, alone=[f"video {video_id}", *texts], beside=[ALL_TEXTS])
+        # Texts are shared between videos; who brings one that is there waits for nobody.
+        texts = {each for one in prepared for each in one.texts}
+        if texts and isinstance(self.connector, Lake):
+            known = self.query(_QUESTIONS["known_texts"], {"hashes": sorted(texts)})
+            texts -= set(known["content_hash"])
+        alone = [f"video {video_id}", *(f"text {each}" for each in texts)]
+        self.write(replace_all, alone=alone, beside=[ALL_TEXTS])
         return [one.whole for one in prepared]
 
     def write_rows(
