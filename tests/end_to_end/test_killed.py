@@ -137,6 +137,11 @@ def test_killed_runs_free_their_places_at_the_next_start(tmp_path: Path) -> None
             )
             for each in VIDEOS[:4]:
                 launch(address, each)
+            # The queue has four places, which a check takes without asking.
+            eventually(
+                lambda: [run.status.value for run in instance.get_runs()] == ["STARTED"] * 4,
+                "the queue's runs never started",
+            )
             check = subprocess.Popen(
                 [FACTIBLE, "check", VIDEOS[4]], env=environment, stderr=subprocess.DEVNULL
             )

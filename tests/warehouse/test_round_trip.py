@@ -37,7 +37,11 @@ from warehouse.rows import data_version
 from warehouse.sets import AssetRows
 from warehouse.store import Warehouse
 
-KEYS: Mapping[type[Record], str] = {TranscriptSegment: "position", ReliabilityRating: "domain"}
+KEYS: Mapping[type[Record], str] = {
+    TranscriptSegment: "position",
+    ReliabilityRating: "domain",
+    LlmCall: "call_id",
+}
 """The fields that tell the rows of one video apart, where it is not the first one."""
 
 EXAMPLES = settings(
