@@ -61,7 +61,9 @@ def prepare(home: Path, videos: int, *, cold: bool) -> tuple[Settings, list[str]
     if cold:
         file = prepare_instance(settings) / "dagster.yaml"
         lines = file.read_text(encoding="utf-8").split("run_launcher:")
-        file.write_text(lines[0] + "scheduler:" + lines[1].split("scheduler:")[1], encoding="utf-8")
+        # Its comment tells it from the template of an earlier version, which would be replaced.
+        rest = "# Without a launcher of our own.\nscheduler:" + lines[1].split("scheduler:")[1]
+        file.write_text(lines[0] + rest, encoding="utf-8")
     with open_instance(settings) as instance:
         instance.add_dynamic_partitions("videos", names)
     return settings, names
