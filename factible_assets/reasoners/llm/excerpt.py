@@ -38,8 +38,9 @@ _UNSPACED = re.compile(
 )
 """Thai, Lao, Burmese, Khmer, Japanese, Chinese."""
 _GAP = f" {OMISSION} "
-_MOST_EMBEDDED = 96
-"""Sentences of one page that are embedded, the first by their words: enough for 2,000 words."""
+_MOST_EMBEDDED = 32
+"""Sentences of one page that are embedded, the first by their words: somewhat more than there is
+room for. From 20 to 96 as many recorded quotes are kept (`benchmarks.tokens`)."""
 _LONGEST_NOTICE = 400
 """Characters of the longest page that is nothing but a wall; of a longer one the model is judge."""
 _LEAST_COMPARED = 40
