@@ -107,10 +107,9 @@ def _begin_instances_as_copies(launch: Any) -> None:
 
 def _share_vectors_of_this_process(embedded: Any) -> None:
     from resources.cache import DiskCache  # noqa: PLC0415 - as the module says
-    from resources.cache.vectors import KeptVectors  # noqa: PLC0415
 
-    kept = KeptVectors(DiskCache(_shared[0]))
-    embedded.KeptVectors = lambda _: kept
+    kept, original = DiskCache(_shared[0]), embedded._embedder
+    embedded._embedder = lambda folder, _: original(folder, kept)
 
 
 _replaced: set[str] = set()

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from factible_assets.settings import Settings
 from factible_assets.stages.ports import Reasoner
 from resources.cache import DiskCache
-from resources.cache.vectors import KeptVectors
 from resources.models.installed import model_path
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ def _stance_model(home: Path, cache: DiskCache) -> StanceModel:
 
 
 def _embedder(folder: Path | None, cache: DiskCache) -> Embedder:
-    return _loaded_embedder(folder).keeping(KeptVectors(cache))
+    return _loaded_embedder(folder).keeping(cache)
 
 
 @lru_cache(maxsize=2)

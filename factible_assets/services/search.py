@@ -16,7 +16,7 @@ from pydantic import SecretStr
 
 from factible_assets.settings import SearchProvider, Settings, SetupError
 from resources.cache import DiskCache
-from resources.cache.search import CachingFactChecks, CachingSearch
+from resources.cache.answers import CachingFactChecks, CachingSearch
 from resources.http import HttpClient, HttpLimits, RetryPolicy
 from resources.network_guard import NameTable, NetworkGuard
 from resources.search import fact_checks, perplexity, semantic_scholar, serper, wikipedia

@@ -29,8 +29,7 @@ from factible_assets.stages.ports import DomainAges, Fetcher
 from factible_assets.stages.urls import canonical_url, is_fictional
 from resources.archive import Archive, ArchiveFetcher, ArchiveSearcher, ArchivingFetcher
 from resources.cache import DiskCache
-from resources.cache.ages import CachingAges
-from resources.cache.pages import CachingFetcher, ConditionalFetcher
+from resources.cache.answers import CachingAges, CachingFetcher, ConditionalFetcher
 from resources.http import HttpClient, HttpLimits, RetryPolicy
 from resources.miniature_web import SEARCH_BASE_URL, MiniatureWeb
 from resources.network_guard import NameTable, NetworkGuard

@@ -1,24 +1,47 @@
-"""Questions of one kind that are asked once: answered from the cache, or asked and kept.
+"""Clients that are asked the same only once: of searches, prior fact checks, pages, domain ages.
 
-What belongs here: what every wrapper of a client does. What does not: what a kind's questions and
-answers are (search.py, pages.py, ages.py), model calls, which keep what was paid on the way
-(models.py), files (table.py).
+What belongs here: which answers of each client are kept, for how long, and as what they are given
+out again. What does not: asking the clients, model calls, which keep what was paid on the way
+(models.py), where answers are kept (store.py).
+
+The identity of a client is everything about it that changes its answers, such as its address.
+Never a key.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from datetime import timedelta
-from typing import Generic, TypeVar
+from dataclasses import replace
+from datetime import date, timedelta
+from http import HTTPStatus
+from importlib.metadata import version
+from typing import Generic, Protocol, TypeVar, Unpack
 
-from resources.cache.flights import Flights, Landed
-from resources.cache.store import DiskCache, Kind
-from resources.cache.values import Json, cache_key, from_json, to_json
+from resources.cache.flights import Flights
+from resources.cache.store import DiskCache, Kind, cache_key, from_json, to_json
+from resources.cache.table import Json
+from resources.reliability.base import DomainAge
+from resources.scraping.base import FetchedPage
+from resources.search.base import (
+    FactCheckAnswer,
+    FactCheckLane,
+    Restrictions,
+    SearchAnswer,
+    SearchProvider,
+)
+
+# Raise one of them whenever the same question would now get another answer.
+_SEARCH_VERSION = 2
+_PAGES_VERSION = 2
+_AGES_VERSION = 1
+_READERS = ("trafilatura", "htmldate", "pypdf")
+"""Libraries whose versions decide what text a page has."""
+_YEAR = timedelta(days=365.25)
 
 Value = TypeVar("Value")
 
 
-class Answers(Generic[Value]):
+class _Answers(Generic[Value]):
     """Answers of one client, shared by all who ask the same at once."""
 
     def __init__(
@@ -26,11 +49,9 @@ class Answers(Generic[Value]):
         cache: DiskCache,
         kind: Kind,
         shape: type[Value],
-        *,
-        version: int,
-        identity: Sequence[Json],
+        *identity: Json,
         counts_for: Callable[[Value], timedelta | None],
-        stays_for: Callable[[Value], timedelta] | None = None,
+        stays_for: Callable[[Value], timedelta] = lambda _: timedelta(0),
         recalled: Callable[[Value, timedelta], Value],
         renew: bool = False,
     ) -> None:
@@ -40,8 +61,7 @@ class Answers(Generic[Value]):
             cache: Where answers are kept; its owner closes it.
             kind: With what they are kept.
             shape: The type of an answer.
-            version: Raised whenever the same question would now get another answer.
-            identity: Everything about the client that changes its answers. Never a key.
+            identity: The version, and everything about the client that changes its answers.
             counts_for: How long an answer is given out; None for one that is not kept.
             stays_for: How long it stays to be asked after, if longer.
             recalled: Makes of an answer that was kept so long what is given out.
@@ -50,7 +70,6 @@ class Answers(Generic[Value]):
         self._cache = cache
         self._kind: Kind = kind
         self._shape = shape
-        self._version = version
         self._identity = identity
         self._counts_for = counts_for
         self._stays_for = stays_for
@@ -60,14 +79,14 @@ class Answers(Generic[Value]):
 
     async def ask(
         self, question: Json, work: Callable[[Value | None], Awaitable[Value]]
-    ) -> Landed[Value]:
-        """Return the answer to a question.
+    ) -> tuple[Value, bool]:
+        """Return the answer to a question, and whether this is the first who takes it.
 
         Args:
             question: What is asked, as JSON.
             work: Asks the client; given what is kept and counts no more, if there is any.
         """
-        key = cache_key(self._kind, self._version, *self._identity, question)
+        key = cache_key(self._kind, *self._identity, question)
 
         async def answer() -> Value:
             old = await self._cache.get(self._kind, key)
@@ -81,8 +100,200 @@ class Answers(Generic[Value]):
             counts = self._counts_for(found)
             written = to_json(self._shape, found) if counts else None
             if counts and written is not None:
-                keep = max(counts, self._stays_for(found)) if self._stays_for else counts
+                keep = max(counts, self._stays_for(found))
                 await self._cache.put(self._kind, key, written, keep=keep)
             return found
 
-        return await self._flights.join(key, answer)
+        task, first = await self._flights.join(key, answer)
+        return task.result(), first
+
+
+# --- Searches and prior fact checks -------------------------------------------------------------
+
+
+class CachingSearch:
+    """Keeps whole answers; what is an outage, or lacks something, is asked for again.
+
+    Wrap each provider on its own, inside a merged search: one provider's outage then costs the
+    others nothing. `renew`: what was kept before this wrapper was made is asked for anew.
+    """
+
+    def __init__(
+        self, provider: SearchProvider, cache: DiskCache, *, identity: str, renew: bool = False
+    ) -> None:
+        def is_whole(answers: tuple[SearchAnswer, ...]) -> bool:
+            return bool(answers) and all(
+                answer.outcome == "ok" and answer.reason is None for answer in answers
+            )
+
+        self._provider = provider
+        self._answers = _Answers[tuple[SearchAnswer, ...]](
+            cache,
+            "search",
+            tuple[SearchAnswer, ...],
+            _SEARCH_VERSION,
+            identity,
+            counts_for=lambda answers: cache.policy.search if is_whole(answers) else None,
+            recalled=lambda answers, _: _at_once(answers),
+            renew=renew,
+        )
+
+    async def search(
+        self,
+        query: str,
+        *,
+        limit: int,
+        page: int = 1,
+        before: date | None = None,
+        **restrictions: Unpack[Restrictions],
+    ) -> Sequence[SearchAnswer]:
+        """Ask for one page of results; see SearchProvider.search. A kept answer took 0 seconds."""
+        asked = {"query": query, "limit": limit, "page": page, "before": before, **restrictions}
+
+        async def work(_: object) -> tuple[SearchAnswer, ...]:
+            return tuple(
+                await self._provider.search(
+                    query, limit=limit, page=page, before=before, **restrictions
+                )
+            )
+
+        written = {name: _plain(value) for name, value in asked.items()}
+        answers, first = await self._answers.ask(written, work)
+        # Whoever waits for another's question has sent none: nothing is counted twice.
+        return answers if first else _at_once(answers)
+
+
+class CachingFactChecks:
+    """Keeps whole answers of a lane of prior fact checks; an outage is asked again."""
+
+    def __init__(
+        self, lane: FactCheckLane, cache: DiskCache, *, identity: str, renew: bool = False
+    ) -> None:
+        self._lane = lane
+        self._answers = _Answers[FactCheckAnswer](
+            cache,
+            "search",
+            FactCheckAnswer,
+            _SEARCH_VERSION,
+            "fact checks",
+            identity,
+            counts_for=lambda answer: cache.policy.search if answer.outcome == "ok" else None,
+            recalled=lambda answer, _: replace(answer, latency_seconds=0.0),
+            renew=renew,
+        )
+
+    async def prior_checks(
+        self,
+        claim: str,
+        *,
+        limit: int = 10,
+        language: str | None = None,
+        after: date | None = None,
+    ) -> FactCheckAnswer:
+        """Look a claim up; see FactCheckLane.prior_checks. A kept answer took 0 seconds."""
+
+        async def work(_: object) -> FactCheckAnswer:
+            return await self._lane.prior_checks(claim, limit=limit, language=language, after=after)
+
+        # The page that was once asked for stays in the key: what was kept counts on.
+        asked = [claim, limit, 1, language, _plain(after)]
+        return (await self._answers.ask(asked, work))[0]
+
+
+def _at_once(answers: tuple[SearchAnswer, ...]) -> tuple[SearchAnswer, ...]:
+    return tuple(replace(answer, latency_seconds=0.0) for answer in answers)
+
+
+def _plain(value: object) -> object:
+    """Return a restriction as JSON; the order of what is excluded means nothing."""
+    if isinstance(value, date):
+        return value.isoformat()
+    return sorted(value) if isinstance(value, (list, tuple, set, frozenset)) else value
+
+
+# --- Pages --------------------------------------------------------------------------------------
+
+
+class ConditionalFetcher(Protocol):
+    """Fetches pages, and accepts what is known of them from before."""
+
+    async def fetch(self, url: str, known: FetchedPage | None = None) -> FetchedPage:
+        """Fetch one page; see PageFetcher.fetch."""
+        ...
+
+
+class CachingFetcher:
+    """Keeps pages with their text, and for a shorter time that a page is not given out.
+
+    A kept page has the time at which it was retrieved, and took 0 seconds. One that is no longer
+    fresh is asked after with its validators; if the site says that nothing changed, the kept text
+    stands and the time is the new one. An outage is handed on, whatever is kept. `renew`: what was
+    kept before this wrapper was made is asked after, however fresh.
+    """
+
+    def __init__(
+        self, fetcher: ConditionalFetcher, cache: DiskCache, *, identity: str, renew: bool = False
+    ) -> None:
+        policy = cache.policy
+        limits = {"ok": policy.pages, "unavailable": policy.unavailable_pages}
+        self._fetcher = fetcher
+        self._answers = _Answers[FetchedPage](
+            cache,
+            "pages",
+            FetchedPage,
+            _PAGES_VERSION,
+            identity,
+            [[name, version(name)] for name in _READERS],
+            counts_for=lambda page: limits.get(page.outcome),
+            stays_for=lambda page: policy.kept_pages if page.outcome == "ok" else timedelta(0),
+            recalled=lambda page, _: replace(page, latency_seconds=0.0),
+            renew=renew,
+        )
+
+    async def fetch(self, url: str) -> FetchedPage:
+        """Fetch one page. Never raises for a page that fails: it answers so."""
+
+        async def work(old: FetchedPage | None) -> FetchedPage:
+            known = old if old is not None and old.outcome == "ok" else None
+            page = await self._fetcher.fetch(url, known)
+            if old is not None and page.http_status == HTTPStatus.NOT_MODIFIED:
+                page = replace(page, http_status=old.http_status)
+            return page
+
+        page, _ = await self._answers.ask(url.partition("#")[0], work)
+        return replace(page, url=url)
+
+
+# --- Domain ages --------------------------------------------------------------------------------
+
+
+class AgeSource(Protocol):
+    """Knows, or finds out, how old domains are."""
+
+    async def age(self, domain: str) -> DomainAge:
+        """Return a domain's age. Never raises: it answers."""
+        ...
+
+
+class CachingAges:
+    """Keeps ages, and for a shorter time that an age is unknown. A kept age has grown meanwhile."""
+
+    def __init__(self, ages: AgeSource, cache: DiskCache, *, identity: str) -> None:
+        limits = {"ok": cache.policy.ages, "unknown": cache.policy.unknown_ages}
+        self._ages = ages
+        self._answers = _Answers[DomainAge](
+            cache,
+            "ages",
+            DomainAge,
+            _AGES_VERSION,
+            identity,
+            counts_for=lambda found: limits.get(found.outcome),
+            recalled=lambda found, age: (
+                found if found.years is None else replace(found, years=found.years + age / _YEAR)
+            ),
+        )
+
+    async def age(self, domain: str) -> DomainAge:
+        """Return a domain's age in years. Never raises: it answers."""
+        name = domain.lower().rstrip(".")
+        return (await self._answers.ask(name, lambda _: self._ages.age(domain)))[0]

@@ -14,18 +14,6 @@ from typing import Any, Generic, TypeVar
 Value = TypeVar("Value")
 
 
-@dataclass(frozen=True, slots=True)
-class Landed(Generic[Value]):
-    """Work that has ended. Exactly one of those who waited for it is its `first` taker."""
-
-    task: asyncio.Task[Value]
-    first: bool
-
-    def result(self) -> Value:
-        """Return what the work returned, or raise what it raised."""
-        return self.task.result()
-
-
 @dataclass(slots=True)
 class _Flight(Generic[Value]):
     task: asyncio.Task[Value]
@@ -43,32 +31,30 @@ class Flights(Generic[Value]):
     def __init__(self) -> None:
         self._flights: dict[tuple[asyncio.AbstractEventLoop, str], _Flight[Value]] = {}
 
-    async def join(self, key: str, work: Callable[[], Coroutine[Any, Any, Value]]) -> Landed[Value]:
-        """Wait for the key's work, starting it if it is not running."""
+    async def join(
+        self, key: str, work: Callable[[], Coroutine[Any, Any, Value]]
+    ) -> tuple[asyncio.Task[Value], bool]:
+        """Wait for the key's work, starting it if it is not running.
+
+        Returns the work, which has ended, and whether this is the first of those who take it.
+        """
         place = (asyncio.get_running_loop(), key)
         flight = self._flights.get(place)
         if flight is None:
             flight = self._flights[place] = _Flight(asyncio.create_task(work()))
+        task = flight.task
         flight.waiting += 1
         try:
-            await asyncio.wait([flight.task])
+            await asyncio.wait([task])
         finally:
             flight.waiting -= 1
-            await self._leave(place, flight)
+            if task.done() or not flight.waiting:
+                if self._flights.get(place) is flight:
+                    del self._flights[place]
+                if not task.done():
+                    task.cancel()
+                    await asyncio.wait([task])
+                    if not task.cancelled():
+                        task.exception()  # nobody is left to be told
         first, flight.taken = not flight.taken, True
-        return Landed(flight.task, first)
-
-    async def _leave(
-        self, place: tuple[asyncio.AbstractEventLoop, str], flight: _Flight[Value]
-    ) -> None:
-        """Forget work that has ended, and end work that nobody waits for any more."""
-        task = flight.task
-        if not task.done() and flight.waiting:
-            return
-        if self._flights.get(place) is flight:
-            del self._flights[place]
-        if not task.done():
-            task.cancel()
-            await asyncio.wait([task])
-            if not task.cancelled():
-                task.exception()  # nobody is left to be told
+        return task, first

@@ -10,8 +10,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from resources.cache.flights import Flights
-from resources.cache.store import DiskCache
-from resources.cache.values import cache_key, from_json, to_json
+from resources.cache.store import DiskCache, cache_key, from_json, to_json
 from resources.llm.base import (
     Answer,
     BudgetExhaustedError,
@@ -52,11 +51,11 @@ class CachingModel:
     cache hits: a run that was killed before it recorded them is made good by the next one. So are
     calls that led to no answer, and, with an estimate of what was read, those that were on their
     way when the run was killed. Whoever waits for a question that another one is asking already
-    gets the answer without its calls: each is paid, and reported, once.
+    gets the answer without its calls: each is paid, and reported, once. `budget` bounds what is
+    asked anew. The owner of the cache closes it.
     """
 
     def __init__(self, model: Client, cache: DiskCache, budget: Budget | None = None) -> None:
-        """Wrap a model. The owner of the cache closes it; `budget` bounds what is asked anew."""
         self._model = model
         self._cache = cache
         self._budget = budget
@@ -88,22 +87,28 @@ class CachingModel:
     async def complete(self, request: ModelRequest[Answer]) -> ModelAnswer[Answer]:
         """Return the kept answer, or ask; see `LanguageModel.complete` for the errors."""
         key = cache_key("models", _VERSION, self._model.identity, request.fingerprint)
-        landed = await self._flights.join(key, lambda: self._answer(key, request))
+        task, first = await self._flights.join(key, lambda: self._answer(key, request))
         try:
-            answer = landed.result()
+            answer = task.result()
         except ModelError as error:
-            if landed.first:
+            if first:
                 raise
             again = type(error)(error.reason)
             again.lasting = error.lasting
             raise again from error
-        return answer if landed.first else replace(answer, calls=())
+        return answer if first else replace(answer, calls=())
 
     async def _answer(self, key: str, request: ModelRequest[Answer]) -> ModelAnswer[Answer]:
-        value, calls = await self._kept(key, request.output_type)
+        kept = await self._cache.get("models", key)
+        is_fresh = kept is not None and self._cache.is_fresh(kept, self._cache.policy.models)
+        found = kept.value if kept is not None and is_fresh else None
+        known = found if isinstance(found, dict) else {}
+        calls = from_json(_Calls, known.get("calls")) or ()
         restored = tuple(call.as_cache_hit() for call in calls)
-        if value is not None:
-            return ModelAnswer(value, restored)
+        if known.get("answer") is not None:
+            value = from_json(request.output_type, known["answer"])
+            if value is not None:
+                return ModelAnswer(value, restored)
         made: dict[str | None, ModelCall] = {}
 
         async def spent(call: ModelCall) -> None:
@@ -124,16 +129,6 @@ class CachingModel:
         answer = replace(answer, calls=(*_beside(answer.calls, restored), *answer.calls))
         await self._keep(key, to_json(request.output_type, answer.value), answer.calls)
         return answer
-
-    async def _kept(self, key: str, kind: type[Answer]) -> tuple[Answer | None, _Calls]:
-        kept = await self._cache.get("models", key)
-        if kept is None or not self._cache.is_fresh(kept, self._cache.policy.models):
-            return None, ()
-        if not isinstance(kept.value, dict):
-            return None, ()
-        written = kept.value.get("answer")
-        value = None if written is None else from_json(kind, written)
-        return value, from_json(_Calls, kept.value.get("calls")) or ()
 
     async def _keep(self, key: str, value: Any, calls: _Calls) -> None:
         written = to_json(_Calls, calls)

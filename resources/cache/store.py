@@ -1,25 +1,34 @@
-"""The disk cache: which kinds of answers are kept, how long, and how much room they have.
+"""The disk cache: which kinds of answers are kept, how long, how much room they have, and as what.
 
-What belongs here: kinds, ages, limits, and the door that the wrappers use. What does not: files
-(table.py), and what an answer looks like (search.py, pages.py, models.py, ages.py, vectors.py).
+What belongs here: kinds, ages, limits, keys, values as JSON and back, and the door that the
+wrappers use. What does not: files (table.py), and which answers are kept (answers.py, models.py).
 
 Each kind has a file of its own, so that pages, which are large, never push out model calls, which
 are dear. An outage is never put here: whoever wraps a client hands over answers only.
+
+A key is a SHA-256, so that no query, address or prompt stands in it. A value is JSON and nothing
+else: reading one can build only the type that the reader names, whoever wrote the file.
 """
 
 from __future__ import annotations
 
 import asyncio
+import base64
+import hashlib
+import json
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar, get_args
 
-from resources.cache.table import AnswerTable, Kept
-from resources.cache.values import Json
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import PydanticSerializationError
+
+from resources.cache.table import AnswerTable, Json, Kept
 
 Kind = Literal["search", "pages", "models", "ages", "vectors"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -34,8 +43,10 @@ _SHARES: dict[Kind, float] = {
 """How the room is divided."""
 _CLOCK_SLACK = 60.0
 """Seconds by which the clocks of two machines on one folder may differ."""
+_VECTORS_VERSION = 1
+"""Raise it whenever the same model would now give the same text another vector."""
 
-Done = TypeVar("Done")
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +81,17 @@ class KindInfo:
 
 
 class DiskCache:
-    """Answers kept in a folder, for all processes that use it.
+    """Answers kept in a folder, for all processes that use it; nothing is opened before its use.
 
     Close it with `aclose`, or open it with `async with`. Reading and writing happen on a thread of
     the cache's own, in the order in which they were asked for. Nothing that goes wrong with the
     disk is raised: what cannot be read is asked for again, and what cannot be written is not kept.
+
+    Args:
+        folder: Created if need be, for this user alone.
+        policy: Ages and room.
+        clock: The present, in seconds since 1970.
+        settle_seconds: How long a value is safe from making room after its last use.
     """
 
     def __init__(
@@ -85,14 +102,6 @@ class DiskCache:
         clock: Callable[[], float] = time.time,
         settle_seconds: float = 10.0,
     ) -> None:
-        """Open nothing yet.
-
-        Args:
-            folder: Created if need be, for this user alone.
-            policy: Ages and room.
-            clock: The present, in seconds since 1970.
-            settle_seconds: How long a value is safe from making room after its last use.
-        """
         self.policy = policy or CachePolicy()
         self.now = clock
         self._tables = {
@@ -125,28 +134,19 @@ class DiskCache:
 
     async def get(self, kind: Kind, key: str) -> Kept | None:
         """Return what is kept under a key, however old, or None."""
-        return await self._run(self._tables[kind].get, key)
+        return await self._run(lambda: self._tables[kind].get(key))
 
     async def put(self, kind: Kind, key: str, value: Json, *, keep: timedelta) -> None:
         """Keep a value, for at most so long. Once begun, it is finished even if cancelled."""
-        if keep <= timedelta(0):
-            return
+        if keep > timedelta(0):
+            table, seconds = self._tables[kind], keep.total_seconds()
+            write = self._run(lambda: table.put(key, value, stored_at=self.now(), seconds=seconds))
+            await asyncio.shield(write)
 
-        def write() -> None:
-            seconds = keep.total_seconds()
-            self._tables[kind].put(key, value, stored_at=self.now(), seconds=seconds)
-
-        await asyncio.shield(self._run(write))
-
-    def get_vectors(self, keys: Collection[str]) -> dict[str, Kept]:
-        """Return what is kept of vectors, at once and on the thread of who asks."""
-        return self._tables["vectors"].get_many(keys)
-
-    def put_vectors(self, values: Mapping[str, Json]) -> None:
-        """Keep vectors, at once and on the thread of who asks."""
-        self._tables["vectors"].put_many(
-            values, stored_at=self.now(), seconds=self.policy.vectors.total_seconds()
-        )
+    def _run(self, work: Callable[[], Value]) -> asyncio.Future[Value]:
+        if self._thread is None:
+            self._thread = ThreadPoolExecutor(1, thread_name_prefix="cache")
+        return asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     def age(self, kept: Kept) -> timedelta:
         """Return how long ago a value was put away."""
@@ -155,6 +155,29 @@ class DiskCache:
     def is_fresh(self, kept: Kept, limit: timedelta) -> bool:
         """Tell whether a value is younger than a limit, and not from the future."""
         return timedelta(seconds=-_CLOCK_SLACK) <= self.age(kept) < limit
+
+    def find(self, model: str, texts: Sequence[str]) -> dict[str, bytes]:
+        """Return the vectors of those texts that have one, at once, on the thread of who asks.
+
+        Vectors are bytes; with MiniLM 768 each, 1 KiB in the file. `model` is the hash of its
+        files.
+        """
+        keys = {cache_key("vectors", _VECTORS_VERSION, model, text): text for text in texts}
+        found = self._tables["vectors"].get_many(keys)
+        return {keys[key]: base64.b64decode(kept.value) for key, kept in found.items()}
+
+    def keep(self, model: str, vectors: Mapping[str, bytes]) -> None:
+        """Keep the vectors of texts, likewise."""
+        self._tables["vectors"].put_many(
+            {
+                cache_key("vectors", _VECTORS_VERSION, model, text): base64.b64encode(
+                    vector
+                ).decode("ascii")
+                for text, vector in vectors.items()
+            },
+            stored_at=self.now(),
+            seconds=self.policy.vectors.total_seconds(),
+        )
 
     def info(self) -> list[KindInfo]:
         """Say what is kept, kind by kind."""
@@ -178,8 +201,34 @@ class DiskCache:
         unused_since = time.time() - unused_for.total_seconds()
         return {kind: table.trim(unused_since) for kind, table in self._tables.items()}
 
-    def _run(self, work: Callable[..., Done], *arguments: Any) -> asyncio.Future[Done]:
-        if self._thread is None:
-            self._thread = ThreadPoolExecutor(1, thread_name_prefix="cache")
-        loop = asyncio.get_running_loop()
-        return loop.run_in_executor(self._thread, work, *arguments)
+
+# --- Keys and values ----------------------------------------------------------------------------
+
+
+def cache_key(*parts: Json) -> str:
+    """Return the key of a question, 64 hexadecimal digits, from all that changes its answer.
+
+    First its kind, then the version of what reads and writes the answers.
+    """
+    canonical = json.dumps(parts, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(canonical.encode("ascii")).hexdigest()
+
+
+_adapter: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
+
+
+def to_json(kind: type[Value], value: Value) -> Json | None:
+    """Return a dataclass or model as JSON; None if it holds what JSON cannot carry."""
+    try:
+        return _adapter(kind).dump_python(value, mode="json")
+    except PydanticSerializationError:
+        return None
+
+
+def from_json(kind: type[Value], written: Json) -> Value | None:
+    """Build a dataclass or model from JSON; None if it does not have that shape any more."""
+    try:
+        built: Value = _adapter(kind).validate_python(written)
+    except ValidationError:
+        return None
+    return built

@@ -20,18 +20,24 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeAlias, TypeVar
 
-from resources.cache.values import Json
 from resources.sqlite import connect, switch_to_wal
 from resources.statements import statements
+
+Json: TypeAlias = Any
+"""What json.dumps takes: None, bool, int, float, str, and lists and dictionaries of those."""
 
 _LOG = logging.getLogger(__name__)
 _SQL = statements("resources.cache", "answers.sql")
 
 _VERSION = 1
 _PRIMARY_CODE = 0xFF
-_DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+_DAMAGED = {
+    sqlite3.SQLITE_CORRUPT: "it is damaged",
+    sqlite3.SQLITE_NOTADB: "it is damaged",
+    sqlite3.SQLITE_ERROR: "it is of another version or make",  # a table or column is not there
+}
 _BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _WAIT_SECONDS = 5.0
 _MAX_TOUCH_SECONDS = 60.0
@@ -53,17 +59,16 @@ class AnswerTable:
     """Keeps values in one file, for all threads and processes. No failure of the file is raised.
 
     A damaged file is set aside beside itself and a new one begun. A file that cannot be opened or
-    written keeps nothing; what is wrong is logged once, as a sentence.
+    written keeps nothing; what is wrong is logged once, as a sentence. The file is opened, and its
+    folder created, on first use.
+
+    Args:
+        path: The file.
+        max_bytes: What is on it beyond this makes room, longest unused first.
+        settle_seconds: How long an answer is safe from making room after its last use.
     """
 
     def __init__(self, path: Path, *, max_bytes: int, settle_seconds: float) -> None:
-        """Remember where the file is; it is opened, and its folder created, on first use.
-
-        Args:
-            path: The file.
-            max_bytes: What is on it beyond this makes room, longest unused first.
-            settle_seconds: How long an answer is safe from making room after its last use.
-        """
         self.path = path
         self.max_bytes = max_bytes
         self._settle_seconds = settle_seconds
@@ -112,72 +117,65 @@ class AnswerTable:
         written = []
         for key, value in values.items():
             text = json.dumps(value, ensure_ascii=False)
-            try:
+            with suppress(UnicodeEncodeError):
                 text.encode("utf-8")
-            except UnicodeEncodeError:
-                continue
-            written.append((key, text, stored_at, now + seconds, now))
+                written.append((key, text, stored_at, now + seconds, now))
 
         def write(connection: sqlite3.Connection) -> None:
+            settled = {"now": now, "settled_since": now - self._settle_seconds}
             with connection:
                 connection.execute("BEGIN IMMEDIATE")
-                if self._has_room(connection, now):
-                    connection.executemany(_SQL["keep"], written)
+                connection.execute(_SQL["forget_expired"], settled)
+                for _ in range(_MOST_EVICTIONS):
+                    if connection.execute(_SQL["size"]).fetchone()[0] <= self.max_bytes:
+                        connection.executemany(_SQL["keep"], written)
+                        return
+                    if not connection.execute(_SQL["forget_longest_unused"], settled).rowcount:
+                        return
 
         self._attempt(write)
 
-    def _has_room(self, connection: sqlite3.Connection, now: float) -> bool:
-        settled = {"now": now, "settled_since": now - self._settle_seconds}
-        connection.execute(_SQL["forget_expired"], settled)
-        for _ in range(_MOST_EVICTIONS):
-            if connection.execute(_SQL["size"]).fetchone()[0] <= self.max_bytes:
-                return True
-            if not connection.execute(_SQL["forget_longest_unused"], settled).rowcount:
-                return False
-        return False
-
     def count(self) -> tuple[int, float | None]:
         """Return how many values are kept, and when the longest unused was used (since 1970)."""
-        return self._if_there(_count) or (0, None)
+
+        def look(connection: sqlite3.Connection) -> tuple[int, float | None]:
+            found, oldest = connection.execute(_SQL["count"], {"now": time.time()}).fetchone()
+            return found, oldest
+
+        return (self._attempt(look) if self.path.exists() else None) or (0, None)
 
     def bytes_on_disk(self) -> int:
         """Return the size of the file and its companions."""
         return sum(file.stat().st_size for file in self._files() if file.exists())
 
     def trim(self, unused_since: float) -> int:
-        """Forget what has expired and what was last used before a moment; give the room back.
+        """Forget what has expired, and what was last used before a moment (seconds since 1970).
 
-        Args:
-            unused_since: In seconds since 1970.
-
-        Returns:
-            How many values there were.
+        The room is given back; returned is how many values there were.
         """
         now = time.time()
-        settled = {"now": now, "settled_since": now - self._settle_seconds}
-
-        def forget(connection: sqlite3.Connection) -> int:
-            unused = connection.execute(_SQL["forget_unused"], {"unused_since": unused_since})
-            expired = connection.execute(_SQL["forget_expired"], settled)
-            _give_back(connection)
-            return unused.rowcount + expired.rowcount
-
-        return self._if_there(forget) or 0
+        settled_since = now - self._settle_seconds
+        moments = {"unused_since": unused_since, "now": now, "settled_since": settled_since}
+        return self._forget("forget_unused", "forget_expired", moments=moments)
 
     def clear(self) -> int:
         """Forget everything, give the room back, and return how many values there were."""
-
-        def forget(connection: sqlite3.Connection) -> int:
-            found, _ = _count(connection)
-            connection.execute(_SQL["forget_all"])
-            _give_back(connection)
-            return found
-
-        cleared = self._if_there(forget) or 0
+        found, _ = self.count()
+        self._forget("forget_all", moments={})
         for file in self.path.parent.glob(f"{self.path.name}.damaged-*"):
             with suppress(OSError):
                 file.unlink()
-        return cleared
+        return found
+
+    def _forget(self, *statements: str, moments: Mapping[str, float]) -> int:
+        def forget(connection: sqlite3.Connection) -> int:
+            gone = sum(connection.execute(_SQL[name], moments).rowcount for name in statements)
+            with suppress(sqlite3.OperationalError):  # another process reads: it is reused later
+                connection.execute("VACUUM")
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            return gone
+
+        return (self._attempt(forget) if self.path.exists() else None) or 0
 
     def close(self) -> None:
         """Close the file. It is opened again when it is needed."""
@@ -187,9 +185,6 @@ class AnswerTable:
                 connection.close()
 
     # --- Opening, and what may go wrong ---------------------------------------------------------
-
-    def _if_there(self, work: Callable[[sqlite3.Connection], Done]) -> Done | None:
-        return self._attempt(work) if self.path.exists() else None
 
     def _attempt(self, work: Callable[[sqlite3.Connection], Done]) -> Done | None:
         """Do something with the open file; None if the file does not allow it."""
@@ -218,37 +213,37 @@ class AnswerTable:
         connection.execute("PRAGMA synchronous = NORMAL")
         if connection.execute("PRAGMA user_version").fetchone()[0] != _VERSION:
             switch_to_wal(connection)
-            _prepare(connection)
+            with connection:  # a new file, or one whose answers an earlier version kept
+                connection.execute("BEGIN IMMEDIATE")
+                is_old = connection.execute(_SQL["find_old"]).fetchone() is not None
+                for name in ("schema", "adopt") if is_old else ("schema",):
+                    for statement in _SQL[name].split(";"):
+                        connection.execute(statement)
         return connection
 
     def _settle(self, trouble: Exception) -> bool:
         """Deal with what went wrong; return whether it is worth trying again."""
         code = getattr(trouble, "sqlite_errorcode", 0) & _PRIMARY_CODE
-        if code in _DAMAGED:
-            return self._set_aside("it is damaged")
-        if code == sqlite3.SQLITE_ERROR:  # a table or a column that is not there
-            return self._set_aside("it is of another version or make")
-        if code not in _BUSY:
+        if code in _BUSY:
+            return False
+        if code not in _DAMAGED:
             self._say(
                 f"The cache {self.path} cannot be used ({trouble}). Answers are not kept; nothing "
                 "else is lost. Free some room on the disk, or check the folder's permissions."
             )
-        return False
-
-    def _set_aside(self, why: str) -> bool:
-        """Rename the file, unless another process has; return whether it is out of the way."""
+            return False
         self.close()
         aside = Path(f"{self.path}.damaged-{time.strftime('%Y%m%dT%H%M%S')}")
         try:
-            if _inode(self.path) == self._inode:
+            if _inode(self.path) == self._inode:  # else another process has set it aside
                 for file in self._files():
                     with suppress(FileNotFoundError):
                         file.replace(f"{aside}{file.name.removeprefix(self.path.name)}")
         except OSError as error:
             return self._settle(error)
         self._say(
-            f"The cache {self.path} was set aside as {aside.name}, because {why}. A new one is "
-            "begun; what was kept is asked for again when it is needed."
+            f"The cache {self.path} was set aside as {aside.name}, because {_DAMAGED[code]}. A new "
+            "one is begun; what was kept is asked for again when it is needed."
         )
         return True
 
@@ -259,27 +254,6 @@ class AnswerTable:
 
     def _files(self) -> list[Path]:
         return [Path(f"{self.path}{end}") for end in ("", "-wal", "-shm")]
-
-
-def _prepare(connection: sqlite3.Connection) -> None:
-    """Create the table of a new file, and take over what an earlier version kept."""
-    with connection:
-        connection.execute("BEGIN IMMEDIATE")
-        is_old = connection.execute(_SQL["find_old"]).fetchone() is not None
-        for name in ("schema", "adopt") if is_old else ("schema",):
-            for statement in _SQL[name].split(";"):
-                connection.execute(statement)
-
-
-def _count(connection: sqlite3.Connection) -> tuple[int, float | None]:
-    found, oldest = connection.execute(_SQL["count"], {"now": time.time()}).fetchone()
-    return found, oldest
-
-
-def _give_back(connection: sqlite3.Connection) -> None:
-    with suppress(sqlite3.OperationalError):  # another process reads: the room is reused later
-        connection.execute("VACUUM")
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
 def _inode(file: Path) -> int | None:

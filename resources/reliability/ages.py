@@ -2,7 +2,7 @@
 
 What belongs here: the answer's shape, and its sources in their order. What does not: what an age is
 worth, the registries' protocols (rdap.py, whois_registry.py), keeping ages on disk
-(resources.cache.ages).
+(resources.cache.answers).
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class RegistryAges:
                 self._known[name] = age
             return age
 
-        return (await self._flights.join(name, ask)).result()
+        return (await self._flights.join(name, ask))[0].result()
 
     async def _ask(self, name: str) -> DomainAge:
         outages = []

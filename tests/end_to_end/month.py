@@ -23,8 +23,7 @@ from factible_assets.stages.ids import claim_id
 from factible_assets.stages.ports import Judged, QueryDraft, Services
 from factible_assets.stages.progress import ALL_STAGES
 from resources.cache import CachePolicy, DiskCache
-from resources.cache.pages import CachingFetcher
-from resources.cache.search import CachingSearch
+from resources.cache.answers import CachingFetcher, CachingSearch
 from resources.http import HttpClient, RetryPolicy
 from resources.network_guard import NetworkGuard
 from resources.scraping.pages import PageFetcher

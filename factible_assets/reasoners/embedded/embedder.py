@@ -152,7 +152,7 @@ def _package_folder(package: str) -> Path:
 
 
 class VectorStore(Protocol):
-    """Keeps vectors between runs, as little-endian floats of 16 bits: `resources.cache.vectors`."""
+    """Keeps vectors between runs, as little-endian floats of 16 bits: a `DiskCache` does."""
 
     def find(self, model: str, texts: Sequence[str]) -> dict[str, bytes]:
         """Return the vectors of those texts that have one. `model` is the hash of its files."""

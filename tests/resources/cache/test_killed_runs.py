@@ -11,7 +11,7 @@ from pathlib import Path
 
 from resources.cache import DiskCache
 from resources.cache.models import _VERSION
-from resources.cache.values import cache_key
+from resources.cache.store import cache_key
 from tests.resources.cache.worker import AT_ONCE, EACH, question
 from tests.resources.llm.servers import ollama_answer
 from tests.servers import Asked, Exchange, MisbehavingServer, respond, respond_json

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from resources.cache import DiskCache
-from resources.cache.pages import CachingFetcher
-from resources.cache.search import CachingSearch
+from resources.cache.answers import CachingFetcher, CachingSearch
 from resources.cache.table import AnswerTable
 from resources.scraping.base import FetchedPage
 from resources.search.base import SearchAnswer

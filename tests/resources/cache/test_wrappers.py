@@ -14,11 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resources.cache import CachePolicy, DiskCache
-from resources.cache.ages import CachingAges
+from resources.cache.answers import (
+    CachingAges,
+    CachingFactChecks,
+    CachingFetcher,
+    CachingSearch,
+)
 from resources.cache.models import CachingModel
-from resources.cache.pages import CachingFetcher
-from resources.cache.search import CachingFactChecks, CachingSearch
-from resources.cache.values import from_json, to_json
+from resources.cache.store import from_json, to_json
 from resources.llm.base import (
     BudgetExhaustedError,
     ModelOutageError,
