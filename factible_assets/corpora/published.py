@@ -34,8 +34,7 @@ from factible_assets.corpora.reading import (
 from factible_assets.corpora.writing import write_corpus
 from resources.lines import FileProblem
 from resources.transcripts.base import TimedText, TranscriptError
-from resources.transcripts.file import read_transcript
-from resources.transcripts.json_captions import segments_of
+from resources.transcripts.file import read_transcript, segments_of
 from resources.transcripts.youtube_ids import is_video_id, watch_url
 
 _INDEX: Final = "videos.csv"

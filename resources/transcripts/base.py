@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
-from typing import Final, Literal, Protocol, TypeAlias
+from typing import ClassVar, Final, Literal, Protocol, TypeAlias
 
 TranscriptKind = Literal["manual", "generated", "unknown"]
 """Whether captions were written by a person or by a speech recogniser, as far as one can tell."""
@@ -74,51 +74,37 @@ class Found:
 
     transcript: TimedText
     provider: str
-    outcome: Literal["ok"] = "ok"
     details: VideoDetails | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class NoTranscript:
-    """The video exists, and nothing is said in writing. `reason` is a sentence for a person."""
+class Missing:
+    """There is none; `reason` is a sentence for a person. Its subclasses say in which way."""
 
     reason: str
-    outcome: Literal["no_transcript"] = "no_transcript"
 
 
-@dataclass(frozen=True, slots=True)
-class UnknownVideo:
-    """The provider knows no such video. `reason` is a sentence for a person."""
-
-    reason: str
-    outcome: Literal["unknown_video"] = "unknown_video"
+class NoTranscript(Missing):
+    """The video exists, and nothing is said in writing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Withheld:
-    """The video exists, and the provider does not let us see it. `reason` is a sentence.
+class UnknownVideo(Missing):
+    """The provider knows no such video."""
+
+
+class Withheld(Missing):
+    """The video exists, and the provider does not let us see it.
 
     Because of its viewers' age, its owner, its region or its price: asking again will not help.
     """
 
-    reason: str
-    outcome: Literal["withheld"] = "withheld"
 
-
-@dataclass(frozen=True, slots=True)
-class Unreadable:
+class Unreadable(Missing):
     """There is a transcript, and it is damaged. `reason` says where, and what to do."""
 
-    reason: str
-    outcome: Literal["unreadable"] = "unreadable"
 
-
-@dataclass(frozen=True, slots=True)
-class Outage:
-    """The provider failed and may answer another time. `reason` is a sentence for a person."""
-
-    reason: str
-    outcome: Literal["outage"] = "outage"
+class Outage(Missing):
+    """The provider failed and may answer another time."""
 
 
 TranscriptAnswer: TypeAlias = Found | NoTranscript | UnknownVideo | Withheld | Unreadable | Outage
@@ -144,56 +130,40 @@ FORMATS: Final = "WebVTT (.vtt), SRT (.srt), YouTube's json3, a JSON segment lis
 """The readable formats, as a sentence names them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """The file that is read: what errors call it, and its extension in lower case."""
-
-    name: str
-    extension: str
-
-
 class TranscriptError(Exception):
-    """A transcript file cannot be used. The message names the file, the line and the remedy."""
+    """A transcript file cannot be used. The message names the file, the line and the remedy.
 
-    def __init__(self, name: str, problem: str, remedy: str, line: int | None = None) -> None:
-        place = name if line is None else f"{name}, line {line}"
-        super().__init__(f"{place}: {problem} {remedy}")
+    `name` is what the file is called, once it is known. Lines count from 1.
+    """
+
+    stands_for: ClassVar[type[NoTranscript | UnknownVideo | Unreadable | Outage]] = Unreadable
+
+    def __init__(
+        self, problem: str, remedy: str, *, line: int | None = None, name: str = ""
+    ) -> None:
+        super().__init__(problem, remedy)
         self.name = name
         self.line = line
+
+    def __str__(self) -> str:
+        """Name the place, the problem and the remedy."""
+        place = self.name if self.line is None else f"{self.name}, line {self.line}"
+        return f"{place}: {' '.join(self.args)}"
 
 
 class TranscriptFileMissingError(TranscriptError):
     """There is no such file."""
 
+    stands_for = UnknownVideo
+
 
 class TranscriptFileUnreachableError(TranscriptError):
     """The file is there and the system does not let it be read."""
 
-
-class TranscriptTooLargeError(TranscriptError):
-    """The file is larger than any transcript."""
-
-
-class BinaryTranscriptError(TranscriptError):
-    """The file is no text."""
+    stands_for = Outage
 
 
 class EmptyTranscriptError(TranscriptError):
     """The file is readable, and nothing is said in it."""
 
-
-class UnreadableTimestampError(TranscriptError):
-    """A caption's time cannot be read."""
-
-
-class UnsupportedTranscriptError(TranscriptError):
-    """The file is text in another format, or damaged JSON."""
-
-
-def no_times(source: Source) -> UnreadableTimestampError:
-    """Say that a file of captions has none."""
-    return UnreadableTimestampError(
-        source.name,
-        "The file should hold captions, but no line has times.",
-        "Write each as 00:01:02.500 --> 00:01:05.000, or rename a file without times to .txt.",
-    )
+    stands_for = NoTranscript

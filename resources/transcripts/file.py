@@ -1,50 +1,47 @@
 """Reads transcripts from files: WebVTT, SRT, YouTube's json3, segment lists, plain text.
 
-What belongs here: telling formats apart, and the provider that serves such files. What does not:
-the formats themselves (captions.py, json_captions.py), sentences and offsets (stages), and
-transcripts that are fetched over a network.
+What belongs here: telling formats apart, these formats, and the provider that serves such files.
+What does not: encodings (text_encoding.py), sentences and offsets (stages), and transcripts that
+are fetched over a network.
 
 The format is told by content; the file's extension only breaks ties.
+
+Sources of the rules: WebVTT as in the W3C candidate recommendation of 4 April 2019 (section 4.1
+for blocks, 4.2.2 for cue text, 4.3 for settings), SRT as SubRip writes it, rolling captions and
+json3 as YouTube serves them, segment lists as youtube-transcript-api and Whisper write them.
+
+Own code instead of a caption library, because of three things: errors must name the line, a
+caption that an editor damaged (blank lines inside, a missing number) must not lose words, and
+rolling captions repeat every line up to three times, which must be undone.
 """
 
 from __future__ import annotations
 
 import asyncio
+import html
+import itertools
+import json
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+from resources.lines import deepest_json_line
 from resources.text_encoding import NotTextError, decode_text
 from resources.transcripts.base import (
     FORMATS,
-    BinaryTranscriptError,
+    Cue,
     EmptyTranscriptError,
     Found,
-    NoTranscript,
-    Outage,
-    Source,
     TimedText,
     TranscriptAnswer,
     TranscriptError,
     TranscriptFileMissingError,
     TranscriptFileUnreachableError,
-    TranscriptTooLargeError,
     UnknownVideo,
-    Unreadable,
-    UnsupportedTranscriptError,
-    no_times,
 )
-from resources.transcripts.captions import (
-    INVISIBLE,
-    TIMING_LINE,
-    captions_of,
-    parse_webvtt,
-    timed,
-    undo_rolling,
-)
-from resources.transcripts.json_captions import load_json, parse_json
 
 MAX_BYTES: Final = 32 * 1024 * 1024
 """Larger files are refused. Three hours of speech take 0.2 MB as text, 4 MB as json3."""
@@ -53,6 +50,8 @@ _MARKUP_START = re.compile(
     r"\s*<(?:\?xml|!doctype|html|transcript|timedtext|tt|sami)\b", re.IGNORECASE
 )
 _LANGUAGE_IN_NAME = re.compile(r".+\.([a-z]{2}(?:-[A-Za-z0-9]{2,4})?)\.[A-Za-z0-9]+")
+_INVISIBLE = re.compile("[\u0000-\u0008\u000e-\u001f\u007f\u200b\u2060\ud800-\udfff\ufeff]")
+"""Control and zero-width characters, and halves of surrogate pairs, which no file can hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +69,8 @@ class FileTranscripts:
             return UnknownVideo(f"No transcript file is listed for the video {video_id!r}.")
         try:
             transcript = await asyncio.to_thread(read_transcript, path)
-        except TranscriptFileMissingError as error:
-            return UnknownVideo(str(error))
-        except EmptyTranscriptError as error:
-            return NoTranscript(str(error))
-        except TranscriptFileUnreachableError as error:
-            return Outage(str(error))
         except TranscriptError as error:
-            return Unreadable(str(error))
+            return error.stands_for(str(error))
         language = self.languages.get(video_id) or transcript.language
         return Found(replace(transcript, language=language), self.name)
 
@@ -88,27 +81,26 @@ def read_transcript(path: Path, *, max_bytes: int = MAX_BYTES) -> TimedText:
     The language is taken from the file's content, else from a name such as `talk.en.vtt`.
 
     Raises:
-        TranscriptError: one of its subclasses says what is wrong and what to do.
+        TranscriptError: it, or one of its subclasses, says what is wrong and what to do.
     """
     name = str(path)
     try:
         size = path.stat().st_size
         if size > max_bytes:
-            raise TranscriptTooLargeError(
-                name,
+            raise TranscriptError(
                 f"The file has {size / 1e6:,.0f} MB, and a transcript at most "
                 f"{max_bytes / 1e6:,.0f} MB.",
                 "Give the captions, not the recording.",
+                name=name,
             )
         data = path.read_bytes()
     except FileNotFoundError as error:
-        raise TranscriptFileMissingError(
-            name, "There is no such file.", "Check the path, which is relative to the corpus file."
-        ) from error
+        remedy = "Check the path, which is relative to the corpus file."
+        raise TranscriptFileMissingError("There is no such file.", remedy, name=name) from error
     except OSError as error:
-        raise TranscriptFileUnreachableError(
-            name, f"The file cannot be read ({error.strerror}).", "Check what it is and who may."
-        ) from error
+        problem = f"The file cannot be read ({error.strerror})."
+        remedy = "Check what it is and who may."
+        raise TranscriptFileUnreachableError(problem, remedy, name=name) from error
     transcript = parse_transcript(data, name=name, extension=path.suffix)
     named = _LANGUAGE_IN_NAME.fullmatch(path.name)
     return replace(transcript, language=transcript.language or (named[1] if named else None))
@@ -121,41 +113,355 @@ def parse_transcript(data: bytes, *, name: str, extension: str = "") -> TimedTex
     never negative.
 
     Raises:
-        TranscriptError: one of its subclasses says what is wrong and what to do.
+        TranscriptError: it, or one of its subclasses, says what is wrong and what to do.
     """
     try:
-        text = decode_text(data)
+        text = decode_text(data).replace("\r\n", "\n").replace("\r", "\n")
+        return _parse(text, extension.lower())
     except NotTextError as error:
-        raise BinaryTranscriptError(
-            name, f"This is no text: {error}.", f"Give {FORMATS}."
-        ) from error
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if not text.strip():
-        raise EmptyTranscriptError(name, "The file is empty.", "Give a file with words in it.")
-    return _parse_text(text, Source(name, extension.lower()))
+        problem = f"This is no text: {error}."
+        raise TranscriptError(problem, f"Give {FORMATS}.", name=name) from error
+    except TranscriptError as error:
+        error.name = name
+        raise
 
 
-def _parse_text(text: str, source: Source) -> TimedText:
+def _parse(text: str, extension: str) -> TimedText:
     start = text.lstrip()
+    if not start:
+        raise EmptyTranscriptError("The file is empty.", "Give a file with words in it.")
     if start.startswith("WEBVTT"):
-        return parse_webvtt(text, source)
+        return _parse_webvtt(text)
     if start[0] in "[{":
-        document = load_json(text, source)
+        document = _load_json(text, extension)
         if document is not None:
-            return parse_json(document, source)
-    if TIMING_LINE.search(text):
-        return timed(undo_rolling(captions_of(text, source, numbered=True)), source)
-    return _parse_plain_text(text, source)
-
-
-def _parse_plain_text(text: str, source: Source) -> TimedText:
-    if source.extension in {".vtt", ".srt"}:
-        raise no_times(source)
+            return _parse_json(document)
+    if _TIMING_LINE.search(text):
+        return _timed(_undo_rolling(_captions_of(text, numbered=True)))
+    if extension in {".vtt", ".srt"}:
+        raise _no_times()
     if _MARKUP_START.match(text):
-        raise UnsupportedTranscriptError(
-            source.name, "This is markup, not a transcript.", f"Give {FORMATS}."
-        )
-    words = INVISIBLE.sub("", text).strip()
+        raise TranscriptError("This is markup, not a transcript.", f"Give {FORMATS}.")
+    words = _INVISIBLE.sub("", text).strip()
     if not words:
-        raise EmptyTranscriptError(source.name, "The file has no words.", "Give one that has.")
+        raise EmptyTranscriptError("The file has no words.", "Give one that has.")
     return TimedText(plain_text=words)
+
+
+# --- Captions of any format ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Caption:
+    """A caption as it is displayed: several lines, markup removed. Times in seconds."""
+
+    lines: tuple[str, ...]
+    start: float
+    end: float
+    timed_by_word: bool = False
+
+
+def one_line(text: str) -> str:
+    """Drop invisible characters and fold white space, line breaks included, into spaces."""
+    return " ".join(_INVISIBLE.sub("", text).split())
+
+
+def _timed(captions: Iterable[_Caption]) -> TimedText:
+    """Make a transcript of captions in order of time; those without words are left out."""
+    cues = tuple(
+        # Milliseconds, so that the difference of two read times reads as it was written.
+        Cue(
+            " ".join(caption.lines),
+            caption.start,
+            max(0.0, round(caption.end - caption.start, 3)),
+        )
+        for caption in sorted(captions, key=lambda caption: caption.start)
+        if caption.lines
+    )
+    if not cues:
+        raise EmptyTranscriptError(
+            "The file has no captions with words.", "Give one in which someone speaks."
+        )
+    return TimedText(cues=cues)
+
+
+def _no_times() -> TranscriptError:
+    return TranscriptError(
+        "The file should hold captions, but no line has times.",
+        "Write each as 00:01:02.500 --> 00:01:05.000, or rename a file without times to .txt.",
+    )
+
+
+# --- WebVTT and SRT -----------------------------------------------------------------------------
+
+_ARROW = "-->"
+_TIMING_LINE = re.compile(r"^[ \t]*-?\d[\d:.,]*[ \t]*-->", re.MULTILINE)
+_TIMING_LIKE = re.compile(r"\s*-?\d[^\s>]*[:.,][^\s>]*\s*-->|[^>]*-->\s*-?\d+:\d\d")
+_TIME = re.compile(r"(-?)(?:(\d{1,4}):)?(\d{1,3}):(\d{1,2})(?:[.,](\d{1,9}))?")
+_HEADER_TITLE = re.compile(r"WEBVTT[ \t]+-[ \t]*(\S.*)")
+_METADATA_BLOCK = re.compile(r"(?:NOTE|STYLE|REGION)(?:\s|$)")
+_TAG = re.compile(
+    r"</?(?:b|i|u|s|c|v|font|ruby|rt|lang|span|em|strong)(?:[.\s][^<>]*)?/?>|<\d+:[\d:.]+>",
+    re.IGNORECASE,
+)
+_LINE_BREAK_TAG = re.compile(r"<br\s*/?>", re.IGNORECASE)
+_WORD_TIME = re.compile(r"<\d+:[\d:.]+>")
+_SUBSTATION_OVERRIDE = re.compile(r"\{\\[^{}]*\}")
+_ENTITY = re.compile(r"&(?:#\d+|#[xX][0-9a-fA-F]+|[A-Za-z][A-Za-z0-9]*);")
+_MINUTE = 60
+_MAX_TIMING_LINE = 400
+
+
+def _parse_webvtt(text: str) -> TimedText:
+    captions = _captions_of(text, numbered=False)
+    blocks = re.split(r"\n\s*\n", text.strip())[1:]
+    if not captions and any(block.strip() and not _METADATA_BLOCK.match(block) for block in blocks):
+        raise _no_times()
+    first, *rest = text.lstrip().split("\n\n", 1)[0].split("\n")
+    named = _HEADER_TITLE.match(first)
+    header = {"title": named[1].strip()} if named else {}
+    for line in rest:
+        key, colon, value = line.partition(":")
+        if colon and _ARROW not in line and value.strip():
+            header[key.strip().lower()] = value.strip()
+    # Only YouTube's recogniser times every word.
+    generated = any(caption.timed_by_word for caption in captions)
+    return replace(
+        _timed(_undo_rolling(captions)),
+        language=header.get("language"),
+        title=header.get("title"),
+        kind="generated" if generated else "unknown",
+    )
+
+
+def _captions_of(text: str, *, numbered: bool) -> list[_Caption]:
+    """Collect captions from the lines between one timing line and the next, in order of time.
+
+    `numbered`: SRT, in which the line before a timing line is a number. In WebVTT it may be any
+    identifier after a blank line, and comment blocks are skipped.
+    """
+    lines = text.split("\n")
+    if not numbered:
+        _blank_out_metadata(lines)
+    timed = [
+        (index, times)
+        for index, line in enumerate(lines)
+        if (times := _read_timing(line, index + 1)) is not None
+    ]
+    captions = []
+    for (index, (start, end)), following in itertools.zip_longest(timed, timed[1:]):
+        stop = len(lines)
+        if following is not None:
+            stop = following[0]
+            before = lines[stop - 1].strip()
+            is_identifier = (
+                before.isdigit()
+                if numbered
+                else stop - 2 > index and before != "" and lines[stop - 2] == ""
+            )
+            stop -= is_identifier and stop - 1 > index
+        raw = "\n".join(lines[index + 1 : stop])
+        without_tags = _TAG.sub("", _LINE_BREAK_TAG.sub("\n", _SUBSTATION_OVERRIDE.sub("", raw)))
+        shown = (
+            one_line(_ENTITY.sub(lambda match: html.unescape(match[0]), line))
+            for line in without_tags.split("\n")
+        )
+        by_word = _WORD_TIME.search(raw) is not None
+        captions.append(_Caption(tuple(filter(None, shown)), start, max(start, end), by_word))
+    return sorted(captions, key=lambda caption: caption.start)
+
+
+def _blank_out_metadata(lines: list[str]) -> None:
+    """Blank out comments, styles and regions; line numbers stay what they are."""
+    inside = after_blank = False
+    for index, line in enumerate(lines):
+        blank = not line.strip()
+        if inside and blank:
+            inside = False
+        elif after_blank and _METADATA_BLOCK.match(line) and _ARROW not in line:
+            inside = True
+        if inside:
+            lines[index] = ""
+        after_blank = blank
+
+
+def _read_timing(line: str, number: int) -> tuple[float, float] | None:
+    """Return start and end in seconds of a timing line, None if the line is none."""
+    if _ARROW not in line or not _TIMING_LIKE.match(line[:_MAX_TIMING_LINE]):
+        return None
+    before, _, after = line.partition(_ARROW)
+    settings = after.split()
+    start = _seconds(before.strip())
+    end = _seconds(settings[0]) if settings else None
+    if start is None or end is None:
+        raise TranscriptError(
+            f"The times in {line.strip()[:80]!r} cannot be read.",
+            "Write them as 00:01:02.500 --> 00:01:05.000.",
+            line=number,
+        )
+    return start, end
+
+
+def _seconds(text: str) -> float | None:
+    match = _TIME.fullmatch(text)
+    if match is None:
+        return None
+    sign, hours, minutes, seconds, fraction = match.groups()
+    if int(seconds) >= _MINUTE or (hours is not None and int(minutes) >= _MINUTE):
+        return None
+    if hours is None and fraction is None:
+        return None
+    if sign:
+        # Captions that a tool shifted too far to the left: they begin with the video.
+        return 0.0
+    total = (int(hours or 0) * _MINUTE + int(minutes)) * _MINUTE + int(seconds)
+    return (total * 1000 + int((fraction or "0").ljust(3, "0")[:3])) / 1000
+
+
+_ROLLING_GAP_SECONDS = 0.1
+_MIN_ROLLED = 3
+_MIN_ROLLED_SHARE = 0.25
+
+
+def _undo_rolling(captions: Sequence[_Caption]) -> list[_Caption]:
+    """Drop the lines that a caption repeats from the one before it, if the file rolls.
+
+    Rolling captions show the last line again above the new one. A line that is really said twice
+    in a file that does not roll is kept: files are told apart by word times, or by how many
+    captions show the line that just ended above a new one.
+    """
+    repeats = [0] * min(1, len(captions))
+    for before, after in itertools.pairwise(captions):
+        longest = min(len(before.lines), len(after.lines))
+        if after.start > before.end + _ROLLING_GAP_SECONDS:
+            longest = 0
+        again = (n for n in range(longest, 0, -1) if before.lines[-n:] == after.lines[:n])
+        repeats.append(next(again, 0))
+    pairs = list(zip(captions, repeats, strict=True))
+    rolled = sum(0 < count < len(caption.lines) for caption, count in pairs)
+    if any(caption.timed_by_word for caption in captions) or (
+        rolled >= _MIN_ROLLED and rolled >= _MIN_ROLLED_SHARE * len(captions)
+    ):
+        return [replace(caption, lines=caption.lines[count:]) for caption, count in pairs]
+    return list(captions)
+
+
+# --- JSON ---------------------------------------------------------------------------------------
+
+_LONG_NUMBER = re.compile(r"[0-9]{4301}")
+_MAX_TIME = 1e9
+"""Seconds. No video lasts 30 years; a larger number is no time."""
+
+
+def _load_json(text: str, extension: str) -> dict[str, Any] | list[Any] | None:
+    """Load a JSON document; None if it is none and nothing says that it should be."""
+    try:
+        document = json.loads(text)
+    except RecursionError as error:
+        raise TranscriptError(
+            "The JSON is nested too deeply.", f"Give {FORMATS}.", line=deepest_json_line(text)
+        ) from error
+    except ValueError as error:
+        if extension not in {".json", ".json3"} and not text.lstrip().startswith("{"):
+            return None
+        # Python's own limit on the digits of a number raises a plain ValueError, without a line.
+        why = getattr(error, "msg", "a number has thousands of digits")
+        long = _LONG_NUMBER.search(text)
+        place = text.count("\n", 0, long.start()) + 1 if long else None
+        raise TranscriptError(
+            f"The JSON is damaged: {why}.",
+            "Export the transcript again.",
+            line=getattr(error, "lineno", None) or place,
+        ) from error
+    return document if isinstance(document, (dict, list)) else None
+
+
+def _parse_json(document: dict[str, Any] | list[Any]) -> TimedText:
+    """Find the transcript in a JSON document and read it.
+
+    Read are `[{"text", "start", "duration"}]` in seconds; an object that holds such a list under
+    `segments`, `transcript`, `transcript_data` or `final_output`; Whisper's segments with `end`;
+    and YouTube's json3, whose events count milliseconds.
+    """
+    if isinstance(document, list):
+        return _timed(_segment(each, number) for number, each in enumerate(document, start=1))
+    if isinstance(document.get("events"), list):
+        return _parse_json3(document["events"])
+    for key in ("final_output", "transcript_data", "transcript"):
+        inner = document.get(key)
+        if isinstance(inner, (dict, list)):
+            return _parse_json(inner)
+    language = document.get("language")
+    known = language if isinstance(language, str) and language else None
+    if isinstance(document.get("segments"), list) and document["segments"]:
+        return replace(_parse_json(document["segments"]), language=known)
+    if isinstance(document.get("text"), str) and document["text"].strip():
+        words = _INVISIBLE.sub("", document["text"]).strip()
+        if not words:
+            raise EmptyTranscriptError("The text has no words.", "Export it again.")
+        return TimedText(plain_text=words, language=known)
+    if "segments" in document or "text" in document:
+        raise EmptyTranscriptError("No segment has words.", "Export it again.")
+    raise TranscriptError(
+        "The JSON holds no transcript (neither events, segments nor text).",
+        'Give a list such as [{"text": "…", "start": 0.0, "duration": 2.5}].',
+    )
+
+
+def _segment(segment: Any, number: int) -> _Caption:
+    if not isinstance(segment, dict) or not isinstance(segment.get("text"), str):
+        raise TranscriptError(
+            f"Segment {number} is not an object with a text.",
+            'Write each as {"text": "…", "start": 0.0, "duration": 2.5}.',
+        )
+    start = _number(segment, number, "start", "start_seconds")
+    if "duration" in segment or "duration_seconds" in segment:
+        end = start + _number(segment, number, "duration", "duration_seconds")
+    else:
+        end = _number(segment, number, "end") if "end" in segment else start
+    text = one_line(segment["text"])
+    return _Caption((text,) if text else (), max(0.0, start), max(0.0, end))
+
+
+def _number(segment: dict[str, Any], number: int, *keys: str) -> float:
+    """Read the number under the first key that a segment has."""
+    value = next((segment[key] for key in keys if key in segment), None)
+    try:
+        seconds = float(value) if isinstance(value, (int, float, str)) else math.nan
+    except (ValueError, OverflowError):
+        seconds = math.nan
+    if isinstance(value, bool) or not abs(seconds) <= _MAX_TIME:
+        raise TranscriptError(
+            f"Segment {number} has no readable {keys[0]} ({value!r}).",
+            "Write seconds as a number, such as 12.5.",
+        )
+    return seconds
+
+
+def _parse_json3(events: list[Any]) -> TimedText:
+    """Read YouTube's json3: events with a start and a duration in milliseconds, made of parts."""
+    captions = []
+    recognised = False
+    for number, event in enumerate(events, start=1):
+        if not isinstance(event, dict) or not isinstance(event.get("segs"), list):
+            # Events without parts open windows and set styles.
+            continue
+        parts = [part for part in event["segs"] if isinstance(part, dict)]
+        recognised = recognised or any("acAsrConf" in part or "tOffsetMs" in part for part in parts)
+        text = one_line("".join(str(part.get("utf8", "")) for part in parts))
+        if text:
+            times = {"tStartMs": 0, "dDurationMs": 0, **event}
+            start = _number(times, number, "tStartMs")
+            end = start + _number(times, number, "dDurationMs")
+            captions.append(_Caption((text,), max(0.0, start / 1000), max(0.0, end / 1000)))
+    return replace(_timed(captions), kind="generated" if recognised else "unknown")
+
+
+def segments_of(transcript: TimedText) -> Iterator[dict[str, str | float]]:
+    """Yield the cues in the layout of a segment list, as `parse_transcript` reads it."""
+    for cue in transcript.cues:
+        yield {
+            "text": cue.text,
+            "start": cue.start_seconds,
+            "duration": cue.duration_seconds,
+        }

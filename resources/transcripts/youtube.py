@@ -1,8 +1,12 @@
 """Transcripts and details of YouTube videos, through youtube-transcript-api.
 
-What belongs here: asking for them, the choice of language, the retry through a proxy, and keeping
-blocking work off the event loop. What does not: HTTP (youtube_session.py), the names of failures
-(youtube_outcomes.py), reading details (youtube_details.py), links (youtube_ids.py).
+What belongs here: asking for them, the choice of language, the retry through a proxy, what watch
+pages and oEmbed say, and keeping blocking work off the event loop. What does not: HTTP and the
+names of failures (youtube_session.py), links (youtube_ids.py).
+
+Sources of the details: the oEmbed specification (https://oembed.com, section 2.3.4: title,
+author_name), and the watch page's player response and its schema.org VideoObject (name, duration,
+datePublished).
 
 The library's client is not thread-safe, because of the session in it. So every call makes its own
 client and its own session, in the worker thread that uses them, and closes them there; nothing of
@@ -12,9 +16,14 @@ it is shared between calls.
 from __future__ import annotations
 
 import asyncio
+import html
+import json
 import math
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from datetime import date
 from typing import TypeVar
 from urllib.parse import urlencode
 
@@ -38,15 +47,15 @@ from resources.transcripts.base import (
     Unreadable,
     VideoDetails,
 )
-from resources.transcripts.captions import one_line
-from resources.transcripts.youtube_details import (
-    details_from_oembed,
-    details_from_watch_page,
-    joined,
-)
+from resources.transcripts.file import one_line
 from resources.transcripts.youtube_ids import is_video_id, watch_url
-from resources.transcripts.youtube_outcomes import READING_ERRORS, Blocked, failure_of
-from resources.transcripts.youtube_session import ORIGIN, YouTubeSession
+from resources.transcripts.youtube_session import (
+    ORIGIN,
+    READING_ERRORS,
+    Blocked,
+    YouTubeSession,
+    failure_of,
+)
 
 DEFAULT_LANGUAGES = ("en", "en-US")
 
@@ -138,9 +147,8 @@ class YouTubeTranscripts:
             again = self._attempt(session, video_id)
         if isinstance(again, Found):
             return replace(again, provider=f"{again.provider} via proxy")
-        return replace(
-            again, reason=f"{again.reason} (This was through the proxy, after {_REFUSED}.)"
-        )
+        through = "(This was through the proxy, after YouTube had refused this address.)"
+        return replace(again, reason=f"{again.reason} {through}")
 
     def _attempt(self, session: YouTubeSession, video_id: str) -> TranscriptAnswer:
         try:
@@ -188,7 +196,12 @@ class YouTubeTranscripts:
                 f"The captions of the video {video_id} have times that are no numbers. "
                 "Give a transcript file instead."
             )
-        cues = tuple(_cues(fetched))
+        cues = tuple(
+            # Captions that an editor shifted too far to the left begin with the video.
+            Cue(one_line(each.text), max(0.0, each.start), max(0.0, each.duration))
+            for each in sorted(fetched, key=lambda snippet: snippet.start)
+            if one_line(each.text)
+        )
         if not cues:
             return NoTranscript(f"Nothing is said in the captions of the video {video_id}.")
         details = _details(session, video_id)
@@ -251,48 +264,125 @@ def _base(language: str) -> str:
     return language.lower().partition("-")[0]
 
 
-# --- Reading ------------------------------------------------------------------------------------
+# --- Details ------------------------------------------------------------------------------------
 
-
-def _cues(fetched: FetchedTranscript) -> Iterable[Cue]:
-    for snippet in sorted(fetched, key=lambda snippet: snippet.start):
-        words = one_line(snippet.text)
-        if words:
-            # Captions that an editor shifted too far to the left begin with the video.
-            yield Cue(words, max(0.0, snippet.start), max(0.0, snippet.duration))
+_PLAYER_RESPONSE = re.compile(r"ytInitialPlayerResponse\s*=\s*(?=\{)")
+_ITEM = re.compile(
+    r'<(?:meta|link)\s+itemprop="(name|duration|datePublished|uploadDate)"\s+content="([^"]*)"'
+)
+_ISO_DURATION = re.compile(r"P(?:(\d+)D)?T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?")
+_UNIT_SECONDS = (86_400, 3_600, 60, 1)
 
 
 def _details(session: YouTubeSession, video_id: str) -> VideoDetails:
-    """Ask oEmbed, and read the watch page that came already. Never raises."""
-    page = session.watch_page
-    watched = (
-        VideoDetails(problems=("YouTube's page of the video could not be read.",))
-        if page is None
-        else details_from_watch_page(page)
-    )
-    details = joined(_from_oembed(session, video_id), watched)
-    if page is None or (details.duration_seconds and details.published_on):
-        return details
-    silent = "YouTube's page of the video does not say its length and its day of publication."
-    return replace(details, problems=(*details.problems, silent))
+    """Ask oEmbed, and read the watch page that came already. Never raises.
 
-
-def _from_oembed(session: YouTubeSession, video_id: str) -> VideoDetails:
+    What oEmbed says stands before what the page says.
+    """
+    problems = []
+    said = VideoDetails()
     query = urlencode({"url": watch_url(video_id), "format": "json"})
     try:
         response = session.get(f"{ORIGIN}/oembed?{query}")
-        if not response.ok:
-            return VideoDetails(problems=(f"YouTube's oEmbed answered {response.status_code}.",))
-        return details_from_oembed(response.content)
+        if response.ok:
+            said = details_from_oembed(response.content)
+        else:
+            problems.append(f"YouTube's oEmbed answered {response.status_code}.")
     except requests.RequestException:
-        return VideoDetails(problems=("YouTube's oEmbed could not be reached.",))
+        problems.append("YouTube's oEmbed could not be reached.")
     except ValueError:
-        return VideoDetails(problems=("YouTube's oEmbed sent no readable answer.",))
+        problems.append("YouTube's oEmbed sent no readable answer.")
+    watched = VideoDetails()
+    if session.watch_page is None:
+        problems.append("YouTube's page of the video could not be read.")
+    else:
+        watched = details_from_watch_page(session.watch_page)
+        if not (watched.duration_seconds and watched.published_on):
+            problems.append(
+                "YouTube's page of the video does not say its length and its day of publication."
+            )
+    return replace(
+        watched,
+        title=said.title or watched.title,
+        channel=said.channel or watched.channel,
+        problems=tuple(problems),
+    )
+
+
+def details_from_oembed(body: bytes) -> VideoDetails:
+    """Read title and channel from oEmbed's answer.
+
+    Raises:
+        ValueError: It is no JSON object.
+    """
+    try:
+        answer = json.loads(body)
+    except RecursionError as error:
+        raise ValueError("the answer is nested too deeply") from error
+    if not isinstance(answer, dict):
+        raise ValueError("the answer is no JSON object")
+    return VideoDetails(
+        title=_words(answer.get("title")), channel=_words(answer.get("author_name"))
+    )
+
+
+def details_from_watch_page(page: str) -> VideoDetails:
+    """Read what a watch page says. What it does not say, or says damaged, is None."""
+    start = _PLAYER_RESPONSE.search(page)
+    player: object = {}
+    if start is not None:
+        with suppress(ValueError, RecursionError):
+            player, _ = json.JSONDecoder().raw_decode(page, start.end())
+    video = _part(player, "videoDetails")
+    micro = _part(_part(player, "microformat"), "playerMicroformatRenderer")
+    items = {name: html.unescape(value) for name, value in reversed(_ITEM.findall(page))}
+    lasts = _ISO_DURATION.fullmatch(items.get("duration", "").strip())
+    parts = zip(lasts.groups(), _UNIT_SECONDS, strict=True) if lasts else ()
+    return VideoDetails(
+        title=_words(video.get("title")) or _words(items.get("name")),
+        channel=_words(video.get("author")) or _words(micro.get("ownerChannelName")),
+        duration_seconds=(
+            _seconds(video.get("lengthSeconds"))
+            or _seconds(micro.get("lengthSeconds"))
+            or _seconds(sum(float(amount) * unit for amount, unit in parts if amount))
+        ),
+        published_on=(
+            _day(micro.get("publishDate"))
+            or _day(items.get("datePublished"))
+            or _day(micro.get("uploadDate"))
+            or _day(items.get("uploadDate"))
+        ),
+    )
+
+
+def _part(whole: object, name: str) -> Mapping[str, object]:
+    part = whole.get(name) if isinstance(whole, dict) else None
+    return part if isinstance(part, dict) else {}
+
+
+def _words(value: object) -> str | None:
+    return (one_line(value) or None) if isinstance(value, str) else None
+
+
+def _seconds(value: object) -> float | None:
+    if not isinstance(value, (int, float, str)) or isinstance(value, bool):
+        return None
+    try:
+        seconds = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return seconds if math.isfinite(seconds) and seconds > 0 else None
+
+
+def _day(value: object) -> date | None:
+    """Read the day of a date or a time as it is written, in the time zone that it names."""
+    try:
+        return date.fromisoformat(value.strip()[:10]) if isinstance(value, str) else None
+    except ValueError:
+        return None
 
 
 # --- Sentences ----------------------------------------------------------------------------------
-
-_REFUSED = "YouTube had refused this address"
 
 
 def _no_id(video_id: str) -> UnknownVideo:

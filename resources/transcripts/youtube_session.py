@@ -1,27 +1,35 @@
-"""How YouTube is asked over HTTP: with bounds on time, size and where requests may lead.
+"""How YouTube is asked over HTTP, within bounds on time, size and place, and what can go wrong.
 
-What belongs here: the session that the transcript library sends its requests with, and its own
-failures. What does not: what YouTube's answers mean (youtube.py, youtube_details.py), and what
-failures are called (youtube_outcomes.py).
+What belongs here: the session that the transcript library sends its requests with, the sentence for
+each of its errors and the library's, and which kind of outcome that is. What does not: what
+YouTube's answers mean (youtube.py).
 
 The library (youtube-transcript-api) speaks through `requests` and sets no time limit. So this is a
 session of `requests` and not `resources.http`: every request of one call shares one deadline, a
 body is read no further than its bound, and no redirect leads away from YouTube. Proxies of the
 environment are not used; one is used where the caller gives it.
+
+Sentences repeat nothing that YouTube or the library said, but for YouTube's own word on why a video
+is not shown, cut short: other texts may hold addresses with keys.
 """
 
 from __future__ import annotations
 
 import io
+import re
 import time
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urlsplit
+from xml.etree.ElementTree import ParseError
 
 import requests
 import urllib3
+import youtube_transcript_api as library
 from requests.adapters import HTTPAdapter
 from youtube_transcript_api.proxies import GenericProxyConfig, ProxyConfig, WebshareProxyConfig
+
+from resources.transcripts.base import NoTranscript, Outage, UnknownVideo, Withheld
+from resources.transcripts.file import one_line
 
 if TYPE_CHECKING:
     from requests import _types
@@ -69,28 +77,6 @@ def webshare_proxy(username: str, password: str, *, countries: tuple[str, ...] =
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Deadline:
-    """The moment by which all requests of one call must be done."""
-
-    seconds: float
-    _end: float = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_end", time.monotonic() + self.seconds)
-
-    def left(self) -> float:
-        """Return the seconds that are left.
-
-        Raises:
-            TooSlowError: None are.
-        """
-        seconds = self._end - time.monotonic()
-        if seconds <= 0:
-            raise TooSlowError
-        return seconds
-
-
 class YouTubeSession(requests.Session):
     """Sends the requests of one call. Not thread-safe: use it in the thread that made it.
 
@@ -108,7 +94,7 @@ class YouTubeSession(requests.Session):
         self.max_redirects = _MAX_REDIRECTS
         self.watch_page: str | None = None
         """The last watch page that came, so that nobody needs to ask for it again."""
-        adapter = _BoundedAdapter(Deadline(seconds), origin)
+        adapter = _BoundedAdapter(time.monotonic() + seconds, origin)
         for scheme in ("https://", "http://"):
             self.mount(scheme, adapter)
         if proxy is not None:
@@ -125,10 +111,18 @@ class YouTubeSession(requests.Session):
 
 
 class _BoundedAdapter(HTTPAdapter):
-    def __init__(self, deadline: Deadline, origin: str) -> None:
+    """Keeps one deadline (of time.monotonic) for all requests, and the bound on each answer."""
+
+    def __init__(self, deadline: float, origin: str) -> None:
         self._deadline = deadline
         self._origin = urlsplit(origin)
         super().__init__()
+
+    def _left(self) -> float:
+        seconds = self._deadline - time.monotonic()
+        if seconds <= 0:
+            raise TooSlowError
+        return seconds
 
     def send(
         self,
@@ -142,7 +136,7 @@ class _BoundedAdapter(HTTPAdapter):
         """Send one request and read its answer to the end, within the bounds."""
         url = request.url or ""
         _check_target(url)
-        left = self._deadline.left()
+        left = self._left()
         sent = request.copy()
         if self._origin.geturl() != ORIGIN:
             parts = urlsplit(url)
@@ -170,7 +164,7 @@ class _BoundedAdapter(HTTPAdapter):
                 body += chunk
                 if len(body) > MAX_BYTES:
                     raise TooLargeError
-                self._deadline.left()
+                self._left()
         except urllib3.exceptions.ReadTimeoutError as error:
             raise requests.ReadTimeout from error
         except urllib3.exceptions.SSLError as error:
@@ -195,3 +189,129 @@ def _check_target(url: str) -> None:
     is_youtube = host == _HOST or host.endswith(f".{_HOST}")
     if parts.scheme != "https" or not is_youtube or port is not None or parts.username is not None:
         raise LedAwayError
+
+
+# --- What can go wrong --------------------------------------------------------------------------
+
+Failure: TypeAlias = NoTranscript | UnknownVideo | Withheld | Outage
+
+_MAX_REASON = 160
+_ROBOT = re.compile(r"not a bot", re.IGNORECASE)
+_AGE = re.compile(r"confirm your age|age.restricted|inappropriate for some", re.IGNORECASE)
+
+
+class Blocked(Outage):
+    """YouTube refuses this address, as a robot's or for too many requests: a proxy may help."""
+
+
+READING_ERRORS = (
+    library.CouldNotRetrieveTranscript,
+    requests.RequestException,
+    ParseError,
+    AttributeError,
+    KeyError,
+    IndexError,
+    TypeError,
+    ValueError,
+)
+"""What asking the library raises. The builtin ones are its answer to JSON of another shape."""
+
+
+def failure_of(error: BaseException, video_id: str) -> Failure:
+    """Return the outcome that one of READING_ERRORS stands for."""
+    kind, why, status = type(error), "", "with a failure"
+    if isinstance(error, library.VideoUnplayable):
+        parts = (error.reason, *error.sub_reasons)
+        why = one_line(" ".join(str(part) for part in parts if part))[:_MAX_REASON]
+        # The library knows two wordings exactly; YouTube uses more.
+        if _ROBOT.search(why):
+            kind = BlockPageError
+        elif _AGE.search(why):
+            kind = library.AgeRestricted
+    cause = error.__context__
+    if isinstance(cause, requests.HTTPError) and cause.response is not None:
+        status = str(cause.response.status_code)
+    outcome, sentence = next(
+        (outcome, sentence)
+        for outcome, sentences in _SENTENCES.items()
+        for kinds, sentence in sentences.items()
+        if issubclass(kind, kinds)
+    )
+    if sentence.startswith("For "):
+        sentence += " Check the network, and try again."
+    return outcome(
+        sentence.format(
+            video=f"the video {video_id}",
+            why=why or "none given",
+            status=status,
+            instead="Give a transcript file instead.",
+        )
+    )
+
+
+_Kinds: TypeAlias = type[BaseException] | tuple[type[BaseException], ...]
+_SENTENCES: dict[type[Failure], dict[_Kinds, str]] = {
+    NoTranscript: {
+        library.TranscriptsDisabled: (
+            "There are no captions for {video}: none were made, or they are switched off. {instead}"
+        ),
+        library.NoTranscriptFound: "There are no captions for {video} in the wanted languages.",
+        library.NotTranslatable: "YouTube does not translate the captions of {video}. {instead}",
+        library.TranslationLanguageNotAvailable: (
+            "YouTube does not translate the captions of {video} into the wanted languages. "
+            "{instead}"
+        ),
+    },
+    UnknownVideo: {
+        library.VideoUnavailable: (
+            "YouTube has no such video as {video}, or no longer. Check the link."
+        ),
+        library.InvalidVideoId: "There is no such YouTube id as in {video}.",
+    },
+    Withheld: {
+        library.AgeRestricted: "YouTube shows {video} to signed-in adults only. {instead}",
+        library.VideoUnplayable: (
+            "YouTube does not show {video} to everyone (its reason: {why}). {instead}"
+        ),
+    },
+    Blocked: {
+        (library.RequestBlocked, BlockPageError): (
+            "YouTube refused the request for {video}: it takes this address for a robot's, or had "
+            "too many requests from it. Try again later, or set a proxy."
+        ),
+    },
+    # The more special before the more general.
+    Outage: {
+        library.PoTokenRequired: (
+            "YouTube hands the captions of {video} to its own players only at the moment (it asks "
+            "for a proof-of-origin token). Try again later. {instead}"
+        ),
+        library.FailedToCreateConsentCookie: (
+            "YouTube asks for consent to cookies before it shows {video}, and did not accept it. "
+            "Try again later, or set a proxy in another country."
+        ),
+        library.YouTubeRequestFailed: (
+            "YouTube answered {status} to a request for {video}. Try again later."
+        ),
+        requests.exceptions.InvalidJSONError: (
+            "YouTube's answer for {video} is not JSON. Try again later."
+        ),
+        ParseError: (
+            "The captions that YouTube sent for {video} are damaged or empty. Try again later."
+        ),
+        requests.exceptions.ProxyError: "For {video}, the proxy could not be reached or refused.",
+        requests.exceptions.SSLError: "For {video}, the secure connection to YouTube failed.",
+        TooSlowError: "For {video}, YouTube was not done in time.",
+        requests.Timeout: "For {video}, YouTube fell silent.",
+        LedAwayError: "For {video}, YouTube led to another site, which was not followed.",
+        TooLargeError: "For {video}, YouTube sent more than any transcript has.",
+        requests.TooManyRedirects: "For {video}, YouTube redirected in a circle.",
+        requests.RequestException: (
+            "For {video}, YouTube could not be reached, or broke off in its answer."
+        ),
+        BaseException: (
+            "YouTube's answer for {video} has another shape than expected. Try again later; if it "
+            "stays so, youtube-transcript-api needs an update."
+        ),
+    },
+}

@@ -10,11 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resources.transcripts.base import VideoDetails
-from resources.transcripts.youtube_details import (
-    details_from_oembed,
-    details_from_watch_page,
-    joined,
-)
+from resources.transcripts.youtube import details_from_oembed, details_from_watch_page
 from tests.resources.transcripts.fake_youtube import watch_page
 
 SCHEMA_ORG = (
@@ -80,11 +76,3 @@ def test_oembed_gives_title_and_channel() -> None:
 @given(st.text() | st.binary().map(lambda raw: raw.decode("latin-1")))
 def test_any_page_yields_details(text: str) -> None:
     assert isinstance(details_from_watch_page(text + SCHEMA_ORG + text), VideoDetails)
-
-
-def test_gaps_are_filled_and_problems_kept() -> None:
-    first = VideoDetails(title="A", problems=("x",))
-    second = VideoDetails(title="B", channel="C", duration_seconds=1.0, problems=("y",))
-    assert joined(first, second) == VideoDetails(
-        title="A", channel="C", duration_seconds=1.0, problems=("x", "y")
-    )
