@@ -46,9 +46,14 @@ from factible_assets.evaluation.metrics.stances import (
     grouped,
     macro_f1,
 )
-from factible_assets.methods.confidence import Confidence, Source, as_written, corrected
-from factible_assets.methods.credibility import domain_credibility
-from factible_assets.methods.lexical_support import lexical_support
+from factible_assets.methods.confidence import (
+    Confidence,
+    Source,
+    as_written,
+    corrected,
+    domain_credibility,
+)
+from factible_assets.methods.words import lexical_support
 from factible_assets.reasoners.embedded.engine import EmbeddedReasoner
 from factible_assets.records import Claim, Query, Stance, Video
 from factible_assets.services.ratings import rating_directory

@@ -197,6 +197,8 @@ class _Estimator:
             choice = intended(variant, self._settings, listed.web)
             said = words[video_id]
             keys = self._keys(variant, choice, listed, said)
+            config = variant.config
+            config = strategy_named(config.strategy).adapt(config, listed.video)
             missing = False
             for stage in STAGES:
                 holder = self._ledger and self._ledger.holder(
@@ -207,7 +209,7 @@ class _Estimator:
                 if missing:
                     planned.add((video_id, keys[stage]))
                     totals["compute"] += 1
-                    totals += self._todo(stage, variant.config, choice, said, listed.given_claims)
+                    totals += self._todo(stage, config, choice, said, listed.given_claims)
                 else:
                     totals["done" if holder == variant.name else "shared"] += 1
         return VariantEstimate(

@@ -1,8 +1,8 @@
 """The confidence calculus of ECVS, section 5, as written, and a variant without its oddities.
 
-What belongs here: equations 10 to 19, algorithm 4, table 1 and the parameters of table 3. What does
-not: where credibility comes from (credibility.py), which way a source points (lexical_support.py,
-or a reasoner).
+What belongs here: equations 9 to 19, algorithms 1 (citations) and 4, table 1 and the parameters of
+table 3. What does not: which domains are in which tier (corpora/credibility_tiers.yaml), the
+engine's own ratings (stages/reliability.py), which way a source points (words.py, or a reasoner).
 
 What the formulas say when they are taken at their word (each a test):
 
@@ -29,11 +29,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from factible_assets.reasoners.embedded.text import word_set
+from factible_assets.stages.reliability import institution_of
+from resources.reliability.base import ListedRating
 
 N_MAX: Final = 8
 """Sources after which more add nothing (equation 12)."""
@@ -207,3 +209,43 @@ def corrected(sources: Sequence[Source], text: str) -> Confidence:
     share = evidence_share(len(side), parts[1])
     final = evidence * (share + (1 - share) * toned)
     return Confidence(*parts, evidence, toned, final, percentage(final))
+
+
+# --- Where credibility comes from ---------------------------------------------------------------
+
+TIERS: Final = {1: (0.90, 1.00), 2: (0.75, 0.89), 3: (0.55, 0.74), 4: (0.35, 0.54)}
+"""Ranges of credibility of the tiers T1 to T4 (equation 9), which gives no rule for a place in a
+range: the rating set states its middle. .gov and .edu are what registries keep for institutions."""
+
+INSTITUTIONAL: Final = 0.75
+"""Of .gov and .edu (equation 9). The engine's own rule says 0.90."""
+
+UNKNOWN: Final = 0.50
+
+PAPER: Final = 0.85
+CITATION_BONUSES: Final = ((100, 0.05, 0.95), (50, 0.03, 0.90))
+"""Above so many citations a paper gains this much, up to that (algorithm 1, lines 7 to 10).
+
+The bounds never hold: 0.85 and 0.05 make 0.90.
+"""
+
+
+def domain_credibility(host: str, listed: Iterable[ListedRating]) -> float:
+    """Return the credibility of a domain, from 0 to 1 (equation 9).
+
+    Args:
+        host: The host name.
+        listed: What rating sets say of it; the first that states a score is its tier.
+    """
+    tier = next((each.score for each in listed if each.score is not None), None)
+    if tier is not None:
+        return tier
+    return INSTITUTIONAL if institution_of(host) else UNKNOWN
+
+
+def academic_credibility(citations: int | None) -> float:
+    """Return the credibility of a paper by how often it is cited (algorithm 1, lines 6 to 11)."""
+    for above, bonus, most in CITATION_BONUSES:
+        if (citations or 0) > above:
+            return min(most, PAPER + bonus)
+    return PAPER

@@ -109,7 +109,7 @@ class _Inquiry:
                 if not self.plan.items:
                     self.end = "The revised plan asks nothing that was not asked before."
                     break
-                if await self._follow_plan():
+                if await self._is_enough():
                     break
             else:
                 self.end = f"It was not settled after {turn} plans (max_plans)."
@@ -158,8 +158,8 @@ class _Inquiry:
             f"weighed by reliability, say: {vote}. {thought.words}"
         )
 
-    async def _follow_plan(self) -> bool:
-        """Look for each item, the statements first; return whether that is enough."""
+    async def _is_enough(self) -> bool:
+        """Look for each item, the statements first, and reason; tell whether that settles it."""
         for item in self.plan.items:
             await self._retrieve(item)
             if await self._reason(BATCH):

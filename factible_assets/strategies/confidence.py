@@ -12,11 +12,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from factible_assets.methods import confidence as calculus
-from factible_assets.methods.claim_classes import PREDICTION, SEARCH, claim_class
 from factible_assets.methods.confidence import Confidence, Source
-from factible_assets.methods.credibility import academic_credibility, domain_credibility
 from factible_assets.methods.scales import THREE_WAY
-from factible_assets.methods.three_way import read_verdict
+from factible_assets.methods.words import PREDICTION, SEARCH, claim_class, read_verdict
 from factible_assets.reasoners.llm.engine import asking
 from factible_assets.reasoners.llm.raw_evidence import judge_three_way
 from factible_assets.records import Evidence, Verdict
@@ -36,30 +34,32 @@ from factible_assets.stages.trace import BudgetSpentError, Note
 from factible_assets.stages.urls import host_of
 from factible_assets.stages.verdict import CaseFile, conclude
 
-_SIDES = {"supports": True, "refutes": False}
-
 
 async def _check(check: ClaimCheck) -> ClaimRows:
+    kind = claim_class(check.claim.text)
+    words = SEARCH.get(kind)
+
+    async def worded() -> Judged[tuple[QueryDraft, ...]]:
+        """Word the standard searches, and before them one for the sources of the class."""
+        judged = await check.worded_queries(check.config.queries)
+        own = (QueryDraft(f"{check.claim.text} {words}", "source", 1),) if words else ()
+        return Judged((*own, *judged.value), judged.calls)
+
     try:
-        return await _in_order(check)
+        with check.trace.step("plan", "claim class", check.claim.text) as note:
+            note.got = kind
+            if kind == "predictive":
+                note.status, note.reason = "skipped", PREDICTION
+        if kind == "predictive":
+            return _noted(check)
+        with check.trace.step("query", f"searches for a claim of the class {kind}") as note:
+            queries = await check.write_queries(words=worded)
+            note.worded(queries)
     except BudgetSpentError as spent:
         # Before the searches: there is nothing to judge by.
         case = check.case_of((), Gathered((), ()), ())
         opinion = check.form_opinion(case)
         return ClaimRows(case, conclude(opinion, None, basis=check.basis, ended=spent.reason))
-
-
-async def _in_order(check: ClaimCheck) -> ClaimRows:
-    kind = claim_class(check.claim.text)
-    with check.trace.step("plan", "claim class", check.claim.text) as note:
-        note.got = kind
-        if kind == "predictive":
-            note.status, note.reason = "skipped", PREDICTION
-    if kind == "predictive":
-        return _noted(check)
-    with check.trace.step("query", f"searches for a claim of the class {kind}") as note:
-        queries = await check.write_queries(words=lambda: _worded(check, SEARCH.get(kind)))
-        note.worded(queries)
     found = await check.search(queries)
     evidence = await check.read(queries, found.hits)
     case = check.case_of(queries, found, evidence)
@@ -83,15 +83,6 @@ def _noted(check: ClaimCheck) -> ClaimRows:
     settled = replace(check.form_opinion(case), doubt=None)
     verdict = conclude(settled, None, basis=check.basis)
     return ClaimRows(case, verdict.model_copy(update={"summary": PREDICTION, "reason": PREDICTION}))
-
-
-async def _worded(check: ClaimCheck, words: str | None) -> Judged[tuple[QueryDraft, ...]]:
-    """Word the standard searches, and before them one for the sources of the claim's class."""
-    judged = await check.worded_queries(check.config.queries)
-    if words is None:
-        return judged
-    own = QueryDraft(f"{check.claim.text} {words}", "source", 1)
-    return Judged((own, *judged.value), judged.calls)
 
 
 async def _three_way(check: ClaimCheck, case: CaseFile) -> Verdict | None:
@@ -119,11 +110,12 @@ def _source(check: ClaimCheck, row: Evidence, case: CaseFile) -> Source:
     """Return a source as the calculus sees it: a paper by its citations, else its domain's tier."""
     cited = next((hit.citation_count for hit in case.hits if hit.hit_id == row.hit_id), None)
     if cited is not None:
-        believed = academic_credibility(cited)
+        believed = calculus.academic_credibility(cited)
     else:
         host = host_of(row.canonical_url)
-        believed = domain_credibility(host, listing_of(host, check.services.ratings)[1])
-    return Source(believed, _SIDES.get(row.stance or ""))
+        believed = calculus.domain_credibility(host, listing_of(host, check.services.ratings)[1])
+    sides = {"supports": True, "refutes": False}
+    return Source(believed, sides.get(row.stance or ""))
 
 
 def _in_words(found: Confidence) -> str:
@@ -164,4 +156,3 @@ STRATEGY = Strategy(
     check=_check,
     in_rounds=True,
 )
-"""What a calculus adds to the standard strategy."""

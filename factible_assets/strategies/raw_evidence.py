@@ -15,16 +15,19 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
-from factible_assets.config import FactCheckConfig
-from factible_assets.methods.scales import VERACITY, veracity_of
-from factible_assets.methods.spans import KEPT_DOCUMENTS, Selected, select
-from factible_assets.methods.sub_questions import (
+from factible_assets.config import FactCheckConfig, QueriesConfig, SearchConfig
+from factible_assets.methods.raw_evidence import (
+    DOCUMENTS_PER_QUESTION,
+    KEPT_DOCUMENTS,
     MOST_QUESTIONS,
     TECHNIQUES,
+    Selected,
     answerability,
+    check_summary,
     distinct_questions,
+    select,
 )
-from factible_assets.methods.summaries import check_summary
+from factible_assets.methods.scales import VERACITY, veracity_of
 from factible_assets.reasoners.llm.engine import LlmReasoner, asking
 from factible_assets.reasoners.llm.raw_evidence import (
     VeracityAnswer,
@@ -59,17 +62,18 @@ _NO_MODEL: Final = (
 
 
 def _adapted(config: FactCheckConfig, video: Video) -> FactCheckConfig:
-    """Search before the day of the video, with as many queries as there may be questions.
+    """Search before the day of the video, as many questions and documents as the paper does.
 
     A limit that the run or the corpus sets is kept. All pages are waited for.
     """
     limited = config.limited_to(video.published_on)
-    most = config.queries.max_queries
-    if most == type(config.queries)().max_queries:
-        most = MOST_QUESTIONS
-    queries = config.queries.model_copy(update={"max_queries": most})
-    evidence = config.evidence.model_copy(update={"enough_origins": None})
-    return limited.model_copy(update={"queries": queries, "evidence": evidence})
+    queries, search = limited.queries, limited.search
+    if queries.max_queries == QueriesConfig().max_queries:
+        queries = queries.model_copy(update={"max_queries": MOST_QUESTIONS})
+    if search.max_results == SearchConfig().max_results:
+        search = search.model_copy(update={"max_results": DOCUMENTS_PER_QUESTION})
+    evidence = limited.evidence.model_copy(update={"enough_origins": None})
+    return limited.model_copy(update={"queries": queries, "search": search, "evidence": evidence})
 
 
 async def _check(check: ClaimCheck) -> ClaimRows:
@@ -83,7 +87,9 @@ async def _check(check: ClaimCheck) -> ClaimRows:
     try:
         with check.trace.step("decompose", "yes/no questions", check.claim.text) as note:
             queries = await _decomposed(check, model, passages, note)
-        with check.trace.step("retrieve", _limits_in_words(check)) as note:
+        limit = check.config.search.published_before
+        limited = f"before {limit}" if limit else "no date limit: nobody says when it was claimed"
+        with check.trace.step("retrieve", limited) as note:
             found = await check.search(queries)
             note.used = [query.query_id for query in queries]
             note.got = f"{len({hit.canonical_url for hit in found.hits})} addresses"
@@ -136,11 +142,6 @@ async def _decomposed(
     return queries
 
 
-def _limits_in_words(check: ClaimCheck) -> str:
-    before = check.config.search.published_before
-    return f"before {before}" if before else "no date limit: nobody says when the claim was made"
-
-
 class _Passages:
     """The second stage: the parts of all documents that bear on a claim, each then read alone."""
 
@@ -158,12 +159,11 @@ class _Passages:
     @property
     def in_words(self) -> str:
         """What was selected, best first, and what no passage bore out."""
-        chosen = self._selected or {}
-        lines = [f"{each.key} ({len(each.text.split())} words)" for each in chosen.values()]
-        wrong = (
-            [f"Left out, for no passage has it: {', '.join(self._wrong)}"] if self._wrong else []
-        )
-        return "\n".join([*lines, *wrong])
+        chosen = (self._selected or {}).values()
+        lines = [f"{each.key} ({len(each.text.split())} words)" for each in chosen]
+        if self._wrong:
+            lines.append(f"Left out, for no passage has it: {', '.join(self._wrong)}")
+        return "\n".join(lines)
 
     async def read(
         self, query: Query, page: PageExcerpt
@@ -182,7 +182,6 @@ class _Passages:
             return LeftUnread(
                 f"It is not among the {KEPT_DOCUMENTS} documents that bear most on the claim."
             )
-        best = max(each.score for each in self._selected.values())
         if self._model is None:
             parts = PageExcerpt(
                 page.canonical_url, page.title, page.snippet, chosen.text, page.published_on
@@ -197,7 +196,7 @@ class _Passages:
         self._wrong += checked.unfounded
         draft = None
         if checked.is_relevant:
-            relevance = chosen.score / best
+            relevance = chosen.score / max(each.score for each in self._selected.values())
             draft = EvidenceDraft("unclear", 0.0, relevance, checked.text or "", tuple(told.quotes))
         return Judged(draft, tuple(desk.calls))
 
@@ -235,7 +234,13 @@ async def _judged(
         outage = failure.reason
     except ReasonerRefusalError as declined:
         refusal = declined.reason
-    taken = tuple(_taking(row, said.get(row.evidence_id)) for row in evidence)
+    # A side without a quote that shows it is not taken.
+    taken = tuple(
+        row.model_copy(update={"stance": stance, "stance_confidence": 1.0})
+        if row.quote and (stance := said.get(row.evidence_id, "unclear")) != "unclear"
+        else row
+        for row in evidence
+    )
     case = check.case_of(queries, found, taken)
     close = partial(
         conclude, check.form_opinion(case), basis=check.basis, outage=outage, refusal=refusal
@@ -246,38 +251,28 @@ async def _judged(
     if level == "unsettled":
         draft = VerdictDraft("unclear", answer.confidence, answer.explanation)
     elif level is not None:
-        draft, veracity = (
-            VerdictDraft(VERACITY[level], answer.confidence, answer.explanation),
-            level,
-        )
+        draft = VerdictDraft(VERACITY[level], answer.confidence, answer.explanation)
+        veracity = level
     _note_questions(check, questions, answer, rows)
     return ClaimRows(case, decided_by(draft, close(draft), veracity=veracity))
 
 
-def _taking(row: Evidence, stance: Stance | None) -> Evidence:
-    shown = stance if stance is not None and (row.quote or stance == "unclear") else "unclear"
-    if row.status != "ok" or shown == "unclear":
-        return row
-    return row.model_copy(update={"stance": shown, "stance_confidence": 1.0})
-
-
 def _note_questions(
-    check: ClaimCheck,
-    questions: Sequence[str],
-    answer: VeracityAnswer,
-    rows: Sequence[Evidence],
+    check: ClaimCheck, questions: Sequence[str], answer: VeracityAnswer, rows: Sequence[Evidence]
 ) -> None:
     """Note how far each question is answered; what no source is named for is answered by nobody."""
     told = {each.question: each for each in answer.questions}
     levels: list[Answered] = []
     for number, question in enumerate(questions, start=1):
         each = told.get(number)
-        named = (
-            [rows[at - 1].evidence_id for at in each.sources if 0 < at <= len(rows)] if each else []
-        )
-        levels.append(each.answered if each and named else "not")
-        note = Note(each.answer, named) if each and named else Note(status="no_evidence")
-        note.reason = None if named else "No source answers it."
+        sources = each.sources if each else ()
+        named = [rows[at - 1].evidence_id for at in sources if 0 < at <= len(rows)]
+        if each and named:
+            note = Note(each.answer, named)
+            levels.append(each.answered)
+        else:
+            note = Note(status="no_evidence", reason="No source answers it.")
+            levels.append("not")
         if number == len(questions):
             note.got += f" [the claim: {answerability(levels)}]"
         check.trace.remark("reason", TECHNIQUES[levels[-1]], note, question)
@@ -292,7 +287,7 @@ STRATEGY = Strategy(
     source="Chen et al. (2023), arXiv:2305.11859",
     steps={
         "decompose": "up to ten distinct yes/no questions",
-        "retrieve": "one search a question, before the day of the claim",
+        "retrieve": "ten documents a question, from before the day of the claim",
         "select": "spans of 30 words, BM25, widened by 150 words, four documents",
         "summarise": "claim-focused, without judgement, held against the document",
         "reason": "which questions the summaries answer",
@@ -303,4 +298,3 @@ STRATEGY = Strategy(
     most_searches=lambda _: MOST_QUESTIONS,
     in_rounds=True,
 )
-"""Retrieval that stands still in time and a verdict on PolitiFact's scale."""

@@ -8,15 +8,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from factible_assets.methods import claim_classes, three_way
-from factible_assets.methods.claim_classes import SEARCH, claim_class
-from factible_assets.methods.credibility import (
+from factible_assets.methods.confidence import (
     TIERS,
     academic_credibility,
     domain_credibility,
 )
-from factible_assets.methods.lexical_support import lexical_support, relevance
-from factible_assets.methods.three_way import read_verdict
+from factible_assets.methods.words import (
+    KEYWORDS,
+    PREDICTION,
+    SEARCH,
+    claim_class,
+    class_as_written,
+    lexical_support,
+    read_verdict,
+    relevance,
+    verdict_as_written,
+)
 from factible_assets.services.ratings import rating_directory
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -72,14 +79,14 @@ def test_oddity_a_denied_indicator_still_counts() -> None:
 def test_claims_are_classed_as_the_algorithm_says_and_by_whole_words(
     claim: str, written: str, whole_words: str
 ) -> None:
-    assert claim_classes.as_written(claim) == written
+    assert class_as_written(claim) == written
     assert claim_class(claim) == whole_words
 
 
 def test_predictions_get_a_note_and_every_other_class_is_searched() -> None:
-    assert set(SEARCH) == {*claim_classes.KEYWORDS} - {"predictive"}
+    assert set(SEARCH) == {*KEYWORDS} - {"predictive"}
     assert "study" in SEARCH["scientific"]
-    assert "no verdict" in claim_classes.PREDICTION
+    assert "no verdict" in PREDICTION
 
 
 @pytest.mark.parametrize(
@@ -138,7 +145,7 @@ def test_papers_gain_by_citations(citations: int | None, expected: float) -> Non
 def test_a_models_verdict_is_read_to_the_letter_and_with_tolerance(
     answer: str, written: str, tolerant: str
 ) -> None:
-    assert three_way.as_written(answer) == written
+    assert verdict_as_written(answer) == written
     assert read_verdict(answer) == tolerant
 
 

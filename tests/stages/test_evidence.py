@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +12,7 @@ from factible_assets.records import Stance
 from factible_assets.stages.evidence import (
     QuoteFinder,
     check_words,
+    is_later,
     keep_relevant,
     store_page,
     whole_sentences,
@@ -18,7 +21,7 @@ from factible_assets.stages.ids import content_hash
 from factible_assets.stages.ports import EvidenceDraft
 from resources.scraping.base import FetchedPage
 from tests.stages.test_reliability import a_hit
-from tests.stages.world import page
+from tests.stages.world import VIDEO, page
 
 PAGE = (
     "The agency said: \u201cSea level rose by 21\u00a0cm since 1900\u201d \u2014 a rate that\n"
@@ -225,3 +228,11 @@ def test_what_is_kept_never_exceeds_the_limit_and_is_all_from_the_page(
     assert len(kept) <= limit or kept == text
     if "[…]" not in text:
         assert all(part in text for part in kept.split("\n[…]\n"))
+
+
+def test_what_is_published_after_the_video_is_later_than_its_claims() -> None:
+    dated = VIDEO.model_copy(update={"published_on": date(2020, 5, 1)})
+    assert is_later(date(2020, 5, 2), dated)
+    assert not is_later(date(2020, 5, 1), dated)
+    assert not is_later(None, dated)
+    assert not is_later(date(2020, 5, 2), VIDEO.model_copy(update={"published_on": None}))

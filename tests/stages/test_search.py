@@ -224,7 +224,7 @@ class Rated:
             domain=domain_of(url),
             rating=rating,
             score=LISTED_SCORES[rating],
-            source_class="unknown",
+            source_class="academic" if "journal" in url else "unknown",
             reasons=(),
         )
 
@@ -259,6 +259,14 @@ def test_the_best_rated_are_read_first_and_then_in_the_provider_s_order() -> Non
     hosts = ["unknown-1", "low-1", "medium-1", "high-1", "high-2", "unknown-2"]
     hits = [row_of(QUERIES[0], rank, f"{host}.example") for rank, host in enumerate(hosts, 1)]
     assert chosen(choose(*hits, max_results=4)) == ["high-1", "high-2", "medium-1", "unknown-1"]
+
+
+def test_of_one_rating_who_measures_is_read_before_who_reports_where_it_is_wished() -> None:
+    hosts = ["high-1", "high-journal", "low-journal"]
+    hits = [row_of(QUERIES[0], rank, f"{host}.example") for rank, host in enumerate(hosts, 1)]
+    assert chosen(choose(*hits, max_results=2)) == ["high-1", "high-journal"]
+    assert chosen(choose(*hits, max_results=1, prefer_primary=True)) == ["high-journal"]
+    assert chosen(choose(*hits[::2], max_results=1, prefer_primary=True)) == ["high-1"]
 
 
 def test_sources_below_the_minimum_are_read_only_to_meet_the_guarantee() -> None:

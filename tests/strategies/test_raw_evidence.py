@@ -116,6 +116,14 @@ async def test_each_distinct_question_is_searched_before_the_day_of_the_claim() 
     assert set(world.before) == {date(2016, 10, 10)}
 
 
+async def test_ten_documents_are_looked_at_for_a_question_unless_a_run_says_how_many() -> None:
+    many = told(QuestionsAnswer={"questions": QUESTIONS[:1]})
+    result, _ = await checked(world_with(12), many, max_results=3)
+    assert len(result.pages) == 10
+    result, _ = await checked(world_with(6), told(), max_results=2)
+    assert len(result.pages) == 4
+
+
 async def test_four_documents_are_summarised_and_the_others_say_why_they_are_not() -> None:
     world, model = world_with(6), told()
     result, steps = await checked(world, model)

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from factible_assets.evaluation.figures import Ratio
-from factible_assets.methods.sub_questions import TECHNIQUES
+from factible_assets.methods.raw_evidence import TECHNIQUES
 from factible_assets.records import Answered, Evidence
 from factible_assets.rows import VideoRows
 

@@ -8,10 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from factible_assets.methods import spans as second_stage
-from factible_assets.methods.spans import merged, select, spans
-from factible_assets.methods.sub_questions import answerability, distinct_questions
-from factible_assets.methods.summaries import check_summary
+from factible_assets.methods import raw_evidence
+from factible_assets.methods.raw_evidence import (
+    answerability,
+    check_summary,
+    distinct_questions,
+    merged,
+    select,
+    spans,
+)
 
 FILLER = "lorem ipsum dolor sit amet consectetur adipiscing elit sed eiusmod "
 
@@ -46,8 +51,8 @@ def test_merged_ranges_are_apart_and_hold_the_same(ranges: list[tuple[int, int]]
 def test_the_best_span_is_widened_by_a_hundred_and_fifty_words_on_either_side(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert (second_stage.KEPT_SPANS, second_stage.KEPT_DOCUMENTS) == (10, 4)
-    monkeypatch.setattr(second_stage, "KEPT_SPANS", 1)
+    assert (raw_evidence.KEPT_SPANS, raw_evidence.KEPT_DOCUMENTS) == (10, 4)
+    monkeypatch.setattr(raw_evidence, "KEPT_SPANS", 1)
     text = FILLER * 40 + "Plastic bags were banned in San Francisco in 2007. " + FILLER * 40
     (found,) = select(["Did San Francisco ban plastic bags?"], {"a": text})
     ((start, end),) = found.places

@@ -1,0 +1,255 @@
+"""Raw Evidence: a claim as questions, the parts of documents that bear on it, and their summaries.
+
+What belongs here: which questions are kept, spans and their ranking, what is believed of a summary
+(sections 3.1, 3.3, 3.4; parameters of section 4). What does not: wording questions and summaries
+(reasoners/llm/raw_evidence.py), fetching documents, the order of the steps (strategies/).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from rapidfuzz import fuzz
+
+from factible_assets.reasoners.embedded.page_text import page_sentences
+from factible_assets.reasoners.embedded.reading.passages import bm25_scores
+from factible_assets.reasoners.embedded.text import (
+    NEGATIONS,
+    STOP_WORDS,
+    content_stems,
+    find_numbers,
+    fold,
+    stem,
+    tokenise,
+    word_set,
+)
+from factible_assets.records import Answered
+from factible_assets.stages.evidence import QuoteFinder
+
+# --- Questions (sections 3.1, 6.2, 6.3) ---------------------------------------------------------
+
+MOST_QUESTIONS: Final = 10
+"""Questions of a claim (section 3.1)."""
+DOCUMENTS_PER_QUESTION: Final = 10
+"""Documents that are looked at for each, after the limits of time and site (section 3.2)."""
+
+_SAME: Final = 90
+"""Token-sort similarity (0 to 100) of two questions' stems from which they ask the same."""
+
+_OPENERS: Final = word_set(
+    """
+    what when where which who whom whose why how quand quel quelle quels quelles qui que quoi
+    comment pourquoi wann wer wem wen welche welcher welches wo warum wieso wie qué cuándo dónde
+    quién cuál cómo
+    """
+)
+"""Words that open questions which yes or no does not answer."""
+
+TECHNIQUES: Final[Mapping[Answered, str]] = {
+    "answered": "question answered",
+    "partly": "question answered in part",
+    "not": "question not answered",
+}
+"""How steps are called that tell of a question; the metric counts them by it."""
+
+Answerability = Literal["answered", "partly", "partly not", "not"]
+"""How far it answers a claim (section 6.3: answerable … unanswerable)."""
+
+
+def distinct_questions(texts: Iterable[str], most: int = MOST_QUESTIONS) -> tuple[str, ...]:
+    """Return the yes/no questions among some texts, none asking again what another asks.
+
+    The paper deletes exact repetitions (appendix A.2); here those that only reorder or inflect the
+    words go, too. Numbers and denials keep two questions apart that are otherwise alike.
+    """
+    kept: dict[str, tuple[str, object]] = {}
+    for text in texts:
+        question = " ".join(text.split())
+        words = [word.norm for word in tokenise(question)]
+        if not question.endswith(("?", "\uff1f", "\u061f")) or not words or words[0] in _OPENERS:
+            continue
+        numbers = sorted(number.value for number in find_numbers(question))
+        form, apart = " ".join(map(stem, words)), (numbers, NEGATIONS.intersection(words))
+        if not any(
+            apart == other and fuzz.token_sort_ratio(form, known) >= _SAME
+            for known, other in kept.values()
+        ):
+            kept[question] = form, apart
+    return tuple(kept)[:most]
+
+
+def answerability(questions: Sequence[Answered]) -> Answerability | None:
+    """Return how far a claim is answered by how far its questions are (section 6.3).
+
+    Answered if all are, partly if all are at least partly, not if none is; else partly not. None
+    without questions.
+    """
+    told = set(questions)
+    if not told:
+        return None
+    if len(told) == 1:
+        return questions[0]
+    return "partly not" if "not" in told else "partly"
+
+
+# --- Spans (section 3.3) ------------------------------------------------------------------------
+
+SPAN_WORDS: Final = 30
+"""k1: words of a span; the next begins half as many further on."""
+WIDENING: Final = 150
+"""k2: words of context on either side of a span that is kept."""
+KEPT_SPANS: Final = 10
+"""K1: spans that are kept of all documents of a claim."""
+KEPT_DOCUMENTS: Final = 4
+"""K2: documents that are kept, by their best span."""
+GAP: Final = "\n[…]\n"
+"""Stands between two parts of a document that do not touch."""
+
+_WORD = re.compile(r"\S+")
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """The parts of one document (`key`) that bear on a claim, GAP between them.
+
+    `score` is BM25 of its best span, `places` the parts' raw offsets, ordered and apart.
+    """
+
+    key: str
+    score: float
+    places: tuple[tuple[int, int], ...]
+    text: str
+
+
+def spans(words: int, size: int = SPAN_WORDS) -> list[tuple[int, int]]:
+    """Cut so many words into spans of `size` at half stride, as half-open ranges of words.
+
+    The last one ends with the text, and none lies inside another.
+    """
+    stride = max(1, size // 2)
+    return [
+        (start, min(start + size, words))
+        for start in range(0, words, stride)
+        if start == 0 or start + size - stride < words
+    ]
+
+
+def merged(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Join ranges that overlap or touch."""
+    joined: list[tuple[int, int]] = []
+    for start, end in sorted(ranges):
+        if joined and start <= joined[-1][1]:
+            joined[-1] = joined[-1][0], max(end, joined[-1][1])
+        else:
+            joined.append((start, end))
+    return joined
+
+
+def select(queries: Sequence[str], documents: Mapping[str, str]) -> tuple[Selected, ...]:
+    """Return the documents that bear most on some questions, best first, cut to what does.
+
+    The paper leaves open whether spans are ranked per question; here all questions are one query
+    over the spans of all documents, which agrees with its table 8 (2,710 words of 7.7 documents). A
+    document that shares no content word with the questions is never kept.
+    """
+    words = {key: list(_WORD.finditer(text)) for key, text in documents.items()}
+    places = [(key, *span) for key, found in words.items() for span in spans(len(found))]
+    stems = [
+        content_stems(documents[key][words[key][start].start() : words[key][end - 1].end()])
+        for key, start, end in places
+    ]
+    scores = bm25_scores([term for query in queries for term in content_stems(query)], stems)
+    best: dict[str, list[tuple[int, int]]] = {}
+    top: dict[str, float] = {}
+    for at in sorted(range(len(scores)), key=lambda at: (-scores[at], at))[:KEPT_SPANS]:
+        key, start, end = places[at]
+        if scores[at] > 0:
+            # Best spans come first, so that documents stand in the order of their best.
+            top.setdefault(key, float(scores[at]))
+            widened = max(0, start - WIDENING), min(len(words[key]), end + WIDENING)
+            best.setdefault(key, []).append(widened)
+    chosen = []
+    for key in list(best)[:KEPT_DOCUMENTS]:
+        found = words[key]
+        parts = [(found[start].start(), found[end - 1].end()) for start, end in merged(best[key])]
+        text = GAP.join(documents[key][slice(*part)] for part in parts)
+        chosen.append(Selected(key, top[key], tuple(parts), text))
+    return tuple(chosen)
+
+
+# --- Summaries (section 3.4) --------------------------------------------------------------------
+
+_NOT_RELEVANT = re.compile(
+    r"\b(?:document|page|source|text|passage|article)s?\b[^.]{0,40}"
+    r"\b(?:is|are|was) (?:not|ir)\s*relevant"
+    r"|^\W*(?:not relevant|irrelevant)\b",
+    re.IGNORECASE,
+)
+_JUDGEMENT = re.compile(
+    r"\b(?:claim|statement|assertion)\b[^.]{0,30}\b(?:is|are|was|were|seems|appears)\b[^.]{0,30}"
+    r"\b(?:true|false|correct|incorrect|accurate|inaccurate|wrong|right|misleading|refuted|supported"
+    r"|confirmed|debunked|verified|unproven|valid)\b"
+    r"|\b(?:supports?|refutes?|confirms?|contradicts?|debunks?|disproves?|backs up) "
+    r"(?:the|this|that) (?:claim|statement|assertion)\b",
+    re.IGNORECASE,
+)
+_QUOTED = re.compile(r"[\"\u201c\u201e\u00ab]([^\"\u201c\u201d\u00ab\u00bb]+)[\"\u201d\u00bb]")
+_NAME = re.compile(r"(?<![.!?:]\s)(?<!^)(?<![\"\u201c])\b[A-Z][\w'\u2019-]*[a-z]\w*|\b[A-Z]{2,}\b")
+_LETTERS = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedSummary:
+    """What is left of a summary, and what of it its passage does not bear out.
+
+    `text` is None where the passage is not relevant, or nothing is left.
+    """
+
+    text: str | None
+    is_relevant: bool
+    unfounded: tuple[str, ...] = ()
+    judgements: int = 0
+
+
+def unfounded(sentence: str, passage: str) -> list[str]:
+    """Return the numbers, names and quotes of a sentence that its passage does not hold.
+
+    Numbers are compared by value, so that "two million" founds "2,000,000"; names by their letters,
+    wherever in the passage; quotes character by character, as every stored quote is. The first word
+    of a sentence is no name. The paper leaves 16 to 24 % of its summaries with factual errors
+    (table 4), most of them figures and names that the document does not have (figure 6).
+    """
+    stated = {number.value for number in find_numbers(passage)}
+    words = {fold(word) for word in _LETTERS.findall(passage)}
+    find = QuoteFinder(passage).find
+    quotes = [each for each in _QUOTED.findall(sentence) if len(each.split()) > 1]
+    wrong = [
+        sentence[number.start : number.end]
+        for number in find_numbers(sentence)
+        if number.value not in stated
+    ]
+    wrong += [
+        name
+        for name in _NAME.findall(sentence)
+        if not {fold(part) for part in _LETTERS.findall(name)} - {"s"} <= words | STOP_WORDS
+    ]
+    wrong += [each for each in quotes if find(each.rstrip(".,;: ")) is None and each not in passage]
+    return wrong
+
+
+def check_summary(summary: str, passage: str) -> CheckedSummary:
+    """Return a summary without the sentences that judge the claim or that its passage lacks."""
+    if not summary.strip() or _NOT_RELEVANT.search(summary):
+        return CheckedSummary(None, is_relevant=False)
+    kept, wrong, judgements = [], [], 0
+    for each in page_sentences(summary):
+        found = unfounded(each.text, passage)
+        judges = _JUDGEMENT.search(each.text) is not None
+        wrong += found
+        judgements += judges
+        if not found and not judges:
+            kept.append(each.text.strip())
+    return CheckedSummary(" ".join(kept) or None, True, tuple(wrong), judgements)
