@@ -32,9 +32,9 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 from urllib.parse import urlsplit
 from zlib import crc32
 
@@ -79,7 +79,7 @@ from resources.network_guard import NetworkGuard
 from resources.reliability.base import DomainAge, ListedRating
 from resources.scraping.base import FetchedPage
 from resources.scraping.pages import PageFetcher
-from resources.search.base import SearchAnswer, SearchProvider
+from resources.search.base import SearchAnswer, SearchProvider, SearchRequest
 from resources.transcripts.base import Found
 from resources.transcripts.file import FileTranscripts
 from tests.servers import Behaviour, Exchange, MisbehavingServer, head, respond, truncate
@@ -160,25 +160,14 @@ class FaultySearch:
     memory: Memory
     faults: Faults | None
 
-    async def search(
-        self,
-        query: str,
-        *,
-        limit: int,
-        page: int = 1,
-        before: date | None = None,
-        **restrictions: Any,
-    ) -> Sequence[SearchAnswer]:
+    async def search(self, request: SearchRequest) -> Sequence[SearchAnswer]:
         """Answer as the miniature web did, or with an outage."""
-        question = ("search", query, limit, page, before, *sorted(restrictions.items()))
+        question = ("search", request)
         if self.faults is not None:
             await self.faults.linger("search", question)
             if self.faults.strikes("search", question):
                 return (SearchAnswer("miniature", "outage", reason="miniature: it answered 503"),)
-        return await self.memory.recall(
-            question,
-            lambda: self.inner.search(query, limit=limit, page=page, before=before, **restrictions),
-        )
+        return await self.memory.recall(question, lambda: self.inner.search(request))
 
 
 @dataclass

@@ -65,7 +65,7 @@ from factible_assets.stages.urls import host_of
 from factible_assets.strategies import strategy_named
 from resources.reliability.base import DomainAge, ListedRating
 from resources.scraping.base import FetchedPage
-from resources.search.base import SearchAnswer, SearchHit
+from resources.search.base import SearchAnswer, SearchHit, SearchRequest
 
 _SAMPLE = 200
 """Claims of Climate-FEVER; of the other sets all are read."""
@@ -81,15 +81,17 @@ class GivenWeb:
 
     claim: GivenClaim
 
-    async def search(
-        self, query: str, *, limit: int, page: int = 1, **_: object
-    ) -> Sequence[SearchAnswer]:
+    async def search(self, request: SearchRequest) -> Sequence[SearchAnswer]:
         """Find them, so many a page."""
         hits = [
             SearchHit(rank, each.title or "given", each.canonical_url, each.snippet)
             for rank, each in enumerate(self.claim.sources, start=1)
         ]
-        return [SearchAnswer("given", "ok", tuple(hits[(page - 1) * limit : page * limit]))]
+        return [
+            SearchAnswer(
+                "given", "ok", tuple(hits[request.offset : request.offset + request.limit])
+            )
+        ]
 
     async def fetch(self, url: str) -> FetchedPage:
         """Return one of them."""

@@ -279,23 +279,21 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
         ),
     },
     "A search provider.": {
-        "resources/search/almanac.py": (
+        "resources/search/providers.py": (
             Put(
                 '''
-                """Searches an almanac. What does not belong here: HTTP."""
-
-                from resources.search.base import SearchRequest
-                from resources.search.service import Findings, SearchService
-
-
                 class AlmanacSearch(SearchService):
                     """Knows nothing yet."""
 
                     provider = "almanac"
+                    address = "https://almanac.example"
 
                     async def _find(self, request: SearchRequest) -> Findings:
                         return Findings([])
-                '''
+
+
+                ''',
+                before="class PerplexityExpert(",
             ),
         ),
         f"{A}settings.py": (
@@ -306,16 +304,15 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
             ),
         ),
         f"{A}services/search.py": (
-            Put("almanac, ", before="fact_checks, perplexity"),
             Put(
                 """
                 Provider(
                     "almanac",
-                    lambda http, *_: almanac.AlmanacSearch(http),
+                    lambda http, *_: providers.AlmanacSearch(http),
                     "For sunrises: set FACTIBLE_ALMANAC_API_KEY.",
                     given="almanac_api_key",
                     variable="FACTIBLE_ALMANAC_API_KEY",
-                    address="https://almanac.example",
+                    address=providers.AlmanacSearch.address,
                 ),
                 """,
                 before='        Provider(\n            "wikipedia",',

@@ -49,6 +49,7 @@ from factible_assets.stages.reliability import rate
 from resources.cache import DiskCache
 from resources.llm.backend import Batching
 from resources.models.installed import Receipt, ReceiptFile
+from resources.search.base import SearchRequest
 from resources.transcripts.base import VideoDetails
 from tests.reasoners.llm.material import CLAIM, PAGE, QUERY, VIDEO, transcript
 from tests.reasoners.llm.scripted import ScriptedModel
@@ -157,7 +158,7 @@ async def test_several_providers_answer_together_and_are_asked_the_same_only_onc
         )
         for _ in range(2):
             async with live_web(made) as web:
-                answers = await web.searcher.search("sugar", limit=3)
+                answers = await web.searcher.search(SearchRequest("sugar", limit=3))
                 outcomes = {answer.provider: answer.outcome for answer in answers}
                 assert outcomes == {"serper": "outage", "searxng": "ok"}
         # An answer is kept; an outage is not, and is asked again.

@@ -41,6 +41,7 @@ from factible_assets.settings import SearchProvider, Settings, SetupError, withh
 from resources.http import HttpClient, HttpFailureError, RetryPolicy
 from resources.reliability.base import RegistryError
 from resources.scraping.browser import UNSANDBOXED, is_sandboxed
+from resources.search.base import SearchRequest
 from warehouse.connection import FileConnector
 from warehouse.errors import WarehouseError
 from warehouse.store import Warehouse
@@ -271,7 +272,7 @@ async def _search(name: SearchProvider, http: HttpClient, settings: Settings) ->
         return Finding(name, False, remedy=PROVIDERS[name].remedy)
 
     async def ask() -> str | None:
-        answers = await search_service(name, http, settings).search(_QUERY, limit=1)
+        answers = await search_service(name, http, settings).search(SearchRequest(_QUERY, 1))
         return next((answer.reason for answer in answers if answer.outcome == "outage"), None)
 
     return await _asked(name, ask, "It answers a search.")

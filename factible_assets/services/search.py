@@ -19,8 +19,7 @@ from resources.cache import DiskCache
 from resources.cache.answers import CachingFactChecks, CachingSearch
 from resources.http import HttpClient, HttpLimits, RetryPolicy
 from resources.network_guard import NameTable, NetworkGuard
-from resources.search import fact_checks, perplexity, semantic_scholar, serper, wikipedia
-from resources.search.searxng import SearxngSearch
+from resources.search import fact_checks, providers
 from resources.search.service import SearchService
 
 _PATIENT = HttpLimits(read_seconds=45.0, attempt_seconds=90.0)
@@ -62,16 +61,16 @@ PROVIDERS: Mapping[SearchProvider, Provider] = {
     for each in (
         Provider(
             "serper",
-            lambda http, key, url, _: serper.SerperSearch(http, api_key=key, base_url=url),
+            lambda http, key, url, _: providers.SerperSearch(http, api_key=key, base_url=url),
             "For web search: set SERPER_API_KEY.",
             given="serper_api_key",
             variable="SERPER_API_KEY",
             unbidden=True,
-            address=serper.DEFAULT_BASE_URL,
+            address=providers.SerperSearch.address,
         ),
         Provider(
             "searxng",
-            lambda http, url, _, __: SearxngSearch(http, base_url=url),
+            lambda http, url, _, __: providers.SearxngSearch(http, base_url=url),
             "For web search by an own instance: set FACTIBLE_SEARXNG_URL.",
             given="searxng_url",
             variable="FACTIBLE_SEARXNG_URL",
@@ -79,7 +78,7 @@ PROVIDERS: Mapping[SearchProvider, Provider] = {
         ),
         Provider(
             "semantic_scholar",
-            lambda http, key, url, _: semantic_scholar.SemanticScholarSearch(
+            lambda http, key, url, _: providers.SemanticScholarSearch(
                 http, api_key=key or None, base_url=url
             ),
             "For papers: set SEMANTIC_SCHOLAR_API_KEY, or name it in FACTIBLE_SEARCH.",
@@ -87,24 +86,24 @@ PROVIDERS: Mapping[SearchProvider, Provider] = {
             variable="SEMANTIC_SCHOLAR_API_KEY",
             needed=False,
             unbidden=True,
-            address=semantic_scholar.DEFAULT_BASE_URL,
+            address=providers.SemanticScholarSearch.address,
         ),
         Provider(
             "wikipedia",
-            lambda http, _, url, language: wikipedia.WikipediaSearch(
+            lambda http, _, url, language: providers.WikipediaSearch(
                 http, base_url=url, language=language
             ),
             "Needs no key: name it in FACTIBLE_SEARCH.",
             needed=False,
-            address=wikipedia.DEFAULT_BASE_URL,
+            address=providers.WikipediaSearch.address,
         ),
         Provider(
             "perplexity",
-            lambda http, key, url, _: perplexity.PerplexityExpert(http, api_key=key, base_url=url),
+            lambda http, key, url, _: providers.PerplexityExpert(http, api_key=key, base_url=url),
             "Set PERPLEXITY_API_KEY and name it in FACTIBLE_SEARCH.",
             given="perplexity_api_key",
             variable="PERPLEXITY_API_KEY",
-            address=perplexity.DEFAULT_BASE_URL,
+            address=providers.PerplexityExpert.address,
         ),
     )
 }
@@ -224,7 +223,7 @@ def cached_fact_checks(
 
 
 def _fact_check_address(settings: Settings) -> str:
-    return settings.endpoints.get("google_fact_check", fact_checks.DEFAULT_BASE_URL)
+    return settings.endpoints.get("google_fact_check", fact_checks.GoogleFactChecks.address)
 
 
 def _first_language(settings: Settings) -> str:

@@ -40,8 +40,8 @@ from resources.scraping import jina, wayback
 from resources.scraping.browser import Browser, find_browser
 from resources.scraping.pages import PageFetcher
 from resources.search.base import FactCheckLane, SearchProvider
-from resources.search.merged import MergedSearch
-from resources.search.serper import SerperSearch
+from resources.search.providers import SerperSearch
+from resources.search.service import MergedSearch
 
 if TYPE_CHECKING:
     from youtube_transcript_api.proxies import ProxyConfig

@@ -44,7 +44,7 @@ from factible_assets.stages.urls import (
     published_at,
     video_reference,
 )
-from resources.search.base import ANSWERS, SearchAnswer, SearchProvider
+from resources.search.base import ANSWERS, SearchAnswer, SearchProvider, SearchRequest
 from resources.search.base import SearchHit as FoundHit
 
 PRIMARY: frozenset[SourceClass] = frozenset({"academic", "government"})
@@ -146,15 +146,17 @@ async def _ask(
     before_it: Mapping[str, int],
 ) -> Gathered:
     found = await searcher.search(
-        query.text,
-        limit=HEADROOM * config.max_results,
-        page=page,
-        before=config.published_before,
-        after=config.published_after,
-        exclude_domains=config.exclude_domains,
-        exclude_file_types=config.exclude_file_types,
-        language=config.language,
-        country=config.country,
+        SearchRequest(
+            query.text,
+            limit=HEADROOM * config.max_results,
+            page=page,
+            before=config.published_before,
+            after=config.published_after,
+            exclude_domains=config.exclude_domains,
+            exclude_file_types=config.exclude_file_types,
+            language=config.language,
+            country=config.country,
+        )
     )
     answers = [
         replace(each, hits=tuple(hit for hit in each.hits if config.answers or not is_answer(hit)))

@@ -13,13 +13,13 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import UTC, date, datetime
-from typing import Final, Protocol, Unpack
+from datetime import UTC, datetime
+from typing import Final, Protocol
 
 from resources.archive.errors import ArchiveError
 from resources.archive.store import Archive, is_fictional
 from resources.scraping.base import FetchedPage
-from resources.search.base import Restrictions, SearchAnswer, SearchRequest
+from resources.search.base import SearchAnswer, SearchRequest
 
 _log = logging.getLogger(__name__)
 
@@ -33,30 +33,21 @@ class ArchiveSearcher:
         self._archive = archive
         self._collections = collections
 
-    async def search(
-        self,
-        query: str,
-        *,
-        limit: int,
-        page: int = 1,
-        before: date | None = None,
-        **restrictions: Unpack[Restrictions],
-    ) -> tuple[SearchAnswer, ...]:
+    async def search(self, request: SearchRequest) -> tuple[SearchAnswer, ...]:
         """Return one page of results; see SearchProvider.search.
 
         An archive that cannot be read is an outage. Language and country are ignored: stored pages
         do not say theirs.
         """
-        request = SearchRequest(query, limit=limit, page=page, before=before, **restrictions)
         began = time.perf_counter()
         try:
             hits = await asyncio.to_thread(
                 self._archive.search,
-                query,
-                limit=limit,
-                page=page,
+                request.query,
+                limit=request.limit,
+                page=request.page,
                 collections=self._collections,
-                before=before,
+                before=request.before,
                 after=request.after,
                 admits=request.admits_url,
             )

@@ -11,11 +11,11 @@ Never a key.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import date, timedelta
 from http import HTTPStatus
 from importlib.metadata import version
-from typing import Generic, Protocol, TypeVar, Unpack
+from typing import Generic, Protocol, TypeVar
 
 from resources.cache.flights import Flights
 from resources.cache.store import DiskCache, Kind, cache_key, from_json, to_json
@@ -25,9 +25,9 @@ from resources.scraping.base import FetchedPage
 from resources.search.base import (
     FactCheckAnswer,
     FactCheckLane,
-    Restrictions,
     SearchAnswer,
     SearchProvider,
+    SearchRequest,
 )
 
 # Raise one of them whenever the same question would now get another answer.
@@ -138,26 +138,13 @@ class CachingSearch:
             renew=renew,
         )
 
-    async def search(
-        self,
-        query: str,
-        *,
-        limit: int,
-        page: int = 1,
-        before: date | None = None,
-        **restrictions: Unpack[Restrictions],
-    ) -> Sequence[SearchAnswer]:
+    async def search(self, request: SearchRequest) -> Sequence[SearchAnswer]:
         """Ask for one page of results; see SearchProvider.search. A kept answer took 0 seconds."""
-        asked = {"query": query, "limit": limit, "page": page, "before": before, **restrictions}
 
         async def work(_: object) -> tuple[SearchAnswer, ...]:
-            return tuple(
-                await self._provider.search(
-                    query, limit=limit, page=page, before=before, **restrictions
-                )
-            )
+            return tuple(await self._provider.search(request))
 
-        written = {name: _plain(value) for name, value in asked.items()}
+        written = {name: _plain(value) for name, value in asdict(request).items()}
         answers, first = await self._answers.ask(written, work)
         # Whoever waits for another's question has sent none: nothing is counted twice.
         return answers if first else _at_once(answers)

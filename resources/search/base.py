@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import PurePosixPath
-from typing import Literal, Protocol, TypedDict, Unpack
-from urllib.parse import SplitResult, unquote, urlsplit
+from typing import Literal, Protocol
+from urllib.parse import unquote, urlsplit
 
 ANSWERS = "https://perplexity.ai/search?q="
 """How the addresses begin under which an answer engine shows what it answers, by its question."""
@@ -83,7 +83,19 @@ class FactCheckAnswer:
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """One search; for the fields see SearchProvider.search and Restrictions."""
+    """One page of results, `limit` of them; each page repeats nothing of the pages before.
+
+    Attributes:
+        query: The words to look for.
+        limit: Results per page, at least 1.
+        page: Which page, counted from 1.
+        before: Leave out what was published on or after this day, as far as the provider knows it.
+        after: Leave out what was published before this day, likewise.
+        exclude_domains: Leave out these domains with all their subdomains.
+        exclude_file_types: Leave out files of these types, such as pdf, told by the URL's end.
+        language: Prefer this language (ISO 639-1, such as en); who cannot choose ignores it.
+        country: Search as from this country (ISO 3166-1, such as us); likewise.
+    """
 
     query: str
     limit: int
@@ -102,9 +114,12 @@ class SearchRequest:
 
     def admits_url(self, url: str) -> bool:
         """Tell whether a URL is of no excluded domain and no excluded file type."""
-        parts = _split(url)
-        host = (parts.hostname or "").rstrip(".") if parts else ""
-        suffix = PurePosixPath(unquote(parts.path)).suffix.lower() if parts else ""
+        try:
+            parts = urlsplit(url)
+        except ValueError:
+            return True
+        host = (parts.hostname or "").rstrip(".")
+        suffix = PurePosixPath(unquote(parts.path)).suffix.lower()
         excluded = (domain.lower().strip(".") for domain in self.exclude_domains)
         if any(host == domain or host.endswith(f".{domain}") for domain in excluded):
             return False
@@ -119,43 +134,11 @@ class SearchRequest:
         return self.after is None or published_on >= self.after
 
 
-class Restrictions(TypedDict, total=False):
-    """What a search may leave out or prefer, beyond `before`; what is absent restricts nothing."""
-
-    after: date | None
-    """Leave out what was published before this day, as far as the provider knows the day."""
-    exclude_domains: Sequence[str]
-    """Leave out these domains with all their subdomains."""
-    exclude_file_types: Sequence[str]
-    """Leave out files of these types, such as pdf, told by the URL's end."""
-    language: str | None
-    """Prefer this language (ISO 639-1, such as en); providers that cannot choose ignore it."""
-    country: str | None
-    """Search as from this country (ISO 3166-1, such as us); likewise."""
-
-
 class SearchProvider(Protocol):
     """One provider, or several behind one door."""
 
-    async def search(
-        self,
-        query: str,
-        *,
-        limit: int,
-        page: int = 1,
-        before: date | None = None,
-        **restrictions: Unpack[Restrictions],
-    ) -> Sequence[SearchAnswer]:
-        """Ask for one page of results. Never raises for an outage: it answers so.
-
-        Args:
-            query: The words to look for.
-            limit: Results per page, at least 1.
-            page: Which page, counted from 1; each page repeats nothing of the pages before.
-            before: Leave out what was published on or after this day, as far as the provider
-                knows the day.
-            restrictions: See Restrictions.
-        """
+    async def search(self, request: SearchRequest) -> Sequence[SearchAnswer]:
+        """Ask for one page of results. Never raises for an outage: it answers so."""
         ...
 
 
@@ -180,10 +163,3 @@ class FactCheckLane(Protocol):
             after: Leave out what was claimed and reviewed before this day.
         """
         ...
-
-
-def _split(url: str) -> SplitResult | None:
-    try:
-        return urlsplit(url)
-    except ValueError:
-        return None

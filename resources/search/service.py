@@ -1,21 +1,23 @@
-"""What search services over HTTP and JSON have in common.
+"""What search services over HTTP and JSON have in common, and several of them behind one door.
 
-What belongs here: asking, timing, turning every failure into an outage, reading JSON that may be
-damaged or of another shape, and the names of refusals (wrong key, no credits, over quota). What
-does not: any one service's wire format.
+What belongs here: asking, timing, turning every failure into an outage, the names of refusals
+(wrong key, no credits, over quota), and reading JSON that may be damaged or of another shape. What
+does not: any one service's wire format (providers.py), merging hits of the same page, which needs
+canonical URLs and is the domain's business.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from abc import abstractmethod
+from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from http import HTTPStatus
-from typing import Unpack
+from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 from resources.http import (
@@ -27,13 +29,130 @@ from resources.http import (
     retry_after_seconds,
     status_failure,
 )
-from resources.search.base import Restrictions, SearchAnswer, SearchHit, SearchRequest
+from resources.scraping.notices import notice_in
+from resources.search.base import SearchAnswer, SearchHit, SearchProvider, SearchRequest
 
-MAX_BYTES = 5_000_000
-"""Bound on one answer."""
+Found = TypeVar("Found")
+Json = Mapping[str, Any]
+"""An object of JSON whose values may be anything."""
 
+_MAX_BYTES = 5_000_000
 _KEY = re.compile(r"[\x21-\x7e]+")
 _SHOWN_BYTES = 4_000
+
+
+class Service:
+    """A service that is asked over HTTP, mostly in JSON. Its key is shown nowhere.
+
+    Args:
+        http: The client; its owner closes it. Its guard must allow the service's host.
+        base_url: Where the service is, in place of its usual `address`.
+        api_key: None for a service, or an account, without one.
+
+    Raises:
+        ValueError: The key is empty, or holds characters that no HTTP header may hold.
+    """
+
+    provider: str
+    """The name that answers carry."""
+    address = ""
+    setting = ""
+    """Where the key is set."""
+    site = ""
+    """Where its credits are bought."""
+    key_header = ("", "")
+    """The header that carries the key, and what stands before the key in it."""
+
+    def __init__(self, http: HttpClient, *, base_url: str = "", api_key: str | None = None) -> None:
+        self._http = http
+        self._base = (base_url or self.address).rstrip("/")
+        self._key = None if api_key is None else api_key.strip()
+        if self._key is not None and _KEY.fullmatch(self._key) is None:
+            raise ValueError(
+                "the search API key is empty or holds characters that no key has; check "
+                f"{self.setting}"
+            )
+
+    async def _answer(self, work: Awaitable[Found]) -> tuple[Found | None, dict[str, Any]]:
+        """Return what work led to, and what an answer says beside it: how it ended, and how soon.
+
+        A service that fails is no exception but an outage, whose reason names the service.
+        """
+        started, found, reason = time.perf_counter(), None, None
+        try:
+            found = await work
+        except HttpFailureError as failure:
+            reason = f"{self.provider}: {failure.reason}"
+        return found, {
+            "provider": self.provider,
+            "outcome": "ok" if reason is None else "outage",
+            "reason": reason,
+            "latency_seconds": elapsed_since(started),
+        }
+
+    async def _get(self, path: str, **parameters: str | int | None) -> Json:
+        """Ask with those query parameters that have a value; see `_read`."""
+        given = {name: value for name, value in parameters.items() if value not in {None, ""}}
+        url = f"{self._base}{path}?{urlencode(given)}"
+        return self._read(await self._http.get(url, headers=self._headers, max_bytes=_MAX_BYTES))
+
+    async def _post(self, path: str, body: Json | bytes, media: str = "application/json") -> Json:
+        """Post JSON, or a body of another media type; see `_read`."""
+        content = body if isinstance(body, bytes) else json.dumps(body).encode()
+        headers = {**self._headers, "Content-Type": media}
+        url = f"{self._base}{path}"
+        return self._read(
+            await self._http.post(url, content=content, headers=headers, max_bytes=_MAX_BYTES)
+        )
+
+    @property
+    def _headers(self) -> Mapping[str, str]:
+        name, before = self.key_header
+        return {name: f"{before}{self._key}"} if name and self._key else {}
+
+    def _read(self, response: Response) -> Json:
+        """Read the JSON object of a success.
+
+        Raises:
+            HttpFailureError: It is no success, or no JSON object; the reason holds no key.
+        """
+        failure = self._refusal(response, said(response))
+        if failure is not None:
+            raise failure
+        try:
+            answer = json.loads(response.body)
+        except (ValueError, RecursionError) as error:
+            raise OutageError("its answer is not JSON; try again later") from error
+        if not isinstance(answer, dict):
+            raise wrong_shape("is no JSON object")
+        return answer
+
+    def _refusal(self, response: Response, words: str) -> HttpFailureError | None:
+        """Name the failure that a status stands for; None for a success.
+
+        `words` are the beginning of the answer in lower case, to look for known phrases in. They
+        are never for a reason: they may repeat the key.
+        """
+        del words
+        if self.setting:
+            match response.status:
+                case HTTPStatus.UNAUTHORIZED | HTTPStatus.FORBIDDEN:
+                    return self._key_refused
+                case HTTPStatus.PAYMENT_REQUIRED:
+                    return self._no_credits
+                case HTTPStatus.TOO_MANY_REQUESTS:
+                    return asking_less(
+                        response, "too many requests for this account; ask less often"
+                    )
+        return status_failure(response)
+
+    @property
+    def _key_refused(self) -> OutageError:
+        return OutageError(f"the API key was refused; check {self.setting}")
+
+    @property
+    def _no_credits(self) -> OutageError:
+        return OutageError(f"the account is out of credits; add some at {self.site}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,53 +167,18 @@ class Findings:
     answer: SearchHit | None = None
 
 
-class SearchService(ABC):
-    """A search provider that is asked over HTTP; subclasses know its wire format.
+class SearchService(Service):
+    """A search provider that is asked over HTTP; subclasses know its wire format."""
 
-    Args:
-        http: The client; its owner closes it. Its guard must allow the service's host.
-    """
-
-    provider: str
-    """The name that answers carry."""
-
-    def __init__(self, http: HttpClient) -> None:
-        self._http = http
-
-    async def search(
-        self,
-        query: str,
-        *,
-        limit: int,
-        page: int = 1,
-        before: date | None = None,
-        **restrictions: Unpack[Restrictions],
-    ) -> Sequence[SearchAnswer]:
+    async def search(self, request: SearchRequest) -> Sequence[SearchAnswer]:
         """Ask for one page of results; see SearchProvider.search."""
-        request = SearchRequest(query, limit=limit, page=page, before=before, **restrictions)
-        started = time.perf_counter()
-        try:
-            findings = await self._find(request)
-        except HttpFailureError as failure:
-            return (self._outage(failure, started),)
-        wanted = [hit for hit in findings.hits if request.admits_url(hit.url)]
-        return (
-            SearchAnswer(
-                provider=self.provider,
-                outcome="ok",
-                hits=(*wanted[:limit], *([findings.answer] if findings.answer else [])),
-                reason=findings.caveat and f"{self.provider}: {findings.caveat}",
-                latency_seconds=elapsed_since(started),
-            ),
-        )
-
-    def _outage(self, failure: HttpFailureError, started: float) -> SearchAnswer:
-        return SearchAnswer(
-            provider=self.provider,
-            outcome="outage",
-            reason=f"{self.provider}: {failure.reason}",
-            latency_seconds=elapsed_since(started),
-        )
+        findings, answer = await self._answer(self._find(request))
+        if findings is None:
+            return (SearchAnswer(**answer),)
+        if findings.caveat:
+            answer["reason"] = f"{self.provider}: {findings.caveat}"
+        wanted = [hit for hit in findings.hits if request.admits_url(hit.url)][: request.limit]
+        return (SearchAnswer(hits=(*wanted, *filter(None, [findings.answer])), **answer),)
 
     @abstractmethod
     async def _find(self, request: SearchRequest) -> Findings:
@@ -107,89 +191,48 @@ class SearchService(ABC):
         """
 
 
-# --- Keys and refusals --------------------------------------------------------------------------
+class MergedSearch:
+    """Asks all its providers at once; answers come in the order of the providers.
 
-
-def checked_key(key: str, setting: str) -> str:
-    """Return an API key without surrounding space.
+    From a snippet that is but the notice of a missing page ("410 Gone", a consent form), the words
+    are taken.
 
     Raises:
-        ValueError: It is empty, or holds characters that no HTTP header may hold.
+        ValueError: There is no provider; a search that asks nobody would look like no results.
     """
-    if _KEY.fullmatch(key.strip()) is None:
-        raise ValueError(
-            f"the search API key is empty or holds characters that no key has; check {setting}"
-        )
-    return key.strip()
+
+    def __init__(self, providers: Sequence[SearchProvider]) -> None:
+        if not providers:
+            raise ValueError("MergedSearch needs at least one search provider")
+        self._providers = tuple(providers)
+
+    async def search(self, request: SearchRequest) -> Sequence[SearchAnswer]:
+        """Ask every provider for one page of results; one outage does not touch the others."""
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(each.search(request)) for each in self._providers]
+        answers = []
+        for answer in (answer for task in tasks for answer in task.result()):
+            hits = (
+                replace(hit, snippet="") if notice_in([hit.title], hit.snippet) else hit
+                for hit in answer.hits
+            )
+            answers.append(replace(answer, hits=tuple(hits)))
+        return answers
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
-    """Where a service's key is set, and where its credits are bought."""
-
-    setting: str
-    site: str
-
-    def failure(self, response: Response) -> HttpFailureError | None:
-        """Name the failure that a status stands for; None for a success."""
-        match response.status:
-            case HTTPStatus.UNAUTHORIZED | HTTPStatus.FORBIDDEN:
-                return self.key_refused
-            case HTTPStatus.PAYMENT_REQUIRED:
-                return self.no_credits
-            case HTTPStatus.TOO_MANY_REQUESTS:
-                return OutageError(
-                    f"too many requests for this account; ask less often{asked_wait(response)}"
-                )
-        return status_failure(response)
-
-    @property
-    def key_refused(self) -> OutageError:
-        """The service does not know the key."""
-        return OutageError(f"the API key was refused; check {self.setting}")
-
-    @property
-    def no_credits(self) -> OutageError:
-        """The service knows the key and has been paid too little."""
-        return OutageError(f"the account is out of credits; add some at {self.site}")
-
-
-def asked_wait(response: Response) -> str:
-    """Return the end of a sentence: how long the service asks to wait, if it says so."""
-    seconds = retry_after_seconds(response.headers)
-    return "" if seconds is None else f" (it asks to wait {seconds:.0f} seconds)"
+# --- Reading an answer --------------------------------------------------------------------------
 
 
 def said(response: Response) -> str:
-    """Return the beginning of an answer in lower case, to look for known phrases in.
-
-    Never for a reason: it may repeat the key.
-    """
+    """Return the beginning of an answer in lower case."""
     return response.body[:_SHOWN_BYTES].decode("utf-8", "replace").casefold()
 
 
-# --- Reading JSON -------------------------------------------------------------------------------
-
-
-def with_parameters(url: str, parameters: Mapping[str, str | int | None]) -> str:
-    """Return a URL with those query parameters that have a value."""
-    given = {name: value for name, value in parameters.items() if value not in {None, ""}}
-    return f"{url}?{urlencode(given)}"
-
-
-def json_object(response: Response) -> Mapping[str, object]:
-    """Read an answer that is a JSON object.
-
-    Raises:
-        OutageError: It is not JSON, or no object.
-    """
-    try:
-        answer = json.loads(response.body)
-    except (ValueError, RecursionError) as error:
-        raise OutageError("its answer is not JSON; try again later") from error
-    if not isinstance(answer, dict):
-        raise wrong_shape("is no JSON object")
-    return answer
+def asking_less(response: Response, what: str) -> OutageError:
+    """Name a refusal to be asked so often, with how long the service asks to wait if it says so."""
+    seconds = retry_after_seconds(response.headers)
+    wait = "" if seconds is None else f" (it asks to wait {seconds:.0f} seconds)"
+    return OutageError(what + wait)
 
 
 def wrong_shape(what: str) -> OutageError:
@@ -197,7 +240,7 @@ def wrong_shape(what: str) -> OutageError:
     return OutageError(f"its answer {what}; has its format changed?")
 
 
-def objects(value: object, what: str) -> list[Mapping[str, object]]:
+def objects(value: object, what: str) -> list[Json]:
     """Read a list of objects.
 
     Raises:
@@ -226,3 +269,18 @@ def iso_day(value: object) -> date | None:
         return date.fromisoformat(text(value)[:10])
     except ValueError:
         return None
+
+
+def hit_of(
+    entry: Json, rank: int, what: str, url: str, *, snippet: str = "snippet", day: str = ""
+) -> SearchHit:
+    """Read a result: its title, and what stands under the names of its URL, snippet and ISO day.
+
+    Raises:
+        OutageError: It has no URL; `what` is its name in the sentence.
+    """
+    address = text(entry.get(url))
+    if not address:
+        raise wrong_shape(f"gives {what} {rank} no URL")
+    words, published_on = text(entry.get(snippet)), iso_day(entry.get(day))
+    return SearchHit(rank, text(entry.get("title")), address, words, published_on)

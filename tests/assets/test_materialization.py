@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from factible_assets.records import (
 )
 from factible_assets.services import FactCheckServices
 from factible_assets.stages.ports import Services
-from resources.search.base import SearchAnswer
+from resources.search.base import SearchAnswer, SearchRequest
 from tests.assets.conftest import DEMO_VIDEO, FEW_CLAIMS, Checked, Pipeline
 
 CLAIM_LEVEL = ("queries", "search_hits", "reliability_ratings", "evidence", "verdicts")
@@ -49,16 +48,8 @@ class DeadSearch:
 
     asked: list[str] = field(default_factory=list)
 
-    async def search(
-        self,
-        query: str,
-        *,
-        limit: int,
-        page: int = 1,
-        before: date | None = None,
-        **restrictions: object,
-    ) -> tuple[SearchAnswer, ...]:
-        self.asked.append(query)
+    async def search(self, request: SearchRequest) -> tuple[SearchAnswer, ...]:
+        self.asked.append(request.query)
         return (SearchAnswer("testsearch", "outage", reason="testsearch: HTTP status 503"),)
 
 

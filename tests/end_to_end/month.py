@@ -27,7 +27,7 @@ from resources.cache.answers import CachingFetcher, CachingSearch
 from resources.http import HttpClient, RetryPolicy
 from resources.network_guard import NetworkGuard
 from resources.scraping.pages import PageFetcher
-from resources.search.serper import SerperSearch
+from resources.search.providers import SerperSearch
 from tests.servers import Exchange, MisbehavingServer, respond, respond_json
 from tests.stages.world import Directory, Mind, Registry, World, own_words, says
 from warehouse.rechecks import Launch

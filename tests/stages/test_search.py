@@ -26,7 +26,7 @@ from factible_assets.stages.search import (
     unwanted,
 )
 from factible_assets.stages.urls import domain_of
-from resources.search.base import SearchAnswer
+from resources.search.base import SearchAnswer, SearchRequest
 from tests.stages.world import VIDEO, Directory, Hit, Registry, World, answer, make_claim
 
 CLAIM = make_claim("a claim")
@@ -110,7 +110,8 @@ async def test_every_limit_of_the_run_is_passed_on() -> None:
         "country": "at",
     }
     await gather(world, published_after=date(2019, 1, 1), **limits)
-    assert world.restrictions == [{"after": date(2019, 1, 1), **limits}]
+    (asked,) = world.requests
+    assert asked == SearchRequest(asked.query, asked.limit, after=date(2019, 1, 1), **limits)
 
 
 @pytest.mark.parametrize(
@@ -164,15 +165,7 @@ def test_a_limit_that_cannot_be_meant_is_refused_in_a_sentence(
 
 @dataclass(frozen=True)
 class TwoEngines:
-    async def search(
-        self,
-        query: str,
-        *,
-        limit: int,
-        page: int = 1,
-        before: date | None = None,
-        **restrictions: object,
-    ) -> Sequence[SearchAnswer]:
+    async def search(self, request: SearchRequest) -> Sequence[SearchAnswer]:
         return [
             answer(
                 "one", hits=[Hit(1, "A", "https://a.example/x"), Hit(2, "B", "https://b.example")]

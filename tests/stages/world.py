@@ -45,7 +45,13 @@ from factible_assets.stages.ports import (
 )
 from resources.reliability.base import DomainAge, ListedRating
 from resources.scraping.base import FetchedPage
-from resources.search.base import FactCheckAnswer, PriorFactCheck, SearchAnswer, SearchHit
+from resources.search.base import (
+    FactCheckAnswer,
+    PriorFactCheck,
+    SearchAnswer,
+    SearchHit,
+    SearchRequest,
+)
 
 VIDEO = Video(
     video_id="dQw4w9WgXcQ", title="Ten beliefs", url="https://youtu.be/dQw4w9WgXcQ", channel="Talks"
@@ -132,7 +138,7 @@ class World:
     verdicts: list[Verdict] = field(default_factory=list)
     steps: list[tuple[str, str]] = field(default_factory=list)
     before: list[date | None] = field(default_factory=list)
-    restrictions: list[dict[str, object]] = field(default_factory=list)
+    requests: list[SearchRequest] = field(default_factory=list)
     checks: dict[str, list[PriorFactCheck]] | None = None
     """Prior fact checks by what is asked; None: there is no such lane."""
     wishes: list[tuple[str | None, date | None]] = field(default_factory=list)
@@ -170,21 +176,14 @@ class Witness(SilentObserver):
 class Engine:
     world: World
 
-    async def search(
-        self,
-        query: str,
-        *,
-        limit: int,
-        page: int = 1,
-        before: date | None = None,
-        **restrictions: object,
-    ) -> Sequence[SearchAnswer]:
-        self.world.before.append(before)
-        self.world.restrictions.append(restrictions)
+    async def search(self, request: SearchRequest) -> Sequence[SearchAnswer]:
+        query, page = request.query, request.page
+        self.world.before.append(request.before)
+        self.world.requests.append(request)
         if await self.world.work("search", query if page == 1 else f"{query} #{page}"):
             return [answer("engine", "outage", "the engine is over quota")]
         pages = self.world.results.get(query, [])
-        hits = pages[page - 1][:limit] if page <= len(pages) else []
+        hits = pages[page - 1][: request.limit] if page <= len(pages) else []
         return [answer("engine", reason=self.world.partial.get(query), hits=hits)]
 
 

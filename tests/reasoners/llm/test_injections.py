@@ -11,7 +11,6 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import date
 from functools import cache
 
 import pytest
@@ -25,7 +24,7 @@ from factible_assets.records import Claim, Evidence, Transcript, Verdict, Video
 from factible_assets.stages.flow import FlowResult, check_claims, extract_claims
 from factible_assets.stages.ports import Reasoner, ReasonerRefusalError, Services
 from factible_assets.stages.transcript import from_text
-from resources.search.base import SearchAnswer
+from resources.search.base import SearchAnswer, SearchRequest
 from tests.reasoners.llm.hostile import ATTACKS
 from tests.reasoners.llm.scripted import GullibleModel, gets_out, take_apart
 from tests.stages.world import Hit, World, answer, make_claim
@@ -45,16 +44,8 @@ class AnyQuery:
 
     hits: Sequence[Hit]
 
-    async def search(
-        self,
-        query: str,
-        *,
-        limit: int,
-        page: int = 1,
-        before: date | None = None,
-        **restrictions: object,
-    ) -> Sequence[SearchAnswer]:
-        return [answer("engine", hits=self.hits[:limit] if page == 1 else [])]
+    async def search(self, request: SearchRequest) -> Sequence[SearchAnswer]:
+        return [answer("engine", hits=self.hits[: request.limit] if request.page == 1 else [])]
 
 
 @dataclass(frozen=True)

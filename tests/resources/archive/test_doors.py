@@ -18,7 +18,7 @@ from resources.archive import (
     NewSearch,
 )
 from resources.scraping.base import FetchedPage
-from resources.search.base import SearchHit, SearchProvider
+from resources.search.base import SearchHit, SearchProvider, SearchRequest
 from tests.resources.archive.pages import saved
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
@@ -65,7 +65,7 @@ def test_the_doors_fit_the_pipelines_protocols(archive: Archive) -> None:
 
 async def test_what_was_fetched_is_found_and_read_again_without_the_web(archive: Archive) -> None:
     fetched = await ArchivingFetcher(Shelf(), archive, "fetched").fetch("https://bees.org/honey")
-    (answer,) = await ArchiveSearcher(archive).search("does honey spoil", limit=3)
+    (answer,) = await ArchiveSearcher(archive).search(SearchRequest("does honey spoil", limit=3))
     assert (answer.provider, answer.outcome) == ("archive", "ok")
     assert [hit.url for hit in answer.hits] == ["https://bees.org/honey"]
     page = await ArchiveFetcher(archive).fetch(answer.hits[0].url)
@@ -102,12 +102,12 @@ async def test_a_page_that_is_not_there_is_unavailable_and_no_outage(archive: Ar
 
 
 async def test_nothing_found_is_an_answer(archive: Archive) -> None:
-    (answer,) = await ArchiveSearcher(archive).search("anything", limit=3)
+    (answer,) = await ArchiveSearcher(archive).search(SearchRequest("anything", limit=3))
     assert (answer.outcome, answer.hits) == ("ok", ())
 
 
 async def test_an_archive_that_breaks_is_an_outage_with_a_sentence(ruined: Archive) -> None:
-    (answer,) = await ArchiveSearcher(ruined).search("anything", limit=3)
+    (answer,) = await ArchiveSearcher(ruined).search(SearchRequest("anything", limit=3))
     page = await ArchiveFetcher(ruined).fetch("https://bees.org/")
     assert (answer.outcome, page.outcome) == ("outage", "outage")
     assert answer.reason is not None
@@ -121,7 +121,7 @@ async def test_a_page_that_cannot_be_archived_is_not_lost(ruined: Archive) -> No
 
 async def test_collections_are_kept_apart_through_the_doors(archive: Archive) -> None:
     archive.add_page(saved("https://a.org/", text="salt"), "one")
-    (answer,) = await ArchiveSearcher(archive, ["two"]).search("salt", limit=3)
+    (answer,) = await ArchiveSearcher(archive, ["two"]).search(SearchRequest("salt", limit=3))
     assert answer.hits == ()
     assert (await ArchiveFetcher(archive, ["two"]).fetch("https://a.org/")).outcome == "unavailable"
 
@@ -141,7 +141,9 @@ async def test_a_search_of_the_archive_keeps_to_every_restriction_that_it_can(
     archive.add_search(NewSearch("salt", None, hits), "w")
 
     async def found(limit: int = 9, **restrictions: Any) -> set[str]:
-        (answer,) = await ArchiveSearcher(archive).search("salt", limit=limit, **restrictions)
+        (answer,) = await ArchiveSearcher(archive).search(
+            SearchRequest("salt", limit=limit, **restrictions)
+        )
         assert answer.outcome == "ok"
         return {urlsplit(hit.url).netloc for hit in answer.hits}
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
-from typing import Unpack
+from datetime import UTC, datetime
 
 from pydantic import BaseModel
 
@@ -18,7 +17,7 @@ from resources.llm.base import Answer, ModelAnswer, ModelCall, ModelRequest, Pro
 from resources.llm.budget import Budget
 from resources.reliability.base import DomainAge
 from resources.scraping.base import FetchedPage
-from resources.search.base import Restrictions, SearchAnswer
+from resources.search.base import SearchAnswer, SearchRequest
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -39,17 +38,8 @@ class CountingSearch:
     asked: list[str] = field(default_factory=list)
     pause: float = 0.0
 
-    async def search(
-        self,
-        query: str,
-        *,
-        limit: int,
-        page: int = 1,
-        before: date | None = None,
-        **restrictions: Unpack[Restrictions],
-    ) -> Sequence[SearchAnswer]:
-        del limit, before, restrictions
-        self.asked.append(f"{query} {page}")
+    async def search(self, request: SearchRequest) -> Sequence[SearchAnswer]:
+        self.asked.append(f"{request.query} {request.page}")
         await asyncio.sleep(self.pause)
         return self.answers()
 

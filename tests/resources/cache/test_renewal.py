@@ -12,7 +12,7 @@ from resources.cache import DiskCache
 from resources.cache.answers import CachingFetcher, CachingSearch
 from resources.cache.table import AnswerTable
 from resources.scraping.base import FetchedPage
-from resources.search.base import SearchAnswer
+from resources.search.base import SearchAnswer, SearchRequest
 from tests.resources.cache.doubles import NOON, Clock, CountingFetcher, CountingSearch
 
 FOUND = SearchAnswer("serper", "ok")
@@ -34,15 +34,19 @@ async def test_a_renewing_search_asks_what_is_still_fresh_but_nothing_twice(
     clock = Clock()
     async with DiskCache(tmp_path, clock=clock) as cache:
         inner = CountingSearch(lambda: (FOUND,))
-        await CachingSearch(inner, cache, identity="serper").search("sugar", limit=10)
+        await CachingSearch(inner, cache, identity="serper").search(
+            SearchRequest("sugar", limit=10)
+        )
         clock.now += 60
         renewing = CachingSearch(inner, cache, identity="serper", renew=True)
         clock.now += 1
-        await renewing.search("sugar", limit=10)
-        await renewing.search("sugar", limit=10)
+        await renewing.search(SearchRequest("sugar", limit=10))
+        await renewing.search(SearchRequest("sugar", limit=10))
         assert len(inner.asked) == 2
         clock.now += 60
-        await CachingSearch(inner, cache, identity="serper").search("sugar", limit=10)
+        await CachingSearch(inner, cache, identity="serper").search(
+            SearchRequest("sugar", limit=10)
+        )
         assert len(inner.asked) == 2, "what was renewed counts for others"
 
 

@@ -30,7 +30,13 @@ from resources.llm.base import (
 from resources.llm.budget import Budget, Ceiling
 from resources.reliability.base import DomainAge
 from resources.scraping.base import FetchedPage
-from resources.search.base import FactCheckAnswer, PriorFactCheck, SearchAnswer, SearchHit
+from resources.search.base import (
+    FactCheckAnswer,
+    PriorFactCheck,
+    SearchAnswer,
+    SearchHit,
+    SearchRequest,
+)
 from tests.resources.cache.doubles import (
     FAILED,
     NOON,
@@ -88,8 +94,8 @@ def question(user: str = "What?", *, temperature: float = 0.0) -> ModelRequest[R
 async def test_a_search_is_asked_once_and_its_kept_answer_took_no_time(cache: DiskCache) -> None:
     inner = CountingSearch(lambda: (FOUND,))
     search = CachingSearch(inner, cache, identity="serper")
-    first = await search.search("sugar", limit=10)
-    again = await search.search("sugar", limit=10)
+    first = await search.search(SearchRequest("sugar", limit=10))
+    again = await search.search(SearchRequest("sugar", limit=10))
     assert first == (FOUND,)
     assert again == (replace(FOUND, latency_seconds=0.0),)
     assert len(inner.asked) == 1
@@ -99,7 +105,7 @@ async def test_a_search_that_found_nothing_is_an_answer_too(cache: DiskCache) ->
     inner = CountingSearch(lambda: (replace(FOUND, hits=()),))
     search = CachingSearch(inner, cache, identity="serper")
     for _ in range(3):
-        assert (await search.search("sugar", limit=10))[0].hits == ()
+        assert (await search.search(SearchRequest("sugar", limit=10)))[0].hits == ()
     assert len(inner.asked) == 1
 
 
@@ -118,7 +124,7 @@ async def test_an_outage_or_a_partial_answer_is_asked_for_again(
     inner = CountingSearch(lambda: answers)
     search = CachingSearch(inner, cache, identity="serper")
     for _ in range(2):
-        assert await search.search("sugar", limit=10) == answers
+        assert await search.search(SearchRequest("sugar", limit=10)) == answers
     assert len(inner.asked) == 2
 
 
@@ -126,42 +132,48 @@ async def test_everything_that_changes_the_answer_is_another_question(cache: Dis
     inner = CountingSearch(lambda: (FOUND,))
     search = CachingSearch(inner, cache, identity="serper")
     other = CachingSearch(inner, cache, identity="serper in German")
-    await search.search("sugar", limit=10)
-    await search.search("salt", limit=10)
-    await search.search("sugar", limit=20)
-    await search.search("sugar", limit=10, page=2)
-    await search.search("sugar", limit=10, before=date(2020, 1, 1))
-    await search.search("sugar", limit=10, after=date(2020, 1, 1))
-    await search.search("sugar", limit=10, exclude_domains=("a.example", "b.example"))
-    await search.search("sugar", limit=10, exclude_file_types=("a.example", "b.example"))
-    await search.search("sugar", limit=10, language="en")
-    await search.search("sugar", limit=10, country="en")
-    await other.search("sugar", limit=10)
+    await search.search(SearchRequest("sugar", limit=10))
+    await search.search(SearchRequest("salt", limit=10))
+    await search.search(SearchRequest("sugar", limit=20))
+    await search.search(SearchRequest("sugar", limit=10, page=2))
+    await search.search(SearchRequest("sugar", limit=10, before=date(2020, 1, 1)))
+    await search.search(SearchRequest("sugar", limit=10, after=date(2020, 1, 1)))
+    await search.search(
+        SearchRequest("sugar", limit=10, exclude_domains=("a.example", "b.example"))
+    )
+    await search.search(
+        SearchRequest("sugar", limit=10, exclude_file_types=("a.example", "b.example"))
+    )
+    await search.search(SearchRequest("sugar", limit=10, language="en"))
+    await search.search(SearchRequest("sugar", limit=10, country="en"))
+    await other.search(SearchRequest("sugar", limit=10))
     assert len(inner.asked) == 11
-    await search.search("sugar", limit=10, exclude_domains=["b.example", "a.example"])
+    await search.search(
+        SearchRequest("sugar", limit=10, exclude_domains=["b.example", "a.example"])
+    )
     assert len(inner.asked) == 11, "the order of what is excluded means nothing"
 
 
 async def test_a_search_is_asked_again_after_a_day(cache: DiskCache, clock: Clock) -> None:
     inner = CountingSearch(lambda: (FOUND,))
     search = CachingSearch(inner, cache, identity="serper")
-    await search.search("sugar", limit=10)
+    await search.search(SearchRequest("sugar", limit=10))
     clock.now += DAY - 1
-    await search.search("sugar", limit=10)
+    await search.search(SearchRequest("sugar", limit=10))
     assert len(inner.asked) == 1
     clock.now += 2
-    await search.search("sugar", limit=10)
+    await search.search(SearchRequest("sugar", limit=10))
     assert len(inner.asked) == 2
-    await search.search("sugar", limit=10)
+    await search.search(SearchRequest("sugar", limit=10))
     assert len(inner.asked) == 2
 
 
 async def test_an_answer_from_the_future_is_not_trusted(cache: DiskCache, clock: Clock) -> None:
     inner = CountingSearch(lambda: (FOUND,))
     search = CachingSearch(inner, cache, identity="serper")
-    await search.search("sugar", limit=10)
+    await search.search(SearchRequest("sugar", limit=10))
     clock.now -= DAY
-    await search.search("sugar", limit=10)
+    await search.search(SearchRequest("sugar", limit=10))
     assert len(inner.asked) == 2
 
 
@@ -169,7 +181,9 @@ async def test_what_is_asked_many_times_at_once_is_asked_once(cache: DiskCache) 
     inner = CountingSearch(lambda: (FOUND,), pause=0.05)
     search = CachingSearch(inner, cache, identity="serper")
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(search.search("sugar", limit=10)) for _ in range(20)]
+        tasks = [
+            group.create_task(search.search(SearchRequest("sugar", limit=10))) for _ in range(20)
+        ]
     assert len(inner.asked) == 1
     assert {task.result()[0].hits for task in tasks} == {FOUND.hits}
 
@@ -177,8 +191,8 @@ async def test_what_is_asked_many_times_at_once_is_asked_once(cache: DiskCache) 
 async def test_one_who_gives_up_does_not_take_the_answer_from_the_others(cache: DiskCache) -> None:
     inner = CountingSearch(lambda: (FOUND,), pause=0.05)
     search = CachingSearch(inner, cache, identity="serper")
-    hasty = asyncio.create_task(search.search("sugar", limit=10))
-    patient = asyncio.create_task(search.search("sugar", limit=10))
+    hasty = asyncio.create_task(search.search(SearchRequest("sugar", limit=10)))
+    patient = asyncio.create_task(search.search(SearchRequest("sugar", limit=10)))
     await asyncio.sleep(0.01)
     hasty.cancel()
     assert (await patient)[0].hits == FOUND.hits
@@ -191,7 +205,7 @@ async def test_work_that_everybody_gave_up_is_ended(cache: DiskCache) -> None:
     search = CachingSearch(inner, cache, identity="serper")
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.05):
-            await search.search("sugar", limit=10)
+            await search.search(SearchRequest("sugar", limit=10))
     assert len(asyncio.all_tasks()) == 1
 
 
@@ -504,7 +518,9 @@ async def test_an_age_of_zero_keeps_nothing(tmp_path: Path) -> None:
         fetcher = CountingFetcher(lambda url, known: replace(PAGE, text="x"))
         model = CountingModel(lambda budget: Reading(stance="refutes"))
         for _ in range(2):
-            await CachingSearch(search, cache, identity="a").search("sugar", limit=10)
+            await CachingSearch(search, cache, identity="a").search(
+                SearchRequest("sugar", limit=10)
+            )
             await CachingFetcher(fetcher, cache, identity="a").fetch(PAGE.url)
             await CachingModel(model, cache).complete(question())
         assert (len(search.asked), len(fetcher.asked), model.asked) == (2, 2, 2)
@@ -514,8 +530,8 @@ async def test_an_age_of_zero_keeps_nothing(tmp_path: Path) -> None:
 async def test_a_shorter_age_holds_for_what_is_kept_already(tmp_path: Path, clock: Clock) -> None:
     inner = CountingSearch(lambda: (FOUND,))
     async with DiskCache(tmp_path, clock=clock) as cache:
-        await CachingSearch(inner, cache, identity="a").search("sugar", limit=10)
+        await CachingSearch(inner, cache, identity="a").search(SearchRequest("sugar", limit=10))
     clock.now += 2 * HOUR
     async with DiskCache(tmp_path, CachePolicy(search=timedelta(hours=1)), clock=clock) as cache:
-        await CachingSearch(inner, cache, identity="a").search("sugar", limit=10)
+        await CachingSearch(inner, cache, identity="a").search(SearchRequest("sugar", limit=10))
     assert len(inner.asked) == 2

@@ -28,7 +28,8 @@ from resources.llm.registry import ModelInfo
 from resources.llm.structured import StructuredModel
 from resources.network_guard import NameTable, NetworkGuard
 from resources.scraping.pages import PageFetcher
-from resources.search.serper import SerperSearch
+from resources.search.base import SearchRequest
+from resources.search.providers import SerperSearch
 
 EACH = 12
 """How many different searches, pages and model calls there are; each is wanted twice."""
@@ -57,7 +58,10 @@ async def main(port: int, folder: Path, notes: Path, seed: int) -> None:
         jobs: list[Job] = []
         for number in range(EACH):
             jobs += 2 * [
-                (f"search {number}", lambda n=number: search.search(f"query {n}", limit=5)),
+                (
+                    f"search {number}",
+                    lambda n=number: search.search(SearchRequest(f"query {n}", 5)),
+                ),
                 (f"page {number}", lambda n=number: fetcher.fetch(f"http://web.example/{n}")),
                 (f"model {number}", lambda n=number: asker.complete(question(n))),
             ]

@@ -8,6 +8,7 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,8 +16,8 @@ from resources.http import HttpClient, RetryPolicy, UnavailableError
 from resources.miniature_web import SEARCH_BASE_URL, MiniatureWeb, MiniatureWebError
 from resources.network_guard import NetworkGuard
 from resources.scraping.pages import PageFetcher
-from resources.search.base import SearchAnswer
-from resources.search.serper import SerperSearch
+from resources.search.base import SearchAnswer, SearchRequest
+from resources.search.providers import SerperSearch
 
 SETTINGS = """
 responses:
@@ -77,13 +78,9 @@ async def http(web: MiniatureWeb) -> AsyncIterator[HttpClient]:
         yield opened
 
 
-async def search(http: HttpClient, query: str, **asked: object) -> SearchAnswer:
-    limit, number, before = asked.get("limit", 10), asked.get("page", 1), asked.get("before")
-    assert isinstance(limit, int)
-    assert isinstance(number, int)
-    assert before is None or isinstance(before, date)
+async def search(http: HttpClient, query: str, **asked: Any) -> SearchAnswer:
     client = SerperSearch(http, api_key="miniature", base_url=SEARCH_BASE_URL)
-    (answer,) = await client.search(query, limit=limit, page=number, before=before)
+    (answer,) = await client.search(SearchRequest(query, **{"limit": 10, **asked}))
     assert isinstance(answer, SearchAnswer)
     return answer
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import date
-from typing import Unpack
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from resources.search.base import Restrictions, SearchAnswer, SearchProvider
+from resources.search.base import SearchAnswer, SearchProvider, SearchRequest
 from tests.servers import MisbehavingServer
 
 
@@ -15,11 +14,9 @@ async def ask(
     query: str = "sugar",
     *,
     limit: int = 3,
-    page: int = 1,
-    before: date | None = None,
-    **restrictions: Unpack[Restrictions],
+    **wishes: Any,
 ) -> SearchAnswer:
-    (answer,) = await provider.search(query, limit=limit, page=page, before=before, **restrictions)
+    (answer,) = await provider.search(SearchRequest(query, limit, **wishes))
     return answer
 
 

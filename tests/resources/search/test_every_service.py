@@ -19,12 +19,14 @@ from resources.reliability.ages import UnknownAges
 from resources.reliability.datasets import RatingDirectory
 from resources.search.base import SearchProvider
 from resources.search.fact_checks import GoogleFactChecks
-from resources.search.merged import MergedSearch
-from resources.search.perplexity import PerplexityExpert
-from resources.search.searxng import SearxngSearch
-from resources.search.semantic_scholar import SemanticScholarSearch
-from resources.search.serper import SerperSearch
-from resources.search.wikipedia import WikipediaSearch
+from resources.search.providers import (
+    PerplexityExpert,
+    SearxngSearch,
+    SemanticScholarSearch,
+    SerperSearch,
+    WikipediaSearch,
+)
+from resources.search.service import MergedSearch
 from tests.resources.search.asking import ask
 from tests.servers import (
     Behaviour,

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from datetime import date
-from typing import Unpack
 
 import pytest
 
 from resources.http import HttpClient, RetryPolicy
 from resources.network_guard import NetworkGuard
-from resources.search.base import Restrictions, SearchAnswer
-from resources.search.merged import MergedSearch
-from resources.search.serper import SerperSearch
+from resources.search.base import SearchAnswer, SearchRequest
+from resources.search.providers import SerperSearch
+from resources.search.service import MergedSearch
 from tests.servers import MisbehavingServer, respond, respond_json
 
 
@@ -38,7 +36,7 @@ async def test_an_outage_of_one_leaves_the_answer_of_the_other(
             for name in ("bad", "good")
         ]
     )
-    answers = await both.search("q", limit=3)
+    answers = await both.search(SearchRequest("q", limit=3))
     assert [(answer.provider, answer.outcome) for answer in answers] == [
         ("bad", "outage"),
         ("good", "ok"),
@@ -49,20 +47,14 @@ async def test_all_providers_are_asked_at_once() -> None:
     meeting = asyncio.Barrier(3)
 
     class Waiting:
-        async def search(
-            self,
-            query: str,
-            *,
-            limit: int,
-            page: int = 1,
-            before: date | None = None,
-            **restrictions: Unpack[Restrictions],
-        ) -> Sequence[SearchAnswer]:
+        async def search(self, request: SearchRequest) -> Sequence[SearchAnswer]:
             await meeting.wait()
             return (SearchAnswer("waiting", "ok"),)
 
     async with asyncio.timeout(60):
-        answers = await MergedSearch([Waiting(), Waiting(), Waiting()]).search("q", limit=1)
+        answers = await MergedSearch([Waiting(), Waiting(), Waiting()]).search(
+            SearchRequest("q", limit=1)
+        )
     assert len(answers) == 3
 
 
@@ -87,5 +79,5 @@ async def test_a_snippet_that_is_the_notice_of_a_missing_page_says_nothing(
     }
     server.on("/search", respond_json({"organic": [gone, told]}))
     serper = SerperSearch(http, api_key="k", base_url="http://s.example")
-    (answer,) = await MergedSearch([serper]).search("q", limit=3)
+    (answer,) = await MergedSearch([serper]).search(SearchRequest("q", limit=3))
     assert [hit.snippet for hit in answer.hits] == ["", told["snippet"]]

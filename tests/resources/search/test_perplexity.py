@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from resources.http import HttpClient
-from resources.search.perplexity import PerplexityExpert
+from resources.search.providers import PerplexityExpert
 from tests.resources.search.asking import ask
 from tests.servers import MisbehavingServer, respond_json
 
@@ -57,7 +57,7 @@ async def test_the_cited_pages_become_hits(
     server: MisbehavingServer, expert: PerplexityExpert
 ) -> None:
     server.on(PATH, respond_json(completion()))
-    (answer,) = await expert.search("does sugar make children hyperactive", limit=3)
+    answer = await ask(expert, "does sugar make children hyperactive", limit=3)
     first, second, _ = answer.hits
     assert (first.rank, first.title, first.url) == (1, "Trial", "http://a.example/1")
     assert (first.snippet, first.published_on) == ("No.", date(2021, 3, 5))

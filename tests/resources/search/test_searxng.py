@@ -9,7 +9,7 @@ import pytest
 
 from resources.http import HttpClient
 from resources.network_guard import NameTable, NetworkGuard
-from resources.search.searxng import SearxngSearch
+from resources.search.providers import SearxngSearch
 from tests.resources.search.asking import ask, parameters
 from tests.servers import MisbehavingServer, respond, respond_json
 
@@ -59,7 +59,7 @@ def searxng(http: HttpClient) -> SearxngSearch:
 async def test_results_become_hits(server: MisbehavingServer, searxng: SearxngSearch) -> None:
     dated = result("http://a.example/1", publishedDate="2021-03-05T10:00:00")
     server.on("/search", respond_json(answer(dated, result("http://b.example/2"))))
-    (found,) = await searxng.search("sugar & salt", limit=3)
+    found = await ask(searxng, "sugar & salt", limit=3)
     assert (found.provider, found.outcome, found.reason) == ("searxng", "ok", None)
     first, second = found.hits
     assert (first.rank, first.title, first.snippet) == (1, "A title", "Its beginning")

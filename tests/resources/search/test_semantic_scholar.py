@@ -8,7 +8,7 @@ import pytest
 
 from resources.http import HttpClient
 from resources.search.base import SearchHit
-from resources.search.semantic_scholar import SemanticScholarSearch
+from resources.search.providers import SemanticScholarSearch
 from tests.resources.search.asking import ask, parameters
 from tests.servers import MisbehavingServer, respond, respond_json
 
@@ -57,7 +57,7 @@ async def test_papers_become_hits_that_lead_to_what_can_be_read(
 ) -> None:
     server.on(PATH, respond_json(page(OPEN, CLOSED)))
     second_page = "https://www.semanticscholar.org/paper/p2"
-    (found,) = await scholar.search("sugar-free diets", limit=2)
+    found = await ask(scholar, "sugar-free diets", limit=2)
     first, second = (await ask(scholar, limit=2)).hits
     assert (first.url, first.snippet) == (found.hits[0].url, found.hits[0].snippet)
     assert first == SearchHit(

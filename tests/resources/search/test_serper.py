@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from resources.http import HttpClient, HttpLimits, RetryPolicy
 from resources.network_guard import NameTable, NetworkGuard
-from resources.search.base import SearchAnswer
-from resources.search.serper import SerperSearch, parse_date
+from resources.search.providers import SerperSearch, parse_date
 from tests.patience import IN_VAIN, patience
+from tests.resources.search.asking import ask
 from tests.servers import (
     Behaviour,
     MisbehavingServer,
@@ -63,19 +63,9 @@ async def serper(
         yield SerperSearch(http, api_key=KEY, base_url="http://serper.example", today=lambda: TODAY)
 
 
-async def only(serper: SerperSearch, **asked: object) -> SearchAnswer:
-    limit, page, before = asked.get("limit", 3), asked.get("page", 1), asked.get("before")
-    assert isinstance(limit, int)
-    assert isinstance(page, int)
-    assert before is None or isinstance(before, date)
-    (answer,) = await serper.search("sugar", limit=limit, page=page, before=before)
-    assert isinstance(answer, SearchAnswer)
-    return answer
-
-
 async def test_organic_results_become_hits(server: MisbehavingServer, serper: SerperSearch) -> None:
     server.on("/search", respond_json(ANSWER))
-    (answer,) = await serper.search("sugar", limit=3)
+    answer = await ask(serper)
     assert (answer.provider, answer.outcome, answer.reason) == ("serper", "ok", None)
     first, second = answer.hits
     assert (first.rank, first.title, first.url) == (
@@ -92,7 +82,7 @@ async def test_the_request_carries_key_page_number_and_last_day(
     server: MisbehavingServer, serper: SerperSearch
 ) -> None:
     server.on("/search", respond_json(ANSWER))
-    answer = await only(serper, limit=5, page=3, before=date(2020, 3, 1))
+    answer = await ask(serper, limit=5, page=3, before=date(2020, 3, 1))
     (asked,) = server.asked
     assert (asked.method, asked.headers["x-api-key"]) == ("POST", KEY)
     assert asked.json == {"q": "sugar", "num": 5, "page": 3, "tbs": "cdr:1,cd_max:02/29/2020"}
@@ -103,9 +93,8 @@ async def test_exclusions_first_day_and_locale_reach_the_service(
     server: MisbehavingServer, serper: SerperSearch
 ) -> None:
     server.on("/search", respond_json(ANSWER))
-    (answer,) = await serper.search(
-        "sugar",
-        limit=3,
+    answer = await ask(
+        serper,
         after=date(2019, 1, 2),
         exclude_domains=["blog.example", "no spaces please"],
         exclude_file_types=["pdf"],
@@ -126,26 +115,26 @@ async def test_exclusions_first_day_and_locale_reach_the_service(
 
 async def test_no_more_hits_than_asked_for(server: MisbehavingServer, serper: SerperSearch) -> None:
     server.on("/search", respond_json(ANSWER))
-    assert len((await only(serper, limit=1)).hits) == 1
+    assert len((await ask(serper, limit=1)).hits) == 1
 
 
 async def test_nothing_found_is_an_answer_and_no_outage(
     server: MisbehavingServer, serper: SerperSearch
 ) -> None:
     server.on("/search", respond_json({"organic": []}))
-    answer = await only(serper)
+    answer = await ask(serper)
     assert (answer.outcome, answer.hits, answer.reason) == ("ok", (), None)
 
 
 async def test_searches_share_a_connection(server: MisbehavingServer, serper: SerperSearch) -> None:
     server.on("/search", respond_json(ANSWER))
     for page in (1, 2, 3):
-        await only(serper, page=page)
+        await ask(serper, page=page)
     assert server.connections == 1
 
 
 WRONG_SHAPE = "serper: its answer has no list of organic results; has its format changed?"
-NO_LINK = "serper: its result 1 has no link; has its format changed?"
+NO_LINK = "serper: its answer gives result 1 no URL; has its format changed?"
 NO_CREDIT = "serper: the account is out of credits; add some at serper.dev"
 WRONG_KEY = "serper: the API key was refused; check SERPER_API_KEY"
 NO_JSON = "serper: its answer is not JSON; try again later"
@@ -181,7 +170,7 @@ NO_JSON = "serper: its answer is not JSON; try again later"
         (respond_json([]), "serper: its answer is no JSON object; has its format changed?"),
         (respond_json({}), WRONG_SHAPE),
         (respond_json({"organic": {"link": "x"}}), WRONG_SHAPE),
-        (respond_json({"organic": ["x"]}), NO_LINK),
+        (respond_json({"organic": ["x"]}), WRONG_SHAPE),
         (respond_json({"organic": [{"title": "x"}]}), NO_LINK),
         (respond_json({"organic": [{"link": None}]}), NO_LINK),
         pytest.param(
@@ -195,7 +184,7 @@ async def test_every_failure_is_an_outage_with_its_own_sentence(
     server: MisbehavingServer, serper: SerperSearch, behaviour: Behaviour, reason: str
 ) -> None:
     server.on("/search", behaviour)
-    answer = await only(serper)
+    answer = await ask(serper)
     assert (answer.outcome, answer.hits, answer.reason) == ("outage", (), reason)
     assert KEY not in repr(answer)
 
@@ -205,7 +194,7 @@ async def test_a_broken_connection_is_an_outage(
     server: MisbehavingServer, serper: SerperSearch, behaviour: Behaviour
 ) -> None:
     server.on("/search", behaviour)
-    answer = await only(serper)
+    answer = await ask(serper)
     assert answer.outcome == "outage"
     assert KEY not in repr(answer)
 
@@ -214,7 +203,7 @@ async def test_a_passing_failure_is_asked_again(
     server: MisbehavingServer, serper: SerperSearch
 ) -> None:
     server.on("/search", respond(status=502), respond_json(ANSWER))
-    assert (await only(serper)).outcome == "ok"
+    assert (await ask(serper)).outcome == "ok"
 
 
 @pytest.mark.parametrize("key", ["", "  ", "two\nlines", "schlüssel"])
@@ -232,7 +221,7 @@ async def test_a_service_on_an_own_network_is_reached_when_configured(
     server.on("/search", respond_json(ANSWER))
     guard = NetworkGuard(NameTable.for_service(base_url))
     async with HttpClient(guard=guard) as http:
-        answer = await only(SerperSearch(http, api_key=KEY, base_url=base_url))
+        answer = await ask(SerperSearch(http, api_key=KEY, base_url=base_url))
     assert answer.outcome == "ok"
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resources.http import HttpClient
-from resources.search.wikipedia import WikipediaSearch, _cut
+from resources.search.providers import WikipediaSearch, cut_query
 from tests.resources.search.asking import ask, parameters
 from tests.servers import MisbehavingServer, respond, respond_json
 
@@ -45,7 +45,7 @@ async def test_articles_come_in_order_of_rank_with_their_beginning(
     server: MisbehavingServer, wikipedia: WikipediaSearch
 ) -> None:
     server.on(PATH, respond_json(found(article(2, "Salt"), article(1, "Sugar"))))
-    (answer,) = await wikipedia.search("sugar", limit=2)
+    answer = await ask(wikipedia, "sugar", limit=2)
     assert [(hit.rank, hit.title, hit.snippet) for hit in answer.hits] == [
         (1, "Sugar", "Sugar is a thing."),
         (2, "Salt", "Salt is a thing."),
@@ -129,7 +129,7 @@ async def test_too_many_requests_is_an_outage_that_says_how_long(
 
 
 @given(st.text(max_size=900))
-def test_any_query_is_cut_to_what_the_service_accepts(query: str) -> None:
-    cut = _cut(query)
+def test_any_query_iscut_query_to_what_the_service_accepts(query: str) -> None:
+    cut = cut_query(query)
     assert len(cut) <= 300
     assert " ".join(query.encode("utf-8", "replace").decode().split()).startswith(cut)

@@ -1,0 +1,149 @@
+"""Services that are shown a picture: a reverse image search, and a detector of generated faces.
+
+What belongs here: their wire formats. What does not: HTTP (resources.http), what services have in
+common (resources.search.service), and what a match or a score means.
+
+Sources: https://cloud.google.com/vision/docs/reference/rest/v1/AnnotateImageResponse#WebDetection
+(POST /v1/images:annotate) and https://sightengine.com/docs/deepfake-detection (POST
+/1.0/check.json).
+"""
+
+from __future__ import annotations
+
+import base64
+from uuid import uuid4
+
+from pydantic import BaseModel, Field, ValidationError
+
+from resources.http import HttpClient, OutageError
+from resources.images.base import ImageAnswer, ImageMatch, MatchKind
+from resources.search.service import Service, wrong_shape
+
+_MOST_MATCHES = 20
+
+
+class _Picture(BaseModel):
+    url: str
+
+
+class _PageOf(BaseModel):
+    url: str
+    pageTitle: str = ""  # noqa: N815
+    fullMatchingImages: list[_Picture] = []  # noqa: N815
+    partialMatchingImages: list[_Picture] = []  # noqa: N815
+
+
+class _Detection(BaseModel):
+    fullMatchingImages: list[_Picture] = []  # noqa: N815
+    partialMatchingImages: list[_Picture] = []  # noqa: N815
+    visuallySimilarImages: list[_Picture] = []  # noqa: N815
+    pagesWithMatchingImages: list[_PageOf] = []  # noqa: N815
+
+
+class _Failure(BaseModel):
+    code: int = 0
+    message: str = ""
+
+
+class _Annotation(BaseModel):
+    webDetection: _Detection = _Detection()  # noqa: N815
+    error: _Failure | None = None
+
+
+class _Annotations(BaseModel):
+    responses: list[_Annotation] = Field(min_length=1)
+
+
+class GoogleVision(Service):
+    """Finds where else on the web a picture is, by Google Cloud Vision's web detection."""
+
+    provider = "google_vision"
+    address = "https://vision.googleapis.com"
+    setting, site = "GOOGLE_VISION_API_KEY", "console.cloud.google.com"
+    key_header = ("X-Goog-Api-Key", "")
+
+    async def ask(self, picture: bytes) -> ImageAnswer:
+        """Return the pages and pictures that match, the closest kind first."""
+        matches, answer = await self._answer(self._matches(picture))
+        return ImageAnswer(matches=tuple(matches or ())[:_MOST_MATCHES], **answer)
+
+    async def _matches(self, picture: bytes) -> list[ImageMatch]:
+        """Return each picture and page once; a page counts by the best picture on it."""
+        wish = {
+            "image": {"content": base64.b64encode(picture).decode("ascii")},
+            "features": [{"type": "WEB_DETECTION", "maxResults": _MOST_MATCHES}],
+        }
+        said = await self._post("/v1/images:annotate", {"requests": [wish]})
+        try:
+            annotation = _Annotations.model_validate(said).responses[0]
+        except ValidationError:
+            raise wrong_shape("is no annotation of an image") from None
+        if annotation.error is not None and annotation.error.code:
+            raise OutageError(f"it could not look at the picture (code {annotation.error.code})")
+        found = annotation.webDetection
+        pages = found.pagesWithMatchingImages
+        whole = [page for page in pages if page.fullMatchingImages]
+        part = [page for page in pages if not page.fullMatchingImages]
+        groups: tuple[tuple[MatchKind, list[_Picture], list[_PageOf]], ...] = (
+            ("exact", found.fullMatchingImages, whole),
+            ("partial", found.partialMatchingImages, part),
+            ("similar", found.visuallySimilarImages, []),
+        )
+        matches = []
+        for kind, pictures, shown_on in groups:
+            shown = set()
+            for page in shown_on:
+                its = page.fullMatchingImages or page.partialMatchingImages
+                shown |= {each.url for each in its}
+                first = its[0].url if its else None
+                matches.append(ImageMatch(kind, first, page.url, page.pageTitle or None))
+            matches += [ImageMatch(kind, each.url) for each in pictures if each.url not in shown]
+        return matches
+
+
+class _Type(BaseModel):
+    deepfake: float = Field(ge=0, le=1)
+
+
+class _Scored(BaseModel):
+    type: _Type
+
+
+class Sightengine(Service):
+    """Scores how likely a picture holds a face that was swapped or generated.
+
+    The key is the account's user and secret, as USER:SECRET; it is sent in the body.
+
+    Raises:
+        ValueError: The key is not two words with a colon between them.
+    """
+
+    provider = "sightengine"
+    address = "https://api.sightengine.com"
+    setting, site = "SIGHTENGINE_API_KEY", "sightengine.com"
+
+    def __init__(self, http: HttpClient, *, api_key: str, base_url: str = "") -> None:
+        super().__init__(http, base_url=base_url, api_key=api_key)
+        self._user, _, self._secret = (self._key or "").partition(":")
+        if not self._user or not self._secret:
+            raise ValueError(f"write {self.setting} as USER:SECRET")
+
+    async def ask(self, picture: bytes) -> ImageAnswer:
+        """Return the score, from 0 to 1."""
+        score, answer = await self._answer(self._score(picture))
+        return ImageAnswer(score=score, **answer)
+
+    async def _score(self, picture: bytes) -> float:
+        boundary = uuid4().hex
+        fields = {"models": "deepfake", "api_user": self._user, "api_secret": self._secret}
+        part = f'--{boundary}\r\nContent-Disposition: form-data; name="'
+        head = "".join(f'{part}{name}"\r\n\r\n{value}\r\n' for name, value in fields.items())
+        head += f'{part}media"; filename="picture"\r\n\r\n'
+        body = head.encode() + picture + f"\r\n--{boundary}--\r\n".encode()
+        said = await self._post(
+            "/1.0/check.json", body, f"multipart/form-data; boundary={boundary}"
+        )
+        try:
+            return _Scored.model_validate(said).type.deepfake
+        except ValidationError:
+            raise wrong_shape("has no score") from None
