@@ -140,12 +140,15 @@ def pages(given: Sequence[Talk]) -> dict[str, bytes]:
         for each in re.split(r"(?<=[.!?])\s+", json.loads(line)["text"])
         if 40 < len(each) < 300
     ]
-    said: dict[Found, list[str]] = defaultdict(list)
+    # The same page is found with other words each time, and speaks of all its claims.
+    found_at: dict[str, Found] = {}
+    said: dict[str, list[str]] = defaultdict(list)
     for talk in given:
         for claim, queries in talk.queries.items():
-            for found in {found for query in queries for found in talk.hits[query]}:
-                said[found].append(claim)
-    return {found.url: _page(found, claims, sentences) for found, claims in said.items()}
+            for found in {hit.url: hit for query in queries for hit in talk.hits[query]}.values():
+                found_at.setdefault(found.url, found)
+                said[found.url].append(claim)
+    return {url: _page(found_at[url], claims, sentences) for url, claims in said.items()}
 
 
 _STANCES = (*["supports"] * 6, *["refutes"] * 2, *["unclear"] * 2)

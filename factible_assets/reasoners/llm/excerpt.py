@@ -7,23 +7,22 @@ Nothing is withheld for its words: with a fence around it, a model may read what
 cookies, and what it orders. Only lines that stand on the page already are left out.
 
 Sentences are ranked by their words in common with the claim (character n-grams by BM25, alone and
-with their neighbours, so that inflected forms, cognates and languages without spaces count), by
-embedding, and by nearness to the excerpt that the search showed: the choice of whoever saw more
-pages.
+with their neighbours, so that inflected forms, cognates and languages without spaces count) and by
+nearness to the excerpt that the search showed: the choice of whoever saw more pages. Where the room
+ends, embeddings decide.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
 from rapidfuzz import fuzz
 
-from factible_assets.reasoners.embedded.embedder import Embedder, Vectors
+from factible_assets.reasoners.embedded.embedder import Embedder
 from factible_assets.reasoners.embedded.page_text import PageSentence, page_sentences, wall_in
 from factible_assets.reasoners.embedded.reading.passages import bm25_scores
 from factible_assets.reasoners.embedded.text import STOP_WORDS
@@ -38,9 +37,10 @@ _UNSPACED = re.compile(
 )
 """Thai, Lao, Burmese, Khmer, Japanese, Chinese."""
 _GAP = f" {OMISSION} "
-_MOST_EMBEDDED = 32
-"""Sentences of one page that are embedded, the first by their words: somewhat more than there is
-room for. From 20 to 96 as many recorded quotes are kept (`benchmarks.tokens`)."""
+_SURE, _MOST_EMBEDDED = 0.6, 14
+"""The share of the room that goes to the first sentences by their words alone, and how many of the
+next are embedded, to choose what fills the rest. From a half to .8 and from 10 to 16 as many
+recorded quotes are kept as with all sentences embedded (`benchmarks.tokens`)."""
 _LONGEST_NOTICE = 400
 """Characters of the longest page that is nothing but a wall; of a longer one the model is judge."""
 _LEAST_COMPARED = 40
@@ -70,8 +70,18 @@ def excerpt(
         return None
     sentences = _once(page_sentences(text))
     if sum(len(sentence.text) + 1 for sentence in sentences) > limit:
-        scores = _relevance(claim, snippet, sentences, embedder)
-        sentences = _fitting(sentences, scores, limit)
+        scores = _relevance(claim, snippet, sentences)
+        sure = _fitting(sentences, scores, int(_SURE * limit) if embedder else limit)
+        if embedder is not None:
+            order = np.argsort(-scores, kind="stable")
+            unsure = np.sort([at for at in order if at not in sure][:_MOST_EMBEDDED])
+            scores[[*sure]] = np.inf
+            if unsure.size:
+                wants = embedder.embed([claim, snippet])
+                vectors = embedder.embed([sentences[at].text for at in unsure])
+                scores[unsure] += 2 * (vectors @ wants[0]) + 0.3 * (vectors @ wants[1])
+            sure = _fitting(sentences, scores, limit)
+        sentences = [sentences[at] for at in sorted(sure)]
     return _joined(text, sentences)
 
 
@@ -86,20 +96,18 @@ def _once(sentences: Sequence[PageSentence]) -> list[PageSentence]:
     return [sentence for line in distinct.values() for sentence in line]
 
 
-def _fitting(sentences: Sequence[PageSentence], scores: Scores, limit: int) -> list[PageSentence]:
+def _fitting(sentences: Sequence[PageSentence], scores: Scores, room: int) -> set[int]:
+    """Return the places of the best sentences that fit into so many characters."""
     chosen: set[int] = set()
-    room = limit
     for at in np.argsort(-scores, kind="stable"):
         if len(sentences[at].text) < room:
             chosen.add(int(at))
             room -= len(sentences[at].text) + 1
-    return [sentences[at] for at in sorted(chosen)]
+    return chosen
 
 
-def _relevance(
-    claim: str, snippet: str, sentences: Sequence[PageSentence], embedder: Embedder | None
-) -> Scores:
-    """Return how likely each sentence speaks of a claim; only the order means something."""
+def _relevance(claim: str, snippet: str, sentences: Sequence[PageSentence]) -> Scores:
+    """Return how likely each sentence speaks of a claim, by its words; only the order counts."""
     grams = [_grams(sentence.text) for sentence in sentences]
     around = [list(chain(*grams[max(0, at - 1) : at + 2])) for at in range(len(grams))]
     wanted = _grams(claim)
@@ -113,23 +121,8 @@ def _relevance(
             shown[at] += 0.5
     lengths = np.array([len(sentence.text.split()) for sentence in sentences])
     unhandy = (lengths < _SHORT) | (lengths > _LONG)
-    scores = words + shown - 0.5 * unhandy
-    nearest = np.argsort(-scores, kind="stable")[:_MOST_EMBEDDED]
-    if embedder is not None:
-        # In the page's order, so that a short page is embedded once for all claims.
-        nearest = np.sort(nearest)
-        wants = embedder.embed([claim, snippet])
-        vectors = _vectors(  # one object each, so hashable by identity
-            embedder,  # type: ignore[arg-type]
-            tuple(sentences[at].text for at in nearest),
-        )
-        scores[nearest] += 2 * (vectors @ wants[0]) + 0.3 * (vectors @ wants[1])
+    scores: Scores = words + shown - 0.5 * unhandy
     return scores
-
-
-@lru_cache(maxsize=128)
-def _vectors(embedder: Embedder, sentences: tuple[str, ...]) -> Vectors:
-    return embedder.embed(sentences)
 
 
 def _scaled(scores: Sequence[float]) -> Scores:
