@@ -19,7 +19,8 @@ import socket
 import ssl
 import time
 import zlib
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -74,6 +75,16 @@ class UnavailableError(HttpFailureError):
     """The other side has nothing for us, or may not be asked; asking again will not help."""
 
     outcome = "unavailable"
+
+
+@contextmanager
+def about(response: Response) -> Iterator[None]:
+    """Let the failures in a block name the answer that they belong to."""
+    try:
+        yield
+    except HttpFailureError as failure:
+        failure.http_status, failure.final_url = response.status, response.url
+        raise
 
 
 class TooLargeError(UnavailableError):
@@ -453,6 +464,11 @@ _tls_context = cache(httpx.create_ssl_context)
 """Loads the trusted authorities once; SSL_CERT_FILE and SSL_CERT_DIR are honoured."""
 
 
+def is_passing(status: int) -> bool:
+    """Tell whether a status stands for a failure that may be gone another time."""
+    return status in _PASSING_STATUSES or status >= HTTPStatus.INTERNAL_SERVER_ERROR
+
+
 def status_failure(response: Response) -> HttpFailureError | None:
     """Name the failure that a status stands for; None for a success.
 
@@ -462,8 +478,7 @@ def status_failure(response: Response) -> HttpFailureError | None:
     if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
         return None
     host = host_of(httpx.URL(response.url))
-    passing = status in _PASSING_STATUSES or status >= HTTPStatus.INTERNAL_SERVER_ERROR
-    kind = OutageError if passing else UnavailableError
+    kind = OutageError if is_passing(status) else UnavailableError
     phrase = next((known.phrase for known in HTTPStatus if known.value == status), "")
     reason = f"{host} answered {status} {phrase}".rstrip()
     asked = retry_after_seconds(response.headers)

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
-from resources.http import OutageError, Response, UnavailableError
+from resources.http import OutageError, Response, UnavailableError, is_passing
 from resources.network_guard import NetworkGuard
 from resources.scraping.guarded_proxy import GuardedProxy
 
@@ -80,8 +80,6 @@ _ENVIRONMENT = ("PATH", "HOME", "LANG", "TMPDIR", "XDG_RUNTIME_DIR", "FONTCONFIG
 _UNLOADED = frozenset({"image", "media", "font", "texttrack", "ping"})
 _ESSENTIAL = frozenset({"document", "script", "xhr", "fetch"})
 _OWN_ABORTS = ("ERR_BLOCKED_BY_CLIENT", "ERR_ABORTED", "ERR_TUNNEL_CONNECTION_FAILED")
-_PASSING_STATUSES = frozenset({408, 425, 429})
-_SERVER_ERROR = 500
 
 _POLL_SECONDS = 0.15
 _QUIET_POLLS = 3
@@ -192,8 +190,24 @@ class Browser:
                 GuardedProxy(self._guard, max_bytes=self._max_bytes) as proxy,
                 _context(browser, proxy.port) as context,
             ):
-                visit = _Visit(response, proxy)
-                return await visit.draw(context, self._load_seconds, self._wait_seconds)
+                page = await context.new_page()
+                visit = _Visit(response)
+                await visit.follow(context, page)
+                late = await visit.load(page, self._load_seconds)
+                enough = await visit.wait_for_text(page, self._wait_seconds)
+                if late and not enough:
+                    seconds = self._load_seconds
+                    raise OutageError(f"the page was not there after {seconds:g} seconds")
+                taken = await page.evaluate(_MARKUP, _MAX_MARKUP)
+                url, html = str(taken["url"]).partition("#")[0], str(taken["html"])
+                if not url.startswith(("http://", "https://")):
+                    raise UnavailableError("the page led away from the web")
+                failures = visit.failures
+                for host in proxy.failures:
+                    failures.setdefault(host, f"no connection to {host} could be made")
+                own = failures.pop(_host(response.url), None)
+                foreign = next(iter(failures.values()), None)
+                return Drawn(url, html, proxy.received, own, foreign)
         except TimeoutError as error:
             raise OutageError(
                 f"the page's scripts kept the browser busy for {limit:g} seconds"
@@ -201,48 +215,24 @@ class Browser:
 
 
 class _Visit:
-    """One page, from its answer to its drawn markup."""
+    """What one page asks for while it is drawn; `failures` has a sentence for each host."""
 
-    def __init__(self, response: Response, proxy: GuardedProxy) -> None:
+    def __init__(self, response: Response) -> None:
         self._response = response
-        self._proxy = proxy
         self._handed_over = False
-        self._failures: dict[str, str] = {}
         self._pending: set[Request] = set()
+        self.failures: dict[str, str] = {}
 
-    async def draw(
-        self, context: BrowserContext, load_seconds: float, wait_seconds: float
-    ) -> Drawn:
+    async def follow(self, context: BrowserContext, page: Page) -> None:
         await context.route("**/*", self._on_request)
-        page = await context.new_page()
         context.on("page", _close_other)
-        page.on("request", self._on_start)
-        page.on("requestfinished", self._on_end)
+        page.on("request", self._pending_if_essential)
+        page.on("requestfinished", lambda request: self._pending.discard(request))  # noqa: PLW0108
         page.on("requestfailed", self._on_failed)
         page.on("response", lambda answer: self._on_status(answer.request, answer.status))
-        late = not await self._load(page, load_seconds)
-        enough = await self._wait_for_text(page, wait_seconds)
-        if late and not enough:
-            raise OutageError(f"the page was not there after {load_seconds:g} seconds")
-        taken = await page.evaluate(_MARKUP, _MAX_MARKUP)
-        return self._drawn(str(taken["url"]), str(taken["html"]))
 
-    def _drawn(self, url: str, html: str) -> Drawn:
-        if not url.startswith(("http://", "https://")):
-            raise UnavailableError("the page led away from the web")
-        for host in self._proxy.failures:
-            self._failures.setdefault(host, f"no connection to {host} could be made")
-        own = self._failures.pop(_host(self._response.url), None)
-        return Drawn(
-            url=url.partition("#")[0],
-            html=html,
-            byte_count=self._proxy.received,
-            failure=own,
-            foreign_failure=next(iter(self._failures.values()), None),
-        )
-
-    async def _load(self, page: Page, seconds: float) -> bool:
-        """Open the page; False if its document was not complete in time."""
+    async def load(self, page: Page, seconds: float) -> bool:
+        """Open the page; tell whether its document was not complete in time."""
         from playwright.async_api import TimeoutError as PlaywrightTimeoutError  # noqa: PLC0415
 
         try:
@@ -250,10 +240,10 @@ class _Visit:
                 self._response.url, wait_until="domcontentloaded", timeout=seconds * 1_000
             )
         except PlaywrightTimeoutError:
-            return False
-        return True
+            return True
+        return False
 
-    async def _wait_for_text(self, page: Page, seconds: float) -> bool:
+    async def wait_for_text(self, page: Page, seconds: float) -> bool:
         """Wait until there is text that has stopped growing, and nothing is on its way.
 
         A cookie notice is text too, so quiet alone would not do. False if there never was enough.
@@ -262,7 +252,12 @@ class _Visit:
         try:
             async with asyncio.timeout(seconds):
                 while quiet < _QUIET_POLLS:
-                    length = await _text_length(page)
+                    try:
+                        length = int(await page.evaluate(_TEXT_LENGTH))
+                    except _playwright_error():
+                        if page.is_closed():
+                            raise
+                        length = 0  # the page is on its way to another address
                     settled = length == last and length >= _ENOUGH_TEXT and not self._pending
                     quiet = quiet + 1 if settled else 0
                     last = length
@@ -271,19 +266,17 @@ class _Visit:
             return last >= _ENOUGH_TEXT
         return True
 
-    def _on_start(self, request: Request) -> None:
-        if request.resource_type in _ESSENTIAL:
-            self._pending.add(request)
-
-    def _on_end(self, request: Request) -> None:
-        self._pending.discard(request)
-
     async def _on_request(self, route: Route) -> None:
         request = route.request
         with contextlib.suppress(_playwright_error()):  # the page may be gone by now
             if request.resource_type in _UNLOADED:
                 await route.abort("blockedbyclient")
-            elif self._is_document(request):
+            elif (
+                not self._handed_over
+                and request.is_navigation_request()
+                and request.method == "GET"
+                and request.url.partition("#")[0] == self._response.url
+            ):
                 self._handed_over = True
                 await route.fulfill(
                     status=self._response.status,
@@ -293,27 +286,23 @@ class _Visit:
             else:
                 await route.continue_()
 
-    def _is_document(self, request: Request) -> bool:
-        return (
-            not self._handed_over
-            and request.is_navigation_request()
-            and request.method == "GET"
-            and request.url.partition("#")[0] == self._response.url
-        )
+    def _pending_if_essential(self, request: Request) -> None:
+        if request.resource_type in _ESSENTIAL:
+            self._pending.add(request)
 
     def _on_failed(self, request: Request) -> None:
-        self._on_end(request)
+        self._pending.discard(request)
         if not any(own in (request.failure or "") for own in _OWN_ABORTS):
             self._note(request, "could not be loaded")
 
     def _on_status(self, request: Request, status: int) -> None:
-        if status in _PASSING_STATUSES or status >= _SERVER_ERROR:
+        if is_passing(status):
             self._note(request, f"could not be loaded (status {status})")
 
     def _note(self, request: Request, what: str) -> None:
         if request.resource_type in _ESSENTIAL:
             host = _host(request.url)
-            self._failures.setdefault(host, f"a {request.resource_type} of {host} {what}")
+            self.failures.setdefault(host, f"a {request.resource_type} of {host} {what}")
 
 
 class _Process:
@@ -447,16 +436,6 @@ async def _close_other(page: Page) -> None:
     """Close a window that the page opened."""
     with contextlib.suppress(_playwright_error()):
         await page.close()
-
-
-async def _text_length(page: Page) -> int:
-    """Measure the text; 0 while the page is on its way to another address."""
-    try:
-        return int(await page.evaluate(_TEXT_LENGTH))
-    except _playwright_error():
-        if page.is_closed():
-            raise
-        return 0
 
 
 def _headers(response: Response) -> dict[str, str]:

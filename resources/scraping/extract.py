@@ -277,8 +277,8 @@ def _with_trafilatura(tree: lxml.html.HtmlElement, url: str, plain: str) -> Extr
         text = plain
     return Extract(
         text=text,
-        title=_clean(facts.title) or page_title(tree),
-        author=_clean(facts.author),
+        title=clean(facts.title) or page_title(tree),
+        author=clean(facts.author),
         published_on=_date(facts.date),
     )
 
@@ -301,13 +301,14 @@ def _plain_lists_and_captions(tree: lxml.html.HtmlElement) -> None:
 def page_title(tree: lxml.html.HtmlElement) -> str | None:
     """Return the page's title as its markup states it."""
     for path in ("//meta[@property='og:title']/@content", "//title//text()", "//h1//text()"):
-        found = _clean(" ".join(str(part) for part in tree.xpath(path)[:20]))
+        found = clean(" ".join(str(part) for part in tree.xpath(path)[:20]))
         if found:
             return found
     return None
 
 
-def _clean(text: str | None) -> str | None:
+def clean(text: str | None) -> str | None:
+    """Return a line of metadata on one line, not too long; None if nothing is in it."""
     return (" ".join(storable(text).split())[:500] or None) if text else None
 
 

@@ -12,11 +12,14 @@ that frameworks agree on. Closed `details` stay: their readers open them. Struck
 
 from __future__ import annotations
 
+import base64
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import cache
 from math import prod
 from typing import TypeAlias
+from urllib.parse import unquote_to_bytes
 
 import lxml.html
 import tinycss2
@@ -62,21 +65,15 @@ _MOST_RULES = 2_000
 _MOST_MATCHES = 4_000_000
 """Rules times elements that are looked at, against style sheets made to keep a reader busy."""
 
-_FAR: Mapping[str, float] = {
-    "px": 400,
-    "": 400,
-    "pt": 300,
-    "em": 30,
-    "rem": 30,
-    "ch": 60,
-    "%": 95,
-    "vw": 95,
-    "vh": 95,
-    "cm": 10,
-    "mm": 100,
-    "in": 4,
+_UNITS = {
+    unit: (float(pixels), float(far))
+    for unit, pixels, far in re.findall(
+        r"(\S+) (\S+) (\S+),",
+        "px 1 400, pt 1.33 300, em 16 30, rem 16 30, ch 8 60, cm 38 10, mm 3.8 100, in 96 4, "
+        "vw 12.8 95, vh 8 95, % 0 95,",
+    )
 }
-"""Distances from which a thing stands outside of the screen, by unit."""
+"""By unit: its pixels, and the distance from which a thing stands outside of the screen."""
 _FAR_RIGHT = 7
 """How many times as far to the right or the bottom, where pages go on."""
 _LENGTH = re.compile(r"(-?\d*\.?\d+)(px|pt|r?em|ch|%|vw|vh|cm|mm|in)?")
@@ -103,8 +100,8 @@ def drop_hidden(tree: Element) -> None:
         if not _UNSEEN_CLASSES.isdisjoint(names) and not any(map(_SHOWN.fullmatch, names)):
             hidden.append(element)
     for element in hidden:
-        if element.tag not in _NEVER_HIDDEN:
-            _drop(element)
+        if element.tag not in _NEVER_HIDDEN and element.getparent() is not None:
+            element.drop_tree()
     for element in tree.xpath(f"//*[@{UNSEEN_MARK} = 'text']"):
         _drop_own_text(element)
     if any("color" in name or name == "background" for style in styles.values() for name in style):
@@ -114,19 +111,12 @@ def drop_hidden(tree: Element) -> None:
         del element.attrib["style"]
 
 
-def _drop(element: Element) -> None:
-    if element.getparent() is not None:
-        element.drop_tree()
-
-
 def _draw_shadow(template: Element) -> None:
     """Put a shadow tree in the place of what its host holds, unless it has slots for that."""
-    host = template.getparent()
     if template.find(".//slot") is None:
-        _drop_own_text(host)
-        for child in host:
-            if child is not template:
-                _drop(child)
+        _drop_own_text(template.getparent())
+        for sibling in (*template.itersiblings(preceding=True), *template.itersiblings()):
+            sibling.drop_tree()
     template.tag = "div"
 
 
@@ -166,28 +156,27 @@ def _styles(tree: Element) -> dict[Element, Style]:
     return styles
 
 
-def _compute(styles: Iterable[Style]) -> None:
-    """Replace variables and sums; scopes are not followed: what has one name has one value."""
-    styles = list(styles)
+def _compute(styles: Collection[Style]) -> None:
+    """Replace variables and sums by what they come to; what is not known stays as it is.
+
+    Scopes are not followed: what has one name has one value.
+    """
     variables = {name: style[name] for style in styles for name in style if name[:2] == "--"}
     for style in styles:
-        for name, value in style.items():
-            style[name] = _computed(value, variables)
-
-
-def _computed(value: str, variables: Mapping[str, str]) -> str:
-    """Replace variables and sums by what they come to; what is not known stays as it is."""
-    for _ in range(_MOST_NESTED):
-        before = value
-        value = _VARIABLE.sub(lambda found: variables.get(found[1], found[2] or found[0]), value)
-        value = _SUM.sub(_summed, value)[:_MOST_VALUE]
-        if value == before:
-            break
-    return value
+        for name in style:
+            for _ in range(_MOST_NESTED):
+                before = style[name]
+                known = _VARIABLE.sub(
+                    lambda found: variables.get(found[1], found[2] or found[0]), before
+                )
+                style[name] = _SUM.sub(_summed, known)[:_MOST_VALUE]
+                if style[name] == before:
+                    break
 
 
 _VARIABLE = re.compile(r"var\(\s*(--[\w-]+)\s*(?:,\s*([^()]*))?\)")
 _SUM = re.compile(r"calc\(([^()]*)\)")
+_NUMBER = re.compile(r"-?\d*\.?\d+")
 _MOST_NESTED, _MOST_VALUE = 5, 1_000
 
 
@@ -196,14 +185,11 @@ def _summed(found: re.Match[str]) -> str:
     if len(units) > 1:
         return found[0]
     parts = re.split(r"\s([+-])\s", found[1])
-    products = (prod(float(each) for each in _NUMBER.findall(part)) for part in parts[::2])
-    signs = (-1 if sign == "-" else 1 for sign in ("+", *parts[1::2]))
-    return (
-        f"{sum(sign * part for sign, part in zip(signs, products, strict=True)):g}{''.join(units)}"
-    )
-
-
-_NUMBER = re.compile(r"-?\d*\.?\d+")
+    total = 0.0
+    for sign, part in zip(("+", *parts[1::2]), parts[::2], strict=True):
+        product = prod(float(each) for each in _NUMBER.findall(part))
+        total += -product if sign == "-" else product
+    return f"{total:g}{''.join(units)}"
 
 
 def _rules(tree: Element, most: int) -> list[tuple[str, list[Declaration]]]:
@@ -211,22 +197,25 @@ def _rules(tree: Element, most: int) -> list[tuple[str, list[Declaration]]]:
     found: list[tuple[tuple[int, int, int], int, str, list[Declaration]]] = []
     names = {name for names in tree.xpath("//@class | //@id") for name in names.lower().split()}
     room = _MOST_STYLE
-    for sheet in tree.iter("style"):
-        if not _is_here(sheet.get("media", "all")):
-            continue
-        source = _COMMENT.sub("", sheet.text or "")[:room]
+    for sheet in tree.iter("style", "link"):
+        source = _COMMENT.sub("", _source(sheet))[:room]
         room -= len(source)
         for prelude, declarations in _flat(tinycss2.parse_stylesheet(source, True, True)):
-            selector = _of_names(prelude, names)
+            selector = prelude
+            if not re.search(r"[(\\\"']", prelude):
+                # Selectors with classes and ids that the page has not need no looking for.
+                selector = ",".join(
+                    each
+                    for each in prelude.split(",")
+                    if names.issuperset(map(str.lower, re.findall(r"[.#]([\w-]+)", each)))
+                )
             if not selector or len(found) >= most:
                 continue
-            try:
+            with suppress(SelectorError):
                 for each in parse(selector):
                     if each.pseudo_element is None:
                         xpath = _TRANSLATOR.selector_to_xpath(each)
                         found.append((each.specificity(), len(found), xpath, declarations))
-            except SelectorError:
-                continue
     found.sort(key=lambda rule: rule[:2])
     return [(xpath, declarations) for _, _, xpath, declarations in found]
 
@@ -235,15 +224,19 @@ _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _TRANSLATOR = HTMLTranslator()
 
 
-def _of_names(prelude: str, names: set[str]) -> str:
-    """Leave of a list of selectors those whose classes and ids the page has."""
-    if re.search(r"[(\\\"']", prelude):
-        return prelude
-    return ",".join(
-        each
-        for each in prelude.split(",")
-        if all(name.lower() in names for name in re.findall(r"[.#]([\w-]+)", each))
-    )
+def _source(sheet: Element) -> str:
+    """Return the text of a sheet in the page, or in the address of a link; else nothing."""
+    if not _is_here(sheet.get("media", "all")):
+        return ""
+    if sheet.tag == "style":
+        return sheet.text or ""
+    kind, _, data = sheet.get("href", "").strip().partition(",")
+    if "stylesheet" not in sheet.get("rel", "").lower() or not kind.lower().startswith("data:"):
+        return ""
+    raw = unquote_to_bytes(data)
+    with suppress(ValueError):
+        raw = base64.b64decode(raw) if kind.lower().endswith(";base64") else raw
+    return raw.decode("utf-8", "replace")
 
 
 def _flat(rules: Iterable[Node], parent: str = "") -> Iterator[tuple[str, list[Declaration]]]:
@@ -254,9 +247,17 @@ def _flat(rules: Iterable[Node], parent: str = "") -> Iterator[tuple[str, list[D
         yield parent, declarations
     for rule in rules:
         if isinstance(rule, QualifiedRule):
-            selector = _nested(tinycss2.serialize(rule.prelude).strip(), parent)
-            if selector:
-                yield from _flat(tinycss2.parse_blocks_contents(rule.content, True, True), selector)
+            inner = tinycss2.serialize(rule.prelude).strip()
+            selector = ",".join(
+                each.replace("&", outer) if "&" in each else f"{outer} {each}".strip()
+                for outer in parent.split(",")
+                for each in inner.split(",")
+            )
+            if len(selector) <= _MOST_VALUE or not parent:
+                yield from _flat(
+                    tinycss2.parse_blocks_contents(rule.content, True, True),
+                    selector if parent else inner,
+                )
         elif isinstance(rule, AtRule) and rule.content is not None:
             parts = tinycss2.parse_blocks_contents if parent else tinycss2.parse_rule_list
             condition = tinycss2.serialize(rule.prelude)
@@ -264,19 +265,6 @@ def _flat(rules: Iterable[Node], parent: str = "") -> Iterator[tuple[str, list[D
                 rule.lower_at_keyword in {"media", "container"} and _is_here(condition)
             ):
                 yield from _flat(parts(rule.content, True, True), parent)
-
-
-def _nested(selector: str, parent: str) -> str:
-    """Write a rule inside of another as one of its own; empty if it is beyond measure."""
-    if not parent:
-        return selector
-    parts = (
-        each.replace("&", outer) if "&" in each else f"{outer} {each}"
-        for outer in parent.split(",")
-        for each in selector.split(",")
-    )
-    whole = ",".join(parts)
-    return whole if len(whole) <= _MOST_VALUE else ""
 
 
 def _is_here(condition: str) -> bool:
@@ -368,40 +356,23 @@ _HIDING: Mapping[str, re.Pattern[str]] = {
 }
 
 
-def _pixels(value: str | None, *, whole: float) -> float | None:
+def _is_at_most(value: str | None, most: float, *, whole: float) -> bool:
+    pixels = _pixels(value or "", whole=whole)
+    return pixels is not None and pixels <= most
+
+
+def _pixels(value: str, *, whole: float) -> float | None:
     """Return a length in pixels of the screen, None if it is none; shares are of a whole."""
-    found = _LENGTH.fullmatch((value or "").strip())
+    found = _LENGTH.fullmatch(value.strip())
     if found is None:
         return None
-    share = whole / 100
-    return float(found[1]) * (share if found[2] == "%" else _PIXELS.get(found[2], 1))
-
-
-_PIXELS = {
-    "pt": 1.33,
-    "em": 16,
-    "rem": 16,
-    "ch": 8,
-    "vw": 12.8,
-    "vh": 8,
-    "cm": 38,
-    "mm": 3.8,
-    "in": 96,
-}
-
-
-def _is_at_most(value: str | None, most: float, *, whole: float) -> bool:
-    pixels = _pixels(value, whole=whole)
-    return pixels is not None and pixels <= most
+    return float(found[1]) * (whole / 100 if found[2] == "%" else _UNITS[found[2] or "px"][0])
 
 
 def _is_far(value: str) -> bool:
     """Tell whether a length leads outside of the screen: far to the left or top, or very far."""
-    for found in _LENGTH.finditer(value):
-        distance = float(found[1]) / _FAR[found[2] or ""]
-        if distance <= -1 or distance > _FAR_RIGHT:
-            return True
-    return False
+    distances = (float(each[1]) / _UNITS[each[2] or "px"][1] for each in _LENGTH.finditer(value))
+    return any(distance <= -1 or distance > _FAR_RIGHT for distance in distances)
 
 
 # --- Colours ------------------------------------------------------------------------------------
@@ -416,19 +387,14 @@ def _drop_camouflage(tree: Element, styles: Mapping[Element, Style]) -> None:
         ink, ground = grounds.get(element.getparent(), (_BLACK, _WHITE))
         style = styles.get(element)
         if style is not None:
-            ink = _ink(style.get("-webkit-text-fill-color") or style.get("color"), ink)
+            declared = style.get("-webkit-text-fill-color") or style.get("color")
+            if declared not in {None, "inherit", "unset", "currentcolor"}:
+                ink = next(iter(_colours(declared or "")), None)
             for name in ("background", "background-color", "background-image"):
                 ground = _ground(style[name], ground) if name in style else ground
         grounds[element] = ink, ground
         if ink is not None and (ink[3] < _SEEN_ALPHA or _is_alike(ink, ground)):
             _drop_own_text(element)
-
-
-def _ink(value: str | None, inherited: Colour | None) -> Colour | None:
-    """Return a colour; the inherited one if none is declared, None if it cannot be known."""
-    if value is None or value in {"inherit", "unset", "currentcolor"}:
-        return inherited
-    return next(iter(_colours(value)), None)
 
 
 def _ground(value: str, inherited: Colour | None) -> Colour | None:

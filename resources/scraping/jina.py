@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from contextlib import suppress
 from datetime import UTC, date, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
@@ -27,15 +28,16 @@ from resources.http import (
     HttpClient,
     HttpFailureError,
     OutageError,
-    Response,
     UnavailableError,
     elapsed_since,
+    is_passing,
     shown,
 )
 from resources.network_guard import ForbiddenTargetError, NetworkGuard
 from resources.scraping.base import FetchedPage
-from resources.scraping.extract import storable
-from resources.scraping.notices import OBSTACLES, PASSING, notice_in
+from resources.scraping.extract import clean, storable
+from resources.scraping.notices import notice_in
+from resources.scraping.reading import hindered
 
 BASE_URL = "https://r.jina.ai/"
 
@@ -48,7 +50,6 @@ _REFUSALS: dict[int, str] = {
 }
 _UNREADABLE = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNAVAILABLE_FOR_LEGAL_REASONS})
 _PAGE_STATUS = re.compile(r"returned error (\d{3})")
-_PASSING_STATUSES = frozenset({408, 425, 429})
 _MARKS = (
     (re.compile(r"^\s{0,3}#{1,6}\s+", re.MULTILINE), ""),
     (re.compile(r"^\s{0,3}>\s?", re.MULTILINE), ""),
@@ -99,11 +100,7 @@ class JinaReader:
         del known
         retrieved_at, started = datetime.now(UTC), time.perf_counter()
         try:
-            self._check(url)
-            content = json.dumps({"url": url}).encode()
-            data = _data(
-                await self._http.post(self._base_url, content=content, headers=self._headers)
-            )
+            data = await self._ask(url)
             text = _text(data)
         except HttpFailureError as failure:
             return FetchedPage(
@@ -115,46 +112,45 @@ class JinaReader:
                 latency_seconds=elapsed_since(started),
                 tried=(f"scraped: {failure.reason}",),
             )
-        final_url = str(data.get("url"))
-        is_address = final_url.startswith(("http://", "https://"))
+        final_url, title = str(data.get("url")), data.get("title")
         return FetchedPage(
             url=url,
             outcome="ok",
             retrieved_at=retrieved_at,
-            final_url=final_url if is_address else url,
+            final_url=final_url if final_url.startswith(("http://", "https://")) else url,
             http_status=HTTPStatus.OK,
             via="scraped",
-            title=_line(data.get("title")),
+            title=clean(title) if isinstance(title, str) else None,
             published_on=_day(data.get("publishedTime")),
             text=text,
             byte_count=len(text.encode()),
             latency_seconds=elapsed_since(started),
         )
 
-    def _check(self, url: str) -> None:
+    async def _ask(self, url: str) -> dict[str, Any]:
+        """Return the page's part of an answer, or name why there is none."""
         try:
             self._guard.check_url(httpx.URL(url))
         except (httpx.InvalidURL, ValueError) as error:
             raise UnavailableError("this is not a URL that can be fetched") from error
         except ForbiddenTargetError as error:
             raise UnavailableError(f"{shown(url)} is not fetched: {error.reason}") from error
-
-
-def _data(response: Response) -> dict[str, Any]:
-    """Return the page's part of an answer, or name why there is none."""
-    if response.status in _REFUSALS:
-        raise OutageError(_REFUSALS[response.status])
-    if response.status in _UNREADABLE:
-        raise UnavailableError(f"Jina's reader does not read this page (status {response.status})")
-    if response.status != HTTPStatus.OK:
-        raise OutageError(f"Jina's reader could not read the page (status {response.status})")
-    try:
-        data = json.loads(response.body)["data"]
-    except (ValueError, LookupError, TypeError) as error:
-        raise OutageError("Jina's answer could not be understood") from error
-    if not isinstance(data, dict) or not isinstance(data.get("content"), str):
-        raise OutageError("Jina's answer could not be understood")
-    return data
+        content = json.dumps({"url": url}).encode()
+        response = await self._http.post(self._base_url, content=content, headers=self._headers)
+        status = response.status
+        if status in _REFUSALS:
+            raise OutageError(_REFUSALS[status])
+        if status in _UNREADABLE:
+            raise UnavailableError(f"Jina's reader does not read this page (status {status})")
+        if status != HTTPStatus.OK:
+            raise OutageError(f"Jina's reader could not read the page (status {status})")
+        try:
+            data = json.loads(response.body)["data"]
+        except (ValueError, LookupError, TypeError):
+            data = None
+        if not isinstance(data, dict) or not isinstance(data.get("content"), str):
+            raise OutageError("Jina's answer could not be understood")
+        return data
 
 
 def _text(data: dict[str, Any]) -> str:
@@ -162,35 +158,22 @@ def _text(data: dict[str, Any]) -> str:
     seen = _PAGE_STATUS.search(str(data.get("warning") or ""))
     if seen is not None:
         status = int(seen.group(1))
-        passing = status in _PASSING_STATUSES or status >= HTTPStatus.INTERNAL_SERVER_ERROR
-        kind = OutageError if passing else UnavailableError
+        kind = OutageError if is_passing(status) else UnavailableError
         raise kind(f"the site answered {status} to Jina's reader", http_status=status)
     text = storable(data["content"])
     for mark, replacement in _MARKS:
         text = mark.sub(replacement, text)
     title = data.get("title")
-    obstacle = (
-        notice_in([title] if isinstance(title, str) else [], text) if text.strip() else "empty"
-    )
+    headings = [title] if isinstance(title, str) else []
+    obstacle = notice_in(headings, text) if text.strip() else "empty"
     if obstacle is not None:
-        kind = OutageError if obstacle in PASSING else UnavailableError
-        raise kind(OBSTACLES[obstacle])
+        raise hindered(obstacle)
     return text.strip()
-
-
-def _line(value: object) -> str | None:
-    return " ".join(storable(value).split())[:500] or None if isinstance(value, str) else None
 
 
 def _day(value: object) -> date | None:
     """Read a date in ISO 8601 or in the form of mail; None if it is neither."""
-    if not isinstance(value, str):
-        return None
-    try:
-        return datetime.fromisoformat(value).date()
-    except ValueError:
-        pass
-    try:
-        return parsedate_to_datetime(value).date()
-    except ValueError:
-        return None
+    for read in (datetime.fromisoformat, parsedate_to_datetime):
+        with suppress(ValueError):
+            return read(value).date() if isinstance(value, str) else None
+    return None

@@ -29,18 +29,13 @@ from resources.http import (
     Response,
     TooLargeError,
     UnavailableError,
+    about,
     elapsed_since,
 )
 from resources.scraping.base import FetchedPage, Via
 from resources.scraping.browser import Browser
 from resources.scraping.extract import Extract
-from resources.scraping.reading import (
-    MARKUP,
-    PageReader,
-    ScriptedPageError,
-    hindered,
-    unavailable,
-)
+from resources.scraping.reading import MARKUP, PageReader, ScriptedPageError, hindered
 from resources.scraping.robots import Robots
 from resources.scraping.wayback import Wayback
 
@@ -167,24 +162,19 @@ class PageFetcher:
             ) from failure
 
     async def _draw(self, browser: Browser, url: str, response: Response) -> FetchedPage:
-        try:
+        with about(response):
             drawn = await browser.draw(response)
-        except HttpFailureError as error:
-            raise type(error)(
-                error.reason, http_status=response.status, final_url=response.url
-            ) from error
-        at_drawn = Response(
-            url=drawn.url, status=response.status, headers=response.headers, body=response.body
-        )
-        extract = await self._reader.read_html(drawn.html, at_drawn)
-        failure = drawn.failure if len(extract.text) < _ERROR_PAGE else None
-        failure = failure or (drawn.foreign_failure if extract.obstacle is not None else None)
-        if failure is not None:
-            raise OutageError(failure, http_status=response.status, final_url=drawn.url)
-        if extract.obstacle == "needs a browser":
-            raise unavailable("the page has no text even with its scripts", at_drawn)
-        if extract.obstacle is not None:
-            raise hindered(extract.obstacle, at_drawn)
+        at_drawn = replace(response, url=drawn.url)
+        with about(at_drawn):
+            extract = await self._reader.read_html(drawn.html, drawn.url)
+            failure = drawn.failure if len(extract.text) < _ERROR_PAGE else None
+            failure = failure or (drawn.foreign_failure if extract.obstacle is not None else None)
+            if failure is not None:
+                raise OutageError(failure)
+            if extract.obstacle == "needs a browser":
+                raise UnavailableError("the page has no text even with its scripts")
+            if extract.obstacle is not None:
+                raise hindered(extract.obstacle)
         return replace(
             _page(url, extract, "browser", at_drawn),
             byte_count=len(response.body) + drawn.byte_count,
@@ -197,9 +187,8 @@ class PageFetcher:
             response = await wayback.fetch(url)
             extract, _ = await self._reader.read(response)
         except UnavailableError as failure:
-            raise UnavailableError(
-                failure.reason, http_status=gone.http_status, final_url=gone.final_url
-            ) from failure
+            failure.http_status, failure.final_url = gone.http_status, gone.final_url
+            raise
         return _page(url, extract, "archive", response)
 
 

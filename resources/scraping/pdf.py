@@ -15,25 +15,19 @@ import sys
 from datetime import date
 from pathlib import Path
 
+from resources.http import UnavailableError
 from resources.scraping.extract import Extract, storable
-
-SECONDS = 30.0
-"""How long reading one PDF may take."""
 
 _WORKER = Path(__file__).with_name("pdf_worker.py")
 # What Python needs to start. Nothing else is handed on: the environment holds keys.
 _ENVIRONMENT = ("PATH", "PYTHONPATH", "PYTHONHOME", "HOME", "LD_LIBRARY_PATH", "SYSTEMROOT", "TEMP")
 
 
-class PdfError(Exception):
+class PdfError(UnavailableError):
     """A PDF that cannot be read. `reason` is a sentence that begins with what is the matter."""
 
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
 
-
-async def read_pdf(data: bytes, *, seconds: float = SECONDS) -> Extract:
+async def read_pdf(data: bytes, *, seconds: float = 30.0) -> Extract:
     """Read text, title, author and date of creation of a PDF.
 
     At most the first 150 pages and a million characters are read (pdf_worker.py).
@@ -61,17 +55,9 @@ async def read_pdf(data: bytes, *, seconds: float = SECONDS) -> Extract:
             await worker.wait()
     if worker.returncode != 0:
         raise PdfError("broken: the PDF cannot be read")
-    return _extract(json.loads(output))
-
-
-def _extract(answer: dict[str, str | None]) -> Extract:
-    failure = answer.get("failure")
-    if failure is not None:
-        raise PdfError(failure)
-    created = answer["created"]
-    return Extract(
-        text=storable(answer["text"] or "").strip(),
-        title=storable(answer["title"] or "") or None,
-        author=storable(answer["author"] or "") or None,
-        published_on=date.fromisoformat(created) if created else None,
-    )
+    answer: dict[str, str | None] = json.loads(output)
+    if answer.get("failure"):
+        raise PdfError(str(answer["failure"]))
+    text, title, author = (storable(answer[name] or "") for name in ("text", "title", "author"))
+    created = date.fromisoformat(answer["created"]) if answer["created"] else None
+    return Extract(text.strip(), title or None, author or None, created)

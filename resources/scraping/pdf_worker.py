@@ -18,8 +18,7 @@ import json
 import re
 import statistics
 import sys
-from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 import pypdf
@@ -33,7 +32,7 @@ MAX_CHARACTERS = 1_000_000
 
 _MEMORY_BYTES = 2_000_000_000
 _LITTLE_TEXT = 100
-_FIRST_YEAR = 1993
+_FIRST_DAY = date(1993, 1, 1)
 _FULL_LINE = 0.7
 """A line shorter than this share of the usual length ends its paragraph if it ends a sentence."""
 _SENTENCE_END = re.compile(r"[.!?:…][\"'”’)\]]*$")
@@ -54,11 +53,19 @@ _PAGE_ERRORS = (
 
 def read(data: bytes) -> dict[str, str | None]:
     """Read a PDF; for the shape see the module's docstring."""
+    pages: list[str] = []
+    room = MAX_CHARACTERS
     try:
         reader = pypdf.PdfReader(io.BytesIO(data))
         if reader.is_encrypted and not reader.decrypt(""):
             return {"failure": "encrypted: the PDF opens only with a password"}
-        pages = list(_texts(reader))
+        for number in range(min(len(reader.pages), MAX_PAGES)):
+            with contextlib.suppress(*_PAGE_ERRORS):
+                text = reflow(reader.pages[number].extract_text())
+                pages.append(text[:room])
+                room -= len(text)
+                if room <= 0:
+                    break
     except pypdf.errors.DependencyError:
         return {"failure": "encrypted: the PDF opens only with a password"}
     except pypdf.errors.PyPdfError as error:
@@ -94,19 +101,6 @@ def reflow(text: str) -> str:
     return "\n".join([*paragraphs, current] if current else paragraphs)
 
 
-def _texts(reader: pypdf.PdfReader) -> Iterator[str]:
-    room = MAX_CHARACTERS
-    for number in range(min(len(reader.pages), MAX_PAGES)):
-        try:
-            text = reflow(reader.pages[number].extract_text())
-        except _PAGE_ERRORS:
-            continue
-        yield text[:room]
-        room -= len(text)
-        if room <= 0:
-            return
-
-
 def _has_images(reader: pypdf.PdfReader) -> bool:
     """Tell whether one of the first pages names an image; none is decoded."""
     with contextlib.suppress(*_PAGE_ERRORS):
@@ -123,38 +117,27 @@ def _facts(reader: pypdf.PdfReader) -> dict[str, str | None]:
     with contextlib.suppress(*_PAGE_ERRORS):
         found = reader.metadata
         if found is not None:
-            title = _PROGRAM_TITLE.sub("", _line(found.title) or "")
+            title = _PROGRAM_TITLE.sub("", _line(found.title))
             facts["title"] = None if title.casefold() in _EMPTY_TITLES else title or None
-            facts["author"] = _line(found.author)
-            facts["created"] = _day(found.creation_date)
+            facts["author"] = _line(found.author) or None
+            day = found.creation_date.date() if found.creation_date else date.min
+            # No PDF is older than 1993, or from tomorrow.
+            if _FIRST_DAY <= day <= datetime.now(UTC).date():
+                facts["created"] = day.isoformat()
     return facts
 
 
-def _day(moment: datetime | None) -> str | None:
-    """Return the day of a date that can be true: no PDF is older than 1993, or from tomorrow."""
-    if moment is None or moment.year < _FIRST_YEAR or moment.date() > datetime.now(UTC).date():
-        return None
-    return moment.date().isoformat()
-
-
-def _line(text: str | None) -> str | None:
-    return " ".join(str(text).split())[:500] or None if text else None
-
-
-def _limit_memory() -> None:
-    try:
-        import resource  # noqa: PLC0415 - absent outside Unix
-    except ImportError:
-        return
-    with contextlib.suppress(OSError, ValueError):
-        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
+def _line(text: str | None) -> str:
+    return " ".join(str(text or "").split())[:500]
 
 
 def main() -> None:
     """Read standard input, answer on standard output."""
-    _limit_memory()
-    answer = read(sys.stdin.buffer.read())
-    sys.stdout.write(json.dumps(answer))
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource  # noqa: PLC0415 - absent outside Unix
+
+        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
+    sys.stdout.write(json.dumps(read(sys.stdin.buffer.read())))
 
 
 if __name__ == "__main__":

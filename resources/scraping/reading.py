@@ -24,11 +24,12 @@ from resources.http import (
     OutageError,
     Response,
     UnavailableError,
+    about,
     status_failure,
 )
 from resources.scraping.extract import Extract, decode, extract_html, extract_plain
 from resources.scraping.notices import OBSTACLES, PASSING, Obstacle
-from resources.scraping.pdf import PdfError, read_pdf
+from resources.scraping.pdf import read_pdf
 
 Kind = Literal["text", "pdf"]
 
@@ -40,14 +41,25 @@ _PDF_END = b"%%EOF"
 _PDF_WINDOW = 1_024
 """Bytes in which a PDF begins (Adobe's PDF Reference 1.7, appendix H.3, note 13)."""
 
+_DECLARED_MARKUP = frozenset({"text/html", "application/xhtml+xml"})
+MARKUP = _DECLARED_MARKUP | {"text/plain", ""}
+_PERHAPS_PDF = frozenset(
+    {
+        "application/pdf",
+        "application/x-pdf",
+        # Many servers send reports for saving.
+        "application/octet-stream",
+        "binary/octet-stream",
+        "application/force-download",
+    }
+)
+
 
 class ScriptedPageError(UnavailableError):
     """A page that its scripts draw; `response` is its answer without them."""
 
     def __init__(self, response: Response) -> None:
-        super().__init__(
-            OBSTACLES["needs a browser"], http_status=response.status, final_url=response.url
-        )
+        super().__init__(OBSTACLES["needs a browser"])
         self.response = response
 
 
@@ -65,7 +77,7 @@ class PageReader:
     @staticmethod
     def accepts(media_type: str) -> bool:
         """Tell whether bodies of a media type are read; empty stands for undeclared."""
-        return media_type in _READERS
+        return media_type in MARKUP or media_type in _PERHAPS_PDF
 
     async def read(self, response: Response) -> tuple[Extract, Kind]:
         """Read an answer, whatever its status.
@@ -75,63 +87,63 @@ class PageReader:
             UnavailableError: There is nothing to read, or asking again will not help.
             OutageError: The status stands for a passing failure.
         """
-        failure = status_failure(response)
-        if failure is not None:
-            if await self._is_wall(response):
-                raise unavailable(OBSTACLES["blocked"], response)
-            raise failure
-        damage = _damage(response)
-        if damage is not None:
-            raise OutageError(damage, http_status=response.status, final_url=response.url)
-        if _is_pdf(response.body):
-            return await self._read_pdf(response), "pdf"
-        reader = _READERS[response.media_type]
-        extract = await self._in_thread(lambda: reader(response), response)
-        if extract.obstacle == "needs a browser":
-            raise ScriptedPageError(response)
-        if extract.obstacle is not None:
-            raise hindered(extract.obstacle, response)
+        with about(response):
+            failure = status_failure(response)
+            if failure is not None:
+                if response.status in _WALL_STATUSES and response.media_type in MARKUP:
+                    shown = await self._in_thread(lambda: _read(response))
+                    failure = hindered("blocked") if shown.obstacle == "blocked" else failure
+                raise failure
+            damage = _damage(response)
+            if damage is not None:
+                raise OutageError(damage)
+            if _is_pdf(response.body):
+                async with self._slots:
+                    return await read_pdf(response.body, seconds=self._seconds), "pdf"
+            extract = await self._in_thread(lambda: _read(response))
+            if extract.obstacle == "needs a browser":
+                raise ScriptedPageError(response)
+            if extract.obstacle is not None:
+                raise hindered(extract.obstacle)
         return extract, "text"
 
-    async def read_html(self, html: str, response: Response) -> Extract:
-        """Read a page as a browser drew it; `response` is the answer that it stands for."""
-        return await self._in_thread(lambda: extract_html(html, response.url), response)
+    async def read_html(self, html: str, url: str) -> Extract:
+        """Read a page as a browser drew it. Raises UnavailableError if that takes too long."""
+        return await self._in_thread(lambda: extract_html(html, url))
 
-    async def _is_wall(self, response: Response) -> bool:
-        if response.status not in _WALL_STATUSES or response.media_type not in MARKUP:
-            return False
-        reader = _READERS[response.media_type]
-        return (await self._in_thread(lambda: reader(response), response)).obstacle == "blocked"
-
-    async def _in_thread(self, work: Callable[[], Extract], response: Response) -> Extract:
+    async def _in_thread(self, work: Callable[[], Extract]) -> Extract:
         async with self._slots:
             try:
                 async with asyncio.timeout(self._seconds):
                     return await asyncio.to_thread(work)
             except TimeoutError as error:
-                raise unavailable(
+                raise UnavailableError(
                     f"the page could not be read within {self._seconds:g} seconds: its markup is "
-                    "too tangled",
-                    response,
+                    "too tangled"
                 ) from error
 
-    async def _read_pdf(self, response: Response) -> Extract:
-        async with self._slots:
-            try:
-                return await read_pdf(response.body, seconds=self._seconds)
-            except PdfError as error:
-                raise unavailable(error.reason, response) from error
 
-
-def unavailable(reason: str, response: Response) -> UnavailableError:
-    """Name a failure that belongs to an answer."""
-    return UnavailableError(reason, http_status=response.status, final_url=response.url)
-
-
-def hindered(obstacle: Obstacle, response: Response) -> HttpFailureError:
+def hindered(obstacle: Obstacle) -> HttpFailureError:
     """Name the failure that an obstacle stands for."""
-    kind = OutageError if obstacle in PASSING else UnavailableError
-    return kind(OBSTACLES[obstacle], http_status=response.status, final_url=response.url)
+    return (OutageError if obstacle in PASSING else UnavailableError)(OBSTACLES[obstacle])
+
+
+def _read(response: Response) -> Extract:
+    kind, body = response.media_type, response.body
+    if kind not in MARKUP:
+        more = ", and no PDF" if kind in _PERHAPS_PDF else ""
+        raise UnavailableError(f"unsupported content type: {kind}{more}")
+    declared = Message()
+    declared["Content-Type"] = response.headers.get("content-type", "")
+    charset = declared.get_content_charset()
+    is_wide = (charset or "").startswith(("utf-16", "utf-32")) or body.startswith(_WIDE_MARKS)
+    if b"\0" in body[:1024] and not is_wide:
+        raise UnavailableError("unsupported content type: binary data, undeclared")
+    text = decode(body, charset)
+    is_markup = body[:512].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
+    if kind in _DECLARED_MARKUP or is_markup:
+        return extract_html(text, response.url)
+    return extract_plain(text)
 
 
 def _damage(response: Response) -> str | None:
@@ -160,11 +172,13 @@ def _is_binary(body: bytes) -> bool:
     """Tell whether bytes are no text in any charset: signatures of files, or control characters."""
     start = body[:_BINARY_WINDOW]
     zeros = start.count(0) / len(start)
-    is_wide = start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or any(
+    is_wide = start.startswith(_WIDE_MARKS) or any(
         abs(zeros - share) < _WIDE_TOLERANCE for share in _WIDE_ZEROS
     )
     controls = len(start.translate(None, _TEXT_BYTES)) / len(start)
-    return start.startswith(_SIGNATURES) or (not is_wide and (zeros or controls > _CONTROLS) > 0)
+    return _SIGNATURES.match(start) is not None or (
+        not is_wide and (zeros > 0 or controls > _CONTROLS)
+    )
 
 
 def _is_cut(body: bytes, *, framed: bool) -> bool:
@@ -202,68 +216,15 @@ def _is_pdf(body: bytes) -> bool:
     )
 
 
-def _read_html(response: Response) -> Extract:
-    return extract_html(_text_of(response), response.url)
-
-
-def _read_undeclared(response: Response) -> Extract:
-    is_markup = response.body[:512].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
-    return _read_html(response) if is_markup else extract_plain(_text_of(response))
-
-
-def _read_no_pdf(response: Response) -> Extract:
-    raise unavailable(f"unsupported content type: {response.media_type}, and no PDF", response)
-
-
-def _text_of(response: Response) -> str:
-    declared = Message()
-    declared["Content-Type"] = response.headers.get("content-type", "")
-    charset = declared.get_content_charset()
-    if b"\0" in response.body[:1024] and not (charset or "").startswith(("utf-16", "utf-32")):
-        starts_as_text = response.body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-        if not starts_as_text:
-            raise unavailable("unsupported content type: binary data, undeclared", response)
-    return decode(response.body, charset)
-
-
-_READERS: dict[str, Callable[[Response], Extract]] = {
-    "text/html": _read_html,
-    "application/xhtml+xml": _read_html,
-    "text/plain": _read_undeclared,
-    "": _read_undeclared,
-    "application/pdf": _read_no_pdf,
-    "application/x-pdf": _read_no_pdf,
-    # Many servers send reports for saving.
-    "application/octet-stream": _read_no_pdf,
-    "binary/octet-stream": _read_no_pdf,
-    "application/force-download": _read_no_pdf,
-}
-_DECLARED_MARKUP = frozenset({"text/html", "application/xhtml+xml"})
-MARKUP = _DECLARED_MARKUP | {"text/plain", ""}
-
 _BINARY_WINDOW = 65_536
-_SIGNATURES = (
-    b"\x89PNG",
-    b"\xff\xd8\xff",
-    b"GIF8",
-    b"RIFF",
-    b"PK\x03\x04",
-    b"\x1f\x8b",
-    b"\x28\xb5\x2f\xfd",
-    b"BZh",
-    b"\xfd7zXZ",
-    b"7z\xbc\xaf",
-    b"Rar!",
-    b"\x7fELF",
-    b"MZ\x90",
-    b"wOF",
-    b"OggS",
-    b"ID3",
-    b"\xd0\xcf\x11\xe0",
+_SIGNATURES = re.compile(
+    rb"\x89PNG|\xff\xd8\xff|GIF8|RIFF|PK\x03\x04|\x1f\x8b|\x28\xb5\x2f\xfd|BZh|\xfd7zXZ"
+    rb"|7z\xbc\xaf|Rar!|\x7fELF|MZ\x90|wOF|OggS|ID3|\xd0\xcf\x11\xe0"
 )
 # What texts are written with in the charsets of the web: ISO-2022 uses the escape character.
 _TEXT_BYTES = bytes([*b"\t\n\r\f\x1b", *range(0x20, 0x7F), *range(0x80, 0x100)])
 _CONTROLS = 0.01
+_WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _WIDE_ZEROS = (0.5, 0.75)
 _WIDE_TOLERANCE = 0.1
 """Of UTF-16 and UTF-32 in western languages."""

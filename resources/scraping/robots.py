@@ -87,10 +87,7 @@ class Robots:
             )
 
     async def _site(self, origin: str) -> _Rules:
-        lock = self._locks.get(origin)
-        if lock is None:
-            lock = self._locks[origin] = asyncio.Lock()
-        async with lock:
+        async with self._locks.setdefault(origin, asyncio.Lock()):
             known = self._sites.get(origin)
             if known is None or known.until < time.monotonic():
                 known = self._sites[origin] = await self._fetch(origin)
@@ -104,13 +101,11 @@ class Robots:
         try:
             response = await self._http.get(f"{origin}/robots.txt", max_bytes=_MAX_BYTES)
             failure = status_failure(response)
+            if failure is not None:
+                raise failure
         except OutageError as error:
-            failure = error
+            return _Rules(now + self._retry_seconds, failure=error.reason)
         except UnavailableError:
-            return _Rules(now + self._keep_seconds)
-        if isinstance(failure, OutageError):
-            return _Rules(now + self._retry_seconds, failure=failure.reason)
-        if failure is not None:
             return _Rules(now + self._keep_seconds)
         text = response.body[:_READ_BYTES].decode("utf-8-sig", "replace")
         rules = await asyncio.to_thread(protego.Protego.parse, text)

@@ -53,10 +53,6 @@ class Wayback:
             UnavailableError: There is no copy.
             OutageError: The archive did not answer, or not as it should.
         """
-        timestamp = await self._newest(url)
-        return await self._http.get(f"{self._replay_url}/{timestamp}id_/{url}")
-
-    async def _newest(self, url: str) -> str:
         # Without a time, the API often answers that there is nothing.
         now = f"{datetime.now(UTC):%Y%m%d}"
         response = await self._http.get(
@@ -66,22 +62,13 @@ class Wayback:
         )
         if status_failure(response) is not None:
             raise OutageError(f"the Wayback Machine answered {response.status}")
-        timestamp = _timestamp(response.body)
-        if timestamp is None:
-            raise UnavailableError("the Wayback Machine holds no copy")
-        return timestamp
-
-
-def _timestamp(body: bytes) -> str | None:
-    """Read the time of the nearest capture; None if the answer is that there is none."""
-    try:
-        answer = json.loads(body)
-        nearest = answer["archived_snapshots"].get("closest")
-        if not nearest or not nearest.get("available"):
-            return None
-        timestamp = nearest["timestamp"]
-        if _TIMESTAMP.fullmatch(timestamp) is None:
-            raise ValueError(timestamp)
-    except (ValueError, LookupError, AttributeError, TypeError) as error:
-        raise OutageError("the Wayback Machine's answer could not be understood") from error
-    return str(timestamp)
+        try:
+            nearest = json.loads(response.body)["archived_snapshots"].get("closest")
+            if not nearest or not nearest.get("available"):
+                raise UnavailableError("the Wayback Machine holds no copy")
+            timestamp: str = nearest["timestamp"]
+            if _TIMESTAMP.fullmatch(timestamp) is None:
+                raise ValueError(timestamp)
+        except (ValueError, LookupError, AttributeError, TypeError) as error:
+            raise OutageError("the Wayback Machine's answer could not be understood") from error
+        return await self._http.get(f"{self._replay_url}/{timestamp}id_/{url}")
