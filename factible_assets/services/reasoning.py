@@ -27,7 +27,7 @@ from resources.llm.backend import Batching
 from resources.llm.base import Effort, LanguageModel
 from resources.llm.budget import Budget, Ceiling
 from resources.llm.clients import ModelClients
-from resources.llm.prompt_folder import PromptFolder
+from resources.llm.prompt import PromptFolder
 from resources.llm.registry import PROJECT_MODELS, ModelInfo, ModelRegistry, RegistryError
 
 DEFAULT_MODEL = "gpt-6-luna"

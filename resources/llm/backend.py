@@ -1,32 +1,49 @@
 """What a model's server is to its client: it is asked once, and answers or fails.
 
-What belongs here: the protocol of a backend, what most of them have in common,
-and the values that cross it. What does not: any wire
+What belongs here: the base of all backends, the values that cross their door, what a server's
+failure means whatever its dialect, and keeping keys out of sentences. What does not: any wire
 format (openai.py, ollama.py), asking again (structured.py).
+
+The wordings of context errors are those of OpenAI, vLLM, llama.cpp, its Python binding, and Ollama.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+import json
+import math
+import re
+import ssl
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from http import HTTPStatus
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Generic, Literal, Required, TypedDict, TypeVar, Unpack
+from urllib.parse import urlsplit
 from uuid import uuid4
+from weakref import WeakKeyDictionary
 
-from resources.http import RetryPolicy
+import httpx
+from pydantic import SecretStr
+
+from resources.http import RetryPolicy, failed_handshake, retry_after_seconds
 from resources.llm.base import AnswerMode, ModelRequest, Probe
 from resources.llm.prompt import Message
+from resources.llm.registry import ModelInfo
 
-_RETRY = RetryPolicy(
-    attempts=5, first_delay_seconds=1.0, max_delay_seconds=20.0, max_retry_after_seconds=60.0
-)
+Client = TypeVar("Client")
 
 
 @dataclass(frozen=True, slots=True)
 class CallPolicy:
     """How patient a model's client is. Times in seconds."""
 
-    retry: RetryPolicy = _RETRY
+    retry: RetryPolicy = RetryPolicy(  # noqa: RUF009 - frozen
+        attempts=5, first_delay_seconds=1.0, max_delay_seconds=20.0, max_retry_after_seconds=60.0
+    )
     patience_seconds: float = 180.0
     """No attempt begins later than this after the first one failed."""
     connect_seconds: float = 10.0
@@ -34,6 +51,16 @@ class CallPolicy:
     answer_seconds: float = 180.0
     """From sending to the last byte; models answer all at once, so silence is no sign."""
     validation_retries: int = 3
+
+    @property
+    def timeouts(self) -> dict[str, float | None]:
+        """The limits of a client; who waits for a connection of its own has all the time."""
+        return {
+            "connect": self.connect_seconds,
+            "read": self.answer_seconds,
+            "write": self.write_seconds,
+            "pool": None,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,45 +101,103 @@ class Reply:
     usage: Usage = Usage()
 
 
+@dataclass(eq=False)
 class BackendError(Exception):
     """A request without a reply. `reason` is a sentence that ends without a full stop.
 
     kind: `passing` may succeed if repeated, `lasting` will not, `adapted` means that the backend
     has learnt something about the server and wants to ask otherwise, `context` that the prompt
     was too long, `refused` that the server's filter declined. `lost`: the server may have worked
-    on it, and billed it, all the same.
+    on it, and billed it, all the same. `pause` is in seconds, `window` and `prompt_tokens` are what
+    the server says that it reads and was given.
     """
 
+    kind: Literal["passing", "lasting", "adapted", "context", "refused"]
+    reason: str
+    pause: float | None = None
+    lost: bool = False
+    window: int | None = None
+    prompt_tokens: int | None = None
+    usage: Usage | None = None
+
+
+class PerLoop(Generic[Client]):
+    """Makes a client the first time that an event loop asks for one: connections belong to it."""
+
     def __init__(
-        self,
-        kind: Literal["passing", "lasting", "adapted", "context", "refused"],
-        reason: str,
-        *,
-        pause: float | None = None,
-        lost: bool = False,
-        window: int | None = None,
-        prompt_tokens: int | None = None,
-        usage: Usage | None = None,
+        self, make: Callable[[], Client], close: Callable[[Client], Awaitable[None]]
     ) -> None:
-        super().__init__(reason)
-        self.kind = kind
-        self.reason = reason
-        self.pause = pause
-        self.lost = lost
-        self.window = window
-        self.prompt_tokens = prompt_tokens
-        self.usage = usage
+        self._make = make
+        self._close = close
+        self._lock = threading.Lock()
+        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Client] = WeakKeyDictionary()
+
+    def get(self) -> Client:
+        """Return the running loop's client."""
+        loop = asyncio.get_running_loop()
+        with self._lock:
+            client = self._clients.get(loop)
+            if client is None:
+                client = self._clients[loop] = self._make()
+            return client
+
+    async def aclose(self) -> None:
+        """Close the running loop's client, if it has one. Asking again makes a new one."""
+        with self._lock:
+            client = self._clients.pop(asyncio.get_running_loop(), None)
+        if client is not None:
+            await self._close(client)
 
 
-class Backend(Protocol):
-    """One server and model, asked once at a time and without retries."""
+class Server(TypedDict, total=False):
+    """Where a server is, its key (None for servers that want none), and its timeouts."""
 
-    host: str
-    """The server, for sentences."""
-    base_url: str
-    """The server's address without credentials."""
-    cuts_silently: bool = False
+    base_url: Required[str]
+    api_key: SecretStr | None
+    policy: CallPolicy | None
+
+
+class Backend(ABC):
+    """One server and model, asked once at a time and without retries. Nothing is opened yet.
+
+    `host` is the server, for sentences; `base_url` its address without credentials. `info` is the
+    model, named as the server calls it.
+
+    Raises:
+        ValueError: The key cannot be sent in a header. The sentence does not repeat it.
+    """
+
+    cuts_silently = False
     """Whether the server may drop part of a prompt that is too long without saying so."""
+
+    def __init__(self, info: ModelInfo, **server: Unpack[Server]) -> None:
+        self._url, api_key = server["base_url"], server.get("api_key")
+        parts = urlsplit(self._url)
+        host = parts.hostname or self._url
+        port = f":{parts.port}" if parts.port else ""
+        self.host = f"[{host}]{port}" if ":" in host else f"{host}{port}"
+        self.base_url = f"{parts.scheme}://{self.host}{parts.path}".rstrip("/")
+        self._model = info.name
+        self._efforts = info.efforts
+        self._policy = server.get("policy") or CallPolicy()
+        value = api_key.get_secret_value().strip() if api_key else ""
+        if not value.isascii() or not value.isprintable():
+            raise ValueError(
+                f"The API key for {self.host} holds characters that no key has. Copy it again."
+            )
+        self._key = SecretStr(value) if value else None
+        self._secrets: tuple[SecretStr | None, ...] = (self._key,)
+        self._clients: PerLoop[Any] = PerLoop(self._open, self._close)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._model!r} at {self.base_url})"
+
+    @abstractmethod
+    def _open(self) -> Any:
+        """Make a client."""
+
+    async def _close(self, client: Any) -> None:
+        await client.close()
 
     def mode(self, output_type: type[Any]) -> AnswerMode:
         """Return the strictest mode that the server is not known to reject for this type."""
@@ -126,8 +211,9 @@ class Backend(Protocol):
 
     def open(self) -> None:
         """Make ready for the running event loop, so that the first answer's time is its own."""
-        ...
+        self._clients.get()
 
+    @abstractmethod
     async def ask(
         self, messages: Sequence[Message], request: ModelRequest[Any], mode: AnswerMode
     ) -> Reply:
@@ -139,12 +225,201 @@ class Backend(Protocol):
         Raises:
             BackendError: There is no reply.
         """
-        ...
 
+    @abstractmethod
     async def probe(self) -> Probe:
         """Say whether the server answers and knows the model."""
-        ...
 
     async def aclose(self) -> None:
         """Close what the running event loop has opened."""
-        ...
+        await self._clients.aclose()
+
+    def _clean(self, text: str) -> str:
+        """Return what a server said on one line, without keys, and not endless."""
+        for secret in filter(None, self._secrets):
+            text = text.replace(secret.get_secret_value(), "…")
+        flat = " ".join(text.split())
+        return flat if len(flat) <= _SHOWN else f"{flat[: _SHOWN - 1]}…"
+
+    def _status_error(
+        self, body: ErrorBody, headers: Mapping[str, str], remedy: str
+    ) -> BackendError:
+        """Sort an error status. `remedy`: what to check if address or model are not found."""
+        status, said = body.status, self._clean(body.message)
+        what = f": {said.rstrip('.')}" if said else ""
+        if body.context_exceeded:
+            counts = (_count(each, body.message) for each in _PROMPT_TOKENS)
+            return BackendError(
+                "context",
+                f"the prompt is too long (status {status}){what}",
+                window=body.n_ctx or _count(_WINDOW, body.message),
+                prompt_tokens=body.n_prompt_tokens or next(filter(None, counts), None),
+            )
+        if body.code in _FILTERED or body.flagged:
+            return BackendError(
+                "refused", f"the service's content filter stopped the prompt: {said}"
+            )
+        if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
+            return BackendError(
+                "lasting", f"it sends elsewhere (status {status}); {remedy} in the settings"
+            )
+        # What a person can put right is named without the server's words: they may hold the key.
+        broke = status == HTTPStatus.PAYMENT_REQUIRED or {body.code, body.type} & _NO_CREDIT
+        known = {
+            401: "it refused the API key (status 401); check the key",
+            403: "the API key may not use this model or service (status 403)",
+            404: f"it knows no such model or address (status 404); {remedy}",
+        }.get(status)
+        if broke or known:
+            return BackendError("lasting", _BROKE if broke else known or "")
+        if status in _PASSING or (
+            status >= HTTPStatus.INTERNAL_SERVER_ERROR and status not in _LASTING_5XX
+        ):
+            many = status == HTTPStatus.TOO_MANY_REQUESTS
+            failed = "too many requests" if many else "it failed"
+            return BackendError(
+                "passing", f"{failed} (status {status}){what}", pause=asked_pause(headers)
+            )
+        return BackendError("lasting", f"it rejected the request (status {status}){what}")
+
+    def _broken(self, error: BaseException, cause: BaseException | None = None) -> BackendError:
+        """Sort a broken connection. Nothing of the library's own words is repeated: they hold keys.
+
+        Args:
+            error: Its chain tells a failed TLS handshake from other failures.
+            cause: What broke, if that is not the error. By the names of its classes, which are the
+                same in both versions of the library for HTTP.
+        """
+        handshake = failed_handshake(error)
+        if handshake is not None:
+            return BackendError("lasting", f"the secure connection failed: {handshake}")
+        names = {each.__name__ for each in type(cause or error).__mro__}
+        if names & {"ConnectTimeout", "PoolTimeout"}:
+            seconds = self._policy.connect_seconds
+            return BackendError("passing", f"it could not be reached within {seconds:g} seconds")
+        if "TimeoutException" in names:
+            return BackendError("passing", "it fell silent", lost=True)
+        if names & {"ConnectError", "ConnectionError"}:
+            reason = "no connection could be made; the server may not be running"
+            return BackendError("passing", reason)
+        reason = "the connection broke off before the answer was complete"
+        return BackendError("passing", reason, lost=True)
+
+
+def malformed(what: str) -> BackendError:
+    """Name an answer that is not in the protocol's form. It may have been billed."""
+    return BackendError("passing", f"its answer is no {what}", lost=True)
+
+
+# --- What a failure means -----------------------------------------------------------------------
+
+_SHOWN = 200
+_LEAST_WINDOW = 64
+_BROKE = "the account has no credit left; top it up or use another key"
+_NO_CREDIT = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
+_FILTERED = frozenset({"content_filter", "content_policy_violation"})
+_PASSING = frozenset({408, 409, 425, 429})
+_LASTING_5XX = frozenset({501, 505})
+_CONTEXT_CODES = frozenset({"context_length_exceeded", "exceed_context_size_error"})
+_CONTEXT = re.compile(
+    r"maximum context length|context length is only|exceeds? the (available )?context|"
+    r"exceeds? (the |maximum )?context (length|window|size)|exceed(ed)? max context length|"
+    r"prompt (is )?too long|larger than the (max )?context size",
+    re.IGNORECASE,
+)
+_WINDOW = r"context (?:length|window|size)(?: is| of)?(?: only)?[ (]{1,2}(\d[\d,]*)"
+_PROMPT_TOKENS = (
+    r"\((\d+) in the messages",
+    r"messages resulted in (\d+) tokens",
+    r"passed (\d+) input tokens",
+    r"requested tokens \((\d+)\)",
+    r"request has (\d+) input tokens",
+)
+
+
+def _count(pattern: str, text: str) -> int | None:
+    found = re.search(pattern, text, re.IGNORECASE)
+    number = int(found[1].replace(",", "")) if found else 0
+    return number if number >= _LEAST_WINDOW else None
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorBody:
+    """What an error answer said, as far as it said it in a known form."""
+
+    status: int
+    message: str = ""
+    code: str = ""
+    type: str = ""
+    param: str = ""
+    n_ctx: int | None = None
+    n_prompt_tokens: int | None = None
+    flagged: bool = False
+    """Whether a moderation before the model stopped the prompt, as OpenRouter words it."""
+
+    @classmethod
+    def read(cls, status: int, body: bytes) -> ErrorBody:
+        """Read `{"error": {...}}`, `{"error": "..."}`, `{"message": ...}`, or any text."""
+        text = body.decode("utf-8", "replace")
+        try:
+            content = json.loads(text)
+        except (ValueError, RecursionError):
+            return cls(status, text)
+        error = content.get("error", content) if isinstance(content, dict) else content
+        if not isinstance(error, dict):
+            return cls(status, error if isinstance(error, str) else text)
+
+        def word(name: str) -> str:
+            value = error.get(name)
+            return str(value) if isinstance(value, str | int) else ""
+
+        def count(name: str) -> int | None:
+            value = error.get(name)
+            return value if isinstance(value, int) and value >= _LEAST_WINDOW else None
+
+        metadata = error.get("metadata")
+        return cls(
+            status,
+            word("message") or word("detail"),
+            word("code"),
+            word("type"),
+            word("param"),
+            count("n_ctx"),
+            count("n_prompt_tokens"),
+            isinstance(metadata, dict) and "flagged_input" in metadata,
+        )
+
+    @property
+    def context_exceeded(self) -> bool:
+        """Whether the prompt was too long for the model."""
+        return (
+            self.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+            or bool({self.code, self.type} & _CONTEXT_CODES)
+            or bool(_CONTEXT.search(self.message))
+        )
+
+
+def asked_pause(headers: Mapping[str, str]) -> float | None:
+    """Read how many seconds a server wants to be left alone; None if it does not say.
+
+    `retry-after-ms` (OpenAI, Azure) before `retry-after` in seconds, fractions included, before
+    `retry-after` as a date (RFC 9110, section 10.2.3).
+    """
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        try:
+            seconds = float(headers.get(name, "")) * unit
+        except ValueError:
+            continue
+        if math.isfinite(seconds):
+            return max(0.0, seconds)
+    return retry_after_seconds(httpx.Headers({"retry-after": headers.get("retry-after", "")}))
+
+
+@cache
+def tls_context() -> ssl.SSLContext:
+    """Load the trusted authorities once: that takes longer than everything else about a client.
+
+    For clients of HTTP/1.1 alone, since connections write the protocols that they offer into it.
+    SSL_CERT_FILE and SSL_CERT_DIR are honoured.
+    """
+    return httpx.create_ssl_context()

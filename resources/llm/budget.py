@@ -42,52 +42,11 @@ class Amount:
     usd: float | None = 0.0
     tokens: int = 0
 
+    def __add__(self, other: Amount) -> Amount:
+        return Amount((self.usd or 0.0) + (other.usd or 0.0), self.tokens + other.tokens)
 
-class _Line:
-    """One ceiling, with what is spent and what is reserved under it."""
-
-    def __init__(self, name: str, ceiling: Ceiling) -> None:
-        self.name = name
-        self.ceiling = ceiling
-        self.spent_usd = 0.0
-        self.spent_tokens = 0
-        self.reserved_usd = 0.0
-        self.reserved_tokens = 0
-        self.calls = 0
-
-    def fits(self, amount: Amount, *, beside_reserved: bool) -> bool:
-        usd = self.spent_usd + (amount.usd or 0.0) + (self.reserved_usd if beside_reserved else 0)
-        tokens = (
-            self.spent_tokens + amount.tokens + (self.reserved_tokens if beside_reserved else 0)
-        )
-        return (self.ceiling.usd is None or usd <= self.ceiling.usd + _SLACK) and (
-            self.ceiling.tokens is None or tokens <= self.ceiling.tokens
-        )
-
-    def reserve(self, amount: Amount, sign: int) -> None:
-        self.reserved_usd += sign * (amount.usd or 0.0)
-        self.reserved_tokens += sign * amount.tokens
-
-    def spend(self, amount: Amount) -> None:
-        self.spent_usd += amount.usd or 0.0
-        self.spent_tokens += amount.tokens
-        self.calls += 1
-
-    def sentence(self, amount: Amount) -> str:
-        limit = self.ceiling
-        spent, next_call = [], []
-        if limit.usd is not None:
-            spent.append(f"${self.spent_usd:.4f} of ${limit.usd:.4f}")
-            next_call.append(f"${amount.usd or 0.0:.4f}")
-        if limit.tokens is not None:
-            spent.append(f"{self.spent_tokens:,} of {limit.tokens:,} tokens")
-            next_call.append(f"{amount.tokens:,} tokens")
-        calls = "1 call" if self.calls == 1 else f"{self.calls} calls"
-        return (
-            f"The budget of {self.name} does not allow another model call: "
-            f"{' and '.join(spent)} are spent in {calls}, and the next call may take "
-            f"{' and '.join(next_call)}. Raise {limit.setting} to go on."
-        )
+    def __sub__(self, other: Amount) -> Amount:
+        return Amount((self.usd or 0.0) - (other.usd or 0.0), self.tokens - other.tokens)
 
 
 class _Ledger:
@@ -96,60 +55,42 @@ class _Ledger:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.accounts: dict[str, Budget] = {}
-        self.waiters: list[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = []
-
-    def wake(self) -> None:
-        """Wake all who wait, in whichever thread's loop they do. Call with the lock held."""
-        waiters, self.waiters = self.waiters, []
-        for loop, waiter in waiters:
-            if not loop.is_closed():
-                loop.call_soon_threadsafe(_finish, waiter)
-
-
-def _finish(waiter: asyncio.Future[None]) -> None:
-    if not waiter.done():
-        waiter.set_result(None)
+        self.waiters: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = []
 
 
 class Budget:
     """The budget of a run. `account` gives the budget of one part of it, which counts to both.
 
-    Safe to use from several tasks, event loops and threads.
+    Safe to use from several tasks, event loops and threads. `name` is for sentences, as in "the
+    budget of NAME"; `ceiling` is what all calls together may take, `per_account` those of each
+    account.
     """
 
     def __init__(self, name: str, ceiling: Ceiling, *, per_account: Ceiling | None = None) -> None:
-        """Set the ceilings.
-
-        Args:
-            name: For sentences, as in "the budget of NAME".
-            ceiling: What all calls together may take.
-            per_account: What the calls of each account may take.
-        """
-        self._lines: tuple[_Line, ...] = (_Line(name, ceiling),)
+        self._name = name
+        self._ceiling = ceiling
         self._per_account = per_account or Ceiling()
         self._ledger = _Ledger()
+        self._lines: tuple[Budget, ...] = (self,)
+        self._spent = Amount()
+        self._reserved = Amount()
+        self.calls = 0
+        """How many calls were settled."""
 
     def account(self, name: str) -> Budget:
         """Return the account of this name, the same one each time."""
         with self._ledger.lock:
             found = self._ledger.accounts.get(name)
             if found is None:
-                found = Budget(name, self._per_account)
-                found._lines = (*found._lines, *self._lines)
+                found = self._ledger.accounts[name] = Budget(name, self._per_account)
+                found._lines = (found, *self._lines)
                 found._ledger = self._ledger
-                self._ledger.accounts[name] = found
             return found
 
     @property
     def spent(self) -> Amount:
         """What is settled so far, lost answers at their whole reservation."""
-        with self._ledger.lock:
-            return Amount(self._lines[0].spent_usd, self._lines[0].spent_tokens)
-
-    @property
-    def calls(self) -> int:
-        """How many calls were settled."""
-        return self._lines[0].calls
+        return self._spent
 
     async def reserve(self, amount: Amount) -> Reservation:
         """Set an amount aside, waiting for the calls in flight if it fits only beside them.
@@ -160,33 +101,57 @@ class Budget:
         """
         while True:
             with self._ledger.lock:
-                self._check(amount)
-                if all(line.fits(amount, beside_reserved=True) for line in self._lines):
+                for line in self._lines:
+                    line._check(amount)
+                if all(line._holds(line._spent + line._reserved + amount) for line in self._lines):
                     for line in self._lines:
-                        line.reserve(amount, +1)
+                        line._reserved += amount
                     return Reservation(self, amount)
-                loop = asyncio.get_running_loop()
-                waiter = loop.create_future()
-                self._ledger.waiters.append((loop, waiter))
-            await waiter
+                settled = asyncio.Event()
+                self._ledger.waiters.append((asyncio.get_running_loop(), settled))
+            await settled.wait()
+
+    def _holds(self, sum_of_all: Amount) -> bool:
+        usd, tokens = self._ceiling.usd, self._ceiling.tokens
+        return (usd is None or (sum_of_all.usd or 0.0) <= usd + _SLACK) and (
+            tokens is None or sum_of_all.tokens <= tokens
+        )
 
     def _check(self, amount: Amount) -> None:
-        for line in self._lines:
-            if amount.usd is None and line.ceiling.usd is not None:
-                raise PriceUnknownError(
-                    f"The budget of {line.name} is in dollars, and the model's price is not known. "
-                    "Write its price into models.yaml in the data folder, or take "
-                    f"{line.ceiling.setting} out of the settings."
-                )
-            if not line.fits(amount, beside_reserved=False):
-                raise BudgetExhaustedError(line.sentence(amount))
+        limit, already = self._ceiling, self._spent
+        if amount.usd is None and limit.usd is not None:
+            raise PriceUnknownError(
+                f"The budget of {self._name} is in dollars, and the model's price is not known. "
+                "Write its price into models.yaml in the data folder, or take "
+                f"{limit.setting} out of the settings."
+            )
+        if self._holds(already + amount):
+            return
+        spent, next_call = [], []
+        if limit.usd is not None:
+            spent.append(f"${already.usd or 0.0:.4f} of ${limit.usd:.4f}")
+            next_call.append(f"${amount.usd or 0.0:.4f}")
+        if limit.tokens is not None:
+            spent.append(f"{already.tokens:,} of {limit.tokens:,} tokens")
+            next_call.append(f"{amount.tokens:,} tokens")
+        calls = "1 call" if self.calls == 1 else f"{self.calls} calls"
+        raise BudgetExhaustedError(
+            f"The budget of {self._name} does not allow another model call: "
+            f"{' and '.join(spent)} are spent in {calls}, and the next call may take "
+            f"{' and '.join(next_call)}. Raise {limit.setting} to go on."
+        )
 
     def _settle(self, reserved: Amount, spent: Amount) -> None:
         with self._ledger.lock:
             for line in self._lines:
-                line.reserve(reserved, -1)
-                line.spend(spent)
-            self._ledger.wake()
+                line._reserved -= reserved
+                line._spent += spent
+                line.calls += 1
+            waiters, self._ledger.waiters = self._ledger.waiters, []
+        # Each in whichever thread's loop it waits.
+        for loop, settled in waiters:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(settled.set)
 
 
 class Reservation:

@@ -12,10 +12,10 @@ from typing import Self
 
 from pydantic import SecretStr
 
-from resources.llm.backend import Backend, Batching, CallPolicy
+from resources.llm.backend import Backend, Batching, CallPolicy, Server
 from resources.llm.limits import RateLimiter, RateLimits
-from resources.llm.prompt_folder import PromptFolder
-from resources.llm.registry import ModelInfo, ModelRegistry, ProviderInfo
+from resources.llm.prompt import PromptFolder
+from resources.llm.registry import ModelInfo, ModelRegistry
 from resources.llm.structured import StructuredModel
 
 _MOST_TOGETHER = 50_000
@@ -23,7 +23,16 @@ _MOST_TOGETHER = 50_000
 
 
 class ModelClients:
-    """Makes each model once, and one rate limiter for each provider."""
+    """Makes each model once, and one rate limiter for each provider. Nothing is opened yet.
+
+    Args:
+        registry: The models and providers.
+        keys: By the provider's name.
+        base_urls: By the provider's name; in place of the registry's.
+        policy: How patient to be.
+        kept: Where prompts and answers are kept; nowhere if None.
+        batches: How to ask OpenAI's models in batches; at once if None.
+    """
 
     def __init__(
         self,
@@ -35,19 +44,9 @@ class ModelClients:
         kept: PromptFolder | None = None,
         batches: Batching | None = None,
     ) -> None:
-        """Remember what models are made from; nothing is opened yet.
-
-        Args:
-            registry: The models and providers.
-            keys: By the provider's name.
-            base_urls: By the provider's name; in place of the registry's.
-            policy: How patient to be.
-            kept: Where prompts and answers are kept; nowhere if None.
-            batches: How to ask OpenAI's models in batches; at once if None.
-        """
         self._registry = registry
-        self._keys = dict(keys or {})
-        self._base_urls = dict(base_urls or {})
+        self._keys = keys or {}
+        self._base_urls = base_urls or {}
         self._policy = policy or CallPolicy()
         self._kept = kept
         self._batches = batches
@@ -77,63 +76,36 @@ class ModelClients:
         return self._models[key]
 
     def _make(self, info: ModelInfo) -> StructuredModel:
-        provider = self._registry.provider(info.provider)
-        provider = replace(provider, base_url=self._base_urls.get(provider.name, provider.base_url))
-        if self._batches and provider.protocol == "openai" and not provider.api_version:
-            return self._make_batched(info, provider, self._batches)
-        limiter = self._limiters.setdefault(provider.name, RateLimiter(provider.limits))
-        backend, info = self._backend(info, provider)
-        return StructuredModel(backend, info, limiter=limiter, policy=self._policy, kept=self._kept)
-
-    def _make_batched(
-        self, info: ModelInfo, provider: ProviderInfo, batches: Batching
-    ) -> StructuredModel:
-        from resources.llm.openai_batch import PRICE, OpenAIBatches  # noqa: PLC0415 - a big library
-
-        backend = OpenAIBatches(
-            info,
-            base_url=provider.base_url,
-            batching=batches,
-            api_key=self._keys.get(provider.name),
-            policy=self._policy,
-        )
-        price = info.price and info.price.times(PRICE)
-        seconds = batches.wait_seconds
-        # Each request waits for its whole batch, beside all others of it.
-        policy = replace(
-            self._policy,
-            answer_seconds=seconds + self._policy.answer_seconds,
-            patience_seconds=seconds,
-        )
-        limiter = RateLimiter(RateLimits(max_concurrent=_MOST_TOGETHER))
-        info = replace(info, price=price, batched=True)
-        return StructuredModel(backend, info, limiter=limiter, policy=policy, kept=self._kept)
-
-    def _backend(self, info: ModelInfo, provider: ProviderInfo) -> tuple[Backend, ModelInfo]:
         # Imported late: the libraries take seconds to load, and one of them is enough.
-        key = self._keys.get(provider.name)
+        provider, policy = self._registry.provider(info.provider), self._policy
+        limiter = self._limiters.setdefault(provider.name, RateLimiter(provider.limits))
+        server: Server = {
+            "base_url": self._base_urls.get(provider.name, provider.base_url),
+            "api_key": self._keys.get(provider.name),
+            "policy": policy,
+        }
+        backend: Backend
         if provider.protocol == "ollama":
             from resources.llm.ollama import DEFAULT_CONTEXT, OllamaBackend  # noqa: PLC0415
 
             context = min(DEFAULT_CONTEXT, info.context_window or DEFAULT_CONTEXT)
-            made: Backend = OllamaBackend(
-                info,
-                base_url=provider.base_url,
-                context=context,
-                api_key=key,
-                policy=self._policy,
-            )
-            return made, replace(info, context_window=context)
-        from resources.llm.openai import OpenAIBackend  # noqa: PLC0415
+            backend = OllamaBackend(info, context=context, **server)
+            info = replace(info, context_window=context)
+        elif self._batches and not provider.api_version:
+            from resources.llm.openai_batch import PRICE, OpenAIBatches  # noqa: PLC0415
 
-        made = OpenAIBackend(
-            info,
-            base_url=provider.base_url,
-            api_key=key,
-            api_version=provider.api_version,
-            policy=self._policy,
-        )
-        return made, info
+            backend = OpenAIBatches(info, batching=self._batches, **server)
+            info = replace(info, price=info.price and info.price.times(PRICE), batched=True)
+            # Each request waits for its whole batch, beside all others of it.
+            seconds = self._batches.wait_seconds
+            patience = seconds + policy.answer_seconds
+            policy = replace(policy, answer_seconds=patience, patience_seconds=seconds)
+            limiter = RateLimiter(RateLimits(max_concurrent=_MOST_TOGETHER))
+        else:
+            from resources.llm.openai import OpenAIBackend  # noqa: PLC0415
+
+            backend = OpenAIBackend(info, api_version=provider.api_version, **server)
+        return StructuredModel(backend, info, limiter=limiter, policy=policy, kept=self._kept)
 
     async def aclose(self) -> None:
         """Close what the running event loop has opened."""

@@ -1,26 +1,19 @@
-"""How fast and how many at once a provider may be asked, and how its wish to wait is read.
+"""How fast and how many at once a provider may be asked.
 
 What belongs here: limits on requests and tokens per minute and on concurrency, shared by all
-models of a provider, and Retry-After. What does not: when to ask again (structured.py).
+models of a provider. What does not: when to ask again (structured.py).
 """
 
 from __future__ import annotations
 
 import asyncio
-import math
 import threading
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
-
-import httpx
-
-from resources.http import retry_after_seconds
-
-_MINUTE = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +34,8 @@ class _Entry:
 class _Window:
     """Never more than `limit` in any window of so many seconds. Not safe without a lock."""
 
-    def __init__(self, limit: float, seconds: float) -> None:
+    def __init__(self, limit: float, seconds: float, counts_tokens: bool = False) -> None:
+        self.counts_tokens = counts_tokens
         self._limit = limit
         self._seconds = seconds
         self._entries: deque[_Entry] = deque()
@@ -78,37 +72,33 @@ class _Window:
 class Turn:
     """The right to send one request. `used` corrects the tokens that were expected."""
 
-    def __init__(self, tokens: _Entry | None) -> None:
-        self._tokens = tokens
+    def __init__(self, booked: list[_Entry]) -> None:
+        self._booked = booked
 
     def used(self, tokens: int) -> None:
         """Count what the request really took."""
-        if self._tokens is not None:
-            self._tokens.amount = tokens
+        for entry in self._booked:
+            entry.amount = tokens
 
 
 class RateLimiter:
     """Hands out turns in the order of asking. One per provider, shared by its models.
 
     Rates hold over all event loops and threads of the process; `max_concurrent` holds per loop.
+    `minute_seconds` is the length of the minute that rates are counted over.
     """
 
-    def __init__(
-        self,
-        limits: RateLimits | None = None,
-        *,
-        minute_seconds: float = _MINUTE,
-    ) -> None:
-        """Set the limits.
-
-        Args:
-            limits: What the provider allows.
-            minute_seconds: The length of the minute that rates are counted over.
-        """
+    def __init__(self, limits: RateLimits | None = None, *, minute_seconds: float = 60.0) -> None:
         self.limits = limits or RateLimits()
         self._lock = threading.Lock()
-        self._requests = _window(self.limits.requests_per_minute, minute_seconds)
-        self._tokens = _window(self.limits.tokens_per_minute, minute_seconds)
+        self._windows = [
+            _Window(limit, minute_seconds, counts_tokens)
+            for limit, counts_tokens in (
+                (self.limits.requests_per_minute, False),
+                (self.limits.tokens_per_minute, True),
+            )
+            if limit is not None
+        ]
         self._not_before = 0.0
         self._last = 0.0
         self._slots: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = (
@@ -126,58 +116,33 @@ class RateLimiter:
         with self._lock:
             slot = self._slots.setdefault(loop, asyncio.Semaphore(self.limits.max_concurrent))
         async with slot:
-            moment, request, expected = self._book(tokens)
+            moment, booked = self._book(tokens)
             try:
                 await asyncio.sleep(max(0.0, moment - time.monotonic()))
                 # The provider may have asked for a pause since the turn was booked.
                 await asyncio.sleep(max(0.0, self._not_before - time.monotonic()))
             except BaseException:
-                self._cancel(request, expected)
+                with self._lock:
+                    for window, entry in booked:
+                        window.drop(entry)
                 raise
-            yield Turn(expected)
+            yield Turn([entry for window, entry in booked if window.counts_tokens])
 
     def pause(self, seconds: float) -> None:
         """Give no turn for so many seconds, because the provider said so."""
         with self._lock:
             self._not_before = max(self._not_before, time.monotonic() + seconds)
 
-    def _book(self, tokens: int) -> tuple[float, _Entry | None, _Entry | None]:
+    def _book(self, tokens: int) -> tuple[float, list[tuple[_Window, _Entry]]]:
+        """Return the first moment at which all windows have room, and what was booked in them."""
         with self._lock:
-            moment = max(time.monotonic(), self._last, self._not_before)
-            settled = False
-            while not settled:
-                later = moment
-                for window, amount in ((self._requests, 1), (self._tokens, tokens)):
-                    later = window.earliest(amount, later) if window else later
-                settled, moment = later == moment, later
+            moment, later = -1.0, max(time.monotonic(), self._last, self._not_before)
+            while later != moment:
+                moment = later
+                for window in self._windows:
+                    later = window.earliest(tokens if window.counts_tokens else 1, later)
             self._last = moment
-            request = self._requests.add(1, moment) if self._requests else None
-            expected = self._tokens.add(tokens, moment) if self._tokens else None
-            return moment, request, expected
-
-    def _cancel(self, request: _Entry | None, expected: _Entry | None) -> None:
-        with self._lock:
-            if self._requests and request:
-                self._requests.drop(request)
-            if self._tokens and expected:
-                self._tokens.drop(expected)
-
-
-def _window(limit: int | None, seconds: float) -> _Window | None:
-    return None if limit is None else _Window(limit, seconds)
-
-
-def asked_pause(headers: Mapping[str, str]) -> float | None:
-    """Read how many seconds a server wants to be left alone; None if it does not say.
-
-    `retry-after-ms` (OpenAI, Azure) before `retry-after` in seconds, fractions included, before
-    `retry-after` as a date (RFC 9110, section 10.2.3).
-    """
-    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        try:
-            seconds = float(headers.get(name, "")) * unit
-        except ValueError:
-            continue
-        if math.isfinite(seconds):
-            return max(0.0, seconds)
-    return retry_after_seconds(httpx.Headers({"retry-after": headers.get("retry-after", "")}))
+            return moment, [
+                (window, window.add(tokens if window.counts_tokens else 1, moment))
+                for window in self._windows
+            ]

@@ -12,26 +12,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Unpack
 
 import httpx
 import ollama
 from pydantic import SecretStr
 
 from resources.llm.answers import strict_schema
-from resources.llm.backend import Backend, BackendError, CallPolicy, Reply, Usage
-from resources.llm.base import AnswerMode, Effort, ModelRequest, Probe
-from resources.llm.failures import (
-    Break,
+from resources.llm.backend import (
+    Backend,
+    BackendError,
     ErrorBody,
-    Redactor,
-    broken,
-    host_and_address,
+    PerLoop,
+    Reply,
+    Server,
+    Usage,
     malformed,
-    status_error,
-    usable_key,
+    tls_context,
 )
-from resources.llm.loops import PerLoop, tls_context
+from resources.llm.base import AnswerMode, Effort, ModelRequest, Probe
 from resources.llm.prompt import Message
 from resources.llm.registry import ModelInfo
 
@@ -57,69 +56,45 @@ class _StatusError(Exception):
         self.body = ErrorBody.read(response.status_code, response.content)
 
 
+_FAILURES = (
+    _StatusError,
+    httpx.HTTPError,
+    httpx.StreamError,
+    ConnectionError,
+    ValueError,
+    TypeError,
+)
+
+
 async def _raise_for_status(response: httpx.Response) -> None:
     if response.status_code >= _FAILED:
         await response.aread()
         raise _StatusError(response)
 
 
-async def _close(client: ollama.AsyncClient) -> None:
-    await client.close()  # type: ignore[no-untyped-call]  # the library's own gap
-
-
 class OllamaBackend(Backend):
-    """One model of an Ollama server. Every one that can chat enforces a schema."""
+    """One model of an Ollama server, named as `ollama list` shows it. All enforce a schema.
+
+    `context` are tokens of prompt and answer together, the same in every request: another value
+    makes the server load the model anew. A key is for hosted servers; the library falls back on
+    OLLAMA_API_KEY.
+    """
 
     cuts_silently = True
+    _clients: PerLoop[ollama.AsyncClient]
 
     def __init__(
-        self,
-        info: ModelInfo,
-        *,
-        base_url: str,
-        context: int = DEFAULT_CONTEXT,
-        api_key: SecretStr | None = None,
-        policy: CallPolicy | None = None,
+        self, info: ModelInfo, *, context: int = DEFAULT_CONTEXT, **server: Unpack[Server]
     ) -> None:
-        """Describe the server; nothing is opened yet.
-
-        Args:
-            info: The model, named as `ollama list` shows it.
-            base_url: As in http://127.0.0.1:11434.
-            context: Tokens of prompt and answer together. The same in every request: another
-                value makes the server load the model anew.
-            api_key: For hosted servers; the library falls back on OLLAMA_API_KEY.
-            policy: Its timeouts are used.
-
-        Raises:
-            ValueError: The key cannot be sent in a header.
-        """
-        self._model = info.name
-        self._efforts = info.efforts
-        self.host, self.base_url = host_and_address(base_url)
-        self._url = base_url
+        super().__init__(info, **server)
         self._context = context
-        self._key = usable_key(api_key, self.host)
-        self._policy = policy or CallPolicy()
         ambient = os.environ.get("OLLAMA_API_KEY")
-        self._redactor = Redactor(self._key, SecretStr(ambient) if ambient else None)
-        self._clients = PerLoop(self._open, _close)
-
-    def __repr__(self) -> str:
-        return f"OllamaBackend({self._model!r} at {self.base_url})"
-
-    def open(self) -> None:
-        """Make the running event loop's client."""
-        self._clients.get()
+        self._secrets = (self._key, SecretStr(ambient) if ambient else None)
 
     async def ask(
         self, messages: Sequence[Message], request: ModelRequest[Any], mode: AnswerMode
     ) -> Reply:
-        """Send one request.
-
-        Raises:
-            BackendError: There is no reply.
-        """
+        """Send one request; see Backend.ask."""
         del mode  # there is only one
         try:
             answer = await self._clients.get().chat(
@@ -134,12 +109,8 @@ class OllamaBackend(Backend):
                     **({} if request.seed is None else {"seed": request.seed}),
                 },
             )
-        except _StatusError as error:
-            failure = self._status_failure(error)
-        except (httpx.HTTPError, httpx.StreamError, ConnectionError) as error:
-            failure = self._transport_failure(error)
-        except (ValueError, TypeError):
-            failure = malformed("chat answer")
+        except _FAILURES as error:
+            failure = self._failure(error, "chat answer")
         else:
             return Reply(
                 answer.message.content,
@@ -159,54 +130,33 @@ class OllamaBackend(Backend):
         levels = [each for each in self._efforts or () if each != "none"]
         return _LEVELS[effort] if len(levels) > 1 else True
 
-    def _status_failure(self, error: _StatusError) -> BackendError:
-        remedy = f"fetch the model with `ollama pull {self._model}`, or check the address"
-        return status_error(error.body, error.headers, self._redactor, remedy=remedy)
-
-    def _transport_failure(self, error: Exception) -> BackendError:
-        if isinstance(error, httpx.TimeoutException):
-            connecting = isinstance(error, httpx.ConnectTimeout | httpx.PoolTimeout)
-            return broken(
-                "connect_timeout" if connecting else "timeout",
-                error,
-                connect_seconds=self._policy.connect_seconds,
-            )
-        kind: Break = "connect" if isinstance(error, ConnectionError) else "lost"
-        return broken(kind, error, connect_seconds=self._policy.connect_seconds)
+    def _failure(self, error: Exception, wanted: str) -> BackendError:
+        if isinstance(error, _StatusError):
+            remedy = f"fetch the model with `ollama pull {self._model}`, or check the address"
+            return self._status_error(error.body, error.headers, remedy)
+        if isinstance(error, ValueError | TypeError):
+            return malformed(wanted)
+        return self._broken(error)
 
     async def probe(self) -> Probe:
         """Ask for the list of models on the server."""
         try:
             listed = await self._clients.get().list()
             names = {model.model for model in listed.models}
-        except _StatusError as error:
-            raise self._status_failure(error) from None
-        except (httpx.HTTPError, httpx.StreamError, ConnectionError) as error:
-            raise self._transport_failure(error) from None
-        except (ValueError, TypeError):
-            raise malformed("list of models") from None
+        except _FAILURES as error:
+            raise self._failure(error, "list of models") from None
         if not {self._model, f"{self._model}:latest"} & names:
             remedy = f"Fetch it with `ollama pull {self._model}`."
             return Probe(False, f"{self.host} answers, but has no model {self._model}. {remedy}")
         return Probe(True, f"{self.host} answers and has {self._model}.")
 
-    async def aclose(self) -> None:
-        """Close the running event loop's connections."""
-        await self._clients.aclose()
-
     def _open(self) -> ollama.AsyncClient:
-        policy = self._policy
         key = {"Authorization": f"Bearer {self._key.get_secret_value()}"} if self._key else {}
         return ollama.AsyncClient(
             host=self._url,
             headers=key,
             follow_redirects=False,
             verify=tls_context(),
-            timeout=httpx.Timeout(
-                connect=policy.connect_seconds,
-                read=policy.answer_seconds,
-                write=policy.write_seconds,
-                pool=None,
-            ),
+            timeout=httpx.Timeout(**self._policy.timeouts),
             event_hooks={"response": [_raise_for_status]},
         )

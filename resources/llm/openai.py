@@ -16,31 +16,28 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Unpack
 
 import httpx2
 import openai
-from pydantic import BaseModel, Field, SecretStr, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from resources.llm.answers import strict_schema
-from resources.llm.backend import Backend, BackendError, CallPolicy, Reply, Usage
-from resources.llm.base import AnswerMode, ModelRequest, Probe
-from resources.llm.failures import (
-    Break,
+from resources.llm.backend import (
+    Backend,
+    BackendError,
     ErrorBody,
-    Redactor,
-    broken,
-    host_and_address,
+    PerLoop,
+    Reply,
+    Server,
+    Usage,
     malformed,
-    status_error,
-    usable_key,
+    tls_context,
 )
-from resources.llm.loops import PerLoop, tls_context
+from resources.llm.base import AnswerMode, ModelRequest, Probe
 from resources.llm.prompt import Message
 from resources.llm.registry import ModelInfo
 
-_NO_KEY: Final = "none"
-"""Local servers want no key, and the library wants one."""
 _NEXT_MODE: Final[dict[AnswerMode, AnswerMode]] = {
     "json_schema": "json_object",
     "json_object": "text",
@@ -98,47 +95,27 @@ class _Models(BaseModel):
 
 
 class OpenAIBackend(Backend):
-    """One model of a server that speaks the OpenAI protocol."""
+    """One model of a server that speaks the OpenAI protocol.
+
+    At Azure the model's name is the deployment's. `base_url` goes up to and with the version, as in
+    https://api.openai.com/v1; with an `api_version`, for Azure's older addresses, it is the
+    resource's address.
+    """
+
+    _clients: PerLoop[openai.AsyncOpenAI]
 
     def __init__(
-        self,
-        info: ModelInfo,
-        *,
-        base_url: str,
-        api_key: SecretStr | None = None,
-        api_version: str | None = None,
-        policy: CallPolicy | None = None,
+        self, info: ModelInfo, *, api_version: str | None = None, **server: Unpack[Server]
     ) -> None:
-        """Describe the server; nothing is opened yet.
-
-        Args:
-            info: The model, named as the server calls it (at Azure the deployment).
-            base_url: Up to and with the version, as in https://api.openai.com/v1.
-            api_key: None for servers that want none.
-            api_version: For Azure's older addresses; `base_url` is then the resource's address.
-            policy: Its timeouts are used.
-
-        Raises:
-            ValueError: The key cannot be sent in a header.
-        """
-        self._model = info.name
-        self.host, self.base_url = host_and_address(base_url)
-        self._url = base_url
-        self._key = usable_key(api_key, self.host)
+        super().__init__(info, **server)
         self._api_version = api_version
-        self._policy = policy or CallPolicy()
-        self._redactor = Redactor(self._key)
-        self._clients = PerLoop(self._open, lambda client: client.close())
         self._modes: dict[type[Any], AnswerMode] = {}
         self._omitted = set(info.refuses)
         self._limit_name = _LIMITS[bool(info.efforts)]
         self._limits_tried = {self._limit_name}
 
-    def __repr__(self) -> str:
-        return f"OpenAIBackend({self._model!r} at {self.base_url})"
-
     def mode(self, output_type: type[Any]) -> AnswerMode:
-        """Return the strictest mode that the server is not known to reject for this type."""
+        """Return what was learnt of the server; see Backend.mode."""
         return self._modes.get(output_type, "json_schema")
 
     def open(self) -> None:
@@ -148,11 +125,7 @@ class OpenAIBackend(Backend):
     async def ask(
         self, messages: Sequence[Message], request: ModelRequest[Any], mode: AnswerMode
     ) -> Reply:
-        """Send one request.
-
-        Raises:
-            BackendError: There is no reply.
-        """
+        """Send one request; see Backend.ask."""
         try:
             raw = await self._clients.get().chat.completions.with_raw_response.create(
                 **self._body(messages, request, mode)
@@ -168,6 +141,15 @@ class OpenAIBackend(Backend):
         self, messages: Sequence[Message], request: ModelRequest[Any], mode: AnswerMode
     ) -> dict[str, Any]:
         samples = "temperature" not in self._omitted
+        shape = {
+            "name": re.sub(r"\W", "_", request.output_type.__name__)[:64],
+            "schema": strict_schema(request.output_type),
+            "strict": True,
+        }
+        formats: dict[AnswerMode, dict[str, Any]] = {
+            "json_schema": {"type": "json_schema", "json_schema": shape},
+            "json_object": {"type": "json_object"},
+        }
         wanted: dict[str, Any] = {
             "model": self._model,
             "messages": [{"role": m.role, "content": m.content} for m in messages],
@@ -175,7 +157,7 @@ class OpenAIBackend(Backend):
             "seed": request.seed if samples else None,
             "reasoning_effort": request.effort,
             self._limit_name: request.max_tokens,
-            "response_format": _response_format(request, mode),
+            "response_format": formats.get(mode),
         }
         return {
             name: value
@@ -190,7 +172,7 @@ class OpenAIBackend(Backend):
             # Some gateways put an error into an answer of status 200.
             said = ErrorBody.read(HTTPStatus.OK, content)
             if said.code or said.type:
-                sentence = self._redactor.clean(said.message)
+                sentence = self._clean(said.message)
                 raise BackendError("passing", f"it failed: {sentence}", lost=True) from None
             raise malformed("chat completion") from None
         choice = completion.choices[0]
@@ -219,13 +201,7 @@ class OpenAIBackend(Backend):
                 error.status_code, response.content, response.headers, request, mode
             )
         if isinstance(error, openai.APIConnectionError):
-            cause = error.__cause__
-            if isinstance(cause, httpx2.TimeoutException):
-                connecting = isinstance(cause, httpx2.ConnectTimeout | httpx2.PoolTimeout)
-                kind: Break = "connect_timeout" if connecting else "timeout"
-            else:
-                kind = "connect" if isinstance(cause, httpx2.ConnectError) else "lost"
-            return broken(kind, error, connect_seconds=self._policy.connect_seconds)
+            return self._broken(error, error.__cause__)
         return BackendError("lasting", f"the client failed with {type(error).__name__}")
 
     def _rejected(
@@ -241,8 +217,9 @@ class OpenAIBackend(Backend):
             adapted = self._adapt(body, request, mode)
             if adapted is not None:
                 return BackendError("adapted", adapted)
-        remedy = f"check the base URL and the model's name {self._model!r}"
-        return status_error(body, headers, self._redactor, remedy=remedy)
+        return self._status_error(
+            body, headers, f"check the base URL and the model's name {self._model!r}"
+        )
 
     def _adapt(self, body: ErrorBody, request: ModelRequest[Any], mode: AnswerMode) -> str | None:
         """Learn from a rejection what the server does not take; None if that was not why."""
@@ -287,9 +264,7 @@ class OpenAIBackend(Backend):
             listed = _Models.model_validate_json(raw.http_response.content)
         except openai.APIStatusError as error:
             body = ErrorBody.read(error.status_code, error.response.content)
-            raise status_error(
-                body, error.response.headers, self._redactor, remedy="check the base URL"
-            ) from None
+            raise self._status_error(body, error.response.headers, "check the base URL") from None
         except openai.OpenAIError as error:
             raise self._failure(error) from None
         except ValidationError:
@@ -301,48 +276,24 @@ class OpenAIBackend(Backend):
             )
         return Probe(True, f"{self.host} answers and lists {self._model}.")
 
-    async def aclose(self) -> None:
-        """Close the running event loop's connections."""
-        await self._clients.aclose()
-
     def _open(self) -> openai.AsyncOpenAI:
-        policy = self._policy
-        timeout = httpx2.Timeout(
-            connect=policy.connect_seconds,
-            read=policy.answer_seconds,
-            write=policy.write_seconds,
-            pool=None,
-        )
+        timeout = httpx2.Timeout(**self._policy.timeouts)
         # A redirect would carry the prompt, and at Azure the key, to another host.
         transport = openai.DefaultAsyncHttpxClient(
             timeout=timeout, follow_redirects=False, verify=tls_context()
         )
-        key = self._key.get_secret_value() if self._key else _NO_KEY
+        given: dict[str, Any] = {
+            # Local servers want no key, and the library wants one.
+            "api_key": self._key.get_secret_value() if self._key else "none",
+            "max_retries": 0,
+            "timeout": timeout,
+            "http_client": transport,
+        }
         if self._api_version:
             return openai.AsyncAzureOpenAI(
-                azure_endpoint=self._url,
-                api_version=self._api_version,
-                api_key=key,
-                max_retries=0,
-                timeout=timeout,
-                http_client=transport,
+                azure_endpoint=self._url, api_version=self._api_version, **given
             )
-        return openai.AsyncOpenAI(
-            base_url=self._url, api_key=key, max_retries=0, timeout=timeout, http_client=transport
-        )
-
-
-def _response_format(request: ModelRequest[Any], mode: AnswerMode) -> dict[str, Any] | None:
-    if mode == "text":
-        return None
-    if mode == "json_object":
-        return {"type": "json_object"}
-    shape = {
-        "name": re.sub(r"\W", "_", request.output_type.__name__)[:64],
-        "schema": strict_schema(request.output_type),
-        "strict": True,
-    }
-    return {"type": "json_schema", "json_schema": shape}
+        return openai.AsyncOpenAI(base_url=self._url, **given)
 
 
 def _usage(reported: object) -> Usage:

@@ -23,17 +23,14 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, Unpack
 
 import openai
 from openai.types import Batch
-from pydantic import SecretStr
 
 from resources.http import elapsed_since
-from resources.llm.backend import BackendError, Batching, CallPolicy, Reply
+from resources.llm.backend import BackendError, Batching, PerLoop, Reply, Server, malformed
 from resources.llm.base import AnswerMode, ModelRequest
-from resources.llm.failures import malformed
-from resources.llm.loops import PerLoop
 from resources.llm.openai import OpenAIBackend
 from resources.llm.prompt import Message
 from resources.llm.registry import ModelInfo
@@ -95,17 +92,8 @@ class _Pending:
 class OpenAIBatches(OpenAIBackend):
     """One model of OpenAI whose requests go into batches."""
 
-    def __init__(
-        self,
-        info: ModelInfo,
-        *,
-        base_url: str,
-        batching: Batching,
-        api_key: SecretStr | None = None,
-        policy: CallPolicy | None = None,
-    ) -> None:
-        """Describe the server; see `OpenAIBackend`."""
-        super().__init__(info, base_url=base_url, api_key=api_key, policy=policy)
+    def __init__(self, info: ModelInfo, *, batching: Batching, **server: Unpack[Server]) -> None:
+        super().__init__(info, **server)
         self._batching = batching
         self._pending = PerLoop(_Pending, _Pending.close)
 
@@ -119,11 +107,7 @@ class OpenAIBatches(OpenAIBackend):
     async def ask(
         self, messages: Sequence[Message], request: ModelRequest[Any], mode: AnswerMode
     ) -> Reply:
-        """Send one request with others, and wait for all of them.
-
-        Raises:
-            BackendError: There is no reply.
-        """
+        """Send one request with others, and wait for all of them; see Backend.ask."""
         name = self.request_id(messages, request, mode)
         body = self._body(messages, request, mode)
         try:
@@ -141,7 +125,7 @@ class OpenAIBatches(OpenAIBackend):
         sent.forget(name)
         if isinstance(status, int):
             raise self._rejected(status, content, {}, request, mode)
-        said = self._redactor.clean(str((line.get("error") or {}).get("message", "")))
+        said = self._clean(str((line.get("error") or {}).get("message", "")))
         raise BackendError("passing", f"it was not answered in its batch: {said}".rstrip("."))
 
     def _wait_for(self, name: str, body: Mapping[str, Any]) -> asyncio.Task[tuple[_Sent, Lines]]:
@@ -202,12 +186,28 @@ class OpenAIBatches(OpenAIBackend):
         client = self._clients.get()
         try:
             if sent.batch is None:
-                sent.batch = await self._begun(client, sent.file)
+                # Somebody may have begun it, and been killed before saying so.
+                listed = (await client.batches.list(limit=_LISTED)).data
+                begun = [batch.id for batch in listed if batch.input_file_id == sent.file]
+                sent.batch = (
+                    begun[0]
+                    if begun
+                    else (
+                        await client.batches.create(
+                            input_file_id=sent.file, endpoint=_ENDPOINT, completion_window="24h"
+                        )
+                    ).id
+                )
                 await asyncio.to_thread(sent.write)
             batch = await self._ended(client, sent.batch)
             if batch.status == "failed":
                 sent.path.unlink(missing_ok=True)
-                raise self._rejected_batch(batch)
+                problem = next(iter((batch.errors and batch.errors.data) or ()), None)
+                said = self._clean((problem and problem.message) or "no reason was given")
+                full = problem is not None and problem.code in _NO_ROOM
+                raise BackendError(
+                    "passing" if full else "lasting", f"it rejected the batch: {said.rstrip('.')}"
+                )
             files = (batch.output_file_id, batch.error_file_id)
             texts = [(await client.files.content(each)).text for each in files if each]
             lines = [json.loads(line) for text in texts for line in text.splitlines() if line]
@@ -220,20 +220,10 @@ class OpenAIBatches(OpenAIBackend):
         except (ValueError, KeyError, TypeError):
             raise malformed("list of answers") from None
 
-    async def _begun(self, client: openai.AsyncOpenAI, file: str) -> str:
-        """Begin the batch of an uploaded file, unless somebody did and was killed before saying so.
-
-        Raises:
-            BackendError: The service does not take it.
-        """
-        listed = await client.batches.list(limit=_LISTED)
-        for batch in listed.data:
-            if batch.input_file_id == file:
-                return batch.id
-        begun = await client.batches.create(
-            input_file_id=file, endpoint=_ENDPOINT, completion_window="24h"
-        )
-        return begun.id
+    async def aclose(self) -> None:
+        """Close what the running event loop has opened; the next one goes on waiting."""
+        await self._pending.aclose()
+        await super().aclose()
 
     async def _ended(self, client: openai.AsyncOpenAI, name: str) -> Batch:
         """Wait for a batch. A look at it that fails in passing is taken again."""
@@ -247,11 +237,3 @@ class OpenAIBatches(OpenAIBackend):
                 if batch.status in _ENDED:
                     return batch
             await asyncio.sleep(self._batching.look_seconds)
-
-    def _rejected_batch(self, batch: Batch) -> BackendError:
-        problem = next(iter((batch.errors and batch.errors.data) or ()), None)
-        said = self._redactor.clean((problem and problem.message) or "no reason was given")
-        full = problem is not None and problem.code in _NO_ROOM
-        return BackendError(
-            "passing" if full else "lasting", f"it rejected the batch: {said.rstrip('.')}"
-        )

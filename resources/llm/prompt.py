@@ -1,18 +1,26 @@
 """Prompts that fit: how many tokens a text is likely to take, and what gives way if too many.
 
-What belongs here: the estimate, learnt from the usage that servers report, and the trimming of
-the parts that a caller allows to be trimmed. What does not: what a prompt says.
+What belongs here: the estimate, learnt from the usage that servers report, the trimming of the
+parts that a caller allows to be trimmed, and prompts and answers kept for audit. What does not:
+what a prompt says.
 """
 
 from __future__ import annotations
 
+import json
+import logging
+import shutil
 import threading
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 from typing import Literal
 
-from resources.llm.base import Part
+from resources.llm.base import ModelCall, Part
+
+_log = logging.getLogger(__name__)
 
 TRIM_MARK = " […]"
 """Stands where a trimmable part was cut, so that the model knows that there was more."""
@@ -128,3 +136,49 @@ def _cut(text: str, share: float) -> str:
     kept = text.encode()[:size].decode("utf-8", "ignore")
     end = max(kept.rfind(" "), kept.rfind("\n"))
     return kept[:end] if end > len(kept) * 0.9 else kept
+
+
+class PromptFolder:
+    """Prompts and answers for audit: a file for each request, a folder for each day.
+
+    For this user alone. `days` are those for which they are kept; 0 keeps nothing.
+    """
+
+    def __init__(self, path: Path, days: float = 0) -> None:
+        self._path = path
+        self._days = days
+
+    def keep(self, call: ModelCall, messages: Sequence[Message], answer: str | None) -> None:
+        """Write down what was asked and answered, as REQUEST_ID.json. Call it off the event loop.
+
+        An answer that was paid for is not lost because the disk is full: that is logged.
+        """
+        if not self._days:
+            return
+        now = datetime.now(UTC)
+        content = {
+            "request_id": call.request_id,
+            "asked_at": now.isoformat(),
+            "provider": call.provider,
+            "model": call.model,
+            "messages": [asdict(each) for each in messages],
+            "answer": answer,
+        }
+        file = self._path / now.date().isoformat() / f"{call.request_id}.json"
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            file.touch(mode=0o600)
+            file.write_text(json.dumps(content, ensure_ascii=False, indent=1), encoding="utf-8")
+        except OSError as error:
+            _log.warning("A prompt could not be kept in %s: %s.", self._path, error.strerror)
+
+    def trim(self) -> None:
+        """Remove the days that are over: without a wish to keep, all of them."""
+        oldest = (datetime.now(UTC) - timedelta(days=self._days)).date()
+        for folder in self._path.glob("????-??-??"):
+            try:
+                day = date.fromisoformat(folder.name)
+            except ValueError:
+                continue
+            if day < oldest or not self._days:
+                shutil.rmtree(folder, ignore_errors=True)

@@ -9,13 +9,22 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
+from pydantic.dataclasses import dataclass
 
 from resources.lines import PlacedError, read_document
 from resources.llm.base import EFFORTS, Effort
@@ -26,21 +35,27 @@ PROJECT_MODELS = Path(__file__).with_name("models.yaml")
 
 _DATED = re.compile(r"-\d{4}-\d{2}-\d{2}$")
 _MILLION = 1_000_000
-_FORMS = frozenset({"literal['free']", "_PriceEntry", "_ServiceEntry"})
-"""What validation calls the forms of a price; no part of the file."""
+_STRICT = ConfigDict(extra="forbid")
+
+Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+def _free(nothing: dict[str, float]) -> BeforeValidator:
+    """Return what reads the word free as a price of nothing."""
+    return BeforeValidator(lambda written: nothing if written == "free" else written)
 
 
 class RegistryError(Exception):
     """A registry file that cannot be read, or a model or provider that is not in it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, config=_STRICT)
 class Price:
     """US dollars per million tokens. Cached input costs as much as other input if not given."""
 
-    input: float
-    output: float
-    cached_input: float | None = None
+    input: Dollars
+    output: Dollars
+    cached_input: Dollars | None = None
 
     def cost(self, input_tokens: int, output_tokens: int, cached_tokens: int = 0) -> float:
         """Return the dollars for a call; cached tokens are part of the input tokens."""
@@ -55,22 +70,26 @@ class Price:
         return Price(self.input * factor, self.output * factor, cached)
 
 
-@dataclass(frozen=True, slots=True)
+def _in_order(efforts: tuple[Effort, ...] | None) -> tuple[Effort, ...] | None:
+    return efforts and tuple(sorted(efforts, key=EFFORTS.index))
+
+
+@dataclass(frozen=True, slots=True, config=_STRICT)
 class ModelInfo:
     """A model. `context_window` in tokens, prompt and answer together; None where unknown.
 
     `efforts` are how hard it can be made to think, from least to most: empty if it does not, None
-    where unknown. `refuses` are parameters that it rejects. `price_as_of` is the price's day.
+    where unknown. `refuses` are parameters that it rejects. `as_of` is the price's day.
     `batched`: it is asked in batches, and its price is that of batches.
     """
 
     name: str
     provider: str
-    context_window: int | None = None
-    price: Price | None = None
-    efforts: tuple[Effort, ...] | None = None
+    context_window: Annotated[int, Field(ge=256)] | None = None
+    price: Annotated[Price | None, _free({"input": 0.0, "output": 0.0})] = None
+    efforts: Annotated[tuple[Effort, ...] | None, AfterValidator(_in_order)] = None
     refuses: frozenset[str] = frozenset()
-    price_as_of: date | None = None
+    as_of: date | None = None
     batched: bool = False
 
     @property
@@ -92,70 +111,75 @@ class ModelInfo:
         return min(self.efforts, key=lambda each: abs(EFFORTS.index(each) - EFFORTS.index(wish)))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, config=_STRICT)
 class ProviderInfo:
-    """A provider: whose protocol it speaks, where, and how fast it may be asked."""
+    """A provider: whose protocol it speaks, where, and how fast it may be asked.
+
+    `api_version` is set for Azure's older addresses; `base_url` is then the resource's.
+    """
 
     name: str
     protocol: Literal["openai", "ollama"]
-    base_url: str
-    limits: RateLimits = field(default_factory=RateLimits)
+    base_url: Annotated[str, Field(pattern=r"^https?://[^\s/]+")]
     api_version: str | None = None
-    """Set for Azure's older addresses, which want one; `base_url` is then the resource's."""
+    requests_per_minute: Annotated[int, Field(ge=1)] | None = None
+    tokens_per_minute: Annotated[int, Field(ge=1)] | None = None
+    max_concurrent: Annotated[int, Field(ge=1, le=1_024)] = 16
+
+    @property
+    def limits(self) -> RateLimits:
+        """How fast and how many at once."""
+        return RateLimits(self.requests_per_minute, self.tokens_per_minute, self.max_concurrent)
 
 
-class _Entry(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+class _Service(BaseModel):
+    model_config = _STRICT
+    per_1000: Dollars
 
 
-class _PriceEntry(_Entry):
-    input: float = Field(ge=0, allow_inf_nan=False)
-    output: float = Field(ge=0, allow_inf_nan=False)
-    cached_input: float | None = Field(default=None, ge=0, allow_inf_nan=False)
-
-
-class _ModelEntry(_Entry):
-    provider: str
-    context_window: int | None = Field(default=None, ge=256)
-    price: Literal["free"] | _PriceEntry | None = None
-    efforts: tuple[Effort, ...] = ()
-    refuses: frozenset[str] = frozenset()
+class _File(BaseModel):
+    model_config = _STRICT
     as_of: date | None = None
+    providers: dict[str, ProviderInfo] = {}
+    models: dict[str, ModelInfo] = {}
+    services: dict[str, Annotated[_Service, _free({"per_1000": 0.0})]] = {}
 
-
-class _ServiceEntry(_Entry):
-    per_1000: float = Field(ge=0, allow_inf_nan=False)
-
-
-class _ProviderEntry(_Entry):
-    protocol: Literal["openai", "ollama"]
-    base_url: str = Field(pattern=r"^https?://[^\s/]+")
-    api_version: str | None = None
-    requests_per_minute: int | None = Field(default=None, ge=1)
-    tokens_per_minute: int | None = Field(default=None, ge=1)
-    max_concurrent: int = Field(default=16, ge=1, le=1_024)
-
-
-class _File(_Entry):
-    as_of: date | None = None
-    providers: dict[str, _ProviderEntry] = {}
-    models: dict[str, _ModelEntry] = {}
-    services: dict[str, Literal["free"] | _ServiceEntry] = {}
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, written: Any) -> Any:
+        """Give each entry its name; a model has the file's day, and does not think unless said."""
+        if not isinstance(written, dict):
+            return written
+        of_models = {"efforts": (), "as_of": written.get("as_of")}
+        for part, usual in (("providers", {}), ("models", of_models)):
+            if isinstance(entries := written.get(part), dict):
+                named = {
+                    name: {**usual, **entry, "name": name} if isinstance(entry, dict) else entry
+                    for name, entry in entries.items()
+                }
+                written = {**written, part: named}
+        return written
 
 
 class ModelRegistry:
-    """The models and providers of one or more registry files, and the prices of services."""
+    """The models and providers of one or more registry files, and the prices of services.
+
+    Attributes:
+        models: All of them, by name.
+        providers: All of them, by name.
+        services: US dollars per request, by the service's name; one that is not listed is not
+            known.
+    """
 
     def __init__(
         self,
-        models: Iterable[ModelInfo],
-        providers: Iterable[ProviderInfo],
-        services: Mapping[str, float] | None = None,
+        models: Mapping[str, ModelInfo],
+        providers: Mapping[str, ProviderInfo],
+        services: dict[str, float],
     ) -> None:
-        self._models = {model.name: model for model in models}
-        self._providers = {provider.name: provider for provider in providers}
-        self.services = dict(services or {})
-        """US dollars per request, by the service's name; one that is not listed is not known."""
+        self._models, self._providers, self.services = models, providers, services
+        self.models = tuple(models[name] for name in sorted(models))
+        self.providers = tuple(providers[name] for name in sorted(providers))
 
     @classmethod
     def load(cls, *paths: Path) -> ModelRegistry:
@@ -169,25 +193,12 @@ class ModelRegistry:
         services: dict[str, float] = {}
         for path in paths:
             content = _read(path)
-            providers |= {name: _provider(name, e) for name, e in content.providers.items()}
-            models |= {name: _model(name, e, content.as_of) for name, e in content.models.items()}
-            services |= {
-                name: 0.0 if entry == "free" else entry.per_1000 / 1_000
-                for name, entry in content.services.items()
-            }
-            for model in content.models:
-                _known("provider", models[model].provider, providers, f" for the model {model!r}")
-        return cls(models.values(), providers.values(), services)
-
-    @property
-    def models(self) -> tuple[ModelInfo, ...]:
-        """All models, by name."""
-        return tuple(self._models[name] for name in sorted(self._models))
-
-    @property
-    def providers(self) -> tuple[ProviderInfo, ...]:
-        """All providers, by name."""
-        return tuple(self._providers[name] for name in sorted(self._providers))
+            providers |= content.providers
+            models |= content.models
+            services |= {name: each.per_1000 / 1_000 for name, each in content.services.items()}
+            for name, model in content.models.items():
+                _known(model.provider, providers, f" for the model {name!r}")
+        return cls(models, providers, services)
 
     def provider(self, name: str) -> ProviderInfo:
         """Look a provider up.
@@ -195,7 +206,7 @@ class ModelRegistry:
         Raises:
             RegistryError: There is none of this name; the sentence offers the nearest.
         """
-        _known("provider", name, self._providers)
+        _known(name, self._providers)
         return self._providers[name]
 
     def model(self, name: str, *, provider: str | None = None) -> ModelInfo:
@@ -225,7 +236,7 @@ class ModelRegistry:
             return ModelInfo(name, provider)
         if listed.provider == provider and vendor in {"", provider}:
             return replace(listed, name=name)
-        return replace(listed, name=name, provider=provider, price=None, price_as_of=None)
+        return replace(listed, name=name, provider=provider, price=None, as_of=None)
 
     def nearest(self, name: str) -> str:
         """Return a question whether a similar name was meant; nothing if the name is listed."""
@@ -246,42 +257,18 @@ def _read(path: Path) -> _File:
     try:
         return _File.model_validate({} if document.data is None else document.data)
     except ValidationError as error:
-        # Of a choice between forms, the problem that lies deepest is the one that was meant.
-        deepest = max(error.errors(include_url=False), key=lambda problem: len(problem["loc"]))
-        place = tuple(step for step in deepest["loc"] if step not in _FORMS)
+        problem = error.errors(include_url=False)[0]
         raise RegistryError(
-            f"{path}:{document.line(place)}: The model registry is wrong at "
-            f"{'.'.join(map(str, place)) or 'the top'}: {deepest['msg']}. "
+            f"{path}:{document.line(problem['loc'])}: The model registry is wrong at "
+            f"{'.'.join(map(str, problem['loc'])) or 'the top'}: {problem['msg']}. "
             "The registry that comes with the project shows every field."
         ) from error
 
 
-def _provider(name: str, entry: _ProviderEntry) -> ProviderInfo:
-    limits = RateLimits(entry.requests_per_minute, entry.tokens_per_minute, entry.max_concurrent)
-    return ProviderInfo(name, entry.protocol, entry.base_url, limits, entry.api_version)
-
-
-def _model(name: str, entry: _ModelEntry, as_of: date | None) -> ModelInfo:
-    price = entry.price
-    if isinstance(price, _PriceEntry):
-        known: Price | None = Price(price.input, price.output, price.cached_input)
-    else:
-        known = Price(0.0, 0.0) if price == "free" else None
-    return ModelInfo(
-        name,
-        entry.provider,
-        entry.context_window,
-        known,
-        tuple(sorted(entry.efforts, key=EFFORTS.index)),
-        entry.refuses,
-        entry.as_of or as_of,
-    )
-
-
-def _known(kind: str, name: str, names: Mapping[str, object], where: str = "") -> None:
+def _known(name: str, names: Mapping[str, object], where: str = "") -> None:
     if name not in names:
         raise RegistryError(
-            f"There is no {kind} {name!r}{_nearest(name, names)}{where}. "
+            f"There is no provider {name!r}{_nearest(name, names)}{where}. "
             f"Known are {', '.join(sorted(names)) or 'none'}; more can be listed in models.yaml."
         )
 

@@ -27,7 +27,6 @@ from resources.llm.backend import Backend, BackendError, CallPolicy, Reply, Usag
 from resources.llm.base import (
     Answer,
     AnswerMode,
-    CallOutcome,
     ContextTooLongError,
     Effort,
     InvalidAnswerError,
@@ -44,8 +43,7 @@ from resources.llm.base import (
 )
 from resources.llm.budget import Amount, Budget, Ceiling
 from resources.llm.limits import RateLimiter
-from resources.llm.prompt import FittedText, Message, TokenScale, fit, sendable, size_of
-from resources.llm.prompt_folder import PromptFolder
+from resources.llm.prompt import Message, PromptFolder, TokenScale, fit, sendable, size_of
 from resources.llm.registry import ModelInfo
 
 THOUGHT_TOKENS: dict[Effort, int] = {
@@ -70,6 +68,8 @@ _HARDER = 0.5
 _SAFETY = 0.9
 _MOST_ADAPTATIONS = 8
 _SHOWN_REASON = 200
+_LOST = {"outcome": "infra_error", "reason": "the run ended before the answer came"}
+"""What a request came to if nobody says otherwise: the server may bill it all the same."""
 _MOST_BYTES_PER_TOKEN = 5.0
 """What prose reaches in any script with current vocabularies."""
 _SUSPICIOUS = 1.6
@@ -80,6 +80,13 @@ class StructuredModel:
     """A `LanguageModel` on top of a backend. Close it in every event loop that used it.
 
     `context_window` in tokens, as listed or as the server has since said; None if unknown.
+
+    Args:
+        backend: Sends the requests.
+        info: The model's window, price and efforts.
+        limiter: Shared by all models of the provider; no limits but on concurrency if None.
+        policy: How patient to be.
+        kept: Where prompts and answers are kept for audit.
     """
 
     def __init__(
@@ -91,15 +98,6 @@ class StructuredModel:
         policy: CallPolicy | None = None,
         kept: PromptFolder | None = None,
     ) -> None:
-        """Put a model together.
-
-        Args:
-            backend: Sends the requests.
-            info: The model's window, price and efforts.
-            limiter: Shared by all models of the provider; no limits but on concurrency if None.
-            policy: How patient to be.
-            kept: Where prompts and answers are kept for audit.
-        """
         self.info = info
         self.provider, self.model = info.provider, info.name
         self.identity = f"{info.provider} {backend.base_url} {info.name}"
@@ -155,14 +153,16 @@ class StructuredModel:
 
 @dataclass(frozen=True, slots=True)
 class _Prompt:
-    """One request as it is sent, and what is known of its size."""
+    """One request as it is sent: what it says, the room for its answer, and what was left out.
+
+    `size` are bytes of the messages, and of a schema beside them: it is counted as prompt.
+    """
 
     messages: tuple[Message, ...]
     limit: int
     mode: AnswerMode
-    fitted: FittedText
+    trimmed_characters: int
     size: int
-    """Bytes of the messages, and of a schema that goes beside them: it is counted as prompt."""
 
 
 @dataclass
@@ -176,19 +176,19 @@ class _Conversation(Generic[Answer]):
     calls: list[ModelCall] = field(default_factory=list)
     corrections: list[Message] = field(default_factory=list)
     squeeze: float = 1.0
-    wider: int = 1
 
     def __post_init__(self) -> None:
         self.backend = self.owner._backend
         self.policy = self.owner._policy
         self.scale = self.owner._scale
-        self.schema = strict_schema(self.request.output_type)
         self.wider = self.owner._wider
+        self.schema = strict_schema(self.request.output_type)
         effort = self.owner.info.effort(self.request.effort)
         self.thoughts = THOUGHT_TOKENS[effort or "none"]
         if self.thoughts and self.request.thought_tokens is not None:
             self.thoughts = self.request.thought_tokens
         self.request = replace(self.request, effort=effort)
+        self.name = f"The model {self.owner.model} at {self.backend.host}"
 
     async def run(self) -> ModelAnswer[Answer]:
         problem, tries = "", self.policy.validation_retries + 1
@@ -197,8 +197,8 @@ class _Conversation(Generic[Answer]):
             if reply.finish == "refused":
                 flat = " ".join((reply.refusal or "no reason was given").split())
                 reason = flat if len(flat) <= _SHOWN_REASON else f"{flat[: _SHOWN_REASON - 1]}…"
-                await self._record(call, "refused", reason)
-                raise RefusedError(f"{self._name} declined to answer: {reason}")
+                await self._record(call, outcome="refused", reason=reason)
+                raise RefusedError(f"{self.name} declined to answer: {reason}")
             if reply.finish == "length":
                 await self._widen(call, limit)
                 continue
@@ -207,7 +207,7 @@ class _Conversation(Generic[Answer]):
                 value = read_answer(reply.text, self.request.output_type)
             except UnreadableAnswerError as error:
                 problem = str(error).rstrip(".")
-                await self._record(call, "invalid", problem)
+                await self._record(call, outcome="invalid", reason=problem)
                 # Older corrections are forgotten.
                 self.corrections = [
                     Message("assistant", sendable((reply.text or "")[:_SHOWN_ANSWER]) or "(empty)"),
@@ -218,14 +218,10 @@ class _Conversation(Generic[Answer]):
                 self.owner._wider = self.wider
                 return ModelAnswer(value, tuple(self.calls))
         raise InvalidAnswerError(
-            f"{self._name} gave no valid answer in {self.policy.validation_retries + 1} tries; "
+            f"{self.name} gave no valid answer in {self.policy.validation_retries + 1} tries; "
             f"what was wrong with the last: {problem}. A larger model, or a server that enforces "
             "structured outputs, helps."
         )
-
-    @property
-    def _name(self) -> str:
-        return f"The model {self.owner.model} at {self.backend.host}"
 
     async def _widen(self, call: ModelCall, limit: int) -> None:
         """Give a cut-off answer more room, once: thoughts may have taken it all.
@@ -235,10 +231,10 @@ class _Conversation(Generic[Answer]):
         """
         thoughts = f", {call.thought_tokens:,} of them thoughts" if call.thought_tokens else ""
         reason = f"the answer was cut off at its limit of {limit:,} tokens{thoughts}"
-        await self._record(call, "truncated", reason)
+        await self._record(call, outcome="truncated", reason=reason)
         before, self.wider = self.wider, self.wider * _WIDER
         if before >= _WIDER or self._limit() <= limit:
-            raise TruncatedError(f"{self._name}: {reason}. {self.request.remedy}, or ask for less.")
+            raise TruncatedError(f"{self.name}: {reason}. {self.request.remedy}, or ask for less.")
 
     def _limit(self) -> int:
         """Return the room for thoughts and answer: at most half of the window."""
@@ -252,7 +248,7 @@ class _Conversation(Generic[Answer]):
         while True:
             prompt = self._prompt()
             try:
-                reply, call = await self._once(prompt)
+                return *await self._once(prompt), prompt.limit
             except BackendError as error:
                 if error.kind == "context":
                     self._squeeze(error, prompt)
@@ -261,8 +257,6 @@ class _Conversation(Generic[Answer]):
                 else:
                     failures += 1
                     await self._wait_after(error, failures, began)
-            else:
-                return reply, call, prompt.limit
 
     async def _wait_after(self, error: BackendError, failures: int, began: float) -> None:
         """Wait before the next attempt.
@@ -272,10 +266,10 @@ class _Conversation(Generic[Answer]):
             ModelOutageError: There is no sense, or no patience left, for another attempt.
         """
         if error.kind == "refused":
-            raise RefusedError(f"{self._name} declined to answer: {error.reason}.") from None
+            raise RefusedError(f"{self.name} declined to answer: {error.reason}.") from None
         retry = self.policy.retry
         pause = retry.delay(failures) if error.pause is None else error.pause
-        sentence = f"{self._name} gave no answer: {error.reason}"
+        sentence = f"{self.name} gave no answer: {error.reason}"
         if error.kind != "passing":
             raise ModelOutageError(f"{sentence}.", lasting=True) from None
         if error.pause is not None and error.pause > retry.max_retry_after_seconds:
@@ -307,7 +301,7 @@ class _Conversation(Generic[Answer]):
         trimmable = any(part.trimmable and part.text for part in self.request.parts)
         if self.squeeze < 1 or not trimmable:
             raise ContextTooLongError(
-                f"{self._name} cannot take the prompt: {error.reason}. Shorten it, or use a model "
+                f"{self.name} cannot take the prompt: {error.reason}. Shorten it, or use a model "
                 "with a larger context window."
             ) from None
         told = error.window is not None and error.prompt_tokens is not None
@@ -335,145 +329,125 @@ class _Conversation(Generic[Answer]):
         fitted = fit(parts, int(room * self.squeeze), self.scale)
         if fitted is None:
             raise ContextTooLongError(
-                f"The prompt does not fit: {self._name} reads {window or 0:,} tokens, of which "
+                f"The prompt does not fit: {self.name} reads {window or 0:,} tokens, of which "
                 f"{limit:,} are kept for the answer. Shorten the prompt, lower the limit on the "
                 "answer, or use a model with a larger window."
             )
         worded = (fixed[0], Message("user", fitted.text), *self.corrections)
         messages = tuple(message for message in worded if message.content)
-        return _Prompt(messages, limit, mode, fitted, size_of(messages) + beside)
+        trimmed = fitted.trimmed_characters
+        return _Prompt(messages, limit, mode, trimmed, size_of(messages) + beside)
 
     async def _once(self, prompt: _Prompt) -> tuple[Reply, ModelCall]:
         """Send one request, within the limits and the budget.
+
+        It is told of before it is sent, as one whose answer was lost.
 
         Raises:
             BackendError: There is no reply; the call is recorded.
         """
         self.backend.open()
+        request = replace(self.request, max_tokens=prompt.limit)
+        name = self.backend.request_id(prompt.messages, request, prompt.mode)
         expected = self.scale.tokens(prompt.size, len(prompt.messages))
-        highest = expected + prompt.limit
-        async with self.owner._limiter.turn(highest) as turn:
-            amount = Amount(self._cost(Usage(expected, prompt.limit)), highest)
-            with await self.budget.reserve(amount) as reservation:
-                sent = await self._begin(prompt, expected)
+        highest = Usage(expected, prompt.limit)
+        async with self.owner._limiter.turn(expected + prompt.limit) as turn:
+            with await self.budget.reserve(_amount(self._call(prompt, name, highest))) as reserved:
+                if self.spent is not None:
+                    lost = self._call(prompt, name, Usage(expected, 0), reported=False)
+                    await self.spent(lost.model_copy(update=_LOST))
                 started = time.perf_counter()
                 try:
-                    reply = await self._ask(prompt)
+                    reply = await self._ask(prompt, request)
                 except BackendError as error:
-                    usage = error.usage or Usage(0, 0)
-                    call = self._call(
-                        prompt,
-                        usage,
-                        elapsed_since(started),
-                        reported=error.usage is not None,
-                        request_id=sent,
-                    )
+                    usage, known = error.usage or Usage(0, 0), error.usage is not None
+                    call = self._call(prompt, name, usage, started, reported=known)
                     if not error.lost:
-                        reservation.settle(
-                            Amount(self._cost(usage), call.input_tokens + call.output_tokens)
-                        )
-                    outcome: CallOutcome = "refused" if error.kind == "refused" else "infra_error"
-                    await self._record(call, outcome, error.reason)
+                        reserved.settle(_amount(call))
+                    outcome = "refused" if error.kind == "refused" else "infra_error"
+                    await self._record(call, outcome=outcome, reason=error.reason)
                     raise
-                usage, reported = reply.usage, True
-                if usage.input_tokens is None or usage.output_tokens is None:
-                    reported = False
+                usage = reply.usage
+                known = None not in {usage.input_tokens, usage.output_tokens}
+                if usage.input_tokens is None:
+                    usage = replace(usage, input_tokens=expected)
+                if usage.output_tokens is None:
                     written = self.scale.tokens(len((reply.text or "").encode()))
-                    usage = replace(
-                        usage,
-                        input_tokens=expected if usage.input_tokens is None else usage.input_tokens,
-                        output_tokens=written
-                        if usage.output_tokens is None
-                        else usage.output_tokens,
-                    )
-                call = self._call(
-                    prompt, usage, elapsed_since(started), reported=reported, request_id=sent
-                )
+                    usage = replace(usage, output_tokens=written)
+                call = self._call(prompt, name, usage, started, reported=known)
                 turn.used(call.input_tokens + call.output_tokens)
-                reservation.settle(
-                    Amount(self._cost(usage), call.input_tokens + call.output_tokens)
-                )
+                reserved.settle(_amount(call))
         if self.owner._kept is not None:
             await asyncio.to_thread(self.owner._kept.keep, call, prompt.messages, reply.text)
         return reply, call
 
-    async def _begin(self, prompt: _Prompt, expected: int) -> str:
-        """Tell of a request before it is sent, as one whose answer was lost; return its id.
+    async def _ask(self, prompt: _Prompt, request: ModelRequest[Answer]) -> Reply:
+        """Get a reply in time, and learn from its usage how long tokens are.
 
-        If this process is killed now, the server may bill it all the same.
+        Ollama fills half of its window with the end of a prompt that is too long and says nothing:
+        then a token seems to stand for at least twice the bytes.
         """
-        name = self.backend.request_id(
-            prompt.messages, replace(self.request, max_tokens=prompt.limit), prompt.mode
-        )
-        call = self._call(prompt, Usage(expected, 0), 0.0, reported=False, request_id=name)
-        lost = {"outcome": "infra_error", "reason": "the run ended before the answer came"}
-        if self.spent is not None:
-            await self.spent(call.model_copy(update=lost))
-        return name
-
-    async def _ask(self, prompt: _Prompt) -> Reply:
         seconds = self.policy.answer_seconds
-        request = replace(self.request, max_tokens=prompt.limit)
         try:
             async with asyncio.timeout(seconds):
                 reply = await self.backend.ask(prompt.messages, request, prompt.mode)
         except TimeoutError:
             reason = f"it was not done after {seconds:g} seconds"
             raise BackendError("passing", reason, lost=True) from None
-        if reply.usage.input_tokens:
-            self._check_whole(prompt, reply.usage.input_tokens, reply.usage)
+        if counted := reply.usage.input_tokens:
+            usual = max(self.scale.most_bytes_per_token or 0.0, _MOST_BYTES_PER_TOKEN)
+            unread = prompt.size > _SILENT_CUT_BYTES and prompt.size / counted > usual * _SUSPICIOUS
+            if self.backend.cuts_silently and unread:
+                reason = (
+                    f"the server read only {counted:,} tokens of a prompt of {prompt.size:,} bytes"
+                )
+                raise BackendError("context", reason, usage=reply.usage)
+            self.scale.learn(prompt.size, counted)
         return reply
 
-    def _check_whole(self, prompt: _Prompt, counted: int, usage: Usage) -> None:
-        """Learn from the usage, unless it shows that the server left part of the prompt unread.
-
-        Ollama fills half of its window with the end of a prompt that is too long and says nothing:
-        then a token seems to stand for at least twice the bytes.
-        """
-        usual = max(self.scale.most_bytes_per_token or 0.0, _MOST_BYTES_PER_TOKEN)
-        suspicious = prompt.size > _SILENT_CUT_BYTES and prompt.size / counted > usual * _SUSPICIOUS
-        if self.backend.cuts_silently and suspicious:
-            reason = f"the server read only {counted:,} tokens of a prompt of {prompt.size:,} bytes"
-            raise BackendError("context", reason, usage=usage)
-        self.scale.learn(prompt.size, counted)
-
-    def _cost(self, usage: Usage) -> float | None:
-        """Price a call: by the server's own bill where it gives one (OpenRouter does)."""
-        if usage.cost_usd is not None:
-            return usage.cost_usd
-        price = self.owner.info.price
-        if price is None:
-            return None
-        return price.cost(
-            usage.input_tokens or 0, usage.output_tokens or 0, usage.cached_tokens or 0
-        )
-
     def _call(
-        self, prompt: _Prompt, usage: Usage, seconds: float, *, reported: bool, request_id: str
+        self,
+        prompt: _Prompt,
+        name: str,
+        usage: Usage,
+        started: float | None = None,
+        *,
+        reported: bool = True,
     ) -> ModelCall:
-        """Return the record of a request that was sent, as if all had gone well."""
-        cost = self._cost(usage)
+        """Return the record of a request, as if all had gone well.
+
+        It costs what the server's own bill says, where it gives one (OpenRouter does).
+        """
+        read, written = usage.input_tokens or 0, usage.output_tokens or 0
+        price, cost = self.owner.info.price, usage.cost_usd
+        if cost is None and price is not None:
+            cost = price.cost(read, written, usage.cached_tokens or 0)
         return ModelCall(
             provider=self.owner.provider,
             model=self.owner.model,
             attempt=len(self.calls) + 1,
-            input_tokens=usage.input_tokens or 0,
-            output_tokens=usage.output_tokens or 0,
+            input_tokens=read,
+            output_tokens=written,
             cost_usd=cost or 0.0,
-            latency_seconds=seconds,
+            latency_seconds=0.0 if started is None else elapsed_since(started),
             outcome="ok",
             cached_tokens=usage.cached_tokens,
             usage_reported=reported,
             price_known=cost is not None,
-            trimmed_characters=prompt.fitted.trimmed_characters,
+            trimmed_characters=prompt.trimmed_characters,
             thought_tokens=usage.thought_tokens,
-            request_id=request_id,
+            request_id=name,
             batched=self.owner.info.batched,
         )
 
-    async def _record(self, call: ModelCall, outcome: CallOutcome, reason: str) -> None:
-        """Keep the record of a request that led to no answer."""
-        call = call.model_copy(update={"outcome": outcome, "reason": reason})
+    async def _record(self, call: ModelCall, **came_to: str) -> None:
+        """Keep the record of a request that led to no answer: its outcome, and the reason."""
+        call = call.model_copy(update=came_to)
         self.calls.append(call)
         if self.spent is not None:
             await self.spent(call)
+
+
+def _amount(call: ModelCall) -> Amount:
+    tokens = call.input_tokens + call.output_tokens
+    return Amount(call.cost_usd if call.price_known else None, tokens)

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resources.llm.limits import RateLimiter, RateLimits, _Window, asked_pause
+from resources.llm.backend import asked_pause
+from resources.llm.limits import RateLimiter, RateLimits, _Window
 
 
 @given(
