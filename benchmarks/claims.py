@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from benchmarks.shared import AnnotatedVideo, load_annotated_videos
-from factible_assets.evaluation.matching import ClaimMatcher
+from factible_assets.evaluation.matching import ClaimMatcher, EmbeddingSimilarity
 from factible_assets.evaluation.metrics.claims import (
     GoldClaim,
     MatchedVideo,
@@ -29,7 +29,6 @@ from factible_assets.evaluation.metrics.claims import (
     recall_at_important,
     recall_at_k,
 )
-from factible_assets.evaluation.similarity import EmbeddingSimilarity
 from factible_assets.reasoners.embedded.claims import checkworthiness
 from factible_assets.reasoners.embedded.claims import selection as engine
 from factible_assets.reasoners.embedded.embedder import minilm

@@ -36,7 +36,7 @@ from benchmarks.evidence import (
 from benchmarks.quality import RESAMPLES, Engine, engine
 from benchmarks.shared import DATA
 from factible_assets.config import StrategyName, config_of
-from factible_assets.evaluation.intervals import paired_bootstrap, statistic_interval
+from factible_assets.evaluation.figures import paired_bootstrap, statistic_interval
 from factible_assets.evaluation.metrics.stances import (
     Judgement,
     accuracy,

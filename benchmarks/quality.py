@@ -37,8 +37,7 @@ from benchmarks.evidence import (
 from benchmarks.pipeline import check, prepare
 from benchmarks.shared import DATA
 from factible_assets.corpora import load_corpora
-from factible_assets.evaluation.figures import Figure
-from factible_assets.evaluation.intervals import statistic_interval
+from factible_assets.evaluation.figures import Figure, statistic_interval
 from factible_assets.evaluation.matching import default_matcher
 from factible_assets.evaluation.measures import STANCE_MEASURES
 from factible_assets.evaluation.metrics.stances import (
@@ -213,7 +212,7 @@ def stance_rows(judgements: Sequence[Judgement], unit: str) -> list[tuple[str, F
     refuted = [each for each in said if each.predicted == "refutes"]
     always = sum(each.gold == "supports" for each in said) / len(said) if said else None
     (measure,) = (each for each in STANCE_MEASURES if each.name == "macro-F1")
-    (macro,) = measure.of_groups(grouped(judgements), resamples=RESAMPLES)
+    (macro,) = measure.of_groups(grouped(judgements), RESAMPLES)
 
     def pooled(
         items: Sequence[Judgement],

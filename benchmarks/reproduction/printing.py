@@ -25,7 +25,7 @@ from benchmarks.reproduction.report import (
 )
 from benchmarks.reproduction.tables import Printed, printed_tables
 from factible_assets.cli.output import note, print_json, stdout
-from factible_assets.evaluation.similarity import Similarity
+from factible_assets.evaluation.matching import Similarity
 from factible_assets.wording import plain
 
 _NONE = "–"

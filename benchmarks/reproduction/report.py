@@ -31,11 +31,16 @@ from benchmarks.reproduction.recompute import (
     with_other_runs,
 )
 from factible_assets.evaluation.figures import Figure
-from factible_assets.evaluation.matching import ClaimMatcher, Matcher, Matching
+from factible_assets.evaluation.matching import (
+    ClaimMatcher,
+    EmbeddingSimilarity,
+    Matcher,
+    Matching,
+    Similarity,
+)
 from factible_assets.evaluation.measures import macro, mean
 from factible_assets.evaluation.metrics.claims import GoldClaim
 from factible_assets.evaluation.metrics.stances import Judgement, accuracy, as_majority, grouped
-from factible_assets.evaluation.similarity import EmbeddingSimilarity, Similarity
 
 HEADLINES: Final[Mapping[str, str]] = {
     "precision": "claim_extraction.precision",

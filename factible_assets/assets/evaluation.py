@@ -18,8 +18,7 @@ from factible_assets.assets.common import GROUP, KINDS, OWNERS, final_failure
 from factible_assets.checks.corpus_quality import quality_results, quality_specs
 from factible_assets.config import StageConfig
 from factible_assets.evaluation.charts import inline_charts
-from factible_assets.evaluation.figures import Figure
-from factible_assets.evaluation.intervals import RESAMPLES
+from factible_assets.evaluation.figures import RESAMPLES, Figure
 from factible_assets.evaluation.matching import default_matcher
 from factible_assets.evaluation.measures import measure_of
 from factible_assets.evaluation.outcomes import UnknownCorpusError

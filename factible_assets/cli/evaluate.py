@@ -17,9 +17,8 @@ from factible_assets.errors import ExitCode
 from factible_assets.wording import plain
 
 if TYPE_CHECKING:
-    from factible_assets.evaluation.matching import ClaimMatcher
+    from factible_assets.evaluation.matching import ClaimMatcher, Similarity, SimilarityName
     from factible_assets.evaluation.scoring import Evaluation
-    from factible_assets.evaluation.similarity import Similarity, SimilarityName
 
 MatcherName = Literal["embeddings", "tf-idf", "token-set", "recorded"]
 
@@ -112,7 +111,7 @@ def evaluate(
 
 
 def _similarity(matcher: SimilarityName, model: Path | None) -> Similarity:
-    from factible_assets.evaluation.similarity import EmbeddingSimilarity, chosen_similarity
+    from factible_assets.evaluation.matching import EmbeddingSimilarity, chosen_similarity
 
     if model is not None:
         folder = model.parent if model.name == "model.safetensors" else model

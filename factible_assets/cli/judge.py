@@ -19,9 +19,8 @@ from factible_assets.wording import counted, dollars, plain
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from factible_assets.evaluation.judging.agreement import Agreed
     from factible_assets.evaluation.judging.criteria import Rubric
-    from factible_assets.evaluation.judging.summary import CriterionFigures
+    from factible_assets.evaluation.judging.summary import Agreed, CriterionFigures
     from factible_assets.running.judge import CriterionPlan, JudgingPlan, JudgingResult, Listener
     from factible_assets.services.reasoning import ModelPlan
     from factible_assets.settings import Settings

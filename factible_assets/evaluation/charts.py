@@ -16,7 +16,7 @@ from __future__ import annotations
 import base64
 import html
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
 from factible_assets.records import METHOD
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
-    from factible_assets.evaluation.figures import Figure
-    from factible_assets.evaluation.metrics.operations import Usage
-    from factible_assets.evaluation.metrics.stances import Confusion, ReliabilityBin
     from factible_assets.evaluation.scoring import DepthPoint, Evaluation
 
 # --- Pictures in Markdown -----------------------------------------------------------------------
@@ -82,6 +79,8 @@ def curves(title: str, across: Sequence[int], lines: Mapping[str, Sequence[float
         across: What the shares depend on, ascending; long ones are drawn at some places.
         lines: As many shares each, by label; unknown ones are left out. Empty if all are.
     """
+    if not across:
+        return ""
     last = len(across) - 1
     steps = min(last, _MOST_POINTS - 1) or 1
     chosen = sorted({round(step * last / steps) for step in range(steps + 1)})
@@ -116,42 +115,34 @@ def inline_charts(evaluation: Evaluation) -> dict[str, str]:
     """
     points, bins = evaluation.precision_recall, evaluation.reliability
     seconds = {asset: evaluation.figure(f"seconds of {asset}") for asset in METHOD}
+    depth, right = "precision and recall by max_claims", "share that is right, by confidence"
+    time, cost = "seconds by stage", "cost by stage and model"
+    shares = {
+        f"{each.low:.0%} to {each.high:.0%}, n={each.n}": round(each.accuracy, 2)
+        for each in bins
+        if each.accuracy is not None
+    }
+    took = {
+        asset: round(figure.value, 1)
+        for asset, figure in seconds.items()
+        if figure is not None and figure.value is not None
+    }
+    costs = {f"{each.stage}, {each.model}": round(each.cost_usd, 4) for each in evaluation.usage}
     drawn = {
-        "precision and recall by max_claims": curves(
-            "precision and recall by max_claims",
-            [point.max_claims for point in points],
-            {
-                "precision": [point.precision for point in points],
-                "recall": [point.recall for point in points],
-                "F1": [point.f1 for point in points],
-            },
-        )
-        if points
-        else "",
-        "share that is right, by confidence": bars(
-            "share that is right, by confidence",
-            {
-                f"{each.low:.0%} to {each.high:.0%}, n={each.n}": round(each.accuracy, 2)
-                for each in bins
-                if each.accuracy is not None
-            },
-        ),
-        "seconds by stage": bars(
-            "seconds by stage",
-            {
-                asset: round(figure.value, 1)
-                for asset, figure in seconds.items()
-                if figure is not None and figure.value is not None
-            },
-            " s",
-        ),
-        "cost by stage and model": bars(
-            "cost by stage and model",
-            {f"{each.stage}, {each.model}": round(each.cost_usd, 4) for each in evaluation.usage},
-            " $",
-        ),
+        depth: curves(depth, [point.max_claims for point in points], _lines(points)),
+        right: bars(right, shares),
+        time: bars(time, took, " s"),
+        cost: bars(cost, costs, " $"),
     }
     return {title: picture for title, picture in drawn.items() if picture}
+
+
+def _lines(points: Sequence[DepthPoint]) -> dict[str, list[float | None]]:
+    return {
+        "precision": [point.precision for point in points],
+        "recall": [point.recall for point in points],
+        "F1": [point.f1 for point in points],
+    }
 
 
 def counted(values: Sequence[str], order: Sequence[str]) -> dict[str, int]:
@@ -166,171 +157,129 @@ Form = Literal["png", "svg"]
 STAGES_PLOT: Final = "latency and cost by stage"
 """The title of the one plot that needs no annotation."""
 
-_BLUE: Final = "#0072B2"
-_VERMILION: Final = "#D55E00"
-_GREEN: Final = "#009E73"
-_GREY: Final = "#6E6E6E"
-_SIZE: Final = (6.4, 4.4)
-_WIDE: Final = (9.6, 4.4)
-_DPI: Final = 100
+_BLUE, _VERMILION, _GREEN, _GREY = "#0072B2", "#D55E00", "#009E73", "#6E6E6E"
+_SIZE, _WIDE, _DPI = (6.4, 4.4), (9.6, 4.4), 100
 _DARK: Final = 0.55
-
-
-def precision_recall_plot(points: Sequence[DepthPoint], *, form: Form = "png") -> bytes:
-    """Draw macro precision, recall and F1 over the number of claims that are kept."""
-    canvas, axes = _canvas(
-        "Claims: precision and recall over max_claims",
-        "max_claims: claims kept per video",
-        "mean over videos",
-    )
-    axes.set_ylim(-0.02, 1.02)
-    lines = (
-        ("precision", _BLUE, "o", [point.precision for point in points]),
-        ("recall", _VERMILION, "s", [point.recall for point in points]),
-        ("F1", _GREEN, "^", [point.f1 for point in points]),
-    )
-    drawn = False
-    for name, colour, marker, values in lines:
-        known = [
-            (point.max_claims, value)
-            for point, value in zip(points, values, strict=True)
-            if value is not None
-        ]
-        if known:
-            across, up = zip(*known, strict=True)
-            axes.plot(across, up, label=name, color=colour, marker=marker, linewidth=1.8)
-            drawn = True
-    if drawn:
-        axes.locator_params(axis="x", integer=True)
-        axes.grid(visible=True, alpha=0.3)
-        axes.legend(loc="best")
-    else:
-        _undefined(axes, "no annotated claims")
-    return _saved(canvas, form)
-
-
-def confusion_plot(confusion: Confusion, *, form: Form = "png") -> bytes:
-    """Draw how often each annotated stance was answered as each; rows are the annotation."""
-    canvas, axes = _canvas("Stances: annotated against answered", "answered", "annotated")
-    most = max((count for row in confusion.counts for count in row), default=0)
-    if not most:
-        _undefined(axes, "no annotated claim has a verdict")
-        return _saved(canvas, form)
-    places = range(len(confusion.labels))
-    axes.imshow(confusion.counts, cmap="Blues", vmin=0, vmax=most)
-    axes.set_xticks(places, confusion.labels)
-    axes.set_yticks(places, confusion.labels)
-    for row in places:
-        for column in places:
-            count = confusion.counts[row][column]
-            # The one hue runs from light to dark, so that words on dark cells are light.
-            colour = "white" if count > _DARK * most else "black"
-            axes.text(column, row, str(count), ha="center", va="center", color=colour)
-    if confusion.unanswered:
-        axes.set_xlabel(f"answered ({confusion.unanswered} without an answer are not shown)")
-    return _saved(canvas, form)
-
-
-def reliability_plot(bins: Sequence[ReliabilityBin], *, form: Form = "png") -> bytes:
-    """Draw how often answers of like confidence were right; n stands above each bar."""
-    canvas, axes = _canvas(
-        "Verdicts: confidence against accuracy", "confidence of the verdict", "share that is right"
-    )
-    axes.set_xlim(0, 1)
-    axes.set_ylim(0, 1.08)
-    filled = [
-        (each.low, each.high, each.n, each.accuracy) for each in bins if each.accuracy is not None
-    ]
-    if not filled:
-        _undefined(axes, "no annotated verdict has a confidence")
-        return _saved(canvas, form)
-    for low, high, n, accuracy in filled:
-        middle = (low + high) / 2
-        axes.bar(middle, accuracy, width=0.9 * (high - low), color=_BLUE, alpha=0.85)
-        axes.text(middle, accuracy + 0.02, f"n={n}", ha="center", va="bottom", fontsize=8)
-    axes.plot([0, 1], [0, 1], color=_VERMILION, linestyle="--", label="perfectly calibrated")
-    axes.legend(loc="upper left")
-    return _saved(canvas, form)
-
-
-def stages_plot(
-    figures: Iterable[Figure], usage: Sequence[Usage] = (), *, form: Form = "png"
-) -> bytes:
-    """Draw seconds and cost by stage.
-
-    Args:
-        figures: Those named `seconds of <asset>` are drawn, with their interval.
-        usage: Tokens and cost by stage and model, added up over all videos.
-        form: The picture's format.
-    """
-    canvas = _empty(_WIDE)
-    left, right = canvas.subplots(1, 2)
-    by_name = {figure.name: figure for figure in figures}
-    timed = [(asset, by_name.get(f"seconds of {asset}")) for asset in METHOD]
-    left.set_title("Seconds by stage, mean over videos")
-    left.set_xlabel("seconds (stages overlap)")
-    _bars(left, [(asset, figure) for asset, figure in timed if figure is not None])
-    right.set_title("Cost by stage and model, all videos")
-    right.set_xlabel("US dollars")
-    if usage:
-        names = [f"{each.stage}, {each.model}" for each in usage]
-        right.barh(names, [each.cost_usd for each in usage], color=_GREEN)
-        for place, each in enumerate(usage):
-            tokens = f" ${each.cost_usd:.4f}, {each.input_tokens + each.output_tokens} tokens"
-            right.text(each.cost_usd, place, tokens, va="center", fontsize=8)
-        right.margins(x=0.45)
-        right.invert_yaxis()
-    else:
-        _undefined(right, "no model was asked", word="none")
-    return _saved(canvas, form)
 
 
 def all_plots(evaluation: Evaluation, *, form: Form = "png") -> dict[str, bytes]:
     """Draw every plot of an evaluation, by title."""
-    return {
-        "precision and recall": precision_recall_plot(evaluation.precision_recall, form=form),
-        "confusion of stances": confusion_plot(evaluation.confusion, form=form),
-        "reliability of confidence": reliability_plot(evaluation.reliability, form=form),
-        STAGES_PLOT: stages_plot(
-            [figure for figure in evaluation.figures if figure.averaging == "macro"],
-            evaluation.usage,
-            form=form,
-        ),
-    }
-
-
-def _bars(axes: Axes, figures: Sequence[tuple[str, Figure]]) -> None:
-    known = [(name, figure) for name, figure in figures if figure.value is not None]
-    if not known:
-        _undefined(axes, "nothing was timed")
-        return
-    values = [figure.value or 0.0 for _, figure in known]
-    ends = [
-        (figure.interval.low, figure.interval.high) if figure.interval else (value, value)
-        for (_, figure), value in zip(known, values, strict=True)
-    ]
-    below = [max(0.0, value - low) for value, (low, _) in zip(values, ends, strict=True)]
-    above = [max(0.0, high - value) for value, (_, high) in zip(values, ends, strict=True)]
-    axes.barh([name for name, _ in known], values, color=_BLUE, xerr=[below, above], ecolor=_GREY)
-    for place, value in enumerate(values):
-        axes.text(value + above[place], place, f" {value:.2f}", va="center", fontsize=8)
-    axes.margins(x=0.18)
-    axes.invert_yaxis()
-
-
-def _canvas(title: str, across: str, up: str) -> tuple[Canvas, Axes]:
-    canvas = _empty(_SIZE)
-    axes = canvas.subplots()
-    axes.set_title(title)
-    axes.set_xlabel(across)
-    axes.set_ylabel(up)
-    return canvas, axes
-
-
-def _empty(size: tuple[float, float]) -> Canvas:
+    from matplotlib import rc_context  # noqa: PLC0415 - slow to import
     from matplotlib.figure import Figure as NewCanvas  # noqa: PLC0415 - slow to import
 
-    return NewCanvas(figsize=size, dpi=_DPI, layout="constrained")
+    drawn = {}
+    for title, size, draw in (
+        ("precision and recall", _SIZE, _precision_recall),
+        ("confusion of stances", _SIZE, _confusion),
+        ("reliability of confidence", _SIZE, _reliability),
+        (STAGES_PLOT, _WIDE, _stages),
+    ):
+        canvas, out = NewCanvas(figsize=size, dpi=_DPI, layout="constrained"), io.BytesIO()
+        draw(canvas, evaluation)
+        # Without a date and a random salt, the same figures give the same bytes.
+        with rc_context({"svg.hashsalt": "factible"}):
+            canvas.savefig(out, format=form, metadata={"Date": None} if form == "svg" else None)
+        drawn[title] = out.getvalue()
+    return drawn
+
+
+def _precision_recall(canvas: Canvas, evaluation: Evaluation) -> None:
+    """Draw macro precision, recall and F1 over the number of claims that are kept."""
+    axes, points = canvas.subplots(), evaluation.precision_recall
+    _name(axes, "Claims: precision and recall over max_claims", "max_claims: claims kept per video")
+    axes.set_ylabel("mean over videos")
+    axes.set_ylim(-0.02, 1.02)
+    drawn = False
+    looks = ((_BLUE, "o"), (_VERMILION, "s"), (_GREEN, "^"))
+    for (name, values), (colour, marker) in zip(_lines(points).items(), looks, strict=True):
+        kept = [point.max_claims for point in points]
+        known = [each for each in zip(kept, values, strict=True) if each[1] is not None]
+        if known:
+            across, up = zip(*known, strict=True)
+            axes.plot(across, up, label=name, color=colour, marker=marker, linewidth=1.8)
+            drawn = True
+    if not drawn:
+        _undefined(axes, "no annotated claims")
+        return
+    axes.locator_params(axis="x", integer=True)
+    axes.grid(visible=True, alpha=0.3)
+    axes.legend(loc="best")
+
+
+def _confusion(canvas: Canvas, evaluation: Evaluation) -> None:
+    """Draw how often each annotated stance was answered as each; rows are the annotation."""
+    axes, confusion = canvas.subplots(), evaluation.confusion
+    unseen = confusion.unanswered
+    answered = f"answered ({unseen} without an answer are not shown)" if unseen else "answered"
+    _name(axes, "Stances: annotated against answered", answered)
+    axes.set_ylabel("annotated")
+    most = max((count for row in confusion.counts for count in row), default=0)
+    if not most:
+        _undefined(axes, "no annotated claim has a verdict")
+        return
+    places = range(len(confusion.labels))
+    axes.imshow(confusion.counts, cmap="Blues", vmin=0, vmax=most)
+    axes.set_xticks(places, confusion.labels)
+    axes.set_yticks(places, confusion.labels)
+    for row, counts in enumerate(confusion.counts):
+        for column, count in enumerate(counts):
+            # The one hue runs from light to dark, so that words on dark cells are light.
+            colour = "white" if count > _DARK * most else "black"
+            axes.text(column, row, str(count), ha="center", va="center", color=colour)
+
+
+def _reliability(canvas: Canvas, evaluation: Evaluation) -> None:
+    """Draw how often answers of like confidence were right; n stands above each bar."""
+    axes = canvas.subplots()
+    _name(axes, "Verdicts: confidence against accuracy", "confidence of the verdict")
+    axes.set_ylabel("share that is right")
+    axes.set_xlim(0, 1)
+    axes.set_ylim(0, 1.08)
+    for each in evaluation.reliability:
+        if each.accuracy is not None:
+            middle, width = (each.low + each.high) / 2, 0.9 * (each.high - each.low)
+            axes.bar(middle, each.accuracy, width=width, color=_BLUE, alpha=0.85)
+            above = each.accuracy + 0.02
+            axes.text(middle, above, f"n={each.n}", ha="center", va="bottom", fontsize=8)
+    if not axes.patches:
+        _undefined(axes, "no annotated verdict has a confidence")
+        return
+    axes.plot([0, 1], [0, 1], color=_VERMILION, linestyle="--", label="perfectly calibrated")
+    axes.legend(loc="upper left")
+
+
+def _stages(canvas: Canvas, evaluation: Evaluation) -> None:
+    """Draw seconds by stage with their interval, and cost by stage and model."""
+    left, right = canvas.subplots(1, 2)
+    _name(left, "Seconds by stage, mean over videos", "seconds (stages overlap)")
+    _name(right, "Cost by stage and model, all videos", "US dollars")
+    figures = ((asset, evaluation.figure(f"seconds of {asset}")) for asset in METHOD)
+    timed = [(asset, each) for asset, each in figures if each and each.value is not None]
+    for place, (asset, figure) in enumerate(timed):
+        value = figure.value or 0.0
+        low, high = (figure.interval.low, figure.interval.high) if figure.interval else (value,) * 2
+        around = [[max(0.0, value - low)], [max(0.0, high - value)]]
+        left.barh([asset], [value], color=_BLUE, xerr=around, ecolor=_GREY)
+        left.text(max(value, high), place, f" {value:.2f}", va="center", fontsize=8)
+    if timed:
+        left.margins(x=0.18)
+        left.invert_yaxis()
+    else:
+        _undefined(left, "nothing was timed")
+    for place, used in enumerate(evaluation.usage):
+        right.barh([f"{used.stage}, {used.model}"], [used.cost_usd], color=_GREEN)
+        tokens = f" ${used.cost_usd:.4f}, {used.input_tokens + used.output_tokens} tokens"
+        right.text(used.cost_usd, place, tokens, va="center", fontsize=8)
+    if evaluation.usage:
+        right.margins(x=0.45)
+        right.invert_yaxis()
+    else:
+        _undefined(right, "no model was asked", word="none")
+
+
+def _name(axes: Axes, title: str, across: str) -> None:
+    axes.set_title(title)
+    axes.set_xlabel(across)
 
 
 def _undefined(axes: Axes, why: str, *, word: str = "undefined") -> None:
@@ -339,13 +288,3 @@ def _undefined(axes: Axes, why: str, *, word: str = "undefined") -> None:
     axes.text(
         0.5, 0.5, f"{word}: {why}", ha="center", va="center", color=_GREY, transform=axes.transAxes
     )
-
-
-def _saved(canvas: Canvas, form: Form) -> bytes:
-    from matplotlib import rc_context  # noqa: PLC0415 - slow to import
-
-    out = io.BytesIO()
-    # Without a date and a random salt, the same figures give the same bytes.
-    with rc_context({"svg.hashsalt": "factible"}):
-        canvas.savefig(out, format=form, metadata={"Date": None} if form == "svg" else None)
-    return out.getvalue()

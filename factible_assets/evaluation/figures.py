@@ -1,15 +1,30 @@
-"""The records in which every figure travels: its value, what it rests on, and how sure it is.
+"""Figures: a value, what it rests on, how sure it is, and whether two runs differ.
 
-What belongs here: ratios, intervals, figures. What does not: how they are computed (metrics,
-intervals).
+What belongs here: ratios, bootstrap intervals, paired tests, the record in which a figure travels.
+What does not: metrics.
+
+Videos are resampled, not claims: the claims of one video share its transcript, its topic and its
+sources, so they are no independent observations. Intervals are those of 95 % by percentiles (Efron
+and Tibshirani, 1993, chapter 13), None with fewer than two videos: one says nothing of the spread.
+The draws are seeded, so that the same values give the same interval.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Self, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+RESAMPLES = 2000
+"""How often videos are drawn with replacement."""
+SEED = 20251214
+
+Values = npt.NDArray[np.float64]
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +72,9 @@ class Interval:
 class Figure:
     """One reported number.
 
-    Attributes:
-        name: The metric.
-        value: None where the metric is undefined, which is never shown as zero.
-        n: How many items of `unit` the value rests on.
-        unit: What is counted by n.
-        interval: Of the bootstrap over videos; None with fewer than two videos.
-        baseline: What the trivial answer scores on the same items, such as the majority class.
-        averaging: `macro` is the mean over videos, `micro` pools the items of all videos, `video`
-            is one video's own.
+    `value` is None where the metric is undefined, which is never shown as zero; it rests on `n`
+    items of `unit`. `baseline` is what the trivial answer scores on the same items. `averaging`:
+    `macro` is the mean over videos, `micro` pools the items of all videos, `video` is one's own.
     """
 
     name: str
@@ -75,3 +84,120 @@ class Figure:
     interval: Interval | None = None
     baseline: float | None = None
     averaging: str = "video"
+
+
+def mean_interval(values: Sequence[float], *, resamples: int = RESAMPLES) -> Interval | None:
+    """Return the interval of a mean of one value per video."""
+    if len(values) < 2:  # noqa: PLR2004 - a spread needs two
+        return None
+    data = np.asarray(values, dtype=np.float64)
+    return _percentiles(data[_draws(len(data), resamples)].mean(axis=1))
+
+
+def pooled_interval(ratios: Sequence[Ratio], *, resamples: int = RESAMPLES) -> Interval | None:
+    """Return the interval of a pooled ratio. Videos without items are not drawn."""
+    counted = [ratio for ratio in ratios if ratio.denominator]
+    if len(counted) < 2:  # noqa: PLR2004 - a spread needs two
+        return None
+    draws = _draws(len(counted), resamples)
+    numerators = np.array([ratio.numerator for ratio in counted])[draws].sum(axis=1)
+    denominators = np.array([ratio.denominator for ratio in counted])[draws].sum(axis=1)
+    return _percentiles(numerators / denominators)
+
+
+def statistic_interval(
+    videos: Sequence[Sequence[Item]],
+    statistic: Callable[[Sequence[Item]], float | None],
+    *,
+    resamples: int = RESAMPLES,
+) -> Interval | None:
+    """Return the interval of any statistic of the items of all videos.
+
+    Resamples in which it is undefined are left out; None if that is half of them.
+    """
+    if len(videos) < 2:  # noqa: PLR2004 - a spread needs two
+        return None
+    drawn = (
+        statistic([item for index in draw for item in videos[index]])
+        for draw in _draws(len(videos), resamples)
+    )
+    values = [value for value in drawn if value is not None]
+    if 2 * len(values) <= resamples:
+        return None
+    return _percentiles(np.asarray(values, dtype=np.float64))
+
+
+@dataclass(frozen=True, slots=True)
+class PairedBootstrap:
+    """What separates two runs, second minus first: the mean over the n videos where both have it.
+
+    `p_value` is two-sided: twice the share of resamples on the rarer side of zero, at most 1.
+    """
+
+    difference: float
+    interval: Interval | None
+    p_value: float | None
+    n: int
+
+
+def paired_bootstrap(
+    first: Sequence[float | None], second: Sequence[float | None], *, resamples: int = RESAMPLES
+) -> PairedBootstrap | None:
+    """Compare two runs over the same videos in the same order, None where undefined.
+
+    Source: Efron and Tibshirani (1993), chapter 16; Koehn (2004). None if no video has both values.
+    """
+    differences = _differences(first, second)
+    if not differences.size:
+        return None
+    mean = float(differences.mean())
+    if differences.size == 1:
+        return PairedBootstrap(mean, None, None, 1)
+    means = differences[_draws(len(differences), resamples)].mean(axis=1)
+    tail = min(float((means <= 0).mean()), float((means >= 0).mean()))
+    # A resampled p-value cannot be 0: the observed sample is itself one of the resamples.
+    p_value = min(1.0, 2 * max(tail, 1 / (resamples + 1)))
+    return PairedBootstrap(mean, _percentiles(means), p_value, len(differences))
+
+
+@dataclass(frozen=True, slots=True)
+class SignedRank:
+    """A signed-rank test: the smaller sum of ranks, two-sided, of n videos whose values differ."""
+
+    statistic: float
+    p_value: float
+    n: int
+
+
+def wilcoxon_signed_rank(
+    first: Sequence[float | None], second: Sequence[float | None]
+) -> SignedRank | None:
+    """Test whether the differences of two runs lie symmetrically around zero (Wilcoxon, 1945).
+
+    Exact for few videos without tied ranks, else by the normal approximation. None if no video has
+    both values, or all are equal.
+    """
+    from scipy.stats import wilcoxon  # noqa: PLC0415 - slow to import
+
+    differences = _differences(first, second)
+    differing = differences[differences != 0]
+    if not differing.size:
+        return None
+    outcome = wilcoxon(differing)
+    return SignedRank(float(outcome.statistic), float(outcome.pvalue), len(differing))
+
+
+def _differences(first: Sequence[float | None], second: Sequence[float | None]) -> Values:
+    if len(first) != len(second):
+        raise ValueError("two runs are compared over the same videos, in the same order")
+    pairs = zip(first, second, strict=True)
+    return np.array([b - a for a, b in pairs if a is not None and b is not None], dtype=np.float64)
+
+
+def _draws(size: int, resamples: int) -> npt.NDArray[np.int64]:
+    return np.random.default_rng(SEED).integers(0, size, size=(resamples, size))
+
+
+def _percentiles(values: Values) -> Interval:
+    low, high = np.percentile(values, [2.5, 97.5])
+    return Interval(float(low), float(high))

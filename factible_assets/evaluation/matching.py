@@ -1,18 +1,55 @@
 """Which claim of the system is which claim of the annotation: one to one, by a stated matcher.
 
-What belongs here: assignment over a matrix of similarities. What does not: the similarities
-(similarity.py), what is computed from matches (metrics).
+What belongs here: how alike two claims are, and assignment over a matrix of similarities. What does
+not: what is computed from matches (metrics), running embedding models
+(reasoners/embedded/embedder.py).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from pathlib import Path
+from typing import Final, Literal, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
-from factible_assets.evaluation.similarity import Matrix, Similarity, chosen_similarity
+from factible_assets.reasoners.embedded.embedder import (
+    Embedder,
+    EmbedderUnavailableError,
+    ModelFiles,
+    OnnxEmbedder,
+    TfidfEmbedder,
+    minilm,
+)
+
+SimilarityName = Literal["embeddings", "tf-idf", "token-set"]
+
+Matrix = npt.NDArray[np.float64]
+"""Similarities, shape [system claims, gold claims]; 1 is the same."""
+
+_TOKENIZER: Final = "tokenizer.json"
+_ONNX: Final = ("model.onnx", "onnx/model.onnx")
+"""Where folders of models keep their full-precision ONNX export."""
+
+
+class Similarity(Protocol):
+    """Tells how alike the claims of two lists are.
+
+    `name` is the measure and its model, as results name it; above `threshold` two claims are held
+    to say the same.
+    """
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+    @property
+    def threshold(self) -> float: ...  # noqa: D102
+
+    def matrix(self, system: Sequence[str], gold: Sequence[str]) -> Matrix:
+        """Return the similarity of each pair, shape [len(system), len(gold)]."""
+        ...
+
 
 Assignment = Literal["optimal", "greedy"]
 """`optimal`: the greatest total similarity. `greedy`: in the system's order, as published."""
@@ -21,14 +58,123 @@ Index = tuple[int, int]
 """A system claim's position and a gold claim's."""
 
 
+class EmbeddingSimilarity:
+    """Cosine of sentence embeddings; the published matcher's measure with all-MiniLM-L6-v2.
+
+    Threshold 0.70 (Factible, section 2.1.3). Each text is embedded once in the life of an instance.
+    """
+
+    threshold = 0.70
+
+    def __init__(self, embedder: Embedder) -> None:
+        """Take an embedder whose vectors are comparable across calls."""
+        self._embedder = embedder
+        self._vectors: dict[str, npt.NDArray[np.float32]] = {}
+
+    @property
+    def name(self) -> str:
+        """Return the measure and the model's name."""
+        return f"cosine of {self._embedder.name}"
+
+    def matrix(self, system: Sequence[str], gold: Sequence[str]) -> Matrix:
+        """Return cosines, in [-1, 1]."""
+        if not system or not gold:
+            return np.zeros((len(system), len(gold)))
+        self.remember([*system, *gold])
+        rows = np.stack([self._vectors[text] for text in system]).astype(np.float64)
+        columns = np.stack([self._vectors[text] for text in gold]).astype(np.float64)
+        return np.asarray(rows @ columns.T, dtype=np.float64)
+
+    def remember(self, texts: Sequence[str]) -> None:
+        """Embed texts ahead of time, in one go."""
+        if missing := list(dict.fromkeys(text for text in texts if text not in self._vectors)):
+            self._vectors.update(zip(missing, self._embedder.embed(missing), strict=True))
+
+
+class TfidfSimilarity:
+    """Cosine of TF-IDF vectors over stems, with rarity counted among both lists' claims.
+
+    At its threshold of 0.22 it matches, or leaves, the same system claims as the published matcher
+    in 87 % of 597 cases of published runs (greedy; 90 % optimal); the rest are matches of its own,
+    so that precision comes out at .867 where MiniLM says .733 (the engine's claims, 18 videos).
+    """
+
+    threshold = 0.22
+    name = "cosine of tf-idf"
+
+    def matrix(self, system: Sequence[str], gold: Sequence[str]) -> Matrix:
+        """Return cosines, in [0, 1]."""
+        vectors = TfidfEmbedder().embed([*system, *gold]).astype(np.float64)
+        return np.asarray(vectors[: len(system)] @ vectors[len(system) :].T, dtype=np.float64)
+
+
+class TokenSetSimilarity:
+    """rapidfuzz's token-set ratio of the lower-cased words, as a fraction.
+
+    At its threshold of 0.65 it matches, or leaves, the same system claims as the published matcher
+    in 90 % of 597 cases of published runs (greedy; 89 % optimal); it too inflates precision: .856
+    where MiniLM says .733.
+    """
+
+    threshold = 0.65
+    name = "rapidfuzz token-set ratio"
+
+    def matrix(self, system: Sequence[str], gold: Sequence[str]) -> Matrix:
+        """Return ratios, in [0, 1]."""
+        from rapidfuzz import fuzz, process, utils  # noqa: PLC0415 - only this measure needs it
+
+        if not system or not gold:
+            return np.zeros((len(system), len(gold)))
+        scores = process.cdist(
+            system, gold, scorer=fuzz.token_set_ratio, processor=utils.default_process
+        )
+        return np.asarray(scores, dtype=np.float64) / 100
+
+
+def chosen_similarity(name: SimilarityName, model: Path | None = None) -> Similarity:
+    """Return a measure by name; `model` is the path of other sentence embeddings than MiniLM.
+
+    Raises:
+        EmbedderUnavailableError: if there is no model at the path.
+    """
+    if name == "tf-idf":
+        return TfidfSimilarity()
+    if name == "token-set":
+        return TokenSetSimilarity()
+    return EmbeddingSimilarity(minilm() if model is None else sentence_model(model))
+
+
+def sentence_model(path: Path) -> OnnxEmbedder:
+    """Return the ONNX model at a path: a file, or a folder as model hubs lay it out.
+
+    Nothing is loaded yet; a model whose files turn out unusable says so on first use.
+
+    Raises:
+        EmbedderUnavailableError: if there are no weights or no tokenizer.
+    """
+    files = [path] if path.is_file() else [path / name for name in _ONNX]
+    weights = next((file for file in files if file.is_file()), None)
+    if weights is None:
+        raise EmbedderUnavailableError(
+            f"There is no sentence-embedding model at {path}. Name an ONNX file, or a folder that "
+            f"contains model.safetensors, {' or '.join(_ONNX)}."
+        )
+    for folder in (weights.parent, weights.parent.parent):
+        if (folder / _TOKENIZER).is_file():
+            return OnnxEmbedder(ModelFiles(weights, folder / _TOKENIZER))
+    raise EmbedderUnavailableError(
+        f"The model {weights} has no {_TOKENIZER} beside it. Put the model's tokenizer there."
+    )
+
+
+# --- Matching -----------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True, slots=True)
 class Matcher:
     """By what rule two lists of claims were matched; part of every result.
 
-    Attributes:
-        assignment: `optimal` or `greedy`, or `recorded` for matches that were read, not made.
-        similarity: The name of the measure.
-        threshold: Pairs must be more alike than this; None for recorded matches.
+    `recorded` matches were read, not made: they have no `threshold`, above which pairs are alike.
     """
 
     assignment: Assignment | Literal["recorded"]
@@ -76,56 +222,35 @@ def match_matrix(
 ) -> Matching:
     """Match the rows (system) and columns (gold) of a matrix of similarities.
 
-    Pairs at or below the threshold are never matched.
+    Pairs at or below the threshold are never matched. `greedy` lets each row in turn take its best
+    free column, of equals the first: the matcher behind the published results (Factible, section
+    2.1.3). `optimal` is the assignment problem (Kuhn, 1955; Crouse, 2016), in which a pair that is
+    not allowed counts 0, the same as staying unmatched. A threshold below 0 would make matching at
+    all a loss, so similarities are counted from the threshold then.
     """
-    chosen = (_optimal if assignment == "optimal" else _greedy)(matrix, threshold)
-    pairs = tuple(Pair(row, column, float(matrix[row, column])) for row, column in sorted(chosen))
-    return Matching(Matcher(assignment, name, threshold), pairs)
-
-
-def _greedy(matrix: Matrix, threshold: float) -> list[Index]:
-    """Let each row in turn take its best free column; of equals, the first.
-
-    The matcher behind the published results (Factible, section 2.1.3).
-    """
-    chosen: list[Index] = []
-    free = np.ones(matrix.shape[1], dtype=bool)
-    for row in range(matrix.shape[0]):
-        open_values = np.where(free, matrix[row], -np.inf)
-        column = int(np.argmax(open_values)) if open_values.size else -1
-        if column >= 0 and open_values[column] > threshold:
-            free[column] = False
-            chosen.append((row, column))
-    return chosen
-
-
-def _optimal(matrix: Matrix, threshold: float) -> list[Index]:
-    """Choose the pairs above the threshold with the greatest total similarity.
-
-    The assignment problem (Kuhn, 1955), solved by a modified Jonker-Volgenant algorithm (Crouse,
-    2016). A pair that is not allowed counts 0, the same as staying unmatched. A threshold below 0
-    would make matching at all a loss, so similarities are counted from the threshold then.
-    """
-    from scipy.optimize import linear_sum_assignment  # noqa: PLC0415 - slow to import
-
     allowed = matrix > threshold
-    gains = np.where(allowed, matrix - min(threshold, 0.0), 0.0)
-    rows, columns = linear_sum_assignment(gains, maximize=True)
-    return [
-        (int(row), int(column))
-        for row, column in zip(rows, columns, strict=True)
-        if allowed[row, column]
-    ]
+    chosen: list[Index] = []
+    if assignment == "optimal":
+        from scipy.optimize import linear_sum_assignment  # noqa: PLC0415 - slow to import
+
+        gains = np.where(allowed, matrix - min(threshold, 0.0), 0.0)
+        found = linear_sum_assignment(gains, maximize=True)
+        places = ((int(row), int(column)) for row, column in zip(*found, strict=True))
+        chosen = [place for place in places if allowed[place]]
+    elif matrix.size:
+        left = np.where(allowed, matrix, -np.inf)
+        for row in range(len(left)):
+            column = int(np.argmax(left[row]))
+            if left[row, column] > threshold:
+                left[:, column] = -np.inf
+                chosen.append((row, column))
+    pairs = tuple(Pair(*place, float(matrix[place])) for place in sorted(chosen))
+    return Matching(Matcher(assignment, name, threshold), pairs)
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimMatcher:
-    """A measure and a rule, ready to match the claims of any video.
-
-    Attributes:
-        similarity: The measure.
-        assignment: How pairs are chosen.
-    """
+    """A measure and a rule, ready to match the claims of any video."""
 
     similarity: Similarity
     assignment: Assignment = "optimal"

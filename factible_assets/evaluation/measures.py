@@ -17,10 +17,10 @@ from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, Final, Generic, Literal, TypeVar, get_args
 
-from factible_assets.evaluation.figures import Figure, Ratio
-from factible_assets.evaluation.intervals import (
+from factible_assets.evaluation.figures import (
     RESAMPLES,
-    SEED,
+    Figure,
+    Ratio,
     mean_interval,
     pooled_interval,
     statistic_interval,
@@ -45,10 +45,11 @@ from factible_assets.evaluation.metrics.stances import (
     brier,
     decided,
     expected_calibration_error,
+    level_error,
     macro_f1,
     majority_brier,
+    soft_accuracy,
 )
-from factible_assets.evaluation.metrics.veracity import level_error, soft_accuracy
 from factible_assets.evaluation.outcomes import VideoOutcome
 from factible_assets.records import METHOD, Answered, LlmCall, Rating, SourceClass
 
@@ -70,13 +71,10 @@ BOTH: Final[tuple[Overview, ...]] = get_args(Overview)
 class ScoredVideo:
     """One video with what is needed to score it.
 
-    Attributes:
-        outcome: Its rows.
-        matched: Its claims against the annotation; None without annotation or claims asset.
-        trivial: The trivial answer against the annotation: as many sentences of the transcript,
-            evenly spaced, in its order. None without annotation or transcript.
-        judgements: The verdicts on matched claims whose stance is annotated.
-        levels: Of those, what was decided, on six levels.
+    `matched` are its claims against the annotation, `trivial` as many sentences of the transcript,
+    evenly spaced; None without annotation, claims asset or transcript. `judgements` are the
+    verdicts on matched claims whose stance is annotated; `levels`, what of them was decided, on six
+    levels.
     """
 
     outcome: VideoOutcome
@@ -94,12 +92,11 @@ def macro(
     per_video: Iterable[float | None],
     *,
     baseline: float | None = None,
-    seed: int = SEED,
     resamples: int = RESAMPLES,
 ) -> Figure:
     """Average a metric over the videos where it is defined; n counts those videos."""
     values = [value for value in per_video if value is not None]
-    interval = mean_interval(values, seed=seed, resamples=resamples)
+    interval = mean_interval(values, resamples=resamples)
     return Figure(name, mean(values), len(values), "videos", interval, baseline, "macro")
 
 
@@ -111,14 +108,9 @@ def mean(values: Iterable[float | None]) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """What is known of a metric of any kind.
+    """What is known of a metric of any kind; `unit` is what its n counts.
 
-    Attributes:
-        name: As results, targets and the warehouse call it.
-        family: What it is about.
-        unit: What its n counts.
-        better: Which way is better; None if neither is.
-        overviews: The overviews that it is one of the few metrics of.
+    `better` is None if neither way is; `overviews` are those that it is one of the few metrics of.
     """
 
     name: str
@@ -133,10 +125,8 @@ class Described:
 class RatioMeasure(Described):
     """A metric that is a fraction in each video, so that videos can be pooled.
 
-    Attributes:
-        of: The fraction in one video.
-        count: The n of one video, where the denominator is no count.
-        baseline: What the trivial answer scores there.
+    `count` is the n of one video, where the denominator is no count; `baseline` what the trivial
+    answer scores there.
     """
 
     of: Callable[[ScoredVideo], Ratio]
@@ -153,35 +143,26 @@ class RatioMeasure(Described):
         baseline = self.baseline(video).value if self.baseline else None
         return Figure(self.name, self.of(video).value, self.n(video), self.unit, baseline=baseline)
 
-    def pooled(
-        self, videos: Sequence[ScoredVideo], *, seed: int, resamples: int
-    ) -> tuple[Figure, ...]:
+    def pooled(self, videos: Sequence[ScoredVideo], resamples: int) -> tuple[Figure, ...]:
         """Return the mean over videos, and the fraction over the items of all of them."""
         ratios = [self.of(video) for video in videos]
-        whole = Ratio.pooled(ratios)
         trivial = [
             self.baseline(video)
             for video, ratio in zip(videos, ratios, strict=True)
             if self.baseline is not None and ratio.denominator
         ]
-        return (
-            macro(
-                self.name,
-                [ratio.value for ratio in ratios],
-                baseline=mean(ratio.value for ratio in trivial),
-                seed=seed,
-                resamples=resamples,
-            ),
-            Figure(
-                self.name,
-                whole.value,
-                sum(self.n(video) for video in videos),
-                self.unit,
-                pooled_interval(ratios, seed=seed, resamples=resamples),
-                Ratio.pooled(trivial).value,
-                "micro",
-            ),
+        baseline = mean(ratio.value for ratio in trivial)
+        values = (ratio.value for ratio in ratios)
+        whole = Figure(
+            self.name,
+            Ratio.pooled(ratios).value,
+            sum(map(self.n, videos)),
+            self.unit,
+            pooled_interval(ratios, resamples=resamples),
+            Ratio.pooled(trivial).value,
+            "micro",
         )
+        return macro(self.name, values, baseline=baseline, resamples=resamples), whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,23 +176,17 @@ class ValueMeasure(Described):
         value = self.of(video)
         return Figure(self.name, value, int(value is not None), self.unit)
 
-    def pooled(
-        self, videos: Sequence[ScoredVideo], *, seed: int, resamples: int
-    ) -> tuple[Figure, ...]:
+    def pooled(self, videos: Sequence[ScoredVideo], resamples: int) -> tuple[Figure, ...]:
         """Return the mean over videos."""
-        return (macro(self.name, map(self.of, videos), seed=seed, resamples=resamples),)
+        return (macro(self.name, map(self.of, videos), resamples=resamples),)
 
 
 @dataclass(frozen=True, slots=True)
 class PooledMeasure(Described, Generic[Item]):
     """A metric of many items at once, of one video's or of all videos', such as a correlation.
 
-    Attributes:
-        items: What it looks at in one video.
-        of: The metric of some items; None where it is undefined.
-        trivial: What the trivial answer scores on some items; it knows all items.
-        count: The n of some items.
-        averaged: Whether its mean over videos says something, too.
+    `items` is what it looks at in one video, `count` the n of some, `trivial` what the trivial
+    answer scores on some items; it knows all. `averaged`: its mean over videos says something, too.
     """
 
     items: Callable[[ScoredVideo], Sequence[Item]]
@@ -227,34 +202,26 @@ class PooledMeasure(Described, Generic[Item]):
         baseline = self.trivial(items, items)
         return Figure(self.name, self.of(items), self.count(items), self.unit, baseline=baseline)
 
-    def pooled(
-        self, videos: Sequence[ScoredVideo], *, seed: int, resamples: int
-    ) -> tuple[Figure, ...]:
+    def pooled(self, videos: Sequence[ScoredVideo], resamples: int) -> tuple[Figure, ...]:
         """Return the metric of the items of all videos, after its mean over videos if it has one.
 
         Intervals resample videos whole.
         """
-        groups = [items for items in map(self.items, videos) if items]
-        return self.of_groups(groups, seed=seed, resamples=resamples)
+        return self.of_groups([items for items in map(self.items, videos) if items], resamples)
 
     def of_groups(
-        self, groups: Sequence[Sequence[Item]], *, seed: int = SEED, resamples: int = RESAMPLES
+        self, groups: Sequence[Sequence[Item]], resamples: int = RESAMPLES
     ) -> tuple[Figure, ...]:
         """Return the same figures of items that stand in groups, each a video's."""
         whole = [item for group in groups for item in group]
-        interval = statistic_interval(groups, self.of, seed=seed, resamples=resamples)
+        interval = statistic_interval(groups, self.of, resamples=resamples)
         value, trivial = self.of(whole), self.trivial(whole, whole)
         pooled = Figure(self.name, value, self.count(whole), self.unit, interval, trivial, "micro")
         if not self.averaged:
             return (pooled,)
-        averaged = macro(
-            self.name,
-            map(self.of, groups),
-            baseline=mean(self.trivial(group, whole) for group in groups),
-            seed=seed,
-            resamples=resamples,
-        )
-        return averaged, pooled
+        baseline = mean(self.trivial(group, whole) for group in groups)
+        values = map(self.of, groups)
+        return macro(self.name, values, baseline=baseline, resamples=resamples), pooled
 
 
 Measure = RatioMeasure | ValueMeasure | PooledMeasure[Any]
@@ -306,10 +273,6 @@ def _importances(video: ScoredVideo) -> list[tuple[float, float]]:
     return [] if video.matched is None else claim_metrics.importance_pairs(video.matched)
 
 
-def _gold(video: MatchedVideo) -> int:
-    return len(video.gold)
-
-
 def _weighed_gold(video: MatchedVideo) -> int:
     return sum(bool(claim.importance) for claim in video.gold)
 
@@ -317,8 +280,8 @@ def _weighed_gold(video: MatchedVideo) -> int:
 def _mean_importance_error(video: ScoredVideo) -> Ratio:
     """Return the error of giving every matched claim the mean importance of their annotations."""
     gold = [gold for _, gold in _importances(video)]
-    mean = math.fsum(gold) / len(gold) if gold else 0.0
-    return Ratio(math.fsum(abs(each - mean) for each in gold), len(gold))
+    middle = mean(gold) or 0.0
+    return Ratio(math.fsum(abs(each - middle) for each in gold), len(gold))
 
 
 def _correlation(
@@ -338,7 +301,7 @@ def _correlation(
 _CLAIMS: Final[tuple[Measure, ...]] = (
     *_at_depths("precision", "extracted claims", claim_metrics.precision_at_k),
     *_at_depths("recall", "annotated claims", claim_metrics.recall_at_k),
-    *_at_depths("F1", "annotated claims", claim_metrics.f1_at_k, _gold),
+    *_at_depths("F1", "annotated claims", claim_metrics.f1_at_k, lambda video: len(video.gold)),
     _of_claims("MAP over hits", "matched claims", claim_metrics.average_precision_over_hits),
     _of_claims(
         "MAP over relevant", "annotated claims", claim_metrics.average_precision_over_relevant
@@ -426,6 +389,7 @@ STANCE_MEASURES: Final[tuple[PooledMeasure[Judgement], ...]] = (
 def _of_levels(
     name: str, of: Callable[[Sequence[Judgement]], float | None], better: Better = "higher"
 ) -> PooledMeasure[Judgement]:
+    """Return the same on six levels of truth, of what was decided (Raw Evidence, section 4)."""
     return PooledMeasure(
         name,
         "stances",
@@ -443,7 +407,6 @@ _LEVELS: Final[tuple[Measure, ...]] = (
     _of_levels("veracity macro-F1", macro_f1),
     _of_levels("veracity MAE", lambda it: level_error(it).value, "lower"),
 )
-"""The same on six levels of truth, of what was decided (Raw Evidence, section 4)."""
 
 
 # --- Evidence -----------------------------------------------------------------------------------
@@ -455,19 +418,14 @@ def _ratio(
     unit: str,
     metric: Callable[[VideoOutcome], Ratio],
     assets: Sequence[str] = (),
-    *,
-    better: Better | None = "higher",
-    overviews: Sequence[Overview] = (),
+    **others: Any,
 ) -> RatioMeasure:
     """Return a metric of a video's rows, undefined unless all of some assets ran."""
-    return RatioMeasure(
-        name,
-        family,
-        unit,
-        lambda video: metric(video.outcome) if video.outcome.ran(*assets) else UNDEFINED,
-        better=better,
-        overviews=overviews,
-    )
+
+    def of(video: ScoredVideo) -> Ratio:
+        return metric(video.outcome) if video.outcome.ran(*assets) else UNDEFINED
+
+    return RatioMeasure(name, family, unit, of, **others)
 
 
 def _share(column: str, value: str, outcome: VideoOutcome) -> Ratio:
@@ -483,6 +441,10 @@ _ANSWERABILITY: Final[tuple[tuple[str, Answered, Better | None], ...]] = (
     ("questions answered in part", "partly", None),
     ("questions not answered", "not", "lower"),
 )
+_KINDS: Final = {
+    "sources rated": ("rating", get_args(Rating)),
+    "sources of class": ("source_class", get_args(SourceClass)),
+}
 
 _EVIDENCE: Final[tuple[RatioMeasure, ...]] = (
     _evidence("retrieval success rate", "claims", retrieval_success_rate, overviews=("videos",)),
@@ -490,38 +452,32 @@ _EVIDENCE: Final[tuple[RatioMeasure, ...]] = (
     _evidence("sources per query", "queries", sources_per_query, better=None),
     _evidence("evidence per claim", "claims", evidence_per_claim, better=None, overviews=BOTH),
     _evidence("independent origins per claim", "claims", independent_origins_per_claim),
-    _ratio(
-        "evidence",
+    _evidence(
         "quote grounding rate",
         "quotes",
         quote_grounding_rate,
-        ("evidence",),
+        assets=("evidence",),
         overviews=BOTH,
     ),
     *(
-        _ratio(
-            "evidence",
+        _evidence(
             name,
             "questions",
             partial(questions_answered, answered),
-            ("verdicts",),
+            assets=("verdicts",),
             better=better,
         )
         for name, answered, better in _ANSWERABILITY
     ),
     *(
-        _ratio(
-            "evidence",
+        _evidence(
             f"{what} {value.replace('_', ' ')}",
             "sources",
             partial(_share, column, value),
-            ("evidence",),
+            assets=("evidence",),
             better=None,
         )
-        for what, column, values in (
-            ("sources rated", "rating", get_args(Rating)),
-            ("sources of class", "source_class", get_args(SourceClass)),
-        )
+        for what, (column, values) in _KINDS.items()
         for value in values
     ),
 )
@@ -555,6 +511,7 @@ def _failures(outcome: VideoOutcome) -> Ratio:
 
 
 _operation = partial(_ratio, "operations")
+_failure = partial(_operation, better="lower")
 
 _SERVICES: Final[tuple[RatioMeasure, ...]] = (
     _operation("complete verdicts", "claims", _complete, ("claims", "verdicts")),
@@ -566,13 +523,9 @@ _SERVICES: Final[tuple[RatioMeasure, ...]] = (
         better=None,
         overviews=("variants",),
     ),
-    _operation(
-        "infrastructure failure rate", "attempts", _failures, better="lower", overviews=BOTH
-    ),
+    _failure("infrastructure failure rate", "attempts", _failures, overviews=BOTH),
     *(
-        _operation(
-            f"failure rate of {rows}", unit, partial(_failed, rows), (asset,), better="lower"
-        )
+        _failure(f"failure rate of {rows}", unit, partial(_failed, rows), (asset,))
         for rows, unit, asset in (
             ("searches", "searches", "search_hits"),
             ("pages", "pages", "evidence"),
@@ -580,13 +533,11 @@ _SERVICES: Final[tuple[RatioMeasure, ...]] = (
             ("ratings", "domains", "reliability_ratings"),
         )
     ),
-    _operation("failure rate of model calls", "model calls", _failed_calls, better="lower"),
+    _failure("failure rate of model calls", "model calls", _failed_calls),
 )
 
 
 # --- Time and money -----------------------------------------------------------------------------
-
-_ASSETS: Final = METHOD
 
 
 def _value(name: str, of: Callable[[VideoOutcome], float | None]) -> ValueMeasure:
@@ -601,12 +552,9 @@ def _value(name: str, of: Callable[[VideoOutcome], float | None]) -> ValueMeasur
     )
 
 
-def _seconds(asset: str) -> ValueMeasure:
-    def seconds(outcome: VideoOutcome) -> float | None:
-        ran = outcome.sets.get(asset)
-        return None if ran is None else ran.duration_seconds
-
-    return _value(f"seconds of {asset}", seconds)
+def _seconds(asset: str, outcome: VideoOutcome) -> float | None:
+    ran = outcome.sets.get(asset)
+    return None if ran is None else ran.duration_seconds
 
 
 def _usage(
@@ -614,24 +562,16 @@ def _usage(
 ) -> Iterable[ValueMeasure]:
     """Return cost and tokens of some calls, undefined unless one of their assets ran."""
 
-    def calls_of(outcome: VideoOutcome) -> list[LlmCall] | None:
-        if not any(outcome.ran(asset) for asset in assets):
+    def total(column: str, outcome: VideoOutcome) -> float | None:
+        calls = [call for call in outcome.llm_calls if selected(call)]
+        unpriced = column == "cost_usd" and not all(call.price_known for call in calls)
+        if unpriced or not any(outcome.ran(asset) for asset in assets):
             return None
-        return [call for call in outcome.llm_calls if selected(call)]
+        return math.fsum(getattr(call, column) for call in calls)
 
-    def cost(outcome: VideoOutcome) -> float | None:
-        calls = calls_of(outcome)
-        if calls is None or not all(call.price_known for call in calls):
-            return None
-        return math.fsum(call.cost_usd for call in calls)
-
-    def tokens(outcome: VideoOutcome, column: str) -> float | None:
-        calls = calls_of(outcome)
-        return None if calls is None else float(sum(getattr(call, column) for call in calls))
-
-    yield _value(f"cost in USD{suffix}", cost)
-    for side in ("input", "output"):
-        yield _value(f"{side} tokens{suffix}", partial(tokens, column=f"{side}_tokens"))
+    yield _value(f"cost in USD{suffix}", partial(total, "cost_usd"))
+    yield _value(f"input tokens{suffix}", partial(total, "input_tokens"))
+    yield _value(f"output tokens{suffix}", partial(total, "output_tokens"))
 
 
 def usage_measures(calls: Iterable[LlmCall]) -> tuple[ValueMeasure, ...]:
@@ -655,9 +595,9 @@ MEASURES: Final[tuple[Measure, ...]] = (
     *_LEVELS,
     *_EVIDENCE,
     *_SERVICES,
-    *map(_seconds, _ASSETS),
+    *(_value(f"seconds of {asset}", partial(_seconds, asset)) for asset in METHOD),
     _value("seconds to first verdict", lambda outcome: outcome.first_verdict_seconds),
-    *_usage("", _ASSETS, lambda _: True),
+    *_usage("", METHOD, lambda _: True),
 )
 """Every metric, in the order of reports. Costs by stage and model are named at run time."""
 

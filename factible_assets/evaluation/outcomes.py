@@ -7,7 +7,7 @@ which corpus it belongs. What does not: SQL and connections (warehouse/), readin
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -16,7 +16,7 @@ from factible_assets.corpora.reading import CorporaReading
 from factible_assets.errors import FactibleError
 from factible_assets.evaluation.metrics.claims import GoldClaim
 from factible_assets.records import Claim
-from factible_assets.rows import Materialization, VideoRows
+from factible_assets.rows import VideoRows
 
 UNLISTED: Final = "unlisted"
 """The corpus of videos that no corpus file lists, and that name none themselves."""
@@ -28,12 +28,9 @@ class UnknownCorpusError(FactibleError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VideoOutcome(VideoRows):
-    """The rows of one video, and its annotation.
+    """The rows of one video, and its annotation (`truth`, empty if it makes no claim).
 
-    Attributes:
-        truth: The annotated claims; None if the video is not annotated, empty if it makes none.
-        first_verdict_seconds: From the beginning of the work to the first verdict; None if unknown.
-
+    `first_verdict_seconds` is from the beginning of the work to the first verdict, None if unknown.
     An asset that is not among the `sets` did not run: its metrics are undefined for this video, not
     zero.
     """
@@ -78,15 +75,15 @@ def load_outcomes(
 ) -> list[VideoOutcome]:
     """Return the outcome of every video of the warehouse, annotated where a corpus says how.
 
-    Args:
-        store: The warehouse.
-        reading: The corpora.
-        videos: Only these, in this order; those that the warehouse does not hold are left out.
+    Or only of these `videos`, in this order; those that the warehouse does not hold are left out.
     """
     held = store.video_ids()
     wanted = held if videos is None else [each for each in videos if each in set(held)]
     outcomes = (outcome_of(video_id, store.read_video(video_id), reading) for video_id in wanted)
     return [outcome for outcome in outcomes if outcome is not None]
+
+
+_TO_VERDICTS = ("transcripts", "claims", "queries", "search_hits", "evidence", "verdicts")
 
 
 def outcome_of(video_id: str, rows: VideoRows, reading: CorporaReading) -> VideoOutcome | None:
@@ -95,29 +92,19 @@ def outcome_of(video_id: str, rows: VideoRows, reading: CorporaReading) -> Video
     videos = rows.videos or ([listed.video] if listed else [])
     if not videos:
         return None
+    # Working time: of the transcript, of the claims, and from then to the first verdict. What a
+    # scheduler spends between steps is not counted, and nothing is said of what several runs made.
+    written = [rows.sets[asset] for asset in _TO_VERDICTS if asset in rows.sets]
+    seconds = None
+    if len(written) == len(_TO_VERDICTS) and len({each.run_id for each in written}) == 1:
+        first = written[-1].first_result_seconds
+        before = sum(each.duration_seconds for each in written[:2])
+        seconds = None if first is None else first + before
     return VideoOutcome(
         **rows.parts() | {"videos": videos},
         truth=listed.claims if listed else None,
-        first_verdict_seconds=_first_verdict(rows.sets),
+        first_verdict_seconds=seconds,
     )
-
-
-_TO_VERDICTS = ("transcripts", "claims", "queries", "search_hits", "evidence", "verdicts")
-
-
-def _first_verdict(sets: Mapping[str, Materialization]) -> float | None:
-    """Return the working time up to the first verdict, None unless one run made everything.
-
-    The time of the transcript and of the claims, and from then to the first verdict. What a
-    scheduler spends between steps is not counted.
-    """
-    written = [sets[asset] for asset in _TO_VERDICTS if asset in sets]
-    if len(written) != len(_TO_VERDICTS) or len({each.run_id for each in written}) > 1:
-        return None
-    first = sets["verdicts"].first_result_seconds
-    if first is None:
-        return None
-    return first + sum(sets[asset].duration_seconds for asset in ("transcripts", "claims"))
 
 
 def group_by_corpus(

@@ -1,7 +1,7 @@
 """Scores what came of some videos: every metric, per video and pooled, and the data of the plots.
 
 What belongs here: putting matching, metrics, averages and intervals together. What does not: any
-formula (metrics), reading rows (loading.py), drawing (plots.py), judging a figure (targets.py).
+formula (metrics), reading rows (outcomes.py), drawing (charts.py), judging a figure (targets.py).
 """
 
 from __future__ import annotations
@@ -10,12 +10,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from factible_assets.corpora.reading import CorporaReading
-from factible_assets.evaluation.figures import Figure
-from factible_assets.evaluation.intervals import RESAMPLES, SEED
+from factible_assets.evaluation.figures import RESAMPLES, SEED, Figure
 from factible_assets.evaluation.matching import ClaimMatcher, Matcher
 from factible_assets.evaluation.measures import MEASURES, ScoredVideo, mean, usage_measures
 from factible_assets.evaluation.metrics.claims import (
-    GoldClaim,
     MatchedVideo,
     SystemClaim,
     f1_at_k,
@@ -44,7 +42,6 @@ from factible_assets.evaluation.outcomes import (
 )
 from factible_assets.methods.scales import level_of, veracity_of
 from factible_assets.reasoners.embedded.claims.sentences import split_sentences
-from factible_assets.records import Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,24 +60,12 @@ class DepthPoint:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What was measured.
+    """What was measured over some videos, of which some are annotated.
 
-    Attributes:
-        figures: Over all videos: macro and micro, with n, interval and baseline.
-        judgements: The verdicts on claims that match an annotated one.
-        per_video: Each video's own, by video id.
-        matcher: By which rule claims were matched.
-        videos: How many videos were scored.
-        annotated: How many of them are annotated.
-        resamples: Of the bootstrap.
-        seed: Of the bootstrap.
-        precision_recall: Over max_claims, from 1 to the most that any video has.
-        confusion: Annotated against answered stances, over all videos.
-        reliability: Confidence against accuracy.
-        latency: Of single operations, by stage.
-        usage: Tokens and cost by stage and model, added up over all videos.
-        ratings: Of the read sources, how many have each.
-        source_classes: Of the read sources, how many are of each.
+    `figures` are macro and micro, `per_video` each video's own; `judgements` the verdicts on claims
+    that match an annotated one. `precision_recall` goes from 1 claim to the most that any video
+    has, `latency` is that of single operations, `usage` is added up over all videos; `ratings` and
+    `source_classes` count the read sources.
     """
 
     figures: tuple[Figure, ...]
@@ -90,7 +75,6 @@ class Evaluation:
     videos: int
     annotated: int
     resamples: int
-    seed: int
     precision_recall: tuple[DepthPoint, ...]
     confusion: Confusion
     reliability: tuple[ReliabilityBin, ...]
@@ -98,6 +82,7 @@ class Evaluation:
     usage: tuple[Usage, ...]
     ratings: Mapping[str, int]
     source_classes: Mapping[str, int]
+    seed: int = SEED
 
     def figure(self, name: str, averaging: str = "macro") -> Figure | None:
         """Return one pooled figure; None if there is none of that name and averaging."""
@@ -112,75 +97,53 @@ def evaluate_corpora(
     *,
     corpora: Collection[str] = (),
     bootstrap: int = RESAMPLES,
-    seed: int = SEED,
 ) -> dict[str, Evaluation]:
-    """Score every corpus of which the warehouse holds a video, in order of name.
-
-    Args:
-        store: The warehouse.
-        reading: The corpora, with their annotations.
-        matcher: Decides which claims are the same.
-        corpora: Only these; all if none is named.
-        bootstrap: How often videos are drawn with replacement.
-        seed: Of the bootstrap.
+    """Score the corpora of which the warehouse holds a video, or only these, in order of name.
 
     Raises:
         UnknownCorpusError: One of `corpora` has no video in the warehouse.
     """
     groups = group_by_corpus(load_outcomes(store, reading), reading, expected=corpora)
     return {
-        corpus: score(outcomes, matcher=matcher, bootstrap=bootstrap, seed=seed)
+        corpus: score(outcomes, matcher=matcher, bootstrap=bootstrap)
         for corpus, outcomes in groups.items()
         if not corpora or corpus in corpora
     }
 
 
 def score(
-    outcomes: Sequence[VideoOutcome],
-    *,
-    matcher: ClaimMatcher,
-    bootstrap: int = RESAMPLES,
-    seed: int = SEED,
+    outcomes: Sequence[VideoOutcome], *, matcher: ClaimMatcher, bootstrap: int = RESAMPLES
 ) -> Evaluation:
-    """Measure everything that there is to measure.
+    """Measure everything that there is to measure of different videos.
 
     A video without annotation contributes to what needs none; a metric that nothing is known of
-    is undefined (None), never 0.
-
-    Args:
-        outcomes: Of different videos.
-        matcher: Decides which claims are the same.
-        bootstrap: How often videos are drawn with replacement.
-        seed: The same seed gives the same intervals.
+    is undefined (None), never 0. `bootstrap` is how often videos are drawn with replacement.
 
     Raises:
         ValueError: if two outcomes are of the same video.
     """
-    videos = [_scored(outcome, matcher) for outcome in outcomes]
-    names = {each.outcome.video.video_id for each in videos}
-    if len(names) != len(videos):
+    videos = {outcome.video.video_id: _scored(outcome, matcher) for outcome in outcomes}
+    if len(videos) != len(outcomes):
         raise ValueError("each video is scored once; two outcomes are of the same one")
+    scored = list(videos.values())
     calls = [call for outcome in outcomes for call in outcome.llm_calls]
-    judgements = [judgement for each in videos for judgement in each.judgements]
+    judgements = [judgement for each in scored for judgement in each.judgements]
     read = [row for outcome in outcomes for row in outcome.evidence if row.status == "ok"]
     measures = (*MEASURES, *usage_measures(calls))
     return Evaluation(
         figures=tuple(
-            figure
-            for measure in measures
-            for figure in measure.pooled(videos, seed=seed, resamples=bootstrap)
+            figure for measure in measures for figure in measure.pooled(scored, bootstrap)
         ),
         judgements=tuple(judgements),
         per_video={
-            each.outcome.video.video_id: tuple(measure.own(each) for measure in measures)
-            for each in videos
+            video_id: tuple(measure.own(each) for measure in measures)
+            for video_id, each in videos.items()
         },
         matcher=matcher.matcher,
         videos=len(videos),
         annotated=sum(outcome.truth is not None for outcome in outcomes),
         resamples=bootstrap,
-        seed=seed,
-        precision_recall=_precision_recall(videos),
+        precision_recall=_precision_recall(scored),
         confusion=confusion_matrix(judgements),
         reliability=reliability_diagram(judgements),
         latency=latency_by_stage(
@@ -194,87 +157,39 @@ def score(
     )
 
 
-# --- One video ----------------------------------------------------------------------------------
-
-
 def _scored(outcome: VideoOutcome, matcher: ClaimMatcher) -> ScoredVideo:
-    gold = outcome.gold
+    gold, video_id = outcome.gold, outcome.video.video_id
     if gold is None or not outcome.ran("claims"):
         return ScoredVideo(outcome, None, None, ())
-    system = tuple(SystemClaim(claim.text, claim.importance) for claim in outcome.ordered_claims)
-    matched = _match(outcome.video.video_id, system, gold, matcher)
-    spaced = _evenly_spaced(outcome, len(system))
-    trivial = None
-    if spaced is not None:
-        trivial = _match(outcome.video.video_id, spaced, gold, matcher)
-    judged = _judged(outcome, matched)
-    judgements = tuple(
-        Judgement(
-            outcome.video.video_id,
-            gold.stance,
-            None if verdict is None else verdict.stance,
-            None if verdict is None else verdict.confidence_score,
-        )
-        for gold, verdict in judged
-        if gold.stance is not None
-    )
-    return ScoredVideo(outcome, matched, trivial, judgements, _levels(outcome, judged))
 
+    def matched_to(system: tuple[SystemClaim, ...]) -> MatchedVideo:
+        matching = matcher.match([each.text for each in system], [each.text for each in gold])
+        return MatchedVideo(video_id, system, gold, matching)
 
-def _match(
-    video_id: str,
-    system: tuple[SystemClaim, ...],
-    gold: tuple[GoldClaim, ...],
-    matcher: ClaimMatcher,
-) -> MatchedVideo:
-    matching = matcher.match([each.text for each in system], [each.text for each in gold])
-    return MatchedVideo(video_id, system, gold, matching)
-
-
-def _evenly_spaced(outcome: VideoOutcome, count: int) -> tuple[SystemClaim, ...] | None:
-    """Return the trivial answer: the middle sentence of each of `count` equal parts."""
-    if outcome.transcript is None:
-        return None
-    sentences = split_sentences(outcome.transcript.text, outcome.segments)
-    kept = min(count, len(sentences))
-    places = ((2 * part + 1) * len(sentences) // (2 * kept) for part in range(kept))
-    return tuple(SystemClaim(sentences[place].text) for place in places)
-
-
-Judged = list[tuple[GoldClaim, Verdict | None]]
-"""Annotated claims that were found, with their verdicts."""
-
-
-def _judged(outcome: VideoOutcome, matched: MatchedVideo) -> Judged:
-    if not outcome.ran("verdicts"):
-        return []
     claims = outcome.ordered_claims
+    matched = matched_to(tuple(SystemClaim(claim.text, claim.importance) for claim in claims))
+    trivial = None
+    if outcome.transcript is not None:
+        # The middle sentence of each of as many equal parts.
+        sentences = split_sentences(outcome.transcript.text, outcome.segments)
+        kept = min(len(claims), len(sentences))
+        places = ((2 * part + 1) * len(sentences) // (2 * kept) for part in range(kept))
+        trivial = matched_to(tuple(SystemClaim(sentences[place].text) for place in places))
+    judgements, levels = [], []
     verdicts = {verdict.claim_id: verdict for verdict in outcome.verdicts}
-    return [
-        (matched.gold[pair.gold], verdicts.get(claims[pair.system].claim_id))
-        for pair in matched.matching.pairs
-    ]
-
-
-def _levels(outcome: VideoOutcome, judged: Judged) -> tuple[Judgement, ...]:
-    """Return the verdicts on six levels, where both the annotation and the verdict have one."""
-    levels = (
-        (
-            level_of(gold.label, gold.stance),
-            None
-            if verdict is None
-            else verdict.veracity or veracity_of(verdict.stance, verdict.confidence),
-        )
-        for gold, verdict in judged
-    )
-    return tuple(
-        Judgement(outcome.video.video_id, gold, said)
-        for gold, said in levels
-        if gold is not None and said is not None
-    )
-
-
-# --- All videos ---------------------------------------------------------------------------------
+    for pair in matched.matching.pairs if outcome.ran("verdicts") else ():
+        entry, verdict = gold[pair.gold], verdicts.get(claims[pair.system].claim_id)
+        stance = verdict.stance if verdict else None
+        if entry.stance is not None:
+            sure = verdict.confidence_score if verdict else None
+            judgements.append(Judgement(video_id, entry.stance, stance, sure))
+        level = level_of(entry.label, entry.stance)
+        said = None
+        if verdict is not None:
+            said = verdict.veracity or veracity_of(stance, verdict.confidence)
+        if level is not None and said is not None:
+            levels.append(Judgement(video_id, level, said))
+    return ScoredVideo(outcome, matched, trivial, tuple(judgements), tuple(levels))
 
 
 def _precision_recall(videos: Sequence[ScoredVideo]) -> tuple[DepthPoint, ...]:
@@ -282,14 +197,10 @@ def _precision_recall(videos: Sequence[ScoredVideo]) -> tuple[DepthPoint, ...]:
     deepest = max((len(each.system) for each in matched), default=0)
     points = []
     for k in range(1, deepest + 1):
-        recalls = [recall_at_k(each, k).value for each in matched]
-        points.append(
-            DepthPoint(
-                max_claims=k,
-                precision=mean([precision_at_k(each, k).value for each in matched]),
-                recall=mean(recalls),
-                f1=mean([f1_at_k(each, k).value for each in matched]),
-                videos=sum(value is not None for value in recalls),
-            )
+        precision, recall, f1 = (
+            [metric(each, k).value for each in matched]
+            for metric in (precision_at_k, recall_at_k, f1_at_k)
         )
+        known = sum(value is not None for value in recall)
+        points.append(DepthPoint(k, mean(precision), mean(recall), mean(f1), known))
     return tuple(points)

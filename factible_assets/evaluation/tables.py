@@ -89,30 +89,20 @@ def videos_markdown(evaluation: Evaluation) -> str:
 
 def document(evaluation: Evaluation) -> dict[str, Any]:
     """Return everything that was measured, for JSON. Undefined values are null."""
-    return {
-        "videos": evaluation.videos,
-        "annotated": evaluation.annotated,
-        "matcher": asdict(evaluation.matcher),
-        "resamples": evaluation.resamples,
-        "seed": evaluation.seed,
-        "figures": [_figure(figure) for figure in evaluation.figures],
-        "per_video": {
-            video: [_figure(figure) for figure in figures]
-            for video, figures in evaluation.per_video.items()
-        },
-        "precision_recall": [asdict(point) for point in evaluation.precision_recall],
-        "confusion": asdict(evaluation.confusion),
-        "reliability": [asdict(each) for each in evaluation.reliability],
-        "latency": [asdict(each) for each in evaluation.latency],
-        "usage": [asdict(each) for each in evaluation.usage],
-        "ratings": evaluation.ratings,
-        "source_classes": evaluation.source_classes,
+
+    def said(figures: Sequence[Figure]) -> list[dict[str, Any]]:
+        measures = ((figure, measure_of(figure.name)) for figure in figures)
+        return [
+            {**asdict(figure), "family": measure.family, "better": measure.better}
+            for figure, measure in measures
+        ]
+
+    whole = asdict(evaluation)
+    del whole["judgements"]
+    return whole | {
+        "figures": said(evaluation.figures),
+        "per_video": {video: said(each) for video, each in evaluation.per_video.items()},
     }
-
-
-def _figure(figure: Figure) -> dict[str, Any]:
-    measure = measure_of(figure.name)
-    return {**asdict(figure), "family": measure.family, "better": measure.better}
 
 
 def _line(cells: Sequence[str]) -> str:

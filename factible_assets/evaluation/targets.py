@@ -16,13 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from factible_assets.evaluation.figures import Figure
 from factible_assets.evaluation.measures import CATALOGUE
-from resources.lines import (
-    Document,
-    FileProblem,
-    Place,
-    PlacedError,
-    read_document,
-)
+from resources.lines import Document, FileProblem, Place, PlacedError, read_document
 
 FILE_NAME: Final = "targets.yaml"
 
@@ -148,15 +142,12 @@ class _Reader:
             if target := self._target(document, ("targets", metric), given):
                 self.targets[metric] = target
         for corpus, _ in self._entries(document, ("overrides",)):
-            self._override(document, ("overrides", corpus))
-
-    def _override(self, document: Document, place: Place) -> None:
-        own = self.overrides.setdefault(str(place[-1]), {})
-        for metric, given in self._entries(document, place):
-            if given in ({}, None) and metric in CATALOGUE:
-                own[metric] = None
-            elif target := self._target(document, (*place, metric), given):
-                own[metric] = target
+            own = self.overrides.setdefault(corpus, {})
+            for metric, given in self._entries(document, ("overrides", corpus)):
+                if given in ({}, None) and metric in CATALOGUE:
+                    own[metric] = None
+                elif target := self._target(document, ("overrides", corpus, metric), given):
+                    own[metric] = target
 
     def _entries(self, document: Document, place: Place) -> Sequence[tuple[str, Any]]:
         value = document.data
@@ -172,25 +163,23 @@ class _Reader:
             near = difflib.get_close_matches(metric, CATALOGUE, n=1, cutoff=0.6)
             hint = f"Did you mean {near[0]!r}?" if near else "All: factible evaluate --all."
             self._report(line, f"There is no metric {metric!r}. {hint}")
-        elif CATALOGUE[metric].better is None:
+            return None
+        if CATALOGUE[metric].better is None:
             self._report(line, f"Of {metric!r} neither more nor less is better. Remove its target.")
-        else:
-            try:
-                target = Target.model_validate(given)
-            except ValidationError as error:
-                for detail in error.errors(include_input=False):
-                    key = ".".join(str(part) for part in detail["loc"])
-                    at = document.line((*place, *detail["loc"]))
-                    self._report(at, f"{metric}, {key or 'entry'}: {detail['msg']}. {_FORM}")
-                return None
-            if not _is_worse(metric, target.target, target.floor):
-                return target
-            self._report(
-                line,
-                f"The target of {metric}, {target.target}, is worse than its floor, "
-                f"{target.floor}. Exchange them.",
-            )
-        return None
+            return None
+        try:
+            target = Target.model_validate(given)
+        except ValidationError as error:
+            for detail in error.errors(include_input=False):
+                key = ".".join(str(part) for part in detail["loc"])
+                at = document.line((*place, *detail["loc"]))
+                self._report(at, f"{metric}, {key or 'entry'}: {detail['msg']}. {_FORM}")
+            return None
+        if _is_worse(metric, target.target, target.floor):
+            words = f"{target.target}, is worse than its floor, {target.floor}. Exchange them."
+            self._report(line, f"The target of {metric}, {words}")
+            return None
+        return target
 
     def _report(self, line: int | None, sentence: str) -> None:
         self.problems.append(FileProblem(self.file, line, sentence))

@@ -1,7 +1,7 @@
 """The variants of an experiment side by side, and each against the baseline, video by video.
 
 What belongs here: reading the figures of a finished experiment from the main warehouse, pairing
-them, the tests. What does not: the tests' formulas (evaluation/intervals.py), the page (page.py).
+them, the tests. What does not: the tests' formulas (evaluation/figures.py), the page (page.py).
 
 Two variants are compared over the videos where both have a value. A test over a handful of videos
 proves little, and of many comparisons some look like a difference by chance; so every comparison
@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from factible_assets.evaluation.intervals import (
+from factible_assets.evaluation.figures import (
     PairedBootstrap,
     SignedRank,
     paired_bootstrap,

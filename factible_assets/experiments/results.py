@@ -15,7 +15,7 @@ from typing import Any
 from factible_assets.corpora.format import ClaimEntry
 from factible_assets.corpora.reading import CorporaReading
 from factible_assets.evaluation.charts import STAGES_PLOT, all_plots
-from factible_assets.evaluation.intervals import RESAMPLES
+from factible_assets.evaluation.figures import RESAMPLES
 from factible_assets.evaluation.matching import ClaimMatcher, default_matcher
 from factible_assets.evaluation.outcomes import VideoOutcome
 from factible_assets.evaluation.scoring import Evaluation, score

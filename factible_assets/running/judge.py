@@ -24,8 +24,14 @@ from uuid import uuid4
 from factible_assets.corpora.reading import CorporaReading
 from factible_assets.errors import first_of
 from factible_assets.evaluation.judging.criteria import Rubric
-from factible_assets.evaluation.judging.judge import ANSWER_TOKENS, Inquiry, Judged, inquiry, judge
-from factible_assets.evaluation.judging.subjects import subjects_of
+from factible_assets.evaluation.judging.judge import (
+    ANSWER_TOKENS,
+    Inquiry,
+    Judged,
+    inquiry,
+    judge,
+    subjects_of,
+)
 from factible_assets.evaluation.outcomes import VideoOutcome, group_by_corpus, load_outcomes
 from factible_assets.reasoners.llm.calls import StageModel
 from factible_assets.services.reasoning import JUDGE, ModelPlan, model_clients, stage_model

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from factible_assets.evaluation.figures import Ratio
-from factible_assets.evaluation.intervals import (
+from factible_assets.evaluation.figures import (
+    Ratio,
     mean_interval,
     paired_bootstrap,
     pooled_interval,

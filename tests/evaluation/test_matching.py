@@ -12,17 +12,15 @@ from hypothesis.extra.numpy import arrays
 from factible_assets.evaluation.matching import (
     Assignment,
     ClaimMatcher,
+    EmbeddingSimilarity,
     Matcher,
     Matching,
-    Pair,
-    match_matrix,
-)
-from factible_assets.evaluation.similarity import (
-    EmbeddingSimilarity,
     Matrix,
+    Pair,
     Similarity,
     TfidfSimilarity,
     TokenSetSimilarity,
+    match_matrix,
     sentence_model,
 )
 from factible_assets.reasoners.embedded.embedder import (

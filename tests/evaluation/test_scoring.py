@@ -6,11 +6,10 @@ import pytest
 
 from factible_assets.corpora.reading import CorporaReading
 from factible_assets.evaluation.figures import Figure
-from factible_assets.evaluation.matching import ClaimMatcher
+from factible_assets.evaluation.matching import ClaimMatcher, TokenSetSimilarity
 from factible_assets.evaluation.measures import CATALOGUE
 from factible_assets.evaluation.outcomes import UNLISTED, VideoOutcome, group_by_corpus
 from factible_assets.evaluation.scoring import Evaluation, score
-from factible_assets.evaluation.similarity import TokenSetSimilarity
 from factible_assets.evaluation.tables import UNDEFINED, document, figures_markdown, number
 from tests.evaluation.outcomes import call, evidence, made, outcome
 

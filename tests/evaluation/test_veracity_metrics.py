@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from factible_assets.evaluation.metrics.stances import Judgement
-from factible_assets.evaluation.metrics.veracity import level_error, soft_accuracy
+from factible_assets.evaluation.metrics.stances import Judgement, level_error, soft_accuracy
 from factible_assets.methods.scales import level_of
 
 

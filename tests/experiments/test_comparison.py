@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from factible_assets.evaluation.intervals import paired_bootstrap, wilcoxon_signed_rank
+from factible_assets.evaluation.figures import paired_bootstrap, wilcoxon_signed_rank
 from factible_assets.experiments.comparison import Comparison, read_comparison
 from factible_assets.experiments.page import render_page, scatter, strips
 from factible_assets.experiments.plan import ExperimentError

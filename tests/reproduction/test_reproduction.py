@@ -12,7 +12,7 @@ from benchmarks.reproduction.cells import Cell, agreeing_digits
 from benchmarks.reproduction.layout import PublishedLayoutError, read_published
 from benchmarks.reproduction.report import PublishedReport, recompute_published
 from benchmarks.reproduction.tables import printed_tables
-from factible_assets.evaluation.similarity import (
+from factible_assets.evaluation.matching import (
     EmbeddingSimilarity,
     Similarity,
     TokenSetSimilarity,

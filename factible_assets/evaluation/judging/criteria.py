@@ -34,15 +34,9 @@ class UnknownCriterionError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Rubric:
-    """One criterion.
+    """One criterion: what it asks of a subject, and what 0, 1 and 2 stand for, each in a word.
 
-    Attributes:
-        name: Its name, and that of its prompt.
-        subject: What is scored by it.
-        what: What it asks, in a few words.
-        levels: What 0, 1 and 2 stand for, each in a word.
-        better: Which end of the scale is the good one.
-        source: Where it comes from.
+    `name` is that of its prompt, too; `better` says which end of the scale is the good one.
     """
 
     name: Criterion
@@ -69,62 +63,60 @@ class Rubric:
 _FACTIBLE = "Factible, section 1.7.4; scale of this project"
 _PEOPLE = "Xu et al., section V.D; appendix E, table"
 
-RUBRICS: tuple[Rubric, ...] = (
-    Rubric(
+_Levels = tuple[str, str, str]
+
+_BEST_HIGH: tuple[tuple[Criterion, SubjectKind, str, _Levels], ...] = (
+    (
         "claim_quality",
         "claim",
         "whether it is faithful to what was said, can be read alone and is worth checking",
         ("unusable", "flawed", "good"),
-        "higher",
-        _FACTIBLE,
     ),
-    Rubric(
+    (
         "query_relevance",
         "query",
         "whether a search by it would find pages that decide the claim",
         ("unrelated", "partial", "relevant"),
-        "higher",
-        _FACTIBLE,
     ),
-    Rubric(
+    (
         "evidence_relevance",
         "evidence",
         "whether what the source says bears on the claim",
         ("unrelated", "partial", "relevant"),
-        "higher",
-        _FACTIBLE,
     ),
-    Rubric(
+    (
         "explanation_quality",
         "verdict",
         "whether a reader learns from it what was found, on what it rests and what limits it",
         ("unhelpful", "incomplete", "clear"),
-        "higher",
-        _FACTIBLE,
     ),
-    Rubric(
+)
+_BEST_LOW: tuple[tuple[Criterion, str, _Levels], ...] = (
+    (
         "reasoning_hallucination",
-        "verdict",
         "whether the reasoning follows from the evidence",
         ("none", "mild", "severe"),
-        "lower",
-        f"{_PEOPLE} S3",
     ),
-    Rubric(
+    (
         "evidence_hallucination",
-        "verdict",
         "whether the evidence is represented as it is",
         ("none", "partial", "full"),
-        "lower",
-        f"{_PEOPLE} S4",
     ),
-    Rubric(
+    (
         "label_justification",
-        "verdict",
         "whether the label is borne out by reasoning and evidence",
         ("justified", "overconfident", "hallucinated"),
-        "lower",
-        f"{_PEOPLE} S5",
+    ),
+)
+
+RUBRICS: tuple[Rubric, ...] = (
+    *(
+        Rubric(name, subject, what, levels, "higher", _FACTIBLE)
+        for name, subject, what, levels in _BEST_HIGH
+    ),
+    *(
+        Rubric(name, "verdict", what, levels, "lower", f"{_PEOPLE} S{number}")
+        for number, (name, what, levels) in enumerate(_BEST_LOW, start=3)
     ),
 )
 """All criteria, in the order in which a video is worked on."""

@@ -1,8 +1,12 @@
-"""Asking a language model for one score, and what of its answer is believed.
+"""Asking a language model for one score: what it is shown, and what of its answer is believed.
 
-What belongs here: the shape of an answer, the question, its identity, and the rules by which an
-answer counts. What does not: the words of the prompts (prompts/*.md), any client (resources.llm),
-storing.
+What belongs here: turning the rows of a video into material, untrusted text as data; the shape of
+an answer, the question, its identity, and the rules by which an answer counts. What does not: the
+words of the prompts (prompts/*.md), the fence around the material (reasoners/llm/fences.py), any
+client (resources.llm), storing.
+
+What was answered is shown whole. What its sources say is shown as the reasoner saw it: sentences
+that give their reader orders are left out.
 
 A score counts if it is a whole number from 0 to 2 and comes with a quote that stands in what the
 judge was shown. A quote that stands nowhere is asked about once more, and then there is no score:
@@ -13,19 +17,21 @@ so that no score colours another. A service that fails leaves a row that says so
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, Field
 
-from factible_assets.evaluation.judging.criteria import HIGHEST, Rubric
-from factible_assets.evaluation.judging.subjects import Subject
+from factible_assets.evaluation.judging.criteria import HIGHEST, Rubric, SubjectKind
+from factible_assets.evaluation.outcomes import VideoOutcome
 from factible_assets.reasoners.llm.calls import StageModel
 from factible_assets.reasoners.llm.fences import Data, Piece, ShownText
+from factible_assets.reasoners.llm.material import claim_pieces, cut, title_line
 from factible_assets.reasoners.llm.prompts import Prompt, load_prompt
 from factible_assets.reasoners.llm.wording import clip, plain
+from factible_assets.records import Claim, Evidence, Transcript
 from resources.llm.base import BudgetExhaustedError, CallOutcome, ModelCall, ModelError, Part
 
 PROMPTS = Path(__file__).resolve().parent / "prompts"
@@ -36,7 +42,134 @@ ANSWER_TOKENS = 400
 
 REASON_WORDS = 80
 
+SHOWN_SOURCES = 12
+"""Sources that a judge of a verdict is shown: the most reliable and definite ones."""
+
+_AROUND_CLAIM, _AROUND_QUOTE = 700, 350
+"""Characters that are shown before and behind."""
+_LONGEST_SUMMARY = 3_000
 _ID_DIGITS = 16
+
+_Material: TypeAlias = Mapping[str, Piece | Sequence[Piece]]
+
+
+# --- What is judged -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One thing that is judged. `material` fills the places of its criteria's prompts."""
+
+    kind: SubjectKind
+    subject_id: str
+    video_id: str
+    claim_id: str
+    material: _Material
+
+
+def subjects_of(
+    outcome: VideoOutcome,
+    verdict_evidence: Sequence[Evidence] | None = None,
+    page_texts: Mapping[str, str] | None = None,
+) -> Iterator[Subject]:
+    """Yield everything of a video that can be judged, claim by claim.
+
+    What an outage left open is not judged: queries and evidence without an answer, and verdicts
+    without a stance.
+
+    Args:
+        outcome: The rows.
+        verdict_evidence: What the verdicts rest on, if that is not the newest evidence.
+        page_texts: Texts by content hash; those of the outcome if not given.
+    """
+    if page_texts is None:
+        page_texts = {each.content_hash: each.text for each in outcome.page_texts}
+    cited = outcome.evidence if verdict_evidence is None else verdict_evidence
+    title = Data("title", title_line(outcome.video.title) or "(none)")
+    for claim in outcome.ordered_claims:
+        claimed, ids = claim_pieces(claim), (claim.video_id, claim.claim_id)
+        said: _Material = {
+            "title": title,
+            "passage": _passage(claim, outcome.transcript),
+            "claim": claimed,
+        }
+        yield Subject("claim", claim.claim_id, *ids, said)
+        for query in outcome.queries:
+            if query.claim_id == claim.claim_id and query.status == "ok":
+                kind = f"A web search for evidence on it, of the kind {query.query_type}:\n"
+                asked: _Material = {
+                    "claim": claimed,
+                    "query": [kind, Data("query", cut(query.text))],
+                }
+                yield Subject("query", query.query_id, *ids, asked)
+        for row in outcome.evidence:
+            if row.claim_id == claim.claim_id and row.status == "ok":
+                shown = {"claim": claimed, "source": _source(row, 1, page_texts)}
+                yield Subject("evidence", row.evidence_id, *ids, shown)
+        read = [row for row in cited if row.claim_id == claim.claim_id and row.status == "ok"]
+        for verdict in outcome.verdicts:
+            if verdict.claim_id == claim.claim_id and verdict.status == "complete":
+                label = f"The label: {verdict.stance}, with {verdict.confidence} confidence.\n"
+                summary = Data("explanation", cut(verdict.summary, _LONGEST_SUMMARY))
+                yield Subject(
+                    "verdict",
+                    claim.claim_id,
+                    *ids,
+                    {
+                        "claim": claimed,
+                        "sources": _sources(read, page_texts),
+                        "verdict": [label, "The explanation:\n", summary],
+                    },
+                )
+
+
+def _passage(claim: Claim, transcript: Transcript | None) -> Sequence[Piece]:
+    if transcript is None or claim.char_start is None or claim.char_end is None:
+        return ["The claim has no place in the transcript: nothing that was said is shown."]
+    start = max(0, claim.char_start - _AROUND_CLAIM)
+    said = transcript.text[start : claim.char_end + _AROUND_CLAIM]
+    return ["What is said in the video around the claim:\n", Data("transcript", said)]
+
+
+def _sources(rows: Sequence[Evidence], texts: Mapping[str, str]) -> Sequence[Piece]:
+    if not rows:
+        return ["No source was found that could be read."]
+    best = sorted(
+        rows,
+        key=lambda row: (
+            row.stance == "unclear",
+            -row.rating_score,
+            -(row.stance_confidence or 0.0),
+            row.evidence_id,
+        ),
+    )[:SHOWN_SOURCES]
+    rest = len(rows) - len(best)
+    left_out = f" The {rest} least reliable are not shown." if rest else ""
+    pieces: list[Piece] = [f"Sources that were read: {len(rows)}.{left_out}"]
+    for number, row in enumerate(best, start=1):
+        pieces += ["\n\n", *_source(row, number, texts)]
+    return pieces
+
+
+def _source(row: Evidence, number: int, texts: Mapping[str, str]) -> Sequence[Piece]:
+    text, around = texts.get(row.content_hash or "", ""), ""
+    if row.quote_start is not None and row.quote_end is not None:
+        around = text[max(0, row.quote_start - _AROUND_QUOTE) : row.quote_end + _AROUND_QUOTE]
+    lines = (
+        ("Publisher", row.domain),
+        ("Title", row.title),
+        ("Passage that was quoted", row.quote or ""),
+        ("Page around the passage", around),
+        ("Summary that was made of it", row.summary or ""),
+    )
+    shown = [f"{name}: {' '.join(text.split())}" for name, text in lines if text.strip()]
+    return [
+        f"Source {number}: rated {row.rating}, read as {row.stance}.\n",
+        Data(f"source {number}", "\n".join(shown), trimmable=True),
+    ]
+
+
+# --- Asking -------------------------------------------------------------------------------------
 
 
 def _no_truth_value(value: object) -> object:
@@ -148,9 +281,6 @@ async def judge(model: StageModel, asked: Inquiry) -> Judged:
         return Judged(asked, "invalid", reason, calls=tuple(calls))
     reason = clip(plain(answer.reason), REASON_WORDS) or "No reason was given."
     return Judged(asked, "ok", reason, answer.score, quote, tuple(calls))
-
-
-# --- Quotes -------------------------------------------------------------------------------------
 
 
 def found(quote: str, subject: Subject) -> str | None:

@@ -1,21 +1,107 @@
 """What a judge said of a corpus, in figures: means by criterion, and agreement with people.
 
-What belongs here: from judgements to figures. What does not: judging, printing, storing.
+What belongs here: from judgements to figures. What does not: judging, which claims are the same
+(matching.py), resampling (figures.py), printing, storing.
+
+A measure of agreement that is undefined is None, which is not zero: two people who both give the
+same score to everything agree on each item, and nothing can be said of it beyond chance.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from factible_assets.evaluation.figures import Interval, Ratio
-from factible_assets.evaluation.intervals import RESAMPLES, pooled_interval
-from factible_assets.evaluation.judging.agreement import Agreed, Pair, agreement
-from factible_assets.evaluation.judging.criteria import Rubric
+from factible_assets.evaluation.figures import (
+    RESAMPLES,
+    Interval,
+    Ratio,
+    pooled_interval,
+    statistic_interval,
+)
+from factible_assets.evaluation.judging.criteria import HIGHEST, Rubric
 from factible_assets.evaluation.matching import ClaimMatcher
+from factible_assets.evaluation.metrics.claims import spearman
 from factible_assets.evaluation.outcomes import VideoOutcome
+
+Pair = tuple[float, int]
+"""What the judge and a person gave to the same thing. The judge's may be a mean of several."""
+
+
+@dataclass(frozen=True, slots=True)
+class Agreed:
+    """One measure of agreement; `value` is None where it is undefined."""
+
+    name: str
+    value: float | None
+    n: int
+    interval: Interval | None
+    baseline: float | None = None
+    """What always giving the people's commonest score has; None where nothing is trivial."""
+
+
+def agreement(
+    videos: Mapping[str, Sequence[Pair]], *, resamples: int = RESAMPLES
+) -> tuple[Agreed, ...]:
+    """Return exact agreement, quadratic-weighted kappa and Spearman's rank correlation.
+
+    Videos are resampled whole for the intervals.
+    """
+    groups = [pairs for pairs in videos.values() if pairs]
+    pairs = [pair for group in groups for pair in group]
+    measures: tuple[tuple[str, Callable[[Sequence[Pair]], float | None], float | None], ...] = (
+        ("exact agreement", exact_agreement, commonest_share(pairs)),
+        ("weighted kappa", weighted_kappa, None),
+        ("Spearman", spearman, None),
+    )
+    return tuple(
+        Agreed(
+            name,
+            measure(pairs),
+            len(pairs),
+            statistic_interval(groups, measure, resamples=resamples),
+            baseline,
+        )
+        for name, measure, baseline in measures
+    )
+
+
+def rounded(score: float) -> int:
+    """Return the score of the scale next to a mean; a half is rounded up."""
+    return min(HIGHEST, max(0, math.floor(score + 0.5)))
+
+
+def exact_agreement(pairs: Sequence[Pair]) -> float | None:
+    """Return the share of pairs with the same score; None if there are none."""
+    if not pairs:
+        return None
+    return sum(rounded(judge) == person for judge, person in pairs) / len(pairs)
+
+
+def commonest_share(pairs: Sequence[Pair]) -> float | None:
+    """Return how often people gave their commonest score; None if there are none."""
+    counts = Counter(person for _, person in pairs)
+    return counts.most_common(1)[0][1] / len(pairs) if pairs else None
+
+
+def weighted_kappa(pairs: Sequence[Pair]) -> float | None:
+    """Return Cohen's kappa with quadratic weights (Cohen, 1968).
+
+    `1 - sum(w * observed) / sum(w * expected)` with `w = (i - j)^2`, over all pairs of levels, and
+    the expected counts from the margins. None where no disagreement is expected: no pairs, or one
+    score alone on both sides.
+    """
+    n = len(pairs)
+    observed = math.fsum((rounded(judge) - person) ** 2 for judge, person in pairs)
+    judges = Counter(rounded(judge) for judge, _ in pairs)
+    people = Counter(person for _, person in pairs)
+    expected = math.fsum(
+        (i - j) ** 2 * judges[i] * people[j] / n for i in judges for j in people if n
+    )
+    return 1 - observed / expected if expected else None
 
 
 class Scored(Protocol):
@@ -33,17 +119,11 @@ class Scored(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CriterionFigures:
-    """One criterion over all videos.
+    """One criterion over all videos; what has no n is None.
 
-    Attributes:
-        rubric: The criterion.
-        n: Subjects with a score.
-        without_score: Subjects whose judgement failed; in no mean.
-        mean_score: Mean of the scores as given, from 0 to 2; None without any.
-        mean: Mean of the normalised scores, from 0 (worst) to 1 (best); None without any.
-        interval: Of `mean`, by bootstrap over videos.
-        counts: How often each score was given, from 0 to 2.
-        agreed: Agreement with people; empty if no claim carries their scores.
+    `n` subjects have a score, `counts` of each from 0 to 2, with `mean_score` as given and `mean`
+    normalised from 0 (worst) to 1 (best), whose interval is by bootstrap over videos. Those
+    `without_score` are in no mean. `agreed` is empty if no claim carries the scores of people.
     """
 
     rubric: Rubric
@@ -63,20 +143,43 @@ def figures(
     *,
     resamples: int = RESAMPLES,
 ) -> tuple[CriterionFigures, ...]:
-    """Return the figures of each criterion.
+    """Return the figures of each criterion, of which each subject has one judgement at most.
 
-    Args:
-        judgements: Each subject at most once per criterion.
-        rubrics: The criteria.
-        people: What people gave, see `human_scores`, by video.
-        resamples: Draws of the bootstrap.
+    `people` is what people gave, see `human_scores`, by video.
     """
-    by_criterion: dict[str, list[Scored]] = defaultdict(list)
-    for each in judgements:
-        by_criterion[each.criterion].append(each)
-    return tuple(
-        _figures(rubric, by_criterion[rubric.name], people, resamples) for rubric in rubrics
-    )
+    listed = list(judgements)
+    found = []
+    for rubric in rubrics:
+        of_rubric = [each for each in listed if each.criterion == rubric.name]
+        scores: dict[str, list[int]] = defaultdict(list)
+        of_claim: dict[tuple[str, str], list[int]] = defaultdict(list)
+        for each in of_rubric:
+            if each.score is not None:
+                scores[each.video_id].append(each.score)
+                of_claim[each.video_id, each.claim_id].append(each.score)
+        given = [score for values in scores.values() for score in values]
+        ratios = [
+            Ratio(sum(map(rubric.normalised, values)), len(values)) for values in scores.values()
+        ]
+        pairs: dict[str, list[Pair]] = defaultdict(list)
+        for (video_id, claim_id), values in of_claim.items():
+            person = people.get(video_id, {}).get((claim_id, rubric.name))
+            if person is not None:
+                # A person scores all queries, or all evidence, of a claim at once.
+                pairs[video_id].append((sum(values) / len(values), person))
+        found.append(
+            CriterionFigures(
+                rubric=rubric,
+                n=len(given),
+                without_score=len(of_rubric) - len(given),
+                mean_score=sum(given) / len(given) if given else None,
+                mean=Ratio.pooled(ratios).value,
+                interval=pooled_interval(ratios, resamples=resamples),
+                counts=(given.count(0), given.count(1), given.count(2)),
+                agreed=agreement(pairs, resamples=resamples) if pairs else (),
+            )
+        )
+    return tuple(found)
 
 
 def human_scores(outcome: VideoOutcome, matcher: ClaimMatcher) -> Mapping[tuple[str, str], int]:
@@ -94,35 +197,3 @@ def human_scores(outcome: VideoOutcome, matcher: ClaimMatcher) -> Mapping[tuple[
         for pair in matching.pairs
         for criterion, score in scored[pair.gold].given_scores.items()
     }
-
-
-def _figures(
-    rubric: Rubric,
-    judgements: Sequence[Scored],
-    people: Mapping[str, Mapping[tuple[str, str], int]],
-    resamples: int,
-) -> CriterionFigures:
-    scores: dict[str, list[int]] = defaultdict(list)
-    of_claim: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for each in judgements:
-        if each.score is not None:
-            scores[each.video_id].append(each.score)
-            of_claim[each.video_id, each.claim_id].append(each.score)
-    given = [score for values in scores.values() for score in values]
-    ratios = [Ratio(sum(map(rubric.normalised, values)), len(values)) for values in scores.values()]
-    pairs: dict[str, list[Pair]] = defaultdict(list)
-    for (video_id, claim_id), values in of_claim.items():
-        person = people.get(video_id, {}).get((claim_id, rubric.name))
-        if person is not None:
-            # A person scores all queries, or all evidence, of a claim at once.
-            pairs[video_id].append((sum(values) / len(values), person))
-    return CriterionFigures(
-        rubric=rubric,
-        n=len(given),
-        without_score=sum(each.score is None for each in judgements),
-        mean_score=sum(given) / len(given) if given else None,
-        mean=Ratio.pooled(ratios).value,
-        interval=pooled_interval(ratios, resamples=resamples),
-        counts=(given.count(0), given.count(1), given.count(2)),
-        agreed=agreement(pairs, resamples=resamples) if pairs else (),
-    )

@@ -33,6 +33,11 @@ class GoldClaim:
     label: str | None = None
     """The conclusion in the words of its data set."""
 
+    @property
+    def weight(self) -> float:
+        """The importance, 0 if there is none."""
+        return self.importance or 0.0
+
 
 @dataclass(frozen=True, slots=True)
 class SystemClaim:
@@ -134,15 +139,11 @@ def ndcg_by_importance(video: MatchedVideo) -> Ratio:
     """
     gold_of = video.matching.gold_of
     gains = [
-        _importance(video.gold[gold_of[rank]]) if rank in gold_of else 0.0
+        video.gold[gold_of[rank]].weight if rank in gold_of else 0.0
         for rank in range(len(video.system))
     ]
-    ideal = sorted((_importance(claim) for claim in video.gold), reverse=True)
+    ideal = sorted((claim.weight for claim in video.gold), reverse=True)
     return Ratio(_discounted(gains), _discounted(ideal))
-
-
-def _importance(claim: GoldClaim) -> float:
-    return claim.importance or 0.0
 
 
 def _discounted(gains: Sequence[float]) -> float:
@@ -155,8 +156,8 @@ def recall_at_important(video: MatchedVideo) -> Ratio:
     |matched gold with importance ≥ 0.80| / |gold with importance ≥ 0.80|. Undefined if no gold
     claim is that important.
     """
-    found = sum(_importance(claim) >= IMPORTANT for claim in video.found)
-    return Ratio(found, sum(_importance(claim) >= IMPORTANT for claim in video.gold))
+    found = sum(claim.weight >= IMPORTANT for claim in video.found)
+    return Ratio(found, sum(claim.weight >= IMPORTANT for claim in video.gold))
 
 
 def importance_weighted_coverage(video: MatchedVideo) -> Ratio:
@@ -164,8 +165,8 @@ def importance_weighted_coverage(video: MatchedVideo) -> Ratio:
 
     Σ importance of matched gold / Σ importance of gold. Undefined if there is no importance.
     """
-    found = math.fsum(_importance(claim) for claim in video.found)
-    return Ratio(found, math.fsum(_importance(claim) for claim in video.gold))
+    found = math.fsum(claim.weight for claim in video.found)
+    return Ratio(found, math.fsum(claim.weight for claim in video.gold))
 
 
 def importance_mae(video: MatchedVideo) -> Ratio:

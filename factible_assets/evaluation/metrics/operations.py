@@ -92,9 +92,7 @@ class HasStatus(Protocol):
     """A row of any stage."""
 
     @property
-    def status(self) -> Status:
-        """What became of the work."""
-        ...
+    def status(self) -> Status: ...  # noqa: D102
 
 
 def infrastructure_failure_rate(rows: Iterable[HasStatus]) -> Ratio:

@@ -1,4 +1,4 @@
-"""How well stances agree with the annotated ones, and how well their confidence is calibrated.
+"""How well verdicts agree with the annotated ones, on stances and on levels, and how surely.
 
 What belongs here: metrics of classification and calibration, each with what the majority class
 would score. What does not: which claims are compared (matching), votes over evidence (stages).
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from factible_assets.evaluation.figures import Ratio
+from factible_assets.methods.scales import LEVELS
 from factible_assets.records import Stance
 
 STANCES: Final[tuple[Stance, ...]] = ("supports", "refutes", "mixed", "unclear")
@@ -23,12 +24,9 @@ BINS: Final = 10
 class Judgement:
     """A judged claim: what it should be, what was said, and how surely.
 
-    Attributes:
-        video_id: Whose claim it is; intervals resample videos.
-        gold: The annotated class.
-        predicted: None if there is no answer because services failed: that is counted as a
-            failure of infrastructure and in no metric of quality.
-        confidence: The probability, from 0 to 1, that was given to `predicted`; None if unknown.
+    `predicted` is None if there is no answer because services failed: that is counted as a failure
+    of infrastructure and in no metric of quality. `confidence` is the probability, from 0 to 1,
+    that was given to it; None if unknown.
     """
 
     video_id: str
@@ -71,7 +69,7 @@ def f1_by_class(judgements: Sequence[Judgement]) -> dict[str, float]:
     """Return the F1 of each class that occurs among gold or predicted, in order of name."""
     judged = answered(judgements)
     gold = Counter(each.gold for each in judged)
-    predicted = Counter(each.predicted for each in judged if each.predicted is not None)
+    predicted = Counter(str(each.predicted) for each in judged)
     correct = Counter(each.gold for each in judged if each.gold == each.predicted)
     # TP + FP is how often a class was predicted, TP + FN how often it is gold.
     return {
@@ -83,12 +81,7 @@ def f1_by_class(judgements: Sequence[Judgement]) -> dict[str, float]:
 def as_majority(
     judgements: Sequence[Judgement], among: Sequence[Judgement] | None = None
 ) -> list[Judgement]:
-    """Return what always answering the majority class would have said, without confidence.
-
-    Args:
-        judgements: What is answered.
-        among: The judgements whose majority class it is; the same if none are given.
-    """
+    """Return what always answering the majority class (`among` others, if given) would say."""
     most = majority_class(judgements if among is None else among)
     return [Judgement(each.video_id, each.gold, most) for each in answered(judgements)]
 
@@ -105,10 +98,7 @@ def grouped(judgements: Sequence[Judgement]) -> list[list[Judgement]]:
 class Confusion:
     """How often each class was answered as each: `counts[gold][predicted]`, in order of `labels`.
 
-    Attributes:
-        labels: The classes.
-        counts: Shape [len(labels), len(labels)].
-        unanswered: Judgements without an answer, which stand nowhere in the matrix.
+    The `unanswered` judgements stand nowhere in the matrix.
     """
 
     labels: tuple[str, ...]
@@ -215,3 +205,20 @@ def _outcomes(judgements: Sequence[Judgement]) -> list[tuple[float, bool]]:
         for each in decided(judgements)
         if each.confidence is not None
     ]
+
+
+def soft_accuracy(judgements: Sequence[Judgement]) -> Ratio:
+    """Return the share that is right or one level off (Raw Evidence, section 4: soft accuracy)."""
+    errors = _level_errors(judgements)
+    return Ratio(sum(error <= 1 for error in errors), len(errors))
+
+
+def level_error(judgements: Sequence[Judgement]) -> Ratio:
+    """Return the mean number of levels between verdict and annotation (section 4: MAE)."""
+    errors = _level_errors(judgements)
+    return Ratio(sum(errors), len(errors))
+
+
+def _level_errors(judgements: Sequence[Judgement]) -> list[int]:
+    known = answered(judgements)
+    return [abs(LEVELS.index(each.predicted) - LEVELS.index(each.gold)) for each in known]

@@ -8,15 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
-from factible_assets.evaluation.judging.agreement import (
+from factible_assets.evaluation.judging.summary import (
     Pair,
     agreement,
     commonest_share,
     exact_agreement,
     rounded,
-    spearman,
     weighted_kappa,
 )
+from factible_assets.evaluation.metrics.claims import spearman
 
 PAIRS = st.lists(st.tuples(st.sampled_from([0.0, 0.5, 1.0, 1.5, 2.0]), st.integers(0, 2)))
 SEVEN: list[Pair] = [(0, 0), (0, 1), (1, 1), (1, 1), (2, 1), (2, 2), (2, 0)]

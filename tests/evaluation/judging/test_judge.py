@@ -14,8 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from factible_assets.evaluation.judging.criteria import RUBRICS, rubrics
-from factible_assets.evaluation.judging.judge import ANSWER_TOKENS, Judged, found, inquiry, judge
-from factible_assets.evaluation.judging.subjects import Subject, subjects_of
+from factible_assets.evaluation.judging.judge import (
+    ANSWER_TOKENS,
+    Judged,
+    Subject,
+    found,
+    inquiry,
+    judge,
+    subjects_of,
+)
 from factible_assets.evaluation.outcomes import VideoOutcome
 from factible_assets.reasoners.llm.calls import StageModel
 from factible_assets.reasoners.llm.fences import Data

@@ -7,8 +7,7 @@ import pytest
 from factible_assets.corpora.format import ClaimEntry, HumanScores
 from factible_assets.evaluation.judging.criteria import rubrics
 from factible_assets.evaluation.judging.summary import figures, human_scores
-from factible_assets.evaluation.matching import ClaimMatcher
-from factible_assets.evaluation.similarity import TfidfSimilarity
+from factible_assets.evaluation.matching import ClaimMatcher, TfidfSimilarity
 from tests.evaluation import outcomes
 
 MATCHER = ClaimMatcher(TfidfSimilarity())
