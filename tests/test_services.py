@@ -48,7 +48,7 @@ from factible_assets.stages.ports import ReasonerOutageError, Services, SilentOb
 from factible_assets.stages.reliability import rate
 from resources.cache import DiskCache
 from resources.llm.backend import Batching
-from resources.models.installed import Receipt, ReceiptFile
+from resources.models.base import Receipt, ReceiptFile
 from resources.search.base import SearchRequest
 from resources.transcripts.base import VideoDetails
 from tests.reasoners.llm.material import CLAIM, PAGE, QUERY, VIDEO, transcript

@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from factible_assets.settings import Settings
+    from resources.models.base import ManifestModel, Receipt
     from resources.models.hub import Offer
-    from resources.models.installed import Receipt
-    from resources.models.manifest import ManifestModel
     from resources.models.store import Progress
 
 app = typer.Typer(
@@ -54,7 +53,7 @@ def pull(
     import asyncio
 
     from factible_assets.settings import load_settings
-    from resources.models.manifest import known_models
+    from resources.models.base import known_models
 
     settings = load_settings()
     model = known_models()[name]
@@ -75,8 +74,7 @@ def list_(as_json: AsJson = False) -> None:
     Example: factible models list
     """
     from factible_assets.settings import load_settings
-    from resources.models.installed import read_receipt
-    from resources.models.manifest import known_models
+    from resources.models.base import known_models, read_receipt
 
     settings = load_settings()
     rows = [
@@ -161,7 +159,7 @@ def _progress(offer: Offer) -> Iterator[Progress | None]:
     )
     with Bar(*columns, console=console, transient=True) as bar:
         tasks = {
-            file.spec.save_as: bar.add_task(file.spec.save_as, total=file.size)
+            file.save_as: bar.add_task(file.save_as, total=file.bytes)
             for file in offer.files
         }
 

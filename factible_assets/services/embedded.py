@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from factible_assets.settings import Settings
 from factible_assets.stages.ports import Reasoner
 from resources.cache import DiskCache
-from resources.models.installed import model_path
+from resources.models.base import model_path
 
 if TYPE_CHECKING:
     from factible_assets.reasoners.embedded.embedder import Embedder, OnnxEmbedder

@@ -8,7 +8,7 @@ By a file's ending: .yaml as in corpora/domain_ratings.yaml, .json as Media Bias
 snapshots, .csv with the columns `domain` and `pc1` (domain quality, Lin et al. 2023) or `domain`
 and `rating`, and `class`, `bias` and `reason` where it has them. A .csv with any other columns is
 described by a file of its name and .yaml, such as mine.csv.yaml, which can also give any .csv and
-.json a name, a day and a licence (resources/reliability/descriptions.py). A set that nobody dates
+.json a name, a day and a licence (resources/reliability/datasets.py). A set that nobody dates
 takes its day from its file's name, such as 20251207_media_bias.json.
 """
 
@@ -29,19 +29,17 @@ from factible_assets.stages.reliability import institution_of
 from factible_assets.stages.urls import registrable_domain
 from resources.reliability.base import ListedRating
 from resources.reliability.datasets import (
+    DESCRIBES,
     DOMAIN_QUALITY,
     RatingDirectory,
     RatingSet,
     TableLayout,
+    description_of,
+    load_description,
     load_mbfc_json,
     load_rating_csv,
     load_rating_yaml,
     rating_by_name,
-)
-from resources.reliability.descriptions import (
-    ENDING,
-    description_of,
-    load_description,
 )
 from resources.reliability.files import RatingFileError
 
@@ -94,8 +92,8 @@ def _is_description(file: Path, given: set[Path]) -> bool:
     Raises:
         RatingFileError: It does, and the other one is not there.
     """
-    described = file.with_name(file.name.removesuffix(ENDING))
-    if file.suffix != ENDING or described.suffix.lower() not in _DESCRIBED:
+    described = file.with_name(file.name.removesuffix(DESCRIBES))
+    if file.suffix != DESCRIBES or described.suffix.lower() not in _DESCRIBED:
         return False
     if described not in given:
         problem = f"it describes {described.name}, which is not there; add it, or remove this file"
@@ -143,18 +141,11 @@ def _layout_by_header(file: Path) -> TableLayout:
     """Choose a layout by the header; a file without a known one is refused by its reader."""
     with file.open(encoding="utf-8-sig", errors="replace", newline="") as opened:
         header = next(csv.reader(opened), [])
-    if DOMAIN_QUALITY.rating_column in header:
+    if DOMAIN_QUALITY.columns["rating"] in header:
         return DOMAIN_QUALITY
-
-    def optional(column: str) -> str | None:
-        return column if column in header else None
-
-    return TableLayout(
-        name=file.stem,
-        domain_column="domain",
-        rating_column="rating",
-        rating_of=rating_by_name,
-        class_column=optional("class"),
-        bias_column=optional("bias"),
-        reason_column=optional("reason"),
-    )
+    columns = [
+        "domain",
+        "rating",
+        *(each for each in ("class", "bias", "reason") if each in header),
+    ]
+    return TableLayout(file.stem, {each: each for each in columns}, rating_by_name)

@@ -19,6 +19,7 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
 from typing import Self, TypeVar
 from urllib.parse import quote
@@ -38,13 +39,14 @@ from resources.http import (
     shown,
     status_failure,
 )
-from resources.models.errors import (
+from resources.models.base import (
     HubUnreachableError,
+    ManifestFile,
+    ManifestModel,
     ModelPullError,
     NotOnHubError,
     UnverifiedFileError,
 )
-from resources.models.manifest import ManifestFile, ManifestModel
 from resources.network_guard import NameTable, NetworkGuard
 
 DEFAULT_HUB = "https://huggingface.co"
@@ -60,13 +62,10 @@ _RETRY = RetryPolicy(attempts=5, max_delay_seconds=20.0, max_retry_after_seconds
 Done = TypeVar("Done")
 
 
-@dataclass(frozen=True, slots=True)
-class OfferedFile:
+class OfferedFile(ManifestFile):
     """A file as the hub announces it. At least one of the two digests is known."""
 
-    spec: ManifestFile
-    size: int
-    sha256: str | None = None
+    bytes: int
     git_id: str | None = None
 
 
@@ -81,7 +80,7 @@ class Offer:
     @property
     def size(self) -> int:
         """Bytes of all files together."""
-        return sum(file.size for file in self.files)
+        return sum(file.bytes for file in self.files)
 
 
 class PassingError(Exception):
@@ -150,8 +149,8 @@ class Hub:
         """
         commit, files = model.revision, []
         for spec in model.files:
-            url = self._url(model, commit, spec)
-            said = await self.repeat(lambda url=url, spec=spec: self._said(url, spec), spec.path)  # type: ignore[misc]
+            ask = partial(self._said, self._url(model, commit, spec), spec)
+            said = await self.repeat(ask, spec.path)
             # All files are of the commit that the first one is of, though a branch may move on.
             named = said.get("x-repo-commit", "")
             if _GIT_ID.fullmatch(commit) and _GIT_ID.fullmatch(named) and named != commit:
@@ -177,12 +176,12 @@ class Hub:
         headers = {"Accept-Encoding": "identity"}
         if have:
             headers["Range"] = f"bytes={have}-"
-        url = self._url(offer.model, offer.commit, file.spec)
+        url = self._url(offer.model, offer.commit, file)
         try:
-            response = await self._http.get(url, headers=headers, max_bytes=file.size, sink=sink)
+            response = await self._http.get(url, headers=headers, max_bytes=file.bytes, sink=sink)
         except OutageError as error:
             raise PassingError(error.reason) from error
-        self._check_status(response, file.spec.path)
+        self._check_status(response, file.path)
         return response
 
     async def repeat(
@@ -284,4 +283,5 @@ def _offered(spec: ManifestFile, said: Mapping[str, str], host: str) -> OfferedF
             f"{host} offers another {spec.path} than factible knows (it has {size:,} bytes). It is "
             "not fetched. If the hub is right, a newer factible knows the new file."
         )
-    return OfferedFile(spec, size, spec.sha256 or sha256, git_id)
+    known = {"bytes": size, "sha256": spec.sha256 or sha256, "git_id": git_id}
+    return OfferedFile.model_validate(spec.model_dump() | known)

@@ -21,14 +21,22 @@ from http import HTTPStatus
 from pathlib import Path
 
 from resources.http import Response, TooLargeError
-from resources.models.errors import ModelStoreError, UnverifiedFileError
+from resources.models.base import (
+    FOLDER,
+    RECEIPT,
+    ModelStoreError,
+    Receipt,
+    ReceiptFile,
+    UnverifiedFileError,
+    size_of,
+)
 from resources.models.hub import Hub, Offer, OfferedFile, PassingError
-from resources.models.installed import FOLDER, RECEIPT, Receipt, ReceiptFile, size_of
 
 Progress = Callable[[str, int, int], None]
 """Told a file's name, the bytes of it that are there, and the bytes that there will be."""
 
 _PARTIAL = ".partial"
+_KEPT = {"bytes", "sha256", "git_id"}
 _RANGE = re.compile(r"bytes (\d{1,15})-")
 _BLOCK = 1024 * 1024
 _SPARE_BYTES = 50 * 1024 * 1024
@@ -56,10 +64,16 @@ class ModelStore:
         with self._alone(name), self._writable():
             _make_room(offer, partial)
             for file in offer.files:
-                await _fetch(
-                    hub, offer, file, partial, progress or (lambda name, done, total: None)
-                )
-            receipt = _receipt(offer)
+                await _fetch(hub, offer, file, partial, progress or (lambda *_: None))
+            receipt = Receipt(
+                **offer.model.model_dump(include={"name", "title", "repo", "licence", "source"}),
+                commit=offer.commit,
+                fetched_at=datetime.now(UTC),
+                files=tuple(
+                    ReceiptFile(name=file.save_as, **file.model_dump(include=_KEPT))
+                    for file in offer.files
+                ),
+            )
             wanted = {file.name for file in receipt.files}
             for other in partial.iterdir():
                 if other.name not in wanted:
@@ -127,29 +141,29 @@ class ModelStore:
 async def _fetch(
     hub: Hub, offer: Offer, file: OfferedFile, folder: Path, progress: Progress
 ) -> None:
-    done = folder / file.spec.save_as
+    done = folder / file.save_as
     part = _part(file, folder)
 
     async def ask() -> None:
         await _continue(hub, offer, file, part, progress)
 
     try:
-        if size_of(part) != file.size:
-            await hub.repeat(ask, file.spec.path, reached=lambda: size_of(part))
+        if size_of(part) != file.bytes:
+            await hub.repeat(ask, file.path, reached=lambda: size_of(part))
         problem = await asyncio.to_thread(_problem, part, file)
     except TooLargeError:
-        problem = f"it has more than its {file.size:,} bytes"
+        problem = f"it has more than its {file.bytes:,} bytes"
     if problem is not None:
         rejected = folder / f"{done.name}.rejected"
         part.touch()
         part.replace(rejected)
         raise UnverifiedFileError(
-            f"{file.spec.path} is not the file that {hub.host} announced: {problem}. It was set "
+            f"{file.path} is not the file that {hub.host} announced: {problem}. It was set "
             f"aside as {rejected} and is not used. Pull again; if that does not help, do not trust "
             "this hub."
         )
     part.replace(done)
-    progress(done.name, file.size, file.size)
+    progress(done.name, file.bytes, file.bytes)
 
 
 async def _continue(
@@ -161,7 +175,7 @@ async def _continue(
         PassingError: It is not complete yet.
         TooLargeError: It is longer than announced.
     """
-    if size_of(part) > file.size:
+    if size_of(part) > file.bytes:
         part.unlink()  # noqa: ASYNC240 - a moment, between two requests
     have = size_of(part)
     start: int | None = None
@@ -170,33 +184,27 @@ async def _continue(
         def write(answer: Response, block: bytes) -> None:
             nonlocal start
             if start is None:
-                start = _start(answer)
+                found = _RANGE.match(answer.headers.get("content-range", ""))
+                partial = answer.status == HTTPStatus.PARTIAL_CONTENT
+                start = int(found[1]) if found and partial else 0
                 if start not in {0, have}:
                     raise PassingError("it went on in another place than asked for")
                 if start != have:
                     target.truncate(start)
             target.write(block)
-            progress(file.spec.save_as, target.tell(), file.size)
+            progress(file.save_as, target.tell(), file.bytes)
 
         response = await hub.fetch(offer, file, have=have, sink=write)
     if response.status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
         part.unlink()  # noqa: ASYNC240
         raise PassingError("it does not go on where the download stopped")
-    if size_of(part) < file.size:
+    if size_of(part) < file.bytes:
         raise PassingError("it broke off in the middle of the file")
-
-
-def _start(answer: Response) -> int:
-    """Return the place in the file at which an answer begins."""
-    if answer.status != HTTPStatus.PARTIAL_CONTENT:
-        return 0
-    found = _RANGE.match(answer.headers.get("content-range", ""))
-    return int(found.group(1)) if found else 0
 
 
 def _part(file: OfferedFile, folder: Path) -> Path:
     """Return where a file is while it is not complete, with what there is of it already."""
-    done = folder / file.spec.save_as
+    done = folder / file.save_as
     part = folder / f"{done.name}.{(file.sha256 or file.git_id or '')[:16]}.part"
     if done.exists():  # of an earlier pull that did not come to its end
         done.replace(part)
@@ -221,8 +229,8 @@ def _make_room(offer: Offer, folder: Path) -> None:
 def _problem(part: Path, file: OfferedFile) -> str | None:
     """Say what is wrong with a file; None if it is the announced one."""
     size = size_of(part)
-    if size != file.size:
-        return f"it has {size:,} bytes instead of {file.size:,}"
+    if size != file.bytes:
+        return f"it has {size:,} bytes instead of {file.bytes:,}"
     sha256 = hashlib.sha256()
     git = hashlib.sha1(f"blob {size}\0".encode(), usedforsecurity=False)
     with part.open("rb") as content:
@@ -234,22 +242,3 @@ def _problem(part: Path, file: OfferedFile) -> str | None:
     if file.git_id is not None and git.hexdigest() != file.git_id:
         return f"its git object id is {git.hexdigest()} instead of {file.git_id}"
     return None
-
-
-def _receipt(offer: Offer) -> Receipt:
-    model = offer.model
-    return Receipt(
-        name=model.name,
-        title=model.title,
-        repo=model.repo,
-        commit=offer.commit,
-        licence=model.licence,
-        source=model.source,
-        fetched_at=datetime.now(UTC),
-        files=tuple(
-            ReceiptFile(
-                name=file.spec.save_as, bytes=file.size, sha256=file.sha256, git_id=file.git_id
-            )
-            for file in offer.files
-        ),
-    )

@@ -1,12 +1,34 @@
 """Rating sets: which domains a file lists, and how reliable it holds them to be.
 
-What belongs here: reading each known layout into `ListedRating`s, and looking hosts up in several
-sets. What does not: describing a table of any other layout (descriptions.py), what a rating is
-worth, parent domains, and unlisted domains (all the domain's business).
+What belongs here: reading each known layout into `ListedRating`s, tables of any other layout by
+their description, and looking hosts up in several sets. What does not: what a rating is worth,
+parent domains, and unlisted domains (the domain's business), choosing a file's reader (the caller).
 
 A set written for this project is read strictly: the first wrong value ends in an error that names
 file and line. Sets of others are read as they are: rows that rate no host (dead sites, names that
 are no host, rows on one section of a site) are left out and counted by reason in `left_out`.
+
+A file that does not explain itself has a description beside it, NAME.csv.yaml for NAME.csv:
+
+    dataset: newsroom-survey        # the name that ratings show
+    as_of: 2026-03-01               # the day that the ratings describe
+    licence: CC BY 4.0
+    citation: Who made it, where it is published
+    description: What it covers.
+    delimiter: ";"                  # where it is not a comma; tab for tabulators
+    columns:                        # which column holds what; only domain and rating are needed
+      domain: Website
+      rating: Score
+      class: Kind
+      bias: Lean
+      reason: Remark
+    thresholds: {high: 75, medium: 50, low: 25}   # numbers: from this one on; below all: very_low
+    scale: {Trustworthy: high, Doubtful: low}     # or texts; every one that occurs must stand here
+    classes: {Newspaper: news}                    # texts of the class's column; others: unknown
+
+Only `dataset` is needed. Without `columns` the file is of a layout that is known by its header, and
+the description adds what the file does not say; without `thresholds` and `scale` the ratings are
+called high, medium, low and very low.
 """
 
 from __future__ import annotations
@@ -14,17 +36,18 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 from resources.lines import deepest_json_line
 from resources.reliability.base import ListedRating, Rating, SourceClass
-from resources.reliability.files import Node, RatingFileError, read_text, read_yaml
+from resources.reliability.files import Name, Node, RatingFileError, chosen, read_text, read_yaml
 
 _LISTED_RATINGS: tuple[Rating, ...] = ("very_low", "low", "medium", "high")
 """From worst to best; a set lists nothing as unknown."""
@@ -65,6 +88,27 @@ class RatingDirectory:
         return tuple(found for listed in self._sets if (found := listed.ratings.get(host)))
 
 
+def host_name(text: str) -> str | None:
+    """Return a listed host in the form in which hosts are looked up; None if it is none.
+
+    Lower case, ASCII, without `www.`, scheme, port and path; stray signs at its end are dropped and
+    a comma between labels is read as the dot that was meant.
+    """
+    host = re.sub(r"^https?:/*", "", text.strip().lower())
+    host = re.split(r"[/:?#]", host, maxsplit=1)[0].strip(" `)('\".").replace(",", ".")
+    try:
+        host = host.encode("idna").decode("ascii")
+    except UnicodeError:
+        return None
+    host = host.removeprefix("www.")
+    return host if _HOST.fullmatch(host) else None
+
+
+def _lower(rating: ListedRating, other: ListedRating | None) -> ListedRating:
+    known = [rating] if other is None else [other, rating]
+    return min(known, key=lambda listed: _LISTED_RATINGS.index(listed.rating))
+
+
 # --- The project's own layout -------------------------------------------------------------------
 
 
@@ -78,8 +122,8 @@ def load_rating_yaml(file: Path) -> RatingSet:
     Raises:
         RatingFileError: The file cannot be read, or something in it is wrong.
     """
-    told = {"as_of", "retrieved", "description", "licence", "citation"}
-    top = read_yaml(file).mapping({"dataset", "ratings"}, told)
+    about = {"description", "licence", "citation"}
+    top = read_yaml(file).mapping({"dataset", "ratings"}, {"as_of", "retrieved", *about})
     name = top["dataset"].text()
     day = top.get("as_of") or top.get("retrieved")
     as_of = None if day is None else day.day()
@@ -88,36 +132,24 @@ def load_rating_yaml(file: Path) -> RatingSet:
     ratings: dict[str, ListedRating] = {}
     for position in range(len(top["ratings"].value)):
         entry = top["ratings"].child(position)
-        rating = _yaml_rating(name, as_of, entry)
-        if rating.domain in ratings:
-            raise entry.wrong(f"{rating.domain} is listed twice")
-        ratings[rating.domain] = rating
-    words = {key: top[key].text() if key in top else "" for key in told}
-    return RatingSet(
-        name=name,
-        ratings=ratings,
-        as_of=as_of,
-        description=words["description"],
-        licence=words["licence"],
-        citation=words["citation"],
-    )
-
-
-def _yaml_rating(dataset: str, as_of: date | None, entry: Node) -> ListedRating:
-    fields = entry.mapping({"domain", "rating", "class", "reason"}, {"bias", "score"})
-    domain = host_name(fields["domain"].text())
-    if domain is None:
-        raise fields["domain"].wrong("domain should be a host name such as example.org")
-    return ListedRating(
-        dataset=dataset,
-        domain=domain,
-        rating=rating_of_name(entry.file, fields["rating"].line, fields["rating"].text()),
-        source_class=source_class_of(entry.file, fields["class"].line, fields["class"].text()),
-        reason=fields["reason"].text(),
-        bias=fields["bias"].text().lower() if "bias" in fields else None,
-        as_of=as_of,
-        score=fields["score"].share() if "score" in fields else None,
-    )
+        fields = entry.mapping({"domain", "rating", "class", "reason"}, {"bias", "score"})
+        domain = host_name(fields["domain"].text())
+        if domain is None:
+            raise fields["domain"].wrong("domain should be a host name such as example.org")
+        if domain in ratings:
+            raise entry.wrong(f"{domain} is listed twice")
+        ratings[domain] = ListedRating(
+            dataset=name,
+            domain=domain,
+            rating=fields["rating"].choice(_LISTED_RATINGS, "rating"),
+            source_class=fields["class"].choice(_CLASSES, "class"),
+            reason=fields["reason"].text(),
+            bias=fields["bias"].text().lower() if "bias" in fields else None,
+            as_of=as_of,
+            score=fields["score"].share() if "score" in fields else None,
+        )
+    said: dict[str, Any] = {key: top[key].text() for key in about & top.keys()}
+    return RatingSet(name, ratings, as_of, **said)
 
 
 # --- Media Bias/Fact Check ----------------------------------------------------------------------
@@ -175,7 +207,9 @@ def load_mbfc_json(file: Path, *, name: str = "mbfc", as_of: date | None = None)
     sections: dict[str, list[ListedRating]] = defaultdict(list)
     left_out: Counter[str] = Counter()
     for row in _json_rows(file):
-        host, is_section = _site(str(row.get("Source URL") or ""))
+        url = str(row.get("Source URL") or "").strip().lower()
+        address, _, path = re.sub(r"^https?:/*", "", url).partition("/")
+        host, is_section = host_name(address), path.strip("/` )") not in _FRONT_PAGES
         rating = _mbfc_rating(name, as_of, host, row) if host is not None else None
         if rating is None:
             left_out["no host" if host is None else "no rating"] += 1
@@ -226,8 +260,9 @@ def _mbfc_rating(
 
 
 def _json_rows(file: Path) -> Iterator[Mapping[str, object]]:
+    text = read_text(file)
     try:
-        rows = json.loads(text := read_text(file))
+        rows = json.loads(text)
     except json.JSONDecodeError as error:
         raise RatingFileError(file, error.lineno, f"this is not JSON: {error.msg}") from error
     except RecursionError as error:
@@ -244,19 +279,6 @@ def _json_rows(file: Path) -> Iterator[Mapping[str, object]]:
         yield row
 
 
-def _site(url: str) -> tuple[str | None, bool]:
-    """Return the host that a listed URL names, and whether it names only a section of it."""
-    rest = re.sub(r"^https?:/*", "", url.strip().lower())
-    host, _, path = rest.partition("/")
-    return host_name(host), path.strip("/` )") not in _FRONT_PAGES
-
-
-def _lower(rating: ListedRating, other: ListedRating | None) -> ListedRating:
-    if other is None:
-        return rating
-    return min(other, rating, key=lambda listed: _LISTED_RATINGS.index(listed.rating))
-
-
 # --- Tables -------------------------------------------------------------------------------------
 
 
@@ -264,18 +286,16 @@ def _lower(rating: ListedRating, other: ListedRating | None) -> ListedRating:
 class TableLayout:
     """Where a CSV file keeps what a rating needs.
 
-    `rating_of` turns the text of the rating's column into a rating and raises ValueError for a
-    text that is none; empty cells are left out. `classes` translates the texts of the class's
-    column, and one that it lacks is unknown; without it they must be the project's own names.
+    `columns` are named by what they hold: domain and rating, and where there are such class, bias
+    and reason. `rating_of` turns the text of the rating's column into a rating and raises
+    ValueError for a text that is none; empty cells are left out. `classes` translates the texts of
+    the class's column, and one that it lacks is unknown; without it they must be the project's own
+    names.
     """
 
     name: str
-    domain_column: str
-    rating_column: str
+    columns: Mapping[str, str]
     rating_of: Callable[[str], Rating]
-    class_column: str | None = None
-    bias_column: str | None = None
-    reason_column: str | None = None
     description: str = ""
     classes: Mapping[str, SourceClass] | None = None
     delimiter: str = ","
@@ -313,18 +333,17 @@ def rating_by_name(text: str) -> Rating:
         ValueError: The text names no rating.
     """
     name = re.sub(r"[\s-]+", "_", text.strip().lower())
-    for rating in _LISTED_RATINGS:
-        if rating == name:
-            return rating
-    raise ValueError("not high, medium, low or very low")
+    found = next((rating for rating in _LISTED_RATINGS if rating == name), None)
+    if found is None:
+        raise ValueError("not high, medium, low or very low")
+    return found
 
 
 DOMAIN_QUALITY = TableLayout(
-    name="domain-quality",
-    domain_column="domain",
-    rating_column="pc1",
-    rating_of=rating_of_quality,
-    description="Domain quality, first principal component of six expert ratings "
+    "domain-quality",
+    {"domain": "domain", "rating": "pc1"},
+    rating_of_quality,
+    "Domain quality, first principal component of six expert ratings "
     "(Lin et al. 2023, PNAS Nexus 2(9), doi:10.1093/pnasnexus/pgad286)",
 )
 
@@ -339,124 +358,178 @@ def load_rating_csv(file: Path, layout: TableLayout, *, as_of: date | None = Non
     """
     ratings: dict[str, ListedRating] = {}
     left_out: Counter[str] = Counter()
-    for line, row in _csv_rows(file, layout):
-        host = host_name(row[layout.domain_column])
-        if host is None or not row[layout.rating_column].strip():
+    for line, cells in _csv_rows(file, layout):
+        host, value, named = host_name(cells["domain"]), cells["rating"], cells["class"]
+        if host is None or not value:
             left_out["no host" if host is None else "no rating"] += 1
             continue
-        rating = _table_rating(file, line, layout, host, row)
-        ratings[host] = _lower(replace(rating, as_of=as_of), ratings.get(host))
-    return RatingSet(
-        layout.name,
-        ratings,
-        as_of,
-        layout.description,
-        dict(left_out),
-        licence=layout.licence,
-        citation=layout.citation,
-    )
-
-
-def _table_rating(
-    file: Path, line: int, layout: TableLayout, host: str, row: Mapping[str, str]
-) -> ListedRating:
-    def cell(column: str | None) -> str:
-        return " ".join(row[column].split()) if column is not None else ""
-
-    value = cell(layout.rating_column)
-    try:
-        rating = layout.rating_of(value)
-    except ValueError as error:
-        problem = f"{layout.rating_column} holds {value[:40]!r}: {error}"
-        raise RatingFileError(file, line, problem) from error
-    return ListedRating(
-        dataset=layout.name,
-        domain=host,
-        rating=rating,
-        source_class=_table_class(file, line, layout, cell(layout.class_column)),
-        reason=cell(layout.reason_column) or f"{layout.rating_column} {value[:12]}",
-        bias=cell(layout.bias_column).lower() or None,
-    )
-
-
-def _table_class(file: Path, line: int, layout: TableLayout, named: str) -> SourceClass:
-    if layout.classes is not None:
-        return layout.classes.get(folded(named), "unknown")
-    return source_class_of(file, line, named) if named else "unknown"
+        column = layout.columns["rating"]
+        try:
+            rating = layout.rating_of(value)
+        except ValueError as error:
+            raise RatingFileError(file, line, f"{column} holds {value[:40]!r}: {error}") from error
+        source_class: SourceClass = "unknown"
+        if layout.classes is not None:
+            source_class = layout.classes.get(named.casefold(), "unknown")
+        elif named:
+            source_class = chosen(file, line, named, _CLASSES, "class")
+        found = ListedRating(
+            dataset=layout.name,
+            domain=host,
+            rating=rating,
+            source_class=source_class,
+            reason=cells["reason"] or f"{column} {value[:12]}",
+            bias=cells["bias"].lower() or None,
+            as_of=as_of,
+        )
+        ratings[host] = _lower(found, ratings.get(host))
+    about = layout.description, dict(left_out), layout.licence, layout.citation
+    return RatingSet(layout.name, ratings, as_of, *about)
 
 
 def _csv_rows(file: Path, layout: TableLayout) -> Iterator[tuple[int, Mapping[str, str]]]:
-    reader = csv.DictReader(
-        io.StringIO(read_text(file), newline=""),
-        strict=True,
-        restval="",
-        delimiter=layout.delimiter,
-    )
-    columns = {
-        layout.domain_column,
-        layout.rating_column,
-        layout.class_column,
-        layout.bias_column,
-        layout.reason_column,
-    }
+    """Yield each row's line and its cells by what they hold, on one line each."""
+    opened = io.StringIO(read_text(file), newline="")
+    reader = csv.DictReader(opened, strict=True, restval="", delimiter=layout.delimiter)
     try:
-        missing = sorted(columns - {None, *(reader.fieldnames or ())}, key=str)
+        missing = sorted({*layout.columns.values()} - {*(reader.fieldnames or ())})
         if missing:
             raise RatingFileError(file, 1, f"the column {missing[0]} is missing in the header")
         for row in reader:
-            yield reader.line_num, row
+            cells = {key: " ".join(row[column].split()) for key, column in layout.columns.items()}
+            yield reader.line_num, defaultdict(str, cells)
     except csv.Error as error:
         # The count stands at the last record that was whole.
         raise RatingFileError(file, reader.line_num + 1, f"this is not CSV: {error}") from error
 
 
-# --- Shared -------------------------------------------------------------------------------------
+# --- Descriptions -------------------------------------------------------------------------------
+
+DESCRIBES = ".yaml"
+"""What the name of a description has beyond the name of the file that it describes."""
+_ABOUT = {"licence", "citation", "description"}
+_READING = {"delimiter", "columns", "thresholds", "scale", "classes"}
 
 
-def host_name(text: str) -> str | None:
-    """Return a listed host in the form in which hosts are looked up; None if it is none.
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What a description says. `layout` is None where it names no columns."""
 
-    Lower case, ASCII, without `www.`, scheme, port and path; stray signs at its end are dropped and
-    a comma between labels is read as the dot that was meant.
+    dataset: str
+    as_of: date | None = None
+    licence: str = ""
+    citation: str = ""
+    description: str = ""
+    layout: TableLayout | None = None
+
+    def applied_to(self, known: TableLayout) -> TableLayout:
+        """Return the layout of the table: this description's own, or a known one under its name."""
+        return replace(
+            self.layout or known,
+            name=self.dataset,
+            description=self.description or known.description,
+            licence=self.licence,
+            citation=self.citation,
+        )
+
+
+def description_of(file: Path) -> Path:
+    """Return where the description of a file would be."""
+    return file.with_name(f"{file.name}{DESCRIBES}")
+
+
+def load_description(file: Path) -> Description:
+    """Read a description.
+
+    Raises:
+        RatingFileError: The file cannot be read, or something in it is wrong; names file and line.
     """
-    host = re.sub(r"^https?:/*", "", text.strip().lower())
-    host = re.split(r"[/:?#]", host, maxsplit=1)[0].strip(" `)('\".").replace(",", ".")
+    top = read_yaml(file).mapping({"dataset"}, {"as_of"} | _ABOUT | _READING)
+    if "columns" not in top:
+        for key in sorted(_READING & top.keys()):
+            raise top[key].wrong(f"{key} needs columns beside it")
+    return Description(
+        dataset=top["dataset"].text(),
+        as_of=top["as_of"].day() if "as_of" in top else None,
+        layout=_layout(top) if "columns" in top else None,
+        **{key: top[key].text() for key in _ABOUT & top.keys()},
+    )
+
+
+def _layout(top: Mapping[str, Node]) -> TableLayout:
+    columns = top["columns"].mapping({"domain", "rating"}, {"class", "bias", "reason"})
+    if "thresholds" in top and "scale" in top:
+        raise top["scale"].wrong("thresholds and scale exclude each other; keep one")
+    rating_of: Callable[[str], Rating] = rating_by_name
+    if "thresholds" in top:
+        rating_of = _by_thresholds(top["thresholds"])
+    elif "scale" in top:
+        rating_of = _by_scale(top["scale"])
+    delimiter = top["delimiter"].value if "delimiter" in top else ","
+    delimiter = "\t" if delimiter == "tab" else delimiter
+    if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in {'"', "\r", "\n"}:
+        raise top["delimiter"].wrong('the delimiter should be one character, such as ";", or tab')
+    return TableLayout(
+        name="",
+        columns={key: node.text() for key, node in columns.items()},
+        rating_of=rating_of,
+        classes=_named(top["classes"], _CLASSES, "class") if "classes" in top else None,
+        delimiter=delimiter,
+    )
+
+
+def _by_thresholds(node: Node) -> Callable[[str], Rating]:
+    given = node.mapping({"high"}, {"medium", "low"})
+    steps: list[tuple[float, Rating]] = []
+    for rating in reversed(_LISTED_RATINGS):
+        if rating not in given:
+            continue
+        least = _number(given[rating].text())
+        if least is None:
+            raise given[rating].wrong(f"{rating} should be a number")
+        if steps and least >= steps[-1][0]:
+            raise given[rating].wrong(f"{rating} should lie below {steps[-1][1]}")
+        steps.append((least, rating))
+
+    def rating_of(text: str) -> Rating:
+        number = _number(text)
+        if number is None:
+            raise ValueError("not a number")
+        return next((rating for least, rating in steps if number >= least), "very_low")
+
+    return rating_of
+
+
+def _number(text: str) -> float | None:
     try:
-        host = host.encode("idna").decode("ascii")
-    except UnicodeError:
+        number = float(text)
+    except ValueError:
         return None
-    host = host.removeprefix("www.")
-    return host if _HOST.fullmatch(host) else None
+    return number if math.isfinite(number) else None
 
 
-def folded(text: str) -> str:
-    """Return a text of a table as it is compared: white space and case mean nothing."""
-    return " ".join(text.split()).casefold()
+def _by_scale(node: Node) -> Callable[[str], Rating]:
+    scale = _named(node, _LISTED_RATINGS, "rating")
+
+    def rating_of(text: str) -> Rating:
+        rating = scale.get(" ".join(text.split()).casefold())
+        if rating is None:
+            raise ValueError(f"it does not stand in the scale of {node.file.name}; add it there")
+        return rating
+
+    return rating_of
 
 
-def rating_of_name(file: Path, line: int, text: str) -> Rating:
-    """Read a rating's exact name.
-
-    Raises:
-        RatingFileError: It is none.
-    """
-    for rating in _LISTED_RATINGS:
-        if rating == text:
-            return rating
-    raise RatingFileError(
-        file, line, f"{text[:40]!r} is no rating; write high, medium, low or very_low"
-    )
-
-
-def source_class_of(file: Path, line: int, text: str) -> SourceClass:
-    """Read a source class's exact name.
-
-    Raises:
-        RatingFileError: It is none.
-    """
-    for known in _CLASSES:
-        if known == text:
-            return known
-    raise RatingFileError(
-        file, line, f"{text[:40]!r} is no class; write one of {', '.join(sorted(_CLASSES))}"
-    )
+def _named(node: Node, known: Sequence[Name], what: str) -> Mapping[str, Name]:
+    """Read what texts of the table stand for; they are compared without case and white space."""
+    if not isinstance(node.value, dict) or not node.value:
+        raise node.wrong("here should stand a mapping of the texts")
+    found: dict[str, Name] = {}
+    for key in node.value:
+        text, named = " ".join(key.split()).casefold(), node.child(key)
+        if not text:
+            raise named.wrong("here should stand a text")
+        if text in found:
+            raise named.wrong(f"{text} stands here twice")
+        found[text] = named.choice(known, what)
+    return found

@@ -1,19 +1,21 @@
 """Reading the files of rating sets: texts, and YAML that is read strictly.
 
 What belongs here: the error of a rating file, and what a value in it has to be. What does not:
-what a file says (datasets.py, descriptions.py), YAML itself (resources/lines.py).
+what a file says (datasets.py), YAML itself (resources/lines.py).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from resources import lines
 from resources.lines import Document, Place, PlacedError
 
+Name = TypeVar("Name", bound=str)
 _MAX_BYTES: Final = 1 << 30
 
 
@@ -37,6 +39,19 @@ def read_text(file: Path) -> str:
         return lines.read_text(file, _MAX_BYTES)
     except PlacedError as error:
         raise RatingFileError(file, error.line, error.sentence) from error
+
+
+def chosen(file: Path, line: int, text: str, known: Sequence[Name], what: str) -> Name:
+    """Return the one of several known names that a text is exactly.
+
+    Raises:
+        RatingFileError: It is none; `what` is what it should be.
+    """
+    for name in known:
+        if name == text:
+            return name
+    names = ", ".join(sorted(known))
+    raise RatingFileError(file, line, f"{text[:40]!r} is no {what}; write one of {names}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +99,10 @@ class Node:
         if not isinstance(self.value, str) or not self.value.strip():
             raise self.wrong("here should stand a text")
         return " ".join(self.value.split())
+
+    def choice(self, known: Sequence[Name], what: str) -> Name:
+        """Return one of several known names; see `chosen`."""
+        return chosen(self.file, self.line, self.text(), known, what)
 
     def share(self) -> float:
         """Return a number from 0 to 1."""

@@ -13,10 +13,11 @@ import asyncio
 import json
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from http import HTTPStatus
 
-from resources.http import HttpClient, HttpFailureError, OutageError, status_failure
+from resources.http import HttpClient, HttpFailureError, OutageError, Response, status_failure
 from resources.reliability.base import NotRegisteredError, RegistryOutageError
 
 BOOTSTRAP_URL = "https://data.iana.org/rdap/dns.json"
@@ -39,7 +40,7 @@ class RdapRegistry:
         self._bootstrap_url = bootstrap_url
         self._services: Mapping[str, str] | None = None
         self._fetching = asyncio.Lock()
-        self._failed: tuple[float, str] | None = None
+        self._failed = 0.0, ""
 
     async def registered_at(self, domain: str) -> datetime | None:
         """Return when a domain was registered; see Registry.registered_at."""
@@ -55,10 +56,7 @@ class RdapRegistry:
             )
             if response.status == HTTPStatus.NOT_FOUND:
                 raise NotRegisteredError(f"the registry knows no domain {domain}")
-            failure = status_failure(response)
-            if failure is not None:
-                raise failure
-            return _registered(_object(response.body), domain)
+            return _registered(_read(response), domain)
         except OutageError as failure:
             raise RegistryOutageError(f"RDAP: {failure.reason}") from failure
         except HttpFailureError:
@@ -66,32 +64,31 @@ class RdapRegistry:
             return None
 
     async def _bootstrap(self) -> Mapping[str, str]:
+        """Return each listed suffix's registry.
+
+        A list that is down is not asked for again by every domain that waits for it.
+        """
         async with self._fetching:
             if self._services is None:
-                self._services = await self._fetch_bootstrap()
+                failed_at, reason = self._failed
+                if reason and time.monotonic() - failed_at < _RETRY_BOOTSTRAP_SECONDS:
+                    raise RegistryOutageError(reason)
+                try:
+                    response = await self._http.get(self._bootstrap_url, max_bytes=_MAX_BYTES)
+                    self._services = _services(_read(response))
+                except HttpFailureError as failure:
+                    reason = f"RDAP: the list of registries is missing: {failure.reason}"
+                    self._failed = time.monotonic(), reason
+                    raise RegistryOutageError(reason) from failure
             return self._services
 
-    async def _fetch_bootstrap(self) -> Mapping[str, str]:
-        # A list that is down is not asked for again by every domain that waits for it.
-        if self._failed is not None:
-            failed_at, reason = self._failed
-            if time.monotonic() - failed_at < _RETRY_BOOTSTRAP_SECONDS:
-                raise RegistryOutageError(reason)
-        try:
-            response = await self._http.get(self._bootstrap_url, max_bytes=_MAX_BYTES)
-            failure = status_failure(response)
-            if failure is not None:
-                raise failure
-            return _services(_object(response.body))
-        except HttpFailureError as failure:
-            reason = f"RDAP: the list of registries is missing: {failure.reason}"
-            self._failed = time.monotonic(), reason
-            raise RegistryOutageError(reason) from failure
 
-
-def _object(body: bytes) -> Mapping[str, object]:
+def _read(response: Response) -> Mapping[str, object]:
+    failure = status_failure(response)
+    if failure is not None:
+        raise failure
     try:
-        answer = json.loads(body)
+        answer = json.loads(response.body)
     except (ValueError, RecursionError) as error:
         raise OutageError("the answer is not JSON") from error
     if not isinstance(answer, dict):
@@ -108,13 +105,10 @@ def _services(bootstrap: Mapping[str, object]) -> Mapping[str, str]:
     for service in services:
         match service:
             case [list() as suffixes, list() as urls]:
-                usable = sorted(
-                    (url for url in urls if isinstance(url, str) and url.startswith("http")),
-                    key=lambda url: not url.startswith("https:"),
-                )
-                if usable:
-                    names = (name for name in suffixes if isinstance(name, str))
-                    found.update((name.lower(), usable[0]) for name in names)
+                usable = [url for url in urls if isinstance(url, str) and url.startswith("http")]
+                usable.sort(key=lambda url: not url.startswith("https:"))
+                names = (name for name in suffixes if isinstance(name, str) and usable)
+                found.update((name.lower(), usable[0]) for name in names)
             case _:
                 raise OutageError("the answer lists a service of another shape")
     return found
@@ -128,20 +122,10 @@ def _registered(answer: Mapping[str, object], domain: str) -> datetime | None:
     events = answer.get("events", [])
     if not isinstance(events, list):
         raise OutageError("the answer has no list of events")
-    moments = [
-        moment
-        for event in events
-        if isinstance(event, dict) and event.get("eventAction") == "registration"
-        if (moment := _moment(event.get("eventDate"))) is not None
-    ]
+    moments = []
+    for event in events:
+        if isinstance(event, dict) and event.get("eventAction") == "registration":
+            with suppress(ValueError, TypeError):
+                moment = datetime.fromisoformat(event.get("eventDate", ""))
+                moments.append(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
     return min(moments, default=None)
-
-
-def _moment(value: object) -> datetime | None:
-    if not isinstance(value, str):
-        return None
-    try:
-        moment = datetime.fromisoformat(value)
-    except ValueError:
-        return None
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)

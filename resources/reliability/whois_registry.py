@@ -25,20 +25,14 @@ from resources.reliability.base import NotRegisteredError, RegistryOutageError
 
 _MAX_BYTES = 65_536
 _BACKSTOP_SECONDS = 1.0
+_REFUSED = "WHOIS: the registry refuses to be asked so often"
 _NO_SERVER = "this tld has no whois server"
 _REFUSAL = re.compile(
     r"(?:quota|limit|number of (?:allowed )?queries)\b.{0,40}\bexceeded"
     r"|too many (?:queries|requests)|try again later|black ?listed|access (?:is )?denied",
     re.IGNORECASE,
 )
-_PARSER_ERRORS = (
-    WhoisError,
-    ValueError,
-    TypeError,
-    AttributeError,
-    LookupError,
-    OverflowError,
-)
+_PARSER_ERRORS = WhoisError, ValueError, TypeError, AttributeError, LookupError, OverflowError
 
 
 class WhoisRegistry:
@@ -145,7 +139,13 @@ class _BoundedSocket(socket.socket):
                 self.host = host
             case _:
                 raise ValueError("a WHOIS server is a host and a port")
-        target = self._only or self._names.find(host, port) or _public_address(host, port)
+        target = self._only or self._names.find(host, port)
+        if target is None:
+            found = socket.getaddrinfo(host, port, socket.AF_INET, socket.SOCK_STREAM)
+            addresses = [str(entry[4][0]) for entry in found]
+            for each in addresses:
+                check_address(each)
+            target = addresses[0], port
         self._keep_deadline()
         super().connect(target)
 
@@ -165,14 +165,6 @@ class _BoundedSocket(socket.socket):
         self.settimeout(left)
 
 
-def _public_address(host: str, port: int) -> tuple[str, int]:
-    found = socket.getaddrinfo(host, port, socket.AF_INET, socket.SOCK_STREAM)
-    addresses = [str(entry[4][0]) for entry in found]
-    for address in addresses:
-        check_address(address)
-    return addresses[0], port
-
-
 def _registered(domain: str, answer: str) -> datetime | None:
     if not answer.strip():
         raise RegistryOutageError("WHOIS: the registry sent nothing")
@@ -182,7 +174,7 @@ def _registered(domain: str, answer: str) -> datetime | None:
         if _NO_SERVER in answer.lower():
             return None
         if _REFUSAL.search(answer):
-            raise _refused() from error
+            raise RegistryOutageError(_REFUSED) from error
         raise NotRegisteredError(f"the registry knows no domain {domain}") from error
     except _PARSER_ERRORS:
         created = None
@@ -192,9 +184,5 @@ def _registered(domain: str, answer: str) -> datetime | None:
         if isinstance(moment, datetime)
     ]
     if not moments and _REFUSAL.search(answer):
-        raise _refused()
+        raise RegistryOutageError(_REFUSED)
     return min(moments, default=None)
-
-
-def _refused() -> RegistryOutageError:
-    return RegistryOutageError("WHOIS: the registry refuses to be asked so often")

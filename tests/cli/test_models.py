@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from resources.models.installed import model_path
+from resources.models.base import model_path
 from tests.cli.conftest import Run
 from tests.resources.models.hub_server import CONFIG, TOKENIZER, WEIGHTS, FakeHub
 from tests.servers import MisbehavingServer

@@ -13,7 +13,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from resources.models.manifest import ManifestFile, ManifestModel
+from resources.models.base import ManifestFile, ManifestModel
 from tests.servers import Exchange, MisbehavingServer, head
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

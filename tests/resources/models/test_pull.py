@@ -11,16 +11,20 @@ import pytest
 from pydantic import ValidationError
 
 from resources.http import RetryPolicy
-from resources.models.errors import (
+from resources.models.base import (
     HubUnreachableError,
+    ManifestModel,
     ModelPullError,
     ModelStoreError,
     NotOnHubError,
+    Receipt,
     UnverifiedFileError,
+    known_models,
+    model_path,
+    read_manifest,
+    read_receipt,
 )
 from resources.models.hub import DEFAULT_HUB, Hub
-from resources.models.installed import Receipt, model_path, read_receipt
-from resources.models.manifest import ManifestModel, known_models, read_manifest
 from resources.models.store import ModelStore
 from tests.resources.models.hub_server import (
     COMMIT,

@@ -220,7 +220,10 @@ def test_a_file_that_is_no_snapshot_is_refused(tmp_path: Path, text: str, words:
 
 def test_a_table_is_read_by_its_layout(tmp_path: Path) -> None:
     layout = TableLayout(
-        "mine", "site", "trust", rating_by_name, "kind", "leaning", "why", "A table."
+        "mine",
+        {"domain": "site", "rating": "trust", "class": "kind", "bias": "leaning", "reason": "why"},
+        rating_by_name,
+        "A table.",
     )
     text = (
         "why,site,trust,kind,leaning\n"

@@ -1,0 +1,156 @@
+"""Which models can be fetched, which lie on this machine, and what may go wrong between.
+
+What belongs here: the manifest (from where, under which licence, how files are known), the receipts
+of what was fetched, finding a model, and the errors. What does not: fetching (hub.py), keeping
+(store.py), loading (factible_assets/reasoners). Nothing here loads an HTTP client.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import cache
+from importlib.resources import files
+from pathlib import Path, PurePosixPath
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+FOLDER = "models"
+"""Where a data folder has its models."""
+RECEIPT = "receipt.json"
+
+
+class ModelPullError(Exception):
+    """A model could not be fetched. The message is a sentence for a person, with the remedy."""
+
+
+class HubUnreachableError(ModelPullError):
+    """The hub failed, and may answer another time. What was fetched so far is kept."""
+
+
+class NotOnHubError(ModelPullError):
+    """The hub has no such file, or gives it only to those who have an account."""
+
+
+class UnverifiedFileError(ModelPullError):
+    """A file is not the one that was announced, or nothing says what it should be."""
+
+
+class ModelStoreError(ModelPullError):
+    """The models' folder cannot be used: it is full, closed, or in use by another pull."""
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ManifestFile(_Strict):
+    """One file of a model: its path in the repository, and its name on this machine."""
+
+    path: str = Field(pattern=r"^[\w.-]+(/[\w.-]+)*$")
+    save_as: str = Field(pattern=r"^[\w-][\w.-]*$")
+    bytes: int | None = Field(default=None, gt=0)
+    sha256: str | None = Field(default=None, pattern=r"^[0-9a-f]{64}$")
+
+    @field_validator("path")
+    @classmethod
+    def _stays_inside(cls, value: str) -> str:
+        if ".." in PurePosixPath(value).parts:
+            raise ValueError("a path stays inside its repository")
+        return value
+
+
+class ManifestModel(_Strict):
+    """One model as the project knows it."""
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9-]*$")
+    title: str
+    purpose: str
+    repo: str = Field(pattern=r"^[\w.-]+/[\w.-]+$")
+    revision: str = Field(pattern=r"^[\w.-]+$")
+    licence: str
+    source: str
+    files: tuple[ManifestFile, ...] = Field(min_length=1)
+
+
+def read_manifest(text: str) -> dict[str, ManifestModel]:
+    """Read a manifest's YAML, by the models' names.
+
+    Raises:
+        ValueError: It is no YAML, or has another shape.
+    """
+    try:
+        written = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ValueError(f"the manifest is no YAML: {error}") from error
+    if not isinstance(written, dict):
+        raise ValueError("the manifest names no models")
+    return {
+        name: ManifestModel.model_validate({"name": name, **entry})
+        for name, entry in written.items()
+    }
+
+
+@cache
+def known_models() -> dict[str, ManifestModel]:
+    """Return the models that come with the project's manifest."""
+    manifest = files("resources.models").joinpath("manifest.yaml")
+    return read_manifest(manifest.read_text(encoding="utf-8"))
+
+
+class ReceiptFile(BaseModel):
+    """One file that was fetched and checked."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    bytes: int
+    sha256: str | None = None
+    git_id: str | None = None
+
+
+class Receipt(BaseModel):
+    """What a model on this machine is, and where it came from."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    title: str
+    repo: str
+    commit: str
+    licence: str
+    source: str
+    fetched_at: datetime
+    files: tuple[ReceiptFile, ...]
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files together."""
+        return sum(file.bytes for file in self.files)
+
+
+def read_receipt(home: Path, name: str) -> Receipt | None:
+    """Return what a model in a data folder is, None if it is not there whole."""
+    place = home / FOLDER / name
+    try:
+        receipt = Receipt.model_validate_json((place / RECEIPT).read_bytes())
+    except (OSError, ValidationError):
+        return None
+    whole = all(size_of(place / file.name) == file.bytes for file in receipt.files)
+    return receipt if whole else None
+
+
+def model_path(home: Path, name: str) -> Path | None:
+    """Return the folder of a model's files in a data folder, None if it is not there whole.
+
+    The files are named as in the manifest: model.onnx, tokenizer.json, and config.json for `nli`.
+    """
+    return home / FOLDER / name if read_receipt(home, name) is not None else None
+
+
+def size_of(path: Path) -> int:
+    """Return a file's size, 0 if there is none."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
