@@ -158,10 +158,7 @@ def _progress(offer: Offer) -> Iterator[Progress | None]:
         TransferSpeedColumn(),
     )
     with Bar(*columns, console=console, transient=True) as bar:
-        tasks = {
-            file.save_as: bar.add_task(file.save_as, total=file.bytes)
-            for file in offer.files
-        }
+        tasks = {file.save_as: bar.add_task(file.save_as, total=file.bytes) for file in offer.files}
 
         def moved(name: str, done: int, total: int) -> None:
             bar.update(tasks[name], completed=done, total=total)
