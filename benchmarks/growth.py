@@ -22,7 +22,7 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.homes import SEED, make_home
-from factible_assets.cli.status import _stored
+from factible_assets.cli.status import stored
 from factible_assets.records import Evidence, Page, PageText, Record
 from factible_assets.report.reader import read_report_data
 from factible_assets.report.writing import write_index, write_report
@@ -115,7 +115,7 @@ def measure(settings: Settings) -> dict[str, tuple[float, float]]:
         "read for a report": lambda: read_report_data(copy, video),
         "write a report": lambda: write_report(data, settings.reports / "one.html"),
         "write the index": lambda: write_index(copy, settings.reports),
-        "status": lambda: _stored(settings),
+        "status": lambda: stored(settings),
         "plan of re-checks": lambda: read_plan(store, limits, now, keep_limits=False),
         "videos there are": copy.video_ids,
     }

@@ -741,6 +741,10 @@ class Settings(BaseSettings):
         """The copy of the warehouse that readers open; a lake they open itself."""
         return self.home / "published.duckdb" if self.lake is None else self.warehouse
 
+    def read_from(self) -> Path | Lake:
+        """Return what questions are put to: the copy for readers, the warehouse where none is."""
+        return self.published if self.published.exists() else self.warehouse
+
     @property
     def archive(self) -> Path:
         """The stored pages and hits that the archive provider searches."""

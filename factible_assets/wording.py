@@ -48,6 +48,7 @@ STANCE_WORDS: Mapping[str, str] = {
 
 WAITING = "Another check of this video is going on; this one waits for it. Ctrl-C gives up."
 
+_KIB = 1024
 _WHOLE_CENTS = 10
 """Dollars from which fractions of a cent are of no interest."""
 
@@ -69,6 +70,15 @@ def counted(number: int, noun: str) -> str:
 def dollars(usd: float) -> str:
     """Say a sum in US dollars, small ones with the digits that they need."""
     return f"${usd:,.2f}" if usd >= _WHOLE_CENTS or usd == 0 else f"${usd:.4f}"
+
+
+def in_bytes(size: float) -> str:
+    """Say a size in the unit that suits it."""
+    for unit in ("B", "KiB", "MiB"):
+        if size < _KIB:
+            return f"{size:,.0f} {unit}"
+        size /= _KIB
+    return f"{size:,.1f} GiB"
 
 
 def web_address(host: str, port: int) -> str:

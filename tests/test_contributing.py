@@ -323,7 +323,7 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
 }
 
 FOUND = """
-    import asyncio, sys
+    import asyncio
     from pathlib import Path
     import dagster as dg
     from typer.testing import CliRunner
@@ -364,8 +364,6 @@ FOUND = """
     ))
     assert [row.strategy for row in checked.verdicts] == ["coin"]
     assert [(row.strategy, row.step) for row in checked.steps] == [("coin", "query")]
-
-    sys.excepthook = sys.__excepthook__  # The command line has one of its own.
 
     # A column: written, read, in the view, described.
     store = Warehouse(Path("home/warehouse.duckdb"))

@@ -14,7 +14,7 @@ from factible_assets.automation.new_videos import corpus_sensor
 from factible_assets.definitions import build_defs
 from factible_assets.launchpad import CLAIM_CHECKS_SCHEMA, CLAIMS_SCHEMA, launchpad_schema, settled
 from factible_assets.records import ASSET_RECORDS, METHOD
-from factible_assets.services import CorporaResource
+from factible_assets.services.resource import CorporaResource
 from factible_assets.settings import Settings
 
 

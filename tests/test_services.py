@@ -23,7 +23,7 @@ from factible_assets.launchpad import run_config_for, settled
 from factible_assets.reasoners.embedded.engine import EmbeddedReasoner
 from factible_assets.records import Video
 from factible_assets.running.standing import inputs_of
-from factible_assets.services import FactCheckServices, Occasion, reasoning
+from factible_assets.services import reasoning
 from factible_assets.services.embedded import embedded_reasoner, stance_model_in_use
 from factible_assets.services.ratings import RatedPages, rating_directory
 from factible_assets.services.reasoning import (
@@ -35,6 +35,7 @@ from factible_assets.services.reasoning import (
     stage_model,
 )
 from factible_assets.services.remarks import reasoner_remark, search_remark
+from factible_assets.services.resource import FactCheckServices, Occasion
 from factible_assets.services.search import PROVIDERS, search_names
 from factible_assets.services.web import (
     OpenWeb,

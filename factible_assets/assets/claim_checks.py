@@ -33,8 +33,8 @@ from factible_assets.config import FactCheckConfig
 from factible_assets.launchpad import CLAIM_CHECKS_SCHEMA, settled
 from factible_assets.partitions import videos
 from factible_assets.rows import VideoRows
-from factible_assets.services import CorporaResource, FactCheckServices, Occasion
 from factible_assets.services.reports import ReportsResource
+from factible_assets.services.resource import CorporaResource, FactCheckServices, Occasion
 from factible_assets.stages.flow import FlowResult, check_claims
 from factible_assets.stages.integrity import JudgedRows, Limits
 from factible_assets.stages.observers import LogObserver, Watchers

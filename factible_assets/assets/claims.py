@@ -25,7 +25,7 @@ from factible_assets.launchpad import CLAIMS_SCHEMA, settled
 from factible_assets.partitions import videos
 from factible_assets.records import Claim, LlmCall, Video
 from factible_assets.rows import VideoRows
-from factible_assets.services import CorporaResource, FactCheckServices, Occasion
+from factible_assets.services.resource import CorporaResource, FactCheckServices, Occasion
 from factible_assets.stages.flow import ClaimsResult, extract_claims
 from factible_assets.stages.integrity import JudgedRows
 from factible_assets.stages.observers import LogObserver, Watchers

@@ -34,7 +34,7 @@ from factible_assets.evaluation.tables import (
 )
 from factible_assets.evaluation.targets import assess, load_targets
 from factible_assets.launchpad import launchpad_schema, settled
-from factible_assets.services import CorporaResource, FactCheckServices
+from factible_assets.services.resource import CorporaResource, FactCheckServices
 from warehouse.resource import WarehouseResource
 
 NAME = "evaluation"

@@ -21,8 +21,8 @@ from factible_assets.assets.common import (
 from factible_assets.checks.structural import judged, structural_specs
 from factible_assets.partitions import videos
 from factible_assets.rows import VideoRows
-from factible_assets.services import CorporaResource, FactCheckServices, Occasion
 from factible_assets.services.media import media_services, pictures_of
+from factible_assets.services.resource import CorporaResource, FactCheckServices, Occasion
 from factible_assets.services.search import service_client
 from factible_assets.settings import SetupError
 from factible_assets.stages.integrity import JudgedRows

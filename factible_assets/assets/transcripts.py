@@ -25,7 +25,7 @@ from factible_assets.corpora import CorporaReading, CorpusVideo
 from factible_assets.corpora.adding import bare_id
 from factible_assets.partitions import videos
 from factible_assets.records import Transcript, TranscriptSegment, Video
-from factible_assets.services import CorporaResource, FactCheckServices
+from factible_assets.services.resource import CorporaResource, FactCheckServices
 from factible_assets.services.stopping import STOPS
 from factible_assets.stages.integrity import JudgedRows
 from factible_assets.stages.transcript import (

@@ -26,7 +26,7 @@ from factible_assets.corpora.adding import LOCAL_CORPUS, bare_id, list_new_video
 from factible_assets.launchpad import launchpad_schema, run_config_for, settled
 from factible_assets.partitions import videos
 from factible_assets.records import METHOD
-from factible_assets.services import CorporaResource, FactCheckServices
+from factible_assets.services.resource import CorporaResource, FactCheckServices
 from factible_assets.settings import Settings
 from resources.transcripts.base import TranscriptError
 

@@ -20,7 +20,7 @@ from factible_assets.exchange import ImportFormat
 from factible_assets.exchange.importing import import_corpus as import_from
 from factible_assets.launchpad import launchpad_schema, settled
 from factible_assets.partitions import videos
-from factible_assets.services import CorporaResource, FactCheckServices
+from factible_assets.services.resource import CorporaResource, FactCheckServices
 from factible_assets.wording import cell
 
 IMPORT_JOB = "import_corpus"

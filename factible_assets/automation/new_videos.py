@@ -13,8 +13,8 @@ import dagster as dg
 from factible_assets.checks.corpus_files import evaluation, told
 from factible_assets.corpora import CorporaReading
 from factible_assets.partitions import videos
-from factible_assets.services import CorporaResource, FactCheckServices
 from factible_assets.services.alive import end_dead_runs
+from factible_assets.services.resource import CorporaResource, FactCheckServices
 from warehouse.store import Warehouse
 
 PARTITIONS_PER_TICK = 1_000

@@ -24,13 +24,13 @@ from factible_assets.automation.rechecks import (
     recheck_limits,
     run_tags,
 )
-from factible_assets.automation.retention import apply_retention, retention_policy
+from factible_assets.automation.retention import apply_retention
 from factible_assets.checks.verdict_changes import read_changes
 from factible_assets.launchpad import run_config_for
 from factible_assets.records import Video
-from factible_assets.services import FactCheckServices
 from factible_assets.services.alive import end_dead_runs
 from factible_assets.services.dagster_internals import is_valid_cron_string
+from factible_assets.services.resource import FactCheckServices
 from factible_assets.settings import Settings, SettingsError
 from warehouse.rechecks import Launch, plan_night, read_plan
 from warehouse.store import Warehouse
@@ -152,9 +152,7 @@ def run_requests(launches: Sequence[Launch]) -> Iterator[dg.RunRequest]:
 
 @dg.op(name="remove_what_is_old", description="Removes old texts, answers and runs.")
 def _remove_what_is_old(context: dg.OpExecutionContext, services: FactCheckServices) -> None:
-    settings = services.settings()
-    policy = retention_policy(settings)
-    removed = apply_retention(settings, policy, context.instance, now=datetime.now(UTC))
+    removed = apply_retention(services.settings(), context.instance, now=datetime.now(UTC))
     answers = sum(removed.answers.values())
     context.log.info(
         "Removed %d texts of %d characters, %d kept answers and the records of %d runs; the "

@@ -10,17 +10,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from rich.table import Table
+from rich.text import Text
 
 from factible_assets.cli.completion import video_ids
-from factible_assets.cli.errors import CliError
-from factible_assets.cli.output import AsJson, complain, note, print_json, print_verdicts
-from factible_assets.errors import ExitCode
-from factible_assets.wording import counted, dollars, plain
+from factible_assets.cli.knobs import KnobCommand, checked_config, given_knobs
+from factible_assets.cli.output import NARROW, complain, note, outcome_text, result, stdout, wishes
+from factible_assets.config import ClaimsConfig, FactCheckConfig, SearchConfig
+from factible_assets.corpora import load_corpora
+from factible_assets.errors import ExitCode, FactibleError
+from factible_assets.records import Verdict
+from factible_assets.running.targets import enlist, resolve
+from factible_assets.settings import Settings, load_settings
+from factible_assets.wording import clock, counted, dollars, plain
 
-if TYPE_CHECKING:
-    from factible_assets.config import FactCheckConfig
+if TYPE_CHECKING:  # help, and a shell that completes the id of a video, need no report
     from factible_assets.running.result import Checked
-    from factible_assets.settings import Settings
 
 _DEMO = "everyday-beliefs-talk"
 _DEMO_CLAIMS = 12
@@ -39,25 +44,21 @@ def check(
     *,
     pages: Annotated[
         Path | None,
-        typer.Option(
-            "--pages", help="Check against the pages in this folder (HTML, text, JSONL) alone."
-        ),
+        typer.Option(help="Check against the pages in this folder (HTML, text, JSONL) alone."),
     ] = None,
     pages_rating: Annotated[
         Literal["high", "medium", "low", "unknown"] | None,
         typer.Option(
-            "--pages-rating",
             help="How reliable the pages of --pages are that no rating set lists. Default: medium, "
             "because you chose them; with unknown they weigh as an unlisted site would.",
         ),
     ] = None,
     title: Annotated[
-        str | None, typer.Option("--title", help="The title of a transcript file's video.")
+        str | None, typer.Option(help="The title of a transcript file's video.")
     ] = None,
     web: Annotated[
         str | None,
         typer.Option(
-            "--web",
             help="Where to look: auto, live, miniature, archive, or archive:NAME for one "
             "collection.",
         ),
@@ -69,7 +70,6 @@ def check(
             help="Check again what was checked with the same settings, from the transcript on.",
         ),
     ] = False,
-    as_json: AsJson = False,
 ) -> None:
     """Fact-check a video: its claims, what sources say about each, and how sure that is.
 
@@ -86,17 +86,14 @@ def check(
     An id that begins with a dash follows two dashes: factible check --json -- -LDjqcvSbP4
     """
     from factible_assets.cli.archive import import_pages
-    from factible_assets.cli.knobs import checked_config, given_knobs
     from factible_assets.running.result import stored_result
-    from factible_assets.running.targets import enlist, resolve
-    from factible_assets.settings import load_settings
 
     if pages is not None and web is not None:
-        raise CliError(
+        raise FactibleError(
             "--pages and --web both say where to look.", "Give one of them.", ExitCode.USAGE
         )
     if pages_rating is not None and pages is None:
-        raise CliError(
+        raise FactibleError(
             "--pages-rating says how reliable the pages of --pages are.",
             "Add --pages FOLDER, or leave it out.",
             ExitCode.USAGE,
@@ -114,38 +111,36 @@ def check(
     if stored is not None and stored.is_finished:
         when = f"{stored.data.checked_at:%Y-%m-%d %H:%M} UTC"
         note(f"Checked before, on {when}; --force checks it again.")
-        show(stored, as_json=as_json)
+        _show(stored)
         return
     if pages is not None:
-        web = f"archive:{import_pages(pages, settings)}"
-        knobs["web"] = web
+        knobs["web"] = web = f"archive:{import_pages(pages, settings)}"
     file = enlist(meant, settings, web, pages_rating)
     if file is not None:
         note(f"{meant.transcript} is listed as the video {meant.video_id} in {file}")
     config = checked_config(knobs)
-    if not as_json:
+    if not wishes.json:
         from factible_assets.services.remarks import default_remarks
 
         words = default_remarks(meant.video_id, settings=settings, config=config)
         if words:
             note(words)
-    _check(meant.video_id, settings, config, fresh=force, takes_over=is_plain, as_json=as_json)
+    _check(meant.video_id, settings, config, fresh=force, takes_over=is_plain)
 
 
-def demo(as_json: AsJson = False) -> None:
+check.command_class = KnobCommand  # type: ignore[attr-defined] # main.py makes the command of it
+
+
+def demo() -> None:
     """Fact-check the demo video end to end; needs no key and no network.
 
     A talk on everyday beliefs is checked against the miniature web that comes with the project.
 
     Example: factible demo
     """
-    from factible_assets.config import ClaimsConfig, FactCheckConfig, SearchConfig
-    from factible_assets.corpora import load_corpora
-    from factible_assets.settings import load_settings
-
     settings = load_settings()
     if load_corpora(settings.corpus_folders).find(_DEMO) is None:
-        raise CliError(
+        raise FactibleError(
             f"The demo's video is not listed in {settings.project_corpora}.",
             "Install factible-assets again.",
             ExitCode.ENVIRONMENT,
@@ -156,17 +151,11 @@ def demo(as_json: AsJson = False) -> None:
         reasoner="embedded",
     )
     note("The demo reads a miniature web that comes with the project; no request leaves here.")
-    _check(_DEMO, settings, config, fresh=True, takes_over=False, as_json=as_json)
+    _check(_DEMO, settings, config, fresh=True, takes_over=False)
 
 
 def _check(
-    video_id: str,
-    settings: Settings,
-    config: FactCheckConfig,
-    *,
-    fresh: bool,
-    takes_over: bool,
-    as_json: bool,
+    video_id: str, settings: Settings, config: FactCheckConfig, *, fresh: bool, takes_over: bool
 ) -> None:
     """Check a video, show what was found, and exit as the check ended."""
     settings.ensure_home()
@@ -186,22 +175,51 @@ def _check(
     )
     for failure in checked.failures:
         complain(failure)
-    show(checked, as_json=as_json)
+    _show(checked)
     raise typer.Exit(checked.code)
 
 
-def show(checked: Checked, *, as_json: bool) -> None:
+def _show(checked: Checked) -> None:
     """Print the verdicts and where the report lies."""
-    if as_json:
-        print_json(as_document(checked))
+    if wishes.json:
+        result(as_document(checked))
         return
-    print_verdicts(checked.data.video.title, checked.claims, checked.verdicts)
+    result(None, _verdicts_table(checked))
     if any(verdict.basis == "embedded" for verdict in checked.data.verdicts):
         note("These are automatic leanings of the embedded engine; the report shows the quotes.")
     if checked.code is ExitCode.INCOMPLETE:
         note("Some verdicts are incomplete because services failed; check the video again.")
-    print(f"cost: {_cost_words(checked)}")
-    print(f"report: {checked.report.absolute().as_uri()}")
+    result(None, f"cost: {_cost_words(checked)}", f"report: {checked.report.absolute().as_uri()}")
+
+
+def _verdicts_table(checked: Checked) -> Table:
+    """Return the claims in order of time, with their verdicts; in one cell where room is scarce."""
+    narrow = stdout().width < NARROW
+    drawn = Table(title=plain(checked.data.video.title), title_justify="left", show_lines=narrow)
+    drawn.add_column("at", justify="right", no_wrap=True)
+    drawn.add_column("claim", ratio=3, overflow="fold")
+    drawn.add_column("verdict", no_wrap=True)
+    if not narrow:
+        drawn.add_column("confidence", no_wrap=True)
+        drawn.add_column("for : against", justify="center", no_wrap=True)
+        drawn.add_column("origins", justify="right", no_wrap=True)
+    for claim in checked.claims:
+        verdict = checked.verdicts.get(claim.claim_id)
+        cells: list[str | Text] = ["not judged", "–", "–", "–"]
+        if verdict is not None:
+            words, balance = outcome_text(verdict), f"{verdict.supporting} : {verdict.refuting}"
+            cells = [words, _confidence(verdict), balance, str(verdict.independent_origins)]
+            if narrow:
+                words.append(f"\n{_confidence(verdict)}, {balance}", style="default")
+        cells = cells[:1] if narrow else cells
+        drawn.add_row(clock(claim.start_seconds), plain(claim.text), *cells)
+    return drawn
+
+
+def _confidence(verdict: Verdict) -> str:
+    score = verdict.confidence_score
+    shown = verdict.confidence or "–"
+    return shown if score is None or not verdict.confidence else f"{shown} {score:.2f}"
 
 
 def _cost_words(checked: Checked) -> str:
@@ -221,7 +239,14 @@ def _cost_words(checked: Checked) -> str:
 
 def as_document(checked: Checked) -> dict[str, Any]:
     """Return a check as a JSON document."""
-    verdicts, rulings = checked.verdicts, checked.data.rulings
+    whose = {"video_id", "claim_id"}
+    rows = (checked.verdicts, checked.data.rulings)
+    claims = []
+    for claim in checked.claims:
+        found = (each.get(claim.claim_id) for each in rows)
+        verdict, ruling = (row and row.model_dump(mode="json", exclude=whose) for row in found)
+        mine = claim.model_dump(mode="json", exclude={"video_id"})
+        claims.append({**mine, "verdict": verdict, "ruling": ruling})
     return {
         "video_id": checked.data.video.video_id,
         "title": checked.data.video.title,
@@ -234,16 +259,5 @@ def as_document(checked: Checked) -> dict[str, Any]:
         "cost_usd": checked.cost,
         "cost_usd_all_runs": checked.cost_ever,
         "model_calls": len(checked.data.llm_calls),
-        "claims": [
-            {
-                **claim.model_dump(mode="json", exclude={"video_id"}),
-                "verdict": verdict.model_dump(mode="json", exclude={"video_id", "claim_id"})
-                if (verdict := verdicts.get(claim.claim_id))
-                else None,
-                "ruling": ruling.model_dump(mode="json", exclude={"video_id", "claim_id"})
-                if (ruling := rulings.get(claim.claim_id))
-                else None,
-            }
-            for claim in checked.claims
-        ],
+        "claims": claims,
     }

@@ -7,29 +7,27 @@ What belongs here: arguments, lines of progress, the table. What does not: readi
 from __future__ import annotations
 
 import re
+from contextlib import nullcontext
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from factible_assets.cli.errors import EXIT_CODES, CliError
-from factible_assets.cli.output import AsJson, note, print_json, print_table
+from factible_assets.cli.knobs import RecheckCommand, checked_config, given_knobs
+from factible_assets.cli.output import note, result, table
 from factible_assets.cli.progress import SilentWatcher
-from factible_assets.errors import ExitCode
+from factible_assets.corpora import load_corpus
+from factible_assets.errors import ExitCode, FactibleError
+from factible_assets.exchange import ImportFormat
+from factible_assets.exchange.claim_list import table_of
+from factible_assets.exchange.importing import import_corpus
+from factible_assets.files import write_whole
+from factible_assets.records import Claim, Verdict
+from factible_assets.settings import load_settings
 from factible_assets.wording import counted, plain, verdict_words
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from factible_assets.records import Claim, Verdict
-
-app = typer.Typer(
-    name="claims",
-    no_args_is_help=True,
-    help="Claims without a video, such as a list of them in a table.",
-    epilog=EXIT_CODES,
-)
+app = typer.Typer()
 
 
 class _Lines(SilentWatcher):
@@ -39,12 +37,12 @@ class _Lines(SilentWatcher):
         self._total, self._reached = total, count(1)
 
     def verdict_reached(self, claim: Claim, verdict: Verdict) -> None:
-        """Say it."""
         sure = f" ({verdict.confidence})" if verdict.confidence else ""
         done = f"{next(self._reached)}/{self._total}"
         note(f"  {done} {verdict_words(verdict)}{sure} – {plain(claim.text)}")
 
 
+@app.command("check", cls=RecheckCommand)
 def check(
     context: typer.Context,
     file: Annotated[
@@ -60,13 +58,10 @@ def check(
     jobs: Annotated[
         int, typer.Option("--jobs", "-j", min=1, max=16, help="Claims checked at once.")
     ] = 3,
-    limit: Annotated[
-        int | None, typer.Option("--limit", min=1, help="Only the first so many claims.")
-    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many claims.")] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Check again what is complete already.")
     ] = False,
-    as_json: AsJson = False,
 ) -> None:
     """Fact-check a list of claims, several at once.
 
@@ -76,19 +71,8 @@ def check(
 
     Example: factible claims check claims.csv -o checked.csv
     """
-    from contextlib import nullcontext
-
-    from factible_assets.cli.knobs import checked_config, given_knobs
-    from factible_assets.corpora import load_corpus
-    from factible_assets.exchange import ImportFormat
-    from factible_assets.exchange.claim_list import table_of
-    from factible_assets.exchange.importing import import_corpus
-    from factible_assets.files import write_whole
-    from factible_assets.running.claim_list import check_claim_list
-    from factible_assets.settings import load_settings
-
     if not file.is_file():
-        raise CliError(f"There is no file {file}.", "Check the path.")
+        raise FactibleError(f"There is no file {file}.", "Check the path.")
     config = checked_config(given_knobs(context))
     settings = load_settings()
     settings.ensure_home()
@@ -110,33 +94,29 @@ def check(
         for claim in entry.claims or ()
     }
     note(f"{counted(len(given), 'claim')} → {done.file}; {jobs} at once")
+    from factible_assets.running.claim_list import check_claim_list
+
     lines = _Lines(len(given))
-    found = {
-        each.video_id: each
-        for each in check_claim_list(
-            tuple(given),
-            settings=settings,
-            config=config,
-            watch=lambda _: nullcontext(lines),
-            say=note,
-            jobs=jobs,
-            fresh=force,
-        )
-    }
-
-    def rows() -> Iterator[dict[str, Any]]:
-        return (found[each].as_row(told) for each, told in given.items())
-
+    checks = check_claim_list(
+        tuple(given),
+        settings=settings,
+        config=config,
+        watch=lambda _: nullcontext(lines),
+        say=note,
+        jobs=jobs,
+        fresh=force,
+    )
+    found = {each.video_id: each for each in checks}
+    rows = [found[each].as_row(told) for each, told in given.items()]
     if output is not None:
-        write_whole(output, table_of(rows()).encode())
-    if as_json:
-        print_json({"corpus": done.name, "claims": list(rows())})
-    else:
-        shown = ("claim", "date", "label", "stance", "confidence", "supporting", "refuting")
-        cells = (
-            [plain("–" if row[name] is None else str(row[name])) for name in shown]
-            for row in rows()
-        )
-        print_table(shown, cells, title=done.name, numbers=shown[-2:])
+        write_whole(output, table_of(iter(rows)).encode())
+    shown = ("claim", "date", "label", "stance", "confidence", "supporting", "refuting")
+    cells = (
+        [plain("–" if row[name] is None else str(row[name])) for name in shown] for row in rows
+    )
+    result(
+        {"corpus": done.name, "claims": rows},
+        table(shown, cells, title=done.name, numbers=shown[-2:]),
+    )
     codes = {each.code for each in found.values()}
     raise typer.Exit(max(codes & {ExitCode.FAILED, ExitCode.INCOMPLETE}, default=ExitCode.DONE))

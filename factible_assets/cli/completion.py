@@ -10,15 +10,14 @@ from typing import Annotated, Literal
 
 import typer
 
-Shell = Literal["bash", "zsh", "fish"]
-
-PROGRAM = "factible"
-VARIABLE = "_FACTIBLE_COMPLETE"
-"""Set by the scripts when they ask the program for words."""
+from factible_assets.corpora import load_corpora
+from factible_assets.settings import SettingsError, load_settings
 
 
 def completion(
-    shell: Annotated[Shell, typer.Argument(help="The shell.", metavar="bash|zsh|fish")],
+    shell: Annotated[
+        Literal["bash", "zsh", "fish"], typer.Argument(help="The shell.", metavar="bash|zsh|fish")
+    ],
 ) -> None:
     """Print the script that completes commands, options and video ids in a shell.
 
@@ -31,7 +30,8 @@ def completion(
     # Typer's own `--show-completion` takes it from there, though it is not listed as exported.
     from typer.completion import get_completion_script  # type: ignore[attr-defined]
 
-    script = get_completion_script(prog_name=PROGRAM, complete_var=VARIABLE, shell=shell)
+    variable = "_FACTIBLE_COMPLETE"  # which tells main.py that a shell asks for words
+    script = get_completion_script(prog_name="factible", complete_var=variable, shell=shell)
     if shell == "zsh":
         # Its completion system may not be loaded where this line stands.
         script = f"autoload -Uz compinit && (( $+functions[compdef] )) || compinit\n{script}"
@@ -40,9 +40,6 @@ def completion(
 
 def video_ids(incomplete: str) -> list[str]:
     """Return the listed videos that begin with what was typed; nothing where none can be read."""
-    from factible_assets.corpora import load_corpora
-    from factible_assets.settings import SettingsError, load_settings
-
     try:
         reading = load_corpora(load_settings().corpus_folders)
     except (SettingsError, OSError):

@@ -6,44 +6,52 @@ What belongs here: arguments, tables, progress lines. What does not: experiments
 
 from __future__ import annotations
 
-from dataclasses import asdict
+import difflib
+from collections.abc import Iterable
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.table import Table
 
-from factible_assets.cli.errors import EXIT_CODES, CliError
-from factible_assets.cli.output import AsJson, note, print_json, stdout
-from factible_assets.errors import ExitCode
-from factible_assets.wording import plain
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from rich.table import Table
-
-    from factible_assets.corpora import CorporaReading, FileProblem
-    from factible_assets.experiments.comparison import Comparison, MetricComparison
-    from factible_assets.experiments.estimate import Estimate
-    from factible_assets.experiments.reading import Experiment
-    from factible_assets.experiments.runner import RunOutcome, VariantOutcome
-    from factible_assets.settings import Settings
-
-app = typer.Typer(
-    name="experiment",
-    no_args_is_help=True,
-    help="The pipeline under many settings over one corpus, and which of them does better.",
-    epilog=EXIT_CODES,
+from factible_assets.cli.output import complain, note, print_json, result, table
+from factible_assets.corpora import CorporaReading, FileProblem, load_corpora
+from factible_assets.errors import ExitCode, FactibleError
+from factible_assets.experiments.comparison import (
+    Comparison,
+    MetricComparison,
+    finished_experiments,
+    read_comparison,
 )
+from factible_assets.experiments.plan import ExperimentError, shown
+from factible_assets.experiments.reading import (
+    Experiment,
+    experiment_files,
+    experiment_json_schema,
+    load_experiments,
+)
+from factible_assets.files import write_whole
+from factible_assets.settings import Settings, load_settings
+from factible_assets.wording import counted, plain
+from warehouse.store import Warehouse
+
+if TYPE_CHECKING:  # what runs experiments takes a second to load
+    from factible_assets.experiments.estimate import Estimate
+    from factible_assets.experiments.runner import RunOutcome, VariantOutcome
+
+app = typer.Typer()
 
 _NONE = "–"
+_THOUSAND = 1000
+_CHANCE = 0.05
 
 Name = Annotated[
     str, typer.Argument(help="The name of an experiment, or its file.", metavar="EXPERIMENT")
 ]
 
 
-@app.command("run", epilog=EXIT_CODES)
+@app.command("run")
 def run(
     name: Name,
     *,
@@ -57,7 +65,6 @@ def run(
     jobs: Annotated[
         int, typer.Option("--jobs", "-j", min=1, max=64, help="Videos worked on at once.")
     ] = 4,
-    as_json: AsJson = False,
 ) -> None:
     """Run every variant of an experiment, or what is still missing of it, and score it.
 
@@ -68,107 +75,135 @@ def run(
 
     Example: factible experiment run max-claims --dry-run
     """
-    from factible_assets.settings import load_settings
-
     settings = load_settings()
-    corpora = _corpora(settings)
+    corpora = load_corpora(settings.corpus_folders)
     experiment = _experiment(name, corpora, settings)
     if dry_run:
-        _plan(experiment, corpora, settings, fresh=fresh, as_json=as_json)
+        from factible_assets.experiments.estimate import estimate
+
+        _show_plan(experiment, estimate(experiment, corpora, settings, fresh=fresh))
         return
     settings.ensure_home()
-    ran = _run(experiment, corpora, settings, jobs=jobs, fresh=fresh)
-    comparison = _comparison(experiment.name, settings, None)
-    if as_json:
-        print_json({"run": _run_document(ran), **_document(comparison)})
-    else:
-        _print_run(ran)
-        stdout().print(_overview(comparison))
-        note(f"Compare it: factible experiment compare {experiment.name}")
+    variants, videos = len(experiment.variants), len(experiment.videos)
+    note(f"{experiment.name}: {counted(variants, 'variant')} on {counted(videos, 'video')}")
+    # After the note, for loading what checks a video takes a second.
+    from factible_assets.experiments.results import conduct
+
+    watcher = _Lines(variants * videos)
+    ran = conduct(experiment, corpora, settings, jobs=jobs, fresh=fresh, watcher=watcher)
+    comparison = _comparison(experiment.name, settings)
+    amounts = {each: ran.count(each) for each in ("computed", "shared", "kept")}
+    failures = [
+        {"variant": each.variant, "video_id": each.video_id, "reason": each.failure}
+        for each in ran.failures
+    ]
+    told = {"run": {**amounts, "incomplete": ran.incomplete, "failures": failures}}
+    result(
+        {**told, **_document(comparison)},
+        f"{amounts['computed']} stages computed, {amounts['shared']} shared with another "
+        f"variant, {amounts['kept']} kept from before.",
+        _overview(comparison),
+    )
+    _conclude(ran, experiment.name)
+
+
+class _Lines:
+    """Says on stderr how an experiment gets on."""
+
+    def __init__(self, total: int) -> None:
+        self._total, self._done = total, count(1)
+
+    def variant_done(self, video_id: str, outcome: VariantOutcome) -> None:
+        """Say one line."""
+        words = ("computed", outcome.computed), ("shared", outcome.shared), ("kept", outcome.kept)
+        amounts = ", ".join(f"{len(stages)} {word}" for word, stages in words if stages)
+        how = outcome.failure or amounts
+        done = f"{next(self._done)}/{self._total}"
+        note(f"  {done} {plain(video_id)} {outcome.variant}: {plain(how)}")
+
+
+def _conclude(ran: RunOutcome, name: str) -> None:
+    for each in ran.failures:
+        why = plain(each.failure or "")
+        complain(f"{each.variant} on {plain(each.video_id)} failed: {why}")
+    if ran.incomplete:
+        note(
+            f"{ran.incomplete} checks have incomplete verdicts because services failed; run the "
+            "experiment again to try those once more."
+        )
+    note(f"Compare it: factible experiment compare {name}")
     if ran.failures:
         raise typer.Exit(ExitCode.FAILED)
     if ran.incomplete:
         raise typer.Exit(ExitCode.INCOMPLETE)
 
 
-@app.command("list", epilog=EXIT_CODES)
-def list_(as_json: AsJson = False) -> None:
+@app.command("list")
+def list_() -> None:
     """List the experiments of the project and of the data folder.
 
     Example: factible experiment list
     """
-    from factible_assets.experiments.comparison import finished_experiments
-    from factible_assets.experiments.reading import experiment_files, load_experiments
-    from factible_assets.settings import load_settings
-    from warehouse.store import Warehouse
-
     settings = load_settings()
-    reading = load_experiments(experiment_files(settings), _corpora(settings), settings)
+    corpora = load_corpora(settings.corpus_folders)
+    reading = load_experiments(experiment_files(settings), corpora, settings)
     stored = settings.warehouse.exists()
     finished = finished_experiments(Warehouse(settings.warehouse)) if stored else {}
-    documents: list[dict[str, Any]] = [
-        {
-            "experiment": one.name,
-            "variants": len(one.variants),
-            "videos": len(one.videos),
-            "finished_at": finished.get(one.name),
-            "description": one.description,
-            "file": str(one.file),
-        }
-        for one in reading.experiments
-    ]
-    if as_json:
-        print_json(documents)
-    else:
-        rows = (
-            (
-                one["experiment"],
-                str(one["variants"]),
-                str(one["videos"]),
-                f"{one['finished_at']:%Y-%m-%d %H:%M}" if one["finished_at"] else "never",
-                plain(one["description"] or "", 100),
-            )
-            for one in documents
+    documents = []
+    rows = []
+    for one in reading.experiments:
+        ended = finished.get(one.name)
+        documents.append(
+            {
+                "experiment": one.name,
+                "variants": len(one.variants),
+                "videos": len(one.videos),
+                "finished_at": ended,
+                "description": one.description,
+                "file": one.file,
+            }
         )
-        headings = ("experiment", "variants", "videos", "last finished", "what for")
-        stdout().print(_table("Experiments", dict.fromkeys(headings, _WORDS), rows))
+        when = f"{ended:%Y-%m-%d %H:%M}" if ended else "never"
+        amounts = str(len(one.variants)), str(len(one.videos))
+        rows.append((one.name, *amounts, when, plain(one.description or "", 100)))
+    headings = ("experiment", "variants", "videos", "last finished", "what for")
+    result(documents, table(headings, rows, title="Experiments"))
     _refuse(reading.problems)
 
 
-@app.command("show", epilog=EXIT_CODES)
-def show(name: Name, *, as_json: AsJson = False) -> None:
+@app.command("show")
+def show(name: Name) -> None:
     """Show an experiment's variants and, once it was run, how they did.
 
     Example: factible experiment show strategies
     """
-    from factible_assets.experiments.plan import ExperimentError
-    from factible_assets.settings import load_settings
-
     settings = load_settings()
-    experiment = _experiment(name, _corpora(settings), settings)
+    experiment = _experiment(name, load_corpora(settings.corpus_folders), settings)
+    rows = [
+        (
+            f"{variant.name}{' (baseline)' if variant.name == experiment.baseline else ''}",
+            plain(", ".join(f"{knob}={shown(value)}" for knob, value in variant.values.items())),
+        )
+        for variant in experiment.variants
+    ]
+    title = f"{experiment.name}: {plain(experiment.description or '', 120)}"
+    variants = table(("variant", "settings"), rows, title=title, whole=("variant",))
     try:
-        comparison = _comparison(experiment.name, settings, None)
+        comparison = _comparison(experiment.name, settings)
     except ExperimentError as error:
-        if as_json:
-            print_json(_definition(experiment))
-        else:
-            stdout().print(_variants_table(experiment))
-            note(str(error))
+        result(_definition(experiment), variants)
+        note(str(error))
         return
-    if as_json:
-        print_json({**_definition(experiment), **_document(comparison)})
-        return
-    stdout().print(_variants_table(experiment))
-    stdout().print(_overview(comparison))
-    typer.echo(_basis(comparison))
+    document = {**_definition(experiment), **_document(comparison)}
+    result(document, variants, _overview(comparison), _basis(comparison))
 
 
-@app.command("compare", epilog=EXIT_CODES)
+@app.command("compare")
 def compare(
     name: Name,
     *,
     baseline: Annotated[
-        str | None, typer.Option("--baseline", help="The variant to compare the others with.")
+        str | None, typer.Option(help="The variant to compare the others with.")
     ] = None,
     metric: Annotated[
         list[str] | None,
@@ -178,7 +213,6 @@ def compare(
         Path | None,
         typer.Option("--output", "-o", help="Where the report goes; else the data folder."),
     ] = None,
-    as_json: AsJson = False,
 ) -> None:
     """Compare the variants of a finished experiment, video by video, and write an HTML report.
 
@@ -186,84 +220,68 @@ def compare(
 
     Example: factible experiment compare max-claims --metric recall --metric precision
     """
-    from factible_assets.settings import load_settings
-
     settings = load_settings()
-    corpora = _corpora(settings)
-    experiment = _experiment(name, corpora, settings)
+    experiment = _experiment(name, load_corpora(settings.corpus_folders), settings)
     comparison = _comparison(experiment.name, settings, baseline)
     known = {each.name: each for each in comparison.metrics}
     for each in metric or ():
         if each not in known:
-            raise CliError(
+            raise FactibleError(
                 f"There is no metric {plain(each, 80)}.",
                 f"Known: {', '.join(known)}.",
                 ExitCode.USAGE,
             )
     chosen = [known[each] for each in metric] if metric else comparison.headlines
-    path = _write_page(experiment, comparison, settings, output)
-    if as_json:
-        print_json({**_document(comparison), "report": str(path)})
-        return
-    for one in chosen:
-        stdout().print(_metric_table(comparison, one))
-    typer.echo(_basis(comparison))
-    typer.echo(f"report: {path}")
+    from factible_assets.experiments.page import render_page
+    from factible_assets.experiments.results import draw_variants
+
+    path = output or settings.reports / f"experiment-{experiment.name}.html"
+    write_whole(path, render_page(comparison, draw_variants(experiment, settings)).encode())
+    result(
+        {**_document(comparison), "report": path},
+        *(_metric_table(comparison, each) for each in chosen),
+        _basis(comparison),
+        f"report: {path}",
+    )
 
 
-@app.command("schema", epilog=EXIT_CODES)
+@app.command("schema")
 def schema() -> None:
     """Print the JSON Schema of experiment files, for editors that check while one types.
 
     Example: factible experiment schema
     """
-    from factible_assets.experiments.reading import experiment_json_schema
-
     print_json(experiment_json_schema())
 
 
 # --- Finding things -----------------------------------------------------------------------------
 
 
-def _corpora(settings: Settings) -> CorporaReading:
-    from factible_assets.corpora import load_corpora
-
-    return load_corpora(settings.corpus_folders)
-
-
 def _experiment(name: str, corpora: CorporaReading, settings: Settings) -> Experiment:
     """Return the experiment that is meant.
 
     Raises:
-        CliError: There is none, or its file has problems; all of them are named.
+        FactibleError: There is none, or its file has problems; all of them are named.
     """
-    import difflib
-
-    from factible_assets.experiments.reading import experiment_files, load_experiments
-
-    files = experiment_files(settings)
-    path = Path(name)
+    files, path = experiment_files(settings), Path(name)
     if path.suffix in {".yaml", ".yml"} or path.is_file():
-        if path.resolve() not in {each.resolve() for each in files}:
+        place = path.resolve()
+        if place not in {each.resolve() for each in files}:
             files = [*files, path]
         reading = load_experiments(files, corpora, settings)
-        _refuse(each for each in reading.problems if each.file.resolve() == path.resolve())
-        return next(one for one in reading.experiments if one.file.resolve() == path.resolve())
+        _refuse(each for each in reading.problems if each.file.resolve() == place)
+        return next(one for one in reading.experiments if one.file.resolve() == place)
     reading = load_experiments(files, corpora, settings)
     named = reading.find(name)
     if named is not None:
         return named
     # A file with a problem may be the one that is meant.
-    _refuse(
-        each
-        for each in reading.problems
-        if each.file.stem.replace("_", "-") == name.replace("_", "-")
-    )
-    known = [one.name for one in reading.experiments]
-    near = difflib.get_close_matches(name, known, n=1)
+    stem = name.replace("_", "-")
+    _refuse(each for each in reading.problems if each.file.stem.replace("_", "-") == stem)
+    near = difflib.get_close_matches(name, [one.name for one in reading.experiments], n=1)
     meant = f"Did you mean {near[0]}? " if near else ""
     unread = f" {reading.problems[0]}" if reading.problems else ""
-    raise CliError(
+    raise FactibleError(
         f"There is no experiment {plain(name, 80)}.",
         f"{meant}All of them: factible experiment list.{unread}",
     )
@@ -271,18 +289,13 @@ def _experiment(name: str, corpora: CorporaReading, settings: Settings) -> Exper
 
 def _refuse(problems: Iterable[FileProblem]) -> None:
     listed = list(problems)
-    if not listed:
-        return
     for problem in listed[1:]:
-        typer.echo(f"factible: {problem}", err=True)
-    raise CliError(str(listed[0]))
+        complain(str(problem))
+    if listed:
+        raise FactibleError(str(listed[0]))
 
 
-def _comparison(name: str, settings: Settings, baseline: str | None) -> Comparison:
-    from factible_assets.experiments.comparison import read_comparison
-    from factible_assets.experiments.plan import ExperimentError
-    from warehouse.store import Warehouse
-
+def _comparison(name: str, settings: Settings, baseline: str | None = None) -> Comparison:
     if not settings.warehouse.exists():
         raise ExperimentError(
             f"The experiment {name} was not run yet. Run it: factible experiment run {name}"
@@ -290,146 +303,26 @@ def _comparison(name: str, settings: Settings, baseline: str | None) -> Comparis
     return read_comparison(Warehouse(settings.warehouse), name, baseline=baseline)
 
 
-# --- Running ------------------------------------------------------------------------------------
-
-
-class _Lines:
-    """Says on stderr how an experiment gets on."""
-
-    def __init__(self, total: int) -> None:
-        self._total, self._done = total, 0
-
-    def variant_done(self, video_id: str, outcome: VariantOutcome) -> None:
-        """Say one line."""
-        self._done += 1
-        parts = [
-            f"{len(stages)} {word}"
-            for stages, word in (
-                (outcome.computed, "computed"),
-                (outcome.shared, "shared"),
-                (outcome.kept, "kept"),
-            )
-            if stages
-        ]
-        how = outcome.failure or ", ".join(parts)
-        note(f"  {self._done}/{self._total} {plain(video_id)} {outcome.variant}: {plain(how)}")
-
-
-def _run(
-    experiment: Experiment,
-    corpora: CorporaReading,
-    settings: Settings,
-    *,
-    jobs: int,
-    fresh: bool,
-) -> RunOutcome:
-    count = len(experiment.variants) * len(experiment.videos)
-    note(
-        f"{experiment.name}: {_count(len(experiment.variants), 'variant')} on "
-        f"{_count(len(experiment.videos), 'video')}"
-    )
-    # After the note, for loading what checks a video takes a second.
-    from factible_assets.experiments.results import conduct
-    from factible_assets.settings import SetupError
-
-    try:
-        return conduct(experiment, corpora, settings, jobs=jobs, fresh=fresh, watcher=_Lines(count))
-    except SetupError as error:
-        raise CliError(str(error), code=ExitCode.ENVIRONMENT) from error
-
-
-def _plan(
-    experiment: Experiment,
-    corpora: CorporaReading,
-    settings: Settings,
-    *,
-    fresh: bool,
-    as_json: bool,
-) -> None:
-    from factible_assets.experiments.estimate import estimate
-
-    plan = estimate(experiment, corpora, settings, fresh=fresh)
-    if as_json:
-        print_json(_plan_document(experiment, plan))
-        return
-    stdout().print(_plan_table(experiment, plan))
-    if plan.calls:
-        stdout().print(_calls_table(plan))
-    typer.echo(_plan_sentence(plan))
-    for sentence in plan.missing:
-        note(f"Not set up: {sentence}")
-
-
-def _write_page(
-    experiment: Experiment, comparison: Comparison, settings: Settings, output: Path | None
-) -> Path:
-    from factible_assets.experiments.page import render_page
-    from factible_assets.experiments.results import draw_variants
-    from factible_assets.files import write_whole
-
-    path = output or settings.reports / f"experiment-{experiment.name}.html"
-    drawn = draw_variants(experiment, settings)
-    return write_whole(path, render_page(comparison, drawn).encode())
-
-
 # --- Text ---------------------------------------------------------------------------------------
 
 
-_NAME: dict[str, Any] = {"no_wrap": True}
-_WORDS: dict[str, Any] = {"overflow": "fold"}
-_FIGURE: dict[str, Any] = {"justify": "right"}
-"""How a column of a table is set."""
-
-
-def _table(
-    title: str, columns: Mapping[str, Mapping[str, Any]], rows: Iterable[Sequence[str]]
-) -> Table:
-    from rich.table import Table
-
-    table = Table(title=title, title_justify="left", show_lines=False)
-    for heading, options in columns.items():
-        table.add_column(heading, **options)
-    for row in rows:
-        table.add_row(*row)
-    return table
-
-
-def _variants_table(experiment: Experiment) -> Table:
-    from factible_assets.experiments.plan import shown
-
-    rows = []
-    for variant in experiment.variants:
-        mark = " (baseline)" if variant.name == experiment.baseline else ""
-        words = ", ".join(f"{name}={shown(value)}" for name, value in variant.values.items())
-        rows.append((f"{variant.name}{mark}", plain(words)))
-    title = f"{experiment.name}: {plain(experiment.description or '', 120)}"
-    return _table(title, {"variant": _NAME, "settings": _WORDS}, rows)
-
-
 def _overview(comparison: Comparison) -> Table:
-    rows = []
-    for variant in comparison.variants:
-        mark = "*" if variant.name == comparison.baseline else ""
-        values = (_number(metric.cell(variant.name).value) for metric in comparison.headlines)
-        rows.append((f"{variant.name}{mark}", *values))
-    return _table(
-        f"{comparison.experiment}: {_count(comparison.videos, 'video')}, means over videos",
-        {"variant": _NAME} | {metric.name: _FIGURE for metric in comparison.headlines},
-        rows,
-    )
+    headings = [metric.name for metric in comparison.headlines]
+    rows = [
+        (
+            f"{variant.name}{'*' if variant.name == comparison.baseline else ''}",
+            *(_number(metric.cell(variant.name).value) for metric in comparison.headlines),
+        )
+        for variant in comparison.variants
+    ]
+    title = f"{comparison.experiment}: {counted(comparison.videos, 'video')}, means over videos"
+    return table(("variant", *headings), rows, title=title, numbers=headings, whole=("variant",))
 
 
 def _metric_table(comparison: Comparison, metric: MetricComparison) -> Table:
     headings = (
-        "value",
-        "95 % interval",
-        f"n ({metric.cells[0].unit})",
-        "trivial",
-        "difference",
-        "its interval",
-        "p (bootstrap)",
-        "p (Wilcoxon)",
-        "videos + / −",
+        *("variant", "value", "95 % interval", f"n ({metric.cells[0].unit})", "trivial"),
+        *("difference", "its interval", "p (bootstrap)", "p (Wilcoxon)", "videos + / −"),
     )
     rows = []
     for cell in metric.cells:
@@ -451,40 +344,22 @@ def _metric_table(comparison: Comparison, metric: MetricComparison) -> Table:
         )
     sense = f", {metric.better} is better" if metric.better else ""
     title = f"{metric.name} ({metric.averaging}{sense}), against {comparison.baseline}"
-    return _table(title, {"variant": _NAME} | dict.fromkeys(headings, _FIGURE | _NAME), rows)
+    return table(headings, rows, title=title, numbers=headings[1:], whole=headings)
 
 
 def _basis(comparison: Comparison) -> str:
-    words = [f"Claims matched by {comparison.matcher}."]
-    if comparison.videos < 2:  # noqa: PLR2004 - a spread needs two
-        words.append("One video: there is no interval and no test.")
-    elif comparison.tests:
-        words.append(
-            f"{comparison.tests} comparisons were tested without correction: at 5 % about "
-            f"{comparison.tests * 0.05:.0f} of them differ by chance alone."
-        )
-    return " ".join(words)
-
-
-def _print_run(ran: RunOutcome) -> None:
-    typer.echo(
-        f"{ran.count('computed')} stages computed, {ran.count('shared')} shared with another "
-        f"variant, {ran.count('kept')} kept from before."
+    words = f"Claims matched by {comparison.matcher}."
+    if comparison.videos == 1:
+        return f"{words} One video: there is no interval and no test."
+    if not comparison.tests:
+        return words
+    return (
+        f"{words} {comparison.tests} comparisons were tested without correction: at 5 % about "
+        f"{comparison.tests * _CHANCE:.0f} of them differ by chance alone."
     )
-    for failure in ran.failures:
-        typer.echo(
-            f"factible: {failure.variant} on {plain(failure.video_id)} failed: "
-            f"{plain(failure.failure or '')}",
-            err=True,
-        )
-    if ran.incomplete:
-        note(
-            f"{ran.incomplete} checks have incomplete verdicts because services failed; run the "
-            "experiment again to try those once more."
-        )
 
 
-def _plan_table(experiment: Experiment, plan: Estimate) -> Table:
+def _show_plan(experiment: Experiment, plan: Estimate) -> None:
     columns = {
         "stages to compute": "compute",
         "shared": "shared",
@@ -493,26 +368,25 @@ def _plan_table(experiment: Experiment, plan: Estimate) -> Table:
         "pages": "pages",
         "model calls": "model_calls",
     }
-    return _table(
-        f"{experiment.name}: plan for {_count(plan.videos, 'video')} (searches and pages at most)",
-        {"variant": _NAME} | dict.fromkeys(columns, _FIGURE),
+    variants = table(
+        ("variant", *columns),
         (
             (each.variant, *(f"{getattr(each, name):,}" for name in columns.values()))
             for each in plan.variants
         ),
+        title=f"{experiment.name}: plan for {counted(plan.videos, 'video')} "
+        "(searches and pages at most)",
+        numbers=columns,
+        whole=("variant",),
     )
-
-
-def _calls_table(plan: Estimate) -> Table:
     sources = {
         "recorded": "this machine's calls of the model",
         "stage": "this machine's calls of the stage",
         "assumed": "assumptions",
     }
-    figures = dict.fromkeys(("calls", "tokens in", "tokens out", "USD"), _FIGURE)
-    return _table(
-        "Model calls, at most",
-        {"stage": _NAME, "model": _NAME, **figures, "tokens per call from": {}},
+    figures = ("calls", "tokens in", "tokens out", "USD")
+    calls = table(
+        ("stage", "model", *figures, "tokens per call from"),
         (
             (
                 each.stage,
@@ -525,10 +399,10 @@ def _calls_table(plan: Estimate) -> Table:
             )
             for each in plan.calls
         ),
+        title="Model calls, at most",
+        numbers=figures,
+        whole=("stage", "model"),
     )
-
-
-def _plan_sentence(plan: Estimate) -> str:
     most = f"{plan.searches:,} searches, {plan.pages:,} pages and {plan.model_calls:,} model calls"
     words = [f"At most {most} for {plan.usd:.2f} USD."]
     if plan.unpriced:
@@ -538,18 +412,29 @@ def _plan_sentence(plan: Estimate) -> str:
         )
     if plan.transcripts_to_fetch:
         words.append(f"{plan.transcripts_to_fetch} transcripts are to be fetched first.")
-    words.append("Nothing was run.")
-    return " ".join(words)
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+    document = {
+        **_definition(experiment),
+        "variants": plan.variants,
+        "calls": plan.calls,
+        "searches_at_most": plan.searches,
+        "pages_at_most": plan.pages,
+        "model_calls_at_most": plan.model_calls,
+        "usd_at_most": plan.usd,
+        "models_without_price": plan.unpriced,
+        "transcripts_to_fetch": plan.transcripts_to_fetch,
+        "not_set_up": plan.missing,
+    }
+    result(
+        document, variants, *([calls] if plan.calls else []), " ".join([*words, "Nothing was run."])
+    )
+    for sentence in plan.missing:
+        note(f"Not set up: {sentence}")
 
 
 def _number(value: float | None) -> str:
     if value is None:
         return _NONE
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3f}"  # noqa: PLR2004 - digits
+    return f"{value:,.0f}" if abs(value) >= _THOUSAND else f"{value:.3f}"
 
 
 def _range(low: float | None, high: float | None) -> str:
@@ -563,7 +448,7 @@ def _definition(experiment: Experiment) -> dict[str, Any]:
     return {
         "experiment": experiment.name,
         "description": experiment.description,
-        "file": str(experiment.file),
+        "file": experiment.file,
         "baseline": experiment.baseline,
         "videos": [listed.video.video_id for listed in experiment.videos],
         "planned_variants": [
@@ -580,34 +465,6 @@ def _document(comparison: Comparison) -> dict[str, Any]:
         "matcher": comparison.matcher,
         "finished_at": comparison.finished_at,
         "scored_videos": comparison.videos,
-        "variants": [asdict(variant) for variant in comparison.variants],
-        "metrics": [asdict(metric) for metric in comparison.metrics],
-    }
-
-
-def _run_document(ran: RunOutcome) -> dict[str, Any]:
-    return {
-        "computed": ran.count("computed"),
-        "shared": ran.count("shared"),
-        "kept": ran.count("kept"),
-        "incomplete": ran.incomplete,
-        "failures": [
-            {"variant": each.variant, "video_id": each.video_id, "reason": each.failure}
-            for each in ran.failures
-        ],
-    }
-
-
-def _plan_document(experiment: Experiment, plan: Estimate) -> dict[str, Any]:
-    return {
-        **_definition(experiment),
-        "variants": [asdict(each) for each in plan.variants],
-        "calls": [asdict(each) for each in plan.calls],
-        "searches_at_most": plan.searches,
-        "pages_at_most": plan.pages,
-        "model_calls_at_most": plan.model_calls,
-        "usd_at_most": plan.usd,
-        "models_without_price": list(plan.unpriced),
-        "transcripts_to_fetch": plan.transcripts_to_fetch,
-        "not_set_up": list(plan.missing),
+        "variants": comparison.variants,
+        "metrics": comparison.metrics,
     }

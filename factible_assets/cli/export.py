@@ -6,20 +6,28 @@ the formats (exchange/).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from factible_assets.cli.errors import CliError
-from factible_assets.cli.output import AsJson, note, print_json
-from factible_assets.errors import ExitCode
+from factible_assets.cli.output import note, result, wishes
+from factible_assets.corpora.adding import bare_id
+from factible_assets.errors import ExitCode, FactibleError
+from factible_assets.exchange.claim_markdown import claims_as_markdown
+from factible_assets.exchange.claim_review_writing import reviews_of_results
+from factible_assets.exchange.results import averitec_of_results
+from factible_assets.exchange.tables import write_tables
+from factible_assets.files import write_whole
+from factible_assets.report.reader import read_report_data
+from factible_assets.running.review import open_claim
+from factible_assets.running.targets import open_store
+from factible_assets.settings import Settings, load_settings
+from resources.statements import statements
+from warehouse.store import Warehouse
 
-if TYPE_CHECKING:
-    from factible_assets.settings import Settings
-    from warehouse.store import Warehouse
+_SQL = statements("factible_assets.cli", "export.sql")
 
 
 class ExportFormat(StrEnum):
@@ -40,13 +48,10 @@ def export(
         typer.Argument(help="Ids of checked videos, or YouTube URLs; without any, all videos."),
     ] = None,
     *,
-    corpus: Annotated[
-        str | None, typer.Option("--corpus", help="All checked videos of this corpus.")
-    ] = None,
+    corpus: Annotated[str | None, typer.Option(help="All checked videos of this corpus.")] = None,
     claim: Annotated[
         str | None,
         typer.Option(
-            "--claim",
             metavar="CLAIM",
             help="One claim of one video, by its number in `factible review` or its id.",
         ),
@@ -57,12 +62,11 @@ def export(
     ] = None,
     to: Annotated[
         Path | None,
-        typer.Option("--to", help="The folder to write into; else exports in the data folder."),
+        typer.Option(help="The folder to write into; else exports in the data folder."),
     ] = None,
     base_url: Annotated[
         str | None,
         typer.Option(
-            "--base-url",
             metavar="URL",
             help="Where the HTML reports are published, for the links of reviews.",
         ),
@@ -70,7 +74,6 @@ def export(
     live: Annotated[
         bool, typer.Option("--live", help="Read the live warehouse, not the published copy.")
     ] = False,
-    as_json: AsJson = False,
 ) -> None:
     """Write results as Parquet, ClaimReview (JSON-LD), AVeriTeC's JSON and Markdown.
 
@@ -86,15 +89,12 @@ def export(
 
     An id that begins with a dash follows two dashes: factible export --json -- -LDjqcvSbP4
     """
-    from factible_assets.corpora.adding import bare_id
-    from factible_assets.settings import load_settings
-
     if videos and corpus is not None:
-        raise CliError(
+        raise FactibleError(
             "Videos and --corpus both say what to export.", "Give one of them.", ExitCode.USAGE
         )
     if base_url is not None and not base_url.startswith(("http://", "https://")):
-        raise CliError(
+        raise FactibleError(
             f"--base-url {base_url} is no web address.", "Begin it with https://", ExitCode.USAGE
         )
     chosen = list(dict.fromkeys(formats or (_OF_ONE_CLAIM if claim else list(ExportFormat))))
@@ -102,69 +102,53 @@ def export(
     only = _only(videos or [], claim, chosen, settings) if claim is not None else None
     wanted = list(dict.fromkeys(bare_id(video) for video in videos or ()))
     folder = to or settings.home / "exports"
-    files: list[dict[str, Any]] = []
     remarks: list[str] = []
-    with _warehouse(settings, live=live).snapshot() as now:
+    with open_store(settings, live=live).snapshot() as now:
         video_ids = _chosen(now, wanted, corpus)
+        files = []
         for form in chosen:
             if form is ExportFormat.PARQUET:
                 some = video_ids if wanted or corpus is not None else None
-                made = _write_tables(now, folder / "parquet", some, remarks)
+                tables = write_tables(now, folder / "parquet", some)
+                made = [(each.path, each.rows) for each in tables.written]
+                if tables.left_out:
+                    remarks.append(
+                        f"Views over all videos are left out: {', '.join(tables.left_out)}. "
+                        "Without a choice of videos they are written too."
+                    )
             elif form is ExportFormat.MARKDOWN:
-                made = list(_write_markdown(now, folder / "markdown", video_ids, only))
+                made = _write_markdown(now, folder / "markdown", video_ids, only)
             else:
                 made = [_write_claims(now, folder, video_ids, form, base_url, only, remarks)]
-            files += [{"format": form.value, "path": str(path), "rows": n} for path, n in made]
-    if as_json:
-        document = {"folder": str(folder), "videos": video_ids, "files": files}
-        print_json({**document, "left_out": remarks})
-        return
-    for remark in remarks:
-        note(f"  {remark}")
-    for file in files:
-        typer.echo(f"{file['rows']:>7,}  {file['path']}")
+            files += [{"format": form, "path": path, "rows": rows} for path, rows in made]
+    if not wishes.json:
+        for remark in remarks:
+            note(f"  {remark}")
+    result(
+        {"folder": folder, "videos": video_ids, "files": files, "left_out": remarks},
+        *(f"{file['rows']:>7,}  {file['path']}" for file in files),
+    )
 
 
 def _only(videos: list[str], claim: str, chosen: list[ExportFormat], settings: Settings) -> str:
-    """Return the id of the one claim that is wanted.
-
-    Raises:
-        CliError: There is more than one video or none, or the format is none of one claim.
-    """
-    from factible_assets.running.review import open_claim
-
+    """Return the id of the one claim that is wanted."""
     if len(videos) != 1 or set(chosen) - set(_OF_ONE_CLAIM):
-        raise CliError(
+        raise FactibleError(
             "--claim is for one claim of one video, as claimreview or markdown.",
             "Such as: factible export VIDEO --claim 1 --format markdown",
             ExitCode.USAGE,
         )
     file = open_claim(videos[0], claim, settings)
     if file.gone is not None:
-        raise CliError(
+        raise FactibleError(
             "The claim was dropped or split, and is none of the video's any more.",
             f"factible review -- {file.video_id} lists those that are.",
         )
     return file.claim.claim_id
 
 
-def _write_tables(
-    warehouse: Warehouse, folder: Path, only: list[str] | None, remarks: list[str]
-) -> list[tuple[Path, int]]:
-    """Write one file per view; return each with its number of rows."""
-    from factible_assets.exchange.tables import write_tables
-
-    tables = write_tables(warehouse, folder, only)
-    if tables.left_out:
-        remarks.append(
-            f"Views over all videos are left out: {', '.join(tables.left_out)}. "
-            "Without a choice of videos they are written too."
-        )
-    return [(table.path, table.rows) for table in tables.written]
-
-
 def _write_claims(
-    warehouse: Warehouse,
+    store: Warehouse,
     folder: Path,
     video_ids: list[str],
     form: ExportFormat,
@@ -173,12 +157,7 @@ def _write_claims(
     remarks: list[str],
 ) -> tuple[Path, int]:
     """Write the complete verdicts as ClaimReview or as AVeriTeC's claims."""
-    from factible_assets.exchange.claim_review_writing import reviews_of_results
-    from factible_assets.exchange.results import averitec_of_results
-    from factible_assets.files import write_whole
-    from factible_assets.report.reader import read_report_data
-
-    known = (read_report_data(warehouse, video_id) for video_id in video_ids)
+    known = (read_report_data(store, video_id) for video_id in video_ids)
     checked = (data for data in known if data is not None)
     if form is ExportFormat.CLAIMREVIEW:
         name = f"claimreview{f'-{only}' if only else ''}.jsonld"
@@ -196,51 +175,35 @@ def _write_claims(
 
 
 def _write_markdown(
-    warehouse: Warehouse, folder: Path, video_ids: list[str], only: str | None
-) -> Iterator[tuple[Path, int]]:
+    store: Warehouse, folder: Path, video_ids: list[str], only: str | None
+) -> list[tuple[Path, int]]:
     """Write the claims of each video, or the one that is wanted, with how many there are."""
-    from factible_assets.exchange.claim_markdown import claims_as_markdown
-    from factible_assets.files import write_whole
-    from factible_assets.report.reader import read_report_data
-
+    made = []
     for video_id in video_ids:
-        data = read_report_data(warehouse, video_id)
+        data = read_report_data(store, video_id)
         if data is not None and data.claims:
             name = f"{video_id}-{only}.md" if only else f"{video_id}.md"
-            text = claims_as_markdown(data, only)
-            yield write_whole(folder / name, text.encode()), 1 if only else len(data.claims)
+            path = write_whole(folder / name, claims_as_markdown(data, only).encode())
+            made.append((path, 1 if only else len(data.claims)))
+    return made
 
 
-def _warehouse(settings: Settings, *, live: bool) -> Warehouse:
-    from warehouse.store import Warehouse
-
-    path = settings.published if settings.published.exists() and not live else settings.warehouse
-    if not path.exists():
-        raise CliError(
-            f"There is no warehouse at {path} yet.", "Check a video first, such as: factible demo"
-        )
-    return Warehouse(path)
-
-
-def _chosen(warehouse: Warehouse, wanted: list[str], corpus: str | None) -> list[str]:
+def _chosen(store: Warehouse, wanted: list[str], corpus: str | None) -> list[str]:
     """Return the ids of the checked videos that are meant.
 
     Raises:
-        CliError: A video was never checked, or no video of the corpus was.
+        FactibleError: A video was never checked, or no video of the corpus was.
     """
-    from resources.statements import statements
-
-    ask = statements("factible_assets.cli", "export.sql")
-    checked = warehouse.query(ask["checked"], {"corpus": corpus})["video_id"].to_list()
+    checked: list[str] = store.query(_SQL["checked"], {"corpus": corpus})["video_id"].to_list()
     missing = [video_id for video_id in wanted if video_id not in checked]
     if missing:
-        raise CliError(
+        raise FactibleError(
             f"Nothing is stored about the video {missing[0]}.",
             f"Check it first: factible check -- {missing[0]}",
         )
     if not checked:
-        known = warehouse.query(ask["corpora"])["corpus"].to_list()
+        known = store.query(_SQL["corpora"])["corpus"].to_list()
         names = f" Corpora with checked videos: {', '.join(known)}." if known else ""
         where = f"of the corpus {corpus!r}" if corpus is not None else "here"
-        raise CliError(f"No video {where} was checked yet.", f"Check one first.{names}")
+        raise FactibleError(f"No video {where} was checked yet.", f"Check one first.{names}")
     return wanted or checked

@@ -11,55 +11,64 @@ from functools import cache
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 from typer.main import get_command
 
-from factible_assets.cli.errors import CliError
 from factible_assets.config import FactCheckConfig, Knob, KnobError, config_of, knobs
-from factible_assets.errors import ExitCode
+from factible_assets.errors import ExitCode, FactibleError
 
-GIVEN = "factible.knobs"
+_GIVEN = "factible.knobs"
 """Where the context of a command keeps the knobs that were given."""
 
 _TYPES: dict[str, Any] = {"integer": int, "number": float}
 
 
+class KnobCommand(TyperCommand):
+    """A command that takes every knob of a run besides its own options."""
+
+    without: str | None = None
+    """The section of the knobs that mean nothing to it."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return its own options, the knobs that none of them is, and --help."""
+        *own, helping = super().get_params(ctx)
+        names = {name for parameter in own for name in parameter.opts}
+        more = (each for each in _options(self.without) if not names & {*each.opts})
+        return [*own, *more, helping]
+
+
+class RecheckCommand(KnobCommand):
+    """A command that keeps the claims that are there."""
+
+    without = "claims"
+
+
 @cache
-def knob_options(without: str | None = None) -> tuple[Any, ...]:
-    """Return an option for each knob, without those of a section."""
-    signature = inspect.Signature(
-        [
-            inspect.Parameter(
-                name.replace(".", "_"),
-                inspect.Parameter.KEYWORD_ONLY,
-                default=None,
-                annotation=Annotated[
-                    _TYPES.get(_schema(knob).get("type", ""), str) | None, _option(knob)
-                ],
-            )
-            for name, knob in knobs().items()
-            if without is None or knob.section != without
-        ]
-    )
+def _options(without: str | None) -> tuple[Any, ...]:
+    parameters = [
+        inspect.Parameter(
+            name.replace(".", "_"),
+            inspect.Parameter.KEYWORD_ONLY,
+            default=None,
+            annotation=_of(knob),
+        )
+        for name, knob in knobs().items()
+        if without is None or knob.section != without
+    ]
 
     def declared(**given: Any) -> None:
         del given
 
-    declared.__signature__ = signature  # type: ignore[attr-defined] # which typer reads
-    declared.__annotations__ = {
-        name: parameter.annotation for name, parameter in signature.parameters.items()
-    }
+    declared.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined] # typer's
+    declared.__annotations__ = {each.name: each.annotation for each in parameters}
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command()(declared)
     return tuple(option for option in get_command(app).params if option.name != "help")
 
 
-def _schema(knob: Knob) -> dict[str, Any]:
+def _of(knob: Knob) -> Any:
     kinds = knob.schema.get("anyOf", [knob.schema])
-    return next(kind for kind in kinds if kind.get("type") != "null")
-
-
-def _option(knob: Knob) -> Any:
-    schema = _schema(knob)
+    schema = next(kind for kind in kinds if kind.get("type") != "null")
     form = "|".join(schema.get("enum", ())) or {"date": "YYYY-MM-DD"}.get(schema.get("format", ""))
     words = str(knob.schema.get("description", ""))
     if words.endswith(" Write: a, b"):
@@ -72,30 +81,35 @@ def _option(knob: Knob) -> Any:
 
     def keep(context: typer.Context, value: Any) -> None:
         if value is not None:
-            context.meta.setdefault(GIVEN, {})[knob.name] = value
+            context.meta.setdefault(_GIVEN, {})[knob.name] = value
 
-    name = f"--{knob.name.replace('_', '-').replace('.', '-')}"
-    return typer.Option(name, help=words, metavar=form, callback=keep, expose_value=False)
+    option = typer.Option(
+        _name(knob.name), help=words, metavar=form, callback=keep, expose_value=False
+    )
+    return Annotated[_TYPES.get(schema.get("type", ""), str) | None, option]
+
+
+def _name(knob: str) -> str:
+    return f"--{knob.replace('_', '-').replace('.', '-')}"
 
 
 def given_knobs(context: typer.Context, **others: object) -> dict[str, object]:
     """Return the knobs that were given, with those that the command's own options are."""
     own = {name: value for name, value in others.items() if value is not None}
-    return {**context.meta.get(GIVEN, {}), **own}
+    return {**context.meta.get(_GIVEN, {}), **own}
 
 
 def checked_config(given: dict[str, object], command: str = "check") -> FactCheckConfig:
     """Return the run's knobs; options that were not given keep their defaults.
 
     Raises:
-        CliError: A value is out of its range; the sentence names the option.
+        FactibleError: A value is out of its range; the sentence names the option.
     """
     try:
         return config_of(given)
     except KnobError as error:
-        option = f"--{error.knob.replace('_', '-').replace('.', '-')}"
-        raise CliError(
-            f"{option} {given.get(error.knob)!r} cannot be used: {error.reason}.",
+        raise FactibleError(
+            f"{_name(error.knob)} {given.get(error.knob)!r} cannot be used: {error.reason}.",
             f"factible {command} --help describes the options.",
             ExitCode.USAGE,
         ) from error

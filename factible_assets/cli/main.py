@@ -1,8 +1,8 @@
 """The entry point of `factible`: which commands there are, and what surrounds each of them.
 
-What belongs here: the command tree and the headings of `factible --help`; the options of the whole
-program, and those (`--quiet`, `--debug`) that are declared once and handed to every leaf. What does
-not: commands, what the options do (output.py, errors.py, knobs.py).
+What belongs here: the tree of commands, each of which loads its module when it is called; the
+options of the whole program, and those (`--json`, `--quiet`, `--debug`) that are declared once and
+handed to every command. What does not: commands, what the options do (output.py, knobs.py).
 """
 
 from __future__ import annotations
@@ -10,88 +10,114 @@ from __future__ import annotations
 import functools
 import gc
 import os
+import traceback
+from collections.abc import Mapping
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
-from typer.main import get_command
+from typer.main import get_command, get_group
 
 import factible_assets
-from factible_assets.cli import (
-    archive,
-    check,
-    claims,
-    completion,
-    corpus,
-    evaluate,
-    experiment,
-    export,
-    judge,
-    machine,
-    media,
-    models,
-    output,
-    recheck,
-    report,
-    review,
-    serve,
-    sql,
-    status,
-)
-from factible_assets.cli.errors import EXIT_CODES, Boundary, install_hook, show_tracebacks, told
+from factible_assets.cli.errors import EXIT_CODES, told
+from factible_assets.cli.output import Wishes, print_json, wishes
 
-CHECK = "Check videos"
-LOOK = "Look at what was found"
-DATA = "Corpora and stored pages"
-MEASURE = "Measure"
-SERVE = "Serve"
-MACHINE = "This machine"
+COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
+    "Check videos": {
+        "demo": ("check.demo", "Fact-check the demo video end to end; needs no key, no network."),
+        "check": ("check.check", "Fact-check a video: its claims, and what sources say of each."),
+        "claims": ("claims.app", "Claims without a video, such as a list of them in a table."),
+        "media": ("media.media", "Look at the pictures of a checked video."),
+        "recheck": ("recheck.recheck", "Check videos again, those that are due or named."),
+        "review": ("review.review", "Correct a claim and how it was checked; sign a ruling."),
+    },
+    "Look at what was found": {
+        "status": ("status.status", "Show what is checked, incomplete, due and running."),
+        "runs": ("status.runs", "List the newest runs."),
+        "open": ("report.open_", "Open a report, the Dagster UI or the published copy."),
+        "report": ("report.report", "Write HTML reports, and print their path."),
+        "sql": ("sql.sql", "Ask the warehouse a question in SQL."),
+        "export": ("export.export", "Write results as Parquet, ClaimReview, AVeriTeC, Markdown."),
+    },
+    "Corpora and stored pages": {
+        "corpus": ("corpus.app", "Files that list videos, their transcripts, annotated claims."),
+        "archive": ("archive.app", "Stored pages and searches, for checks without a network."),
+    },
+    "Measure": {
+        "evaluate": ("evaluate.evaluate", "Measure how good the newest answers are."),
+        "judge": ("judge.judge", "Have a language model score what was found, from 0 to 2."),
+        "experiment": ("experiment.app", "The pipeline under many settings, and which does best."),
+    },
+    "Serve": {
+        "dev": ("serve.dev", "Serve the Dagster UI, with sensors and schedules."),
+        "serve": ("serve.serve", "Serve the desk, and the HTTP API for programs."),
+    },
+    "This machine": {
+        "doctor": ("machine.doctor", "Say what is set up, what answers, and what to do."),
+        "trust": ("machine.trust", "Allow what files in the working folder say."),
+        "cache": ("machine.cache_app", "Answers kept between runs: searches, pages, model calls."),
+        "completion": ("completion.completion", "Print the script of completion for a shell."),
+        "models": ("models.app", "Open models on this machine, fetched only when asked for."),
+        "restore": ("machine.restore", "Put the published copy in place of a lost warehouse."),
+        "retention": ("machine.retention", "Remove old page texts, kept answers and runs."),
+        "migrate": ("machine.migrate_app", "Move what is kept to another place."),
+    },
+}
+"""Every command under its heading in `factible --help`: where it stands, and what it is for."""
 
-HEADINGS = (CHECK, LOOK, DATA, MEASURE, SERVE, MACHINE)
-"""The headings of `factible --help`, in their order."""
+_WITHOUT_JSON = {"dev", "completion"}
+"""What they print is no document: the output of Dagster, a script for a shell."""
 
-
+_PLACES = {name: place for each in COMMANDS.values() for name, (place, _) in each.items()}
 _WHOLE_SENTENCE = 500
-
-
-def _shared(
-    *,
-    quiet: Annotated[
-        bool,
-        typer.Option(
-            "--quiet",
-            "-q",
-            help="Print the result and errors alone: no progress, no remarks.",
-            # Called also where it is not given, so that one command's wish never outlives it.
-            callback=lambda value: output.be_quiet(wanted=bool(value)),
-            is_eager=True,
-            expose_value=False,
-        ),
-    ] = False,
-    debug: Annotated[
-        bool,
-        typer.Option(
-            "--debug",
-            help="Show tracebacks of errors.",
-            callback=lambda value: show_tracebacks() if value else None,
-            is_eager=True,
-            expose_value=False,
-        ),
-    ] = False,
-) -> None:
-    """Declare the options; nobody runs this."""
-    del quiet, debug
 
 
 @functools.cache
 def _shared_options() -> tuple[Any, ...]:
-    declared = typer.Typer(add_completion=False, rich_markup_mode=None)
-    declared.command()(_shared)
-    return tuple(get_command(declared).params)
+    def declared(
+        *,
+        as_json: Annotated[
+            bool,
+            typer.Option(
+                "--json",
+                help="Print JSON on stdout; progress stays on stderr.",
+                expose_value=False,
+            ),
+        ] = False,
+        quiet: Annotated[
+            bool,
+            typer.Option(
+                "--quiet",
+                "-q",
+                help="Print the result and errors alone: no progress, no remarks.",
+                callback=lambda value: setattr(wishes, "quiet", value),
+                is_eager=True,
+                expose_value=False,
+            ),
+        ] = False,
+        debug: Annotated[
+            bool,
+            typer.Option(
+                "--debug",
+                help="Show tracebacks of errors.",
+                callback=lambda value: setattr(wishes, "debug", wishes.debug or value),
+                is_eager=True,
+                expose_value=False,
+            ),
+        ] = False,
+    ) -> None:
+        del as_json, quiet, debug
+
+    # Typer looks the names of types up in the module, where they are.
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app.command()(declared)
+    return tuple(get_command(app).params)
 
 
 def _equip(command: Any) -> None:
-    """Give a command, or every command of a group, the options that it does not declare itself."""
+    """Give a command, or every command of a group, what all have."""
+    command.epilog = EXIT_CODES
     for child in getattr(command, "commands", {}).values():
         # Else it is cut where a line ends.
         child.short_help = child.get_short_help_str(_WHOLE_SENTENCE)
@@ -99,74 +125,70 @@ def _equip(command: Any) -> None:
     if hasattr(command, "commands"):
         return
     declared = {name for parameter in command.params for name in parameter.opts}
-    command.params.extend(option for option in _shared_options() if not declared & {*option.opts})
-
-
-class KnobCommand(TyperCommand):
-    """A command that takes every knob of a run besides its own options."""
-
-    without: str | None = None
-    """The section of the knobs that mean nothing to it."""
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        """Return its own options, the knobs that none of them is, and --help."""
-        from factible_assets.cli.knobs import knob_options
-
-        *own, helping = super().get_params(ctx)
-        names = {name for parameter in own for name in parameter.opts}
-        return [
-            *own,
-            *(each for each in knob_options(self.without) if not names & {*each.opts}),
-            helping,
-        ]
-
-
-class RecheckCommand(KnobCommand):
-    """A command that keeps the claims that are there."""
-
-    without = "claims"
+    without = {"--json"} if command.name in _WITHOUT_JSON else set()
+    command.params += [
+        each for each in _shared_options() if not (declared | without) & {*each.opts}
+    ]
 
 
 class Program(TyperGroup):
-    """The command tree: every leaf knows `--quiet` and `--debug` and ends inside the boundary."""
+    """The command tree: a command is loaded when it is called, and ends with a sentence."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
-        _equip(self)
+        for commands in COMMANDS.values():
+            for name, (_, words) in commands.items():
+                self.commands[name] = TyperCommand(name, help=words, short_help=words)
+
+    def loaded(self, name: str) -> Any:
+        """Return a command, its module loaded."""
+        module, _, attribute = _PLACES[name].partition(".")
+        found = getattr(import_module(f"factible_assets.cli.{module}"), attribute)
+        app = typer.Typer(add_completion=False, rich_markup_mode=None)
+        if isinstance(found, typer.Typer):
+            app.add_typer(found, name=name, no_args_is_help=True, help=self.commands[name].help)
+        else:
+            app.command(name, cls=getattr(found, "command_class", None))(found)
+        command = get_group(app).commands[name]
+        _equip(command)
+        return command
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Load the command that is meant."""
+        if args[0] in _PLACES:
+            self.commands[args[0]] = self.loaded(args[0])
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """List the commands under their headings."""
-        width = max(map(len, self.commands), default=0)
-        shown = [command for command in self.commands.values() if not command.hidden]
-        found = {getattr(command, "rich_help_panel", None) for command in shown}
-        for heading in (*HEADINGS, *sorted(found - {*HEADINGS}, key=str)):
-            rows = [
+        del ctx
+        width = max(map(len, _PLACES))
+        for heading, commands in COMMANDS.items():
+            with formatter.section(heading):
                 # Padded, so that the columns of all headings stand below each other.
-                (f"{command.name or '':<{width}}", command.get_short_help_str())
-                for command in shown
-                if getattr(command, "rich_help_panel", None) == heading
-            ]
-            if rows:
-                with formatter.section(heading or "Other commands"):
-                    formatter.write_dl(rows)
+                formatter.write_dl([(f"{n:<{width}}", words) for n, (_, words) in commands.items()])
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Note whether a program listens before any command can go wrong."""
-        self._wants_document = "--json" in args
-        output.expect_document()
+        vars(wishes).update(vars(Wishes(json="--json" in args)))
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the chosen command; a known error ends it with a sentence and an exit code."""
+        """Run the chosen command; an error ends it with a sentence and an exit code."""
         try:
-            with Boundary(debug=bool(ctx.params.get("debug"))):
-                return super().invoke(ctx)
+            return super().invoke(ctx)
         except BrokenPipeError:
             raise
         except (Exception, KeyboardInterrupt) as error:
-            if self._wants_document:
-                output.print_failure(*told(error))
-            raise
+            words, code = told(error)
+            if wishes.json and not wishes.printed:
+                print_json({"success": False, "error": words, "exit_code": code})
+            if isinstance(error, typer.Exit | typer.Abort) or hasattr(error, "format_message"):
+                raise  # what the parser says by itself
+            if wishes.debug:
+                traceback.print_exception(error)
+            typer.echo(f"factible: {words}", err=True)
+            raise typer.Exit(code) from error
 
 
 app = typer.Typer(
@@ -206,43 +228,12 @@ def program(
     Start with `factible demo`; it needs no key and no network.
     """
     del version
-    install_hook(debug=debug)
-
-
-claims.app.command("check", cls=RecheckCommand, epilog=EXIT_CODES)(claims.check)
-_COMMANDS: dict[str, tuple[Any, ...]] = {
-    CHECK: (check.demo, check.check, claims.app, media.media, recheck.recheck, review.review),
-    LOOK: (status.status, status.runs, report.open_, report.report, sql.sql, export.export),
-    DATA: (corpus.app, archive.app),
-    MEASURE: (evaluate.evaluate, judge.judge, experiment.app),
-    SERVE: (serve.dev, serve.serve),
-    MACHINE: (
-        machine.doctor,
-        machine.trust,
-        machine.cache_app,
-        completion.completion,
-        models.app,
-        machine.restore,
-        machine.retention,
-        machine.migrate_app,
-    ),
-}
-for _heading, _commands in _COMMANDS.items():
-    for _command in _commands:
-        if isinstance(_command, typer.Typer):
-            app.add_typer(_command, rich_help_panel=_heading)
-            continue
-        app.command(
-            _command.__name__.rstrip("_"),
-            cls={"check": KnobCommand, "recheck": RecheckCommand}.get(_command.__name__),
-            epilog=EXIT_CODES,
-            rich_help_panel=_heading,
-        )(_command)
+    wishes.debug = debug
 
 
 def main() -> None:
     """Run the command line."""
-    if completion.VARIABLE in os.environ:
+    if "_FACTIBLE_COMPLETE" in os.environ:  # set by the scripts of `factible completion`
         from typer.completion import completion_init  # type: ignore[attr-defined] # not listed
 
         completion_init()

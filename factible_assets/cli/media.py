@@ -12,10 +12,13 @@ from typing import Annotated
 import typer
 
 from factible_assets.cli.completion import video_ids
-from factible_assets.cli.errors import CliError
-from factible_assets.cli.output import AsJson, note, print_json, print_table
+from factible_assets.cli.output import note, result, table, wishes
 from factible_assets.cli.progress import SilentWatcher
-from factible_assets.errors import ExitCode
+from factible_assets.config import FactCheckConfig
+from factible_assets.errors import ExitCode, FactibleError
+from factible_assets.running.result import stored_result
+from factible_assets.running.targets import resolve
+from factible_assets.settings import load_settings
 from factible_assets.wording import plain
 
 
@@ -27,7 +30,6 @@ def media(
             autocompletion=video_ids,
         ),
     ],
-    as_json: AsJson = False,
 ) -> None:
     """Look at the pictures of a checked video: where else they are, and traces of editing.
 
@@ -36,20 +38,16 @@ def media(
 
     Example: factible media everyday-beliefs-talk
     """
-    from factible_assets.config import FactCheckConfig
-    from factible_assets.running.check import watched_run
-    from factible_assets.running.result import stored_result
-    from factible_assets.running.targets import resolve
-    from factible_assets.settings import load_settings
-
     settings = load_settings()
     video_id = resolve(target, None, settings).video_id
     if stored_result(video_id, settings=settings) is None:
-        raise CliError(
+        raise FactibleError(
             f"The video {plain(video_id)} has not been checked yet.",
             f"Check it first: factible check {plain(target)}",
         )
     note(f"Looking at the pictures of {plain(video_id)} …")
+    from factible_assets.running.check import watched_run
+
     outcome = watched_run(
         video_id,
         settings=settings,
@@ -61,11 +59,9 @@ def media(
     )
     checked = stored_result(video_id, settings=settings)
     if checked is None or not outcome.success:
-        raise CliError(" ".join(outcome.failures), code=ExitCode.FAILED)
+        raise FactibleError(" ".join(outcome.failures), code=ExitCode.FAILED)
     found = [row.model_dump(mode="json", exclude={"video_id"}) for row in checked.data.media]
-    if as_json:
-        print_json({"video_id": video_id, "report": str(checked.report), "findings": found})
-    elif not found:
+    if not found and not wishes.json:
         note(
             "There is no picture to look at: the video is not on YouTube, and its corpus file "
             "names none under media."
@@ -79,7 +75,10 @@ def media(
             ]
             for row in found
         )
-        print_table(names, cells, title=checked.data.video.title, numbers=("score",))
-        print(f"report: {checked.report.absolute().as_uri()}")
+        result(
+            {"video_id": video_id, "report": checked.report, "findings": found},
+            table(names, cells, title=checked.data.video.title, numbers=("score",)),
+            f"report: {checked.report.absolute().as_uri()}",
+        )
     is_open = any(row["status"] == "infra_error" for row in found)
     raise typer.Exit(ExitCode.INCOMPLETE if is_open else ExitCode.DONE)

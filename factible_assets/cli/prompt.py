@@ -1,7 +1,7 @@
 """The prompt of `factible sql`: questions typed one after another.
 
 What belongs here: reading statements, the commands that begin with a dot, history, completion of
-names. What does not: asking (sql.py), drawing (tables.py).
+names. What does not: asking and drawing (sql.py).
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType, ModuleType
+from types import FrameType
 from typing import NoReturn
 
-from factible_assets.cli.errors import CliError, sentence
+from factible_assets.cli.errors import sentence
 from factible_assets.cli.output import note
+from factible_assets.errors import FactibleError
 
 HELP = """\
 A question ends with a semicolon and may take several lines.
@@ -55,23 +56,21 @@ def schema_name(text: str) -> str | None:
     """Return which name `.schema NAME` asks for, None if that is not what is asked.
 
     Raises:
-        CliError: A `.schema` without a name.
+        FactibleError: A `.schema` without a name.
     """
     if not text.startswith(".schema"):
         return None
     found = _SCHEMA.match(text)
     if found is None:
-        raise CliError("Of which view or table?", "Write .schema NAME; .tables lists them.")
+        raise FactibleError("Of which view or table?", "Write .schema NAME; .tables lists them.")
     return found["name"]
 
 
 def run_prompt(answer: Answer, *, names: Sequence[str], history: Path) -> None:
     """Answer what is typed until the user leaves.
 
-    Args:
-        answer: Answers one question or dot command; may raise CliError and KeyboardInterrupt.
-        names: The names of views and columns, for the Tab key.
-        history: The file that keeps what was asked.
+    `answer` is given one question or dot command and may raise FactibleError and KeyboardInterrupt;
+    `names` are completed by the Tab key; the file `history` keeps what was asked.
     """
     with _line_editing(names, history) as remember:
         for text in _statements():
@@ -80,7 +79,7 @@ def run_prompt(answer: Answer, *, names: Sequence[str], history: Path) -> None:
                 return
             try:
                 answer(text)
-            except CliError as error:
+            except FactibleError as error:
                 note(sentence(error))
             except KeyboardInterrupt:
                 note("Stopped.")
@@ -149,7 +148,14 @@ def _line_editing(names: Sequence[str], history: Path) -> Iterator[Callable[[str
     readline.set_history_length(_HISTORY_LENGTH)
     with contextlib.suppress(OSError):
         readline.read_history_file(history)
-    _complete_names(readline, names)
+
+    def complete(text: str, state: int) -> str | None:
+        matching = [name for name in names if name.startswith(text.casefold())]
+        return matching[state] if state < len(matching) else None
+
+    readline.set_completer(complete)
+    readline.set_completer_delims(" \t\n,;()=<>'\"")
+    readline.parse_and_bind("tab: complete")
     try:
         # One entry per statement, whatever lines it was typed on.
         yield lambda text: readline.add_history(" ".join(text.split()))
@@ -159,13 +165,3 @@ def _line_editing(names: Sequence[str], history: Path) -> Iterator[Callable[[str
         readline.set_completer(None)
         readline.clear_history()
         readline.set_auto_history(True)
-
-
-def _complete_names(readline: ModuleType, names: Sequence[str]) -> None:
-    def complete(text: str, state: int) -> str | None:
-        matching = [name for name in names if name.startswith(text.casefold())]
-        return matching[state] if state < len(matching) else None
-
-    readline.set_completer(complete)
-    readline.set_completer_delims(" \t\n,;()=<>'\"")
-    readline.parse_and_bind("tab: complete")

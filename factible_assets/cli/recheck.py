@@ -7,20 +7,18 @@ What belongs here: arguments, the plan as a table, the outcome as a table. What 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Sequence
+from typing import Annotated
 
 import typer
 
-from factible_assets.cli.output import AsJson, complain, note, print_json, print_table
+from factible_assets.cli.knobs import RecheckCommand, checked_config, given_knobs
+from factible_assets.cli.output import complain, note, result, table, wishes
+from factible_assets.corpora.adding import bare_id
 from factible_assets.errors import ExitCode
+from factible_assets.settings import load_settings
 from factible_assets.wording import plain
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from factible_assets.running.recheck import Rechecked
-    from warehouse.rechecks import PlannedVideo
+from warehouse.rechecks import PlannedVideo
 
 _WAITING = {
     "too_fresh": "fresh enough",
@@ -43,9 +41,8 @@ def recheck(
         bool, typer.Option("--plan", help="Show the next night's list and why; check nothing.")
     ] = False,
     limit: Annotated[
-        int | None, typer.Option("--limit", min=0, help="The most videos, instead of the setting.")
+        int | None, typer.Option(min=0, help="The most videos, instead of the setting.")
     ] = None,
-    as_json: AsJson = False,
 ) -> None:
     """Check videos again: what is incomplete first, then low confidence, then the oldest.
 
@@ -58,21 +55,14 @@ def recheck(
 
     An id that begins with a dash follows two dashes: factible recheck -- -LDjqcvSbP4
     """
-    from factible_assets.cli.knobs import checked_config, given_knobs
     from factible_assets.cli.progress import watching
-    from factible_assets.corpora.adding import bare_id
     from factible_assets.running.recheck import chosen_videos, next_plan, recheck_videos
-    from factible_assets.settings import load_settings
 
     config = checked_config(given_knobs(context), "recheck")
     settings = load_settings()
     named = [bare_id(each) for each in videos or ()]
     if plan:
-        rows = next_plan(settings, limit, named)
-        if as_json:
-            print_json([asdict(row) for row in rows])
-        else:
-            _print_plan(rows)
+        _show_plan(next_plan(settings, limit, named))
         return
     rows = chosen_videos(settings, named, limit)
     runs = recheck_videos(settings, rows, config, remember=not named, watch=watching)
@@ -83,55 +73,46 @@ def recheck(
         done.append(next(runs))
         for failure in done[-1].failures:
             complain(failure)
-    if as_json:
-        print_json([each.as_document() for each in done])
-    else:
-        _print_outcome(done)
+    cells = [
+        (
+            plain(each.video_id),
+            each.words,
+            "; ".join(plain(f"{flip.words}: {flip.claim}", 100) for flip in each.flips) or "–",
+            each.report or "–",
+        )
+        for each in done
+    ]
+    headings = ("video", "outcome", "verdicts that turned", "report")
+    nothing = "No video is due; factible recheck --plan says why."
+    result(
+        [each.as_document() for each in done],
+        table(headings, cells, title="Checked again") if done else nothing,
+    )
     gravity = (ExitCode.DONE, ExitCode.INCOMPLETE, ExitCode.FAILED)
     raise typer.Exit(max((each.code for each in done), key=gravity.index, default=ExitCode.DONE))
 
 
-def _print_plan(rows: Sequence[PlannedVideo]) -> None:
-    planned = [row for row in rows if row.is_planned]
-    waiting = [row for row in rows if not row.is_planned]
-    if not rows:
-        typer.echo("No video has claims to check again.")
+recheck.command_class = RecheckCommand  # type: ignore[attr-defined] # main.py makes it of this
+
+
+def _show_plan(rows: Sequence[PlannedVideo]) -> None:
+    if wishes.json or not rows:
+        result(rows, "No video has claims to check again.")
         return
     when = f"{rows[0].planned_for:%Y-%m-%d at %H:%M} UTC"
-    if planned:
-        print_table(
-            ("", "video", "why", "expected cost"),
-            (
-                (
-                    str(row.position),
-                    plain(row.video_id),
-                    plain(row.reason),
-                    f"${row.estimated_cost_usd:.4f}",
-                )
-                for row in planned
-            ),
-            title=f"To be checked again on {when}",
-        )
-    else:
-        typer.echo(f"Nothing is due on {when}.")
-    for decision, number in Counter(row.decision for row in waiting).most_common():
-        note(f"{number} wait: {_WAITING[decision]}")
-
-
-def _print_outcome(done: Sequence[Rechecked]) -> None:
-    if not done:
-        typer.echo("No video is due; factible recheck --plan says why.")
-        return
-    print_table(
-        ("video", "outcome", "verdicts that turned", "report"),
+    cells = [
         (
-            (
-                plain(each.video_id),
-                each.words,
-                "; ".join(plain(f"{flip.words}: {flip.claim}", 100) for flip in each.flips) or "–",
-                each.report or "–",
-            )
-            for each in done
-        ),
-        title="Checked again",
-    )
+            str(row.position),
+            plain(row.video_id),
+            plain(row.reason),
+            f"${row.estimated_cost_usd:.4f}",
+        )
+        for row in rows
+        if row.is_planned
+    ]
+    headings = ("", "video", "why", "expected cost")
+    planned = table(headings, cells, title=f"To be checked again on {when}")
+    result(rows, planned if cells else f"Nothing is due on {when}.")
+    waiting = Counter(row.decision for row in rows if not row.is_planned)
+    for decision, number in waiting.most_common():
+        note(f"{number} wait: {_WAITING[decision]}")

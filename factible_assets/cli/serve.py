@@ -6,14 +6,18 @@ Dagster (running/launch.py).
 
 from __future__ import annotations
 
+import errno
+import socket
 from typing import Annotated
 
 import typer
 
-from factible_assets.cli.errors import CliError
-from factible_assets.cli.output import AsJson, note, print_json
-from factible_assets.errors import ExitCode
+from factible_assets.cli.output import note, print_json, wishes
+from factible_assets.errors import ExitCode, FactibleError
+from factible_assets.settings import load_settings
 from factible_assets.wording import web_address
+
+_HIGHEST_PORT = 65_535
 
 
 def serve(
@@ -23,7 +27,6 @@ def serve(
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes a free one.")
     ] = 8000,
-    as_json: AsJson = False,
 ) -> None:
     """Serve the desk, where people check and review, and the HTTP API for programs.
 
@@ -31,30 +34,21 @@ def serve(
 
     Example: factible serve --port 8080
     """
-    from factible_assets.cli.errors import CliError
-    from factible_assets.errors import ExitCode
     from factible_assets.http_service.app import create_app
-    from factible_assets.http_service.server import ListenError, open_door, serve_app
-    from factible_assets.settings import load_settings
+    from factible_assets.http_service.server import open_door, serve_app
 
     settings = load_settings()
-    try:
-        door = open_door(host, port)
-    except ListenError as error:
-        raise CliError(str(error), code=ExitCode.ENVIRONMENT) from error
+    door = open_door(host, port)
     with door.sock:
         # Refuses to go without the token that it needs, before anything is made.
         app = create_app(settings, address=door.address, name=host)
         settings.ensure_home()
         url = door.url(host)
-        if as_json:
+        if wishes.json:
             print_json({"url": url, "openapi": f"{url}/openapi.json"})
         note(f"The desk is at {url}; {url}/docs describes the API. Ctrl-C ends it.")
         serve_app(app, door)
     note("The service has ended.")
-
-
-_HIGHEST_PORT = 65_535
 
 
 def dev(
@@ -68,9 +62,23 @@ def dev(
 
     Example: factible dev --port 3001
     """
-    from factible_assets.settings import load_settings
-
-    refuse_taken_port(host, port, "factible dev")
+    try:
+        with socket.create_server((host, port)):
+            pass  # nobody else listens there
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            free = f"factible dev --port {port + 1 if port < _HIGHEST_PORT else 3000}"
+            raise FactibleError(
+                f"Port {port} of {host} is in use by another program.",
+                f"End that one, or choose another port: {free}",
+                ExitCode.ENVIRONMENT,
+            ) from error
+        raise FactibleError(
+            # Python repeats the address in brackets.
+            f"Nothing can listen on {host}: {str(error.strerror or error).split(' (')[0]}.",
+            "Choose another --host or --port.",
+            ExitCode.ENVIRONMENT,
+        ) from error
     from factible_assets.http_service.dagster_ui import admission
     from factible_assets.running.launch import serve_ui
 
@@ -80,31 +88,3 @@ def dev(
     url = web_address(host, port)
     note(f"The Dagster UI will answer on {url}, and the desk on {url}/desk; Ctrl-C ends both.")
     serve_ui(settings, host=host, port=port)
-
-
-def refuse_taken_port(host: str, port: int, command: str) -> None:
-    """See whether somebody could listen on an address.
-
-    Raises:
-        CliError: Another program listens there, or this machine has no such address.
-    """
-    import errno
-    import socket
-
-    try:
-        with socket.create_server((host, port)):
-            return
-    except OSError as error:
-        if error.errno == errno.EADDRINUSE:
-            free = f"{command} --port {port + 1 if port < _HIGHEST_PORT else 3000}"
-            raise CliError(
-                f"Port {port} of {host} is in use by another program.",
-                f"End that one, or choose another port: {free}",
-                ExitCode.ENVIRONMENT,
-            ) from error
-        raise CliError(
-            # Python repeats the address in brackets.
-            f"Nothing can listen on {host}: {str(error.strerror or error).split(' (')[0]}.",
-            "Choose another --host or --port.",
-            ExitCode.ENVIRONMENT,
-        ) from error

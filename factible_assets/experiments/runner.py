@@ -47,8 +47,7 @@ from factible_assets.experiments.surroundings import (
 )
 from factible_assets.records import Claim, Verdict
 from factible_assets.rows import VideoRows
-from factible_assets.services import Occasion
-from factible_assets.services.resource import open_services
+from factible_assets.services.resource import Occasion, open_services
 from factible_assets.settings import Settings, SetupError
 from factible_assets.stages.flow import ClaimsResult, check_claims, extract_claims
 from factible_assets.stages.ports import (

@@ -22,7 +22,7 @@ from typing import TypeAlias
 from uuid import uuid4
 
 from factible_assets.corpora.reading import CorporaReading
-from factible_assets.errors import first_of
+from factible_assets.errors import FactibleError, first_of
 from factible_assets.evaluation.judging.criteria import Rubric
 from factible_assets.evaluation.judging.judge import (
     ANSWER_TOKENS,
@@ -62,7 +62,7 @@ _MOST_FAILURES = 16
 """Outages in a row after which nobody else is kept waiting for the same service."""
 
 
-class NothingToJudgeError(Exception):
+class NothingToJudgeError(FactibleError):
     """No row is there that could be judged. The message says what to do."""
 
 

@@ -10,6 +10,7 @@ import difflib
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from factible_assets.corpora import CorporaReading, VideoEntry, add_video, load_corpora
 from factible_assets.corpora.adding import LOCAL_CORPUS, bare_id, copied_name
@@ -19,6 +20,9 @@ from factible_assets.records import Rating
 from factible_assets.settings import Settings
 from factible_assets.wording import plain
 from resources.transcripts.youtube_ids import is_video_id
+
+if TYPE_CHECKING:
+    from warehouse.store import Warehouse
 
 _FILE_SUFFIXES = frozenset({".vtt", ".srt", ".json", ".json3", ".txt", ".md"})
 
@@ -94,6 +98,23 @@ def enlist(
     file = settings.home_corpora / LOCAL_CORPUS
     add_video(file, target.entry.model_copy(update={"web": web, "pages_rating": pages_rating}))
     return file
+
+
+def open_store(settings: Settings, *, live: bool = True) -> Warehouse:
+    """Return the warehouse of a data folder, with `live` off its copy for readers if it has one.
+
+    Raises:
+        FactibleError: Nothing was checked yet.
+    """
+    from warehouse.store import Warehouse  # noqa: PLC0415 - who asks which video is meant has none
+
+    path = settings.warehouse if live else settings.read_from()
+    if not path.exists():
+        raise FactibleError(
+            f"There is no warehouse at {path} yet.",
+            "Check a video first: factible demo, or factible check VIDEO.",
+        )
+    return Warehouse(path)
 
 
 def unchecked(video_id: str, settings: Settings) -> FactibleError:

@@ -7,7 +7,3 @@ what runs of this machine have in common: who is alive and whose turn it is (ali
 (stopping.py), Dagster's private names (dagster_internals.py). What does not: the clients
 (resources/), what they are used for (stages/).
 """
-
-from factible_assets.services.resource import CorporaResource, FactCheckServices, Occasion
-
-__all__ = ["CorporaResource", "FactCheckServices", "Occasion"]

@@ -20,7 +20,7 @@ from factible_assets.records import (
     Transcript,
     Verdict,
 )
-from factible_assets.services import FactCheckServices
+from factible_assets.services.resource import FactCheckServices
 from factible_assets.stages.ports import Services
 from resources.search.base import SearchAnswer, SearchRequest
 from tests.assets.conftest import DEMO_VIDEO, FEW_CLAIMS, Checked, Pipeline

@@ -12,7 +12,7 @@ import pytest
 
 from factible_assets.automation.import_corpus import IMPORT_JOB, import_corpus, missing_partitions
 from factible_assets.corpora import load_corpora
-from factible_assets.services import CorporaResource, FactCheckServices
+from factible_assets.services.resource import CorporaResource, FactCheckServices
 
 CLAIMS = "".join(
     json.dumps({"id": number, "claim": f"Claim {number}.", "label": label}) + "\n"

@@ -14,7 +14,7 @@ from pydantic import SecretStr
 from factible_assets.automation.nightly import SCHEDULE, launches_for, nightly, run_requests
 from factible_assets.automation.notifications import failure_message, flips_message, send
 from factible_assets.automation.rechecks import QUERIES, RECHECK_ASSETS, RENEWED, next_tick
-from factible_assets.automation.retention import apply_retention, retention_policy
+from factible_assets.automation.retention import apply_retention
 from factible_assets.checks.verdict_changes import (
     VerdictChange,
     check_result,
@@ -246,7 +246,7 @@ def test_the_address_of_the_webhook_is_in_no_definition(tmp_path: Path) -> None:
 def test_retention_of_an_empty_folder_does_nothing(settings: Settings) -> None:
     now = datetime.now(UTC)
     with dg.DagsterInstance.ephemeral() as instance:
-        removed = apply_retention(settings, retention_policy(settings), instance, now=now)
+        removed = apply_retention(settings, instance, now=now)
     assert (removed.texts, removed.bytes_freed, removed.answers) == (0, 0, {})
     assert not settings.warehouse.exists()
 
@@ -274,12 +274,11 @@ def test_old_runs_go_from_dagsters_records_and_those_behind_current_sets_stay(
     ]
     first, second = (outcome.run_id for outcome in outcomes)
     later = datetime.now(UTC) + timedelta(days=91)
-    policy = retention_policy(settings)
     with open_instance(settings) as instance:
-        counted = apply_retention(settings, policy, instance, now=later, dry_run=True)
+        counted = apply_retention(settings, instance, now=later, dry_run=True)
         assert (counted.runs, instance.get_run_by_id(first) is None) == (1, False)
-        assert apply_retention(settings, policy, instance, now=datetime.now(UTC)).runs == 0
-        assert apply_retention(settings, policy, instance, now=later).runs == 1
+        assert apply_retention(settings, instance, now=datetime.now(UTC)).runs == 0
+        assert apply_retention(settings, instance, now=later).runs == 1
         assert instance.get_run_by_id(first) is None
         assert instance.get_run_by_id(second) is not None
         known = instance.get_materialized_partitions(dg.AssetKey("verdicts"))

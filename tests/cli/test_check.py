@@ -7,7 +7,7 @@ import pytest
 
 from factible_assets.cli.archive import import_pages
 from factible_assets.cli.check import as_document
-from factible_assets.cli.output import as_text
+from factible_assets.cli.output import as_json
 from factible_assets.config import FactCheckConfig, knobs
 from factible_assets.corpora import load_corpora
 from factible_assets.corpora.adding import bare_id
@@ -153,7 +153,7 @@ def test_a_stored_check_is_a_json_document_in_order_of_time(home: Path) -> None:
     store_sample(home)
     checked = stored_result(VIDEO_ID, settings=Settings(home=home))
     assert checked is not None
-    document = json.loads(json.dumps(as_document(checked), default=as_text))
+    document = json.loads(json.dumps(as_document(checked), default=as_json))
     assert [claim["start_seconds"] for claim in document["claims"]] == [0, 10, 20, 30, 40]
     assert document["claims"][1]["verdict"]["stance"] == "refutes"
     assert document["claims"][4]["verdict"]["stance"] is None

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import factible_assets
-from factible_assets.cli.errors import KNOWN, Boundary, CliError, exit_code, sentence, told
-from factible_assets.errors import ExitCode
+from factible_assets.cli.errors import KNOWN, exit_code, sentence, told
+from factible_assets.errors import ExitCode, FactibleError
 from tests.cli.conftest import Run
 
 HEAVY = (
@@ -169,12 +169,12 @@ def test_errors_of_other_rooms_are_known_by_their_true_names() -> None:
 
 
 def test_an_interruption_that_says_more_is_said_in_its_own_words() -> None:
-    stopped = CliError("Stopped.", "Go on.", ExitCode.INTERRUPTED)
+    stopped = FactibleError("Stopped.", "Go on.", ExitCode.INTERRUPTED)
     assert sentence(stopped) == "Stopped. Go on."
 
 
 def test_the_nearest_kind_decides_the_exit_code() -> None:
-    assert exit_code(CliError("x", code=ExitCode.USAGE)) is ExitCode.USAGE
+    assert exit_code(FactibleError("x", code=ExitCode.USAGE)) is ExitCode.USAGE
     assert exit_code(FileNotFoundError(2, "gone", "f")) is ExitCode.ENVIRONMENT
     assert exit_code(KeyboardInterrupt()) is ExitCode.INTERRUPTED
     assert exit_code(ZeroDivisionError()) is None
@@ -184,11 +184,6 @@ def test_an_operating_system_error_names_its_file() -> None:
     assert sentence(PermissionError(13, "Permission denied", "a/b")) == (
         "a/b cannot be used: Permission denied. Check the path and its permissions."
     )
-
-
-def test_a_boundary_lets_pass_what_it_does_not_know() -> None:
-    with pytest.raises(ZeroDivisionError), Boundary(debug=False):
-        raise ZeroDivisionError
 
 
 def test_json_on_stdout_is_json_alone(factible: Run) -> None:

@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from factible_assets.cli.output import be_quiet, without_controls
+from factible_assets.cli.output import wishes, without_controls
 from factible_assets.cli.progress import STOPPING, LiveObserver, PlainObserver, watching
 from factible_assets.services.reasoning import Spent
 from factible_assets.wording import plain
@@ -107,14 +107,13 @@ def test_more_claims_than_there_is_room_for_are_counted() -> None:
     assert shown[-1].strip() == "… and 3 more"
 
 
-def test_who_wants_quiet_has_it(capsys: pytest.CaptureFixture[str]) -> None:
-    be_quiet(wanted=True)
-    try:
-        with watching() as observer:
-            observer.claims_found([samples.claim(0)])
-            observer.verdict_reached(samples.claim(0), samples.verdict(0, "supports"))
-    finally:
-        be_quiet(wanted=False)
+def test_who_wants_quiet_has_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wishes, "quiet", True)
+    with watching() as observer:
+        observer.claims_found([samples.claim(0)])
+        observer.verdict_reached(samples.claim(0), samples.verdict(0, "supports"))
     assert capsys.readouterr() == ("", "")
 
 

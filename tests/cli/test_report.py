@@ -64,7 +64,7 @@ def test_an_index_of_a_folder_without_a_warehouse_is_a_sentence_with_the_remedy(
 ) -> None:
     result = factible("report", "--all")
     assert result.exit_code == 4
-    assert "No video has been checked" in result.stderr
+    assert "There is no warehouse" in result.stderr
     assert "factible check" in result.stderr
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from factible_assets.corpora import CorporaReading, load_corpora
 from factible_assets.experiments.reading import Experiment, load_experiment
 from factible_assets.records import Transcript, TranscriptSegment, Video
-from factible_assets.services import Occasion
+from factible_assets.services.resource import Occasion
 from factible_assets.settings import Settings
 from factible_assets.stages.ports import (
     ClaimDraft,
