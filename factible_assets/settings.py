@@ -23,24 +23,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_args
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from dotenv import dotenv_values
 from pydantic import (
     AfterValidator,
+    AliasGenerator,
     BeforeValidator,
     Field,
     SecretStr,
     ValidationError,
     field_validator,
 )
-from pydantic.fields import FieldInfo
 from pydantic_settings import (
     BaseSettings,
     DotEnvSettingsSource,
     EnvSettingsSource,
+    InitSettingsSource,
     NoDecode,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
@@ -55,7 +56,6 @@ if TYPE_CHECKING:
     from resources.cache import CachePolicy
     from warehouse.lake import Lake
 
-_WORKSPACE_FILE = "workspace.yaml"
 PACKAGE_PARENT = Path(factible_assets.__file__).resolve().parent.parent
 """The folder that holds the packages: the project, or site-packages."""
 
@@ -126,32 +126,27 @@ def _whole_address(value: str) -> str:
     ) from None
 
 
-SPEAKING = frozenset(
-    {
-        "home",
-        "lake",
-        "lake_data",
-        "openai_base_url",
-        "ollama_host",
-        "searxng_url",
-        "browser",
-        "whois",
-        "youtube_proxy",
-        "endpoints",
-        "hosts",
-        "model_hub",
-        "models_file",
-        "notify_url",
-        "public_url",
-        "transcript_folders",
-        "serve_token",
-        "serve_hosts",
-        "serve_origins",
-    }
-)
-"""Settings that say who is sent something, what is executed, or who is let in."""
+SPEAKS: Final = "speaks"
+"""Marks a setting that says who is sent something, what is executed, or who is let in."""
 
 _HARMLESS = frozenset({("browser", "auto"), ("browser", "off")})
+
+_WITHOUT_PREFIX = frozenset(
+    {
+        *("openai_api_key", "openai_base_url", "ollama_host", "serper_api_key", "jina_api_key"),
+        *("semantic_scholar_api_key", "perplexity_api_key", "google_fact_check_api_key"),
+        *("google_vision_api_key", "sightengine_api_key"),
+        *("webshare_proxy_username", "webshare_proxy_password"),
+    }
+)
+"""Settings whose variables are called as everybody calls them."""
+
+
+def variable(field: str) -> str:
+    """Return the variable that sets a field."""
+    if field == "lake":
+        return "FACTIBLE_WAREHOUSE"
+    return field.upper() if field in _WITHOUT_PREFIX else f"FACTIBLE_{field.upper()}"
 
 
 Listed = Annotated[tuple[str, ...], NoDecode, BeforeValidator(listed)]
@@ -159,6 +154,7 @@ WebAddress = Annotated[
     str, Field(pattern=r"^https?://[^\s/?#]+[^\s?#]*$"), AfterValidator(_whole_address)
 ]
 Days = Annotated[float, Field(ge=0, le=36_500)]
+Cron = Annotated[str, Field(pattern=r"^\S+( \S+){4}$")]
 Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 AnswerTokens = Annotated[int, Field(ge=50, le=60_000)]
 
@@ -191,12 +187,10 @@ def is_trusted(file: Path, content: str) -> bool:
 
 def allow(file: Path, content: str) -> None:
     """Remember that the user has allowed this content of this file."""
-    if is_trusted(file, content):
-        return
-    store = _store()
-    store.parent.mkdir(parents=True, exist_ok=True)
-    with store.open("a", encoding="utf-8") as allowed:
-        allowed.write(f"{_digest(file, content)}\n")
+    if not is_trusted(file, content):
+        _store().parent.mkdir(parents=True, exist_ok=True)
+        with _store().open("a", encoding="utf-8") as allowed:
+            allowed.write(f"{_digest(file, content)}\n")
 
 
 def _store() -> Path:
@@ -208,10 +202,10 @@ def _digest(file: Path, content: str) -> str:
     return hashlib.sha256(f"{file.resolve()}\0{content}".encode("utf-8", "replace")).hexdigest()
 
 
-def project_root(start: Path | None = None) -> Path | None:
-    """Return the nearest folder at or above `start` that holds a workspace.yaml."""
-    here = (start or Path.cwd()).resolve()
-    return next((d for d in (here, *here.parents) if (d / _WORKSPACE_FILE).is_file()), None)
+def project_root() -> Path | None:
+    """Return the nearest folder from the working one upward that holds a workspace.yaml."""
+    here = Path.cwd().resolve()
+    return next((d for d in (here, *here.parents) if (d / "workspace.yaml").is_file()), None)
 
 
 def default_home() -> Path:
@@ -229,16 +223,18 @@ class FolderFile:
     @property
     def speaking(self) -> dict[str, str]:
         """The values that need the user's word."""
+        fields = Settings.model_fields
+        speaking = {name for name, field in fields.items() if SPEAKS in field.metadata}
         return {
             name: value
             for name, value in sorted(self.values.items())
-            if name in SPEAKING and (name, value) not in _HARMLESS
+            if name in speaking and (name, value) not in _HARMLESS
         }
 
     @property
     def variables(self) -> list[str]:
         """The variables that need the user's word."""
-        return [_variable(name) for name in self.speaking]
+        return [*map(variable, self.speaking)]
 
     @property
     def content(self) -> str:
@@ -246,100 +242,77 @@ class FolderFile:
         return json.dumps(self.speaking)
 
 
-def folder_files(settings_class: type[BaseSettings] | None = None) -> list[FolderFile]:
+def folder_files() -> list[FolderFile]:
     """Read the `.env` files of the working folder, the later one winning.
 
     Raises:
-        SettingsError: One is not UTF-8.
+        SettingsError: One is not UTF-8, or writes `${OTHER}`, which would carry a key of the
+            environment to wherever the file says.
     """
     folders = [folder for folder in (project_root(), Path.cwd().resolve()) if folder is not None]
+    known = {variable(name) for name in Settings.model_fields}
     read = []
     for path in dict.fromkeys(folder / ".env" for folder in folders):
         if not path.is_file():
             continue
         try:
-            source = DotEnvSettingsSource(settings_class or Settings, env_file=path)
+            source = DotEnvSettingsSource(Settings, env_file=path)
         except UnicodeDecodeError as error:
             line = error.object[: error.start].count(b"\n") + 1
             raise SettingsError(
                 f"{path}:{line}: The file is not UTF-8 here. Save it as UTF-8."
             ) from error
-        _refuse_references(path)
+        for name, value in dotenv_values(path, interpolate=False, encoding="utf-8-sig").items():
+            if name.upper() in known and value and "${" in value:
+                raise SettingsError(
+                    f"{path} writes {name} by naming another variable (${{…}}), which is not read.",
+                    "Write the value itself, or set the variable in the environment.",
+                )
         read.append(FolderFile(path, _by_field(source())))
     return read
 
 
-def _refuse_references(path: Path) -> None:
-    """Refuse `${OTHER}`, which would carry a key of the environment to wherever the file says."""
-    known = {_variable(name).upper() for name in Settings.model_fields}
-    for name, value in dotenv_values(path, interpolate=False, encoding="utf-8-sig").items():
-        if name.upper() in known and value and "${" in value:
-            raise SettingsError(
-                f"{path} writes {name} by naming another variable (${{…}}), which is not read.",
-                "Write the value itself, or set the variable in the environment.",
-            )
-
-
-def _by_field(given: Mapping[str, Any]) -> dict[str, str]:
+def _by_field(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return raw values by the names of their fields, which variables may have others than."""
-    names = {field.validation_alias: name for name, field in Settings.model_fields.items()}
+    names = {variable(name): name for name in Settings.model_fields}
     return {names.get(key, key): value for key, value in given.items()}
 
 
-class _Surroundings(PydanticBaseSettingsSource):
-    """The environment and the files of the working folder, put together with care."""
+def _surroundings(given: Mapping[str, Any], environment: Mapping[str, Any]) -> dict[str, Any]:
+    """Put the environment and the files of the working folder together, with care.
 
-    def __init__(
-        self, kind: type[BaseSettings], given: Mapping[str, Any], environment: Mapping[str, Any]
-    ) -> None:
-        super().__init__(kind)
-        self._given, self._environment = _by_field(given), _by_field(environment)
-
-    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
-        """Say nothing of single fields."""
-        return None, field_name, False
-
-    def __call__(self) -> dict[str, Any]:
-        """Return the values.
-
-        Raises:
-            SettingsError: A file says what it needs the user's word for, and does not have it.
-        """
-        mine = {**self._environment, **self._given}
-        written: dict[str, str] = {}
-        for file in folder_files(self.settings_cls):
-            unheard = [name for name in file.speaking if name not in mine]
-            if unheard and not is_trusted(file.path, file.content):
-                raise SettingsError(
-                    f"{file.path} says where data is sent or what is run "
-                    f"({', '.join(map(_variable, unheard))}), and you have not allowed that yet. "
-                    "Look at it, then run here: factible trust"
-                )
-            written.update(file.values)
-        values = {**written, **self._environment}
-        for key in _withheld(self._environment, written, mine):
-            del values[key]
-        return values
-
-
-def _sent_to() -> dict[str, tuple[str, str | None]]:
-    """Return where each key is sent: the setting, and the service in it, which bears its name."""
-    services = {f"{name}_api_key": ("endpoints", name) for name in get_args(Endpoint)}
-    known = {key: place for key, place in services.items() if key in Settings.model_fields}
-    return {"openai_api_key": ("openai_base_url", None), **known}
+    Raises:
+        SettingsError: A file says what it needs the user's word for, and does not have it.
+    """
+    mine = {**environment, **given}
+    written: dict[str, Any] = {}
+    for file in folder_files():
+        unheard = [name for name in file.speaking if name not in mine]
+        if unheard and not is_trusted(file.path, file.content):
+            raise SettingsError(
+                f"{file.path} says where data is sent or what is run "
+                f"({', '.join(map(variable, unheard))}), and you have not allowed that yet. "
+                "Look at it, then run here: factible trust"
+            )
+        written.update(file.values)
+    withheld = _withheld(environment, written, mine)
+    return {**written, **{key: each for key, each in environment.items() if key not in withheld}}
 
 
 def _withheld(
     environment: Mapping[str, Any], written: Mapping[str, str], mine: Mapping[str, Any]
 ) -> list[str]:
     """Return the keys of the environment whose endpoint only a file of the folder names."""
+    # Where each key is sent: the setting, and the service in it, which bears its name.
+    services = {f"{name}_api_key": ("endpoints", f"{name}=") for name in get_args(Endpoint)}
+    places = {"openai_api_key": ("openai_base_url", ""), **services}
     return [
         key
-        for key, (setting, service) in _sent_to().items()
+        for key, (setting, service) in places.items()
         if key in environment
         and setting in written
         and setting not in mine
-        and (service is None or f"{service}=" in written[setting])
+        and service in written[setting]
     ]
 
 
@@ -347,21 +320,15 @@ def withheld_keys() -> list[str]:
     """Return the variables of the environment that are not sent to where only a `.env` says."""
     environment = _by_field(EnvSettingsSource(Settings)())
     written = {name: value for file in folder_files() for name, value in file.values.items()}
-    return [_variable(key) for key in _withheld(environment, written, environment)]
-
-
-def _variable(field: str) -> str:
-    """Return the variable that sets a field."""
-    alias = (
-        Settings.model_fields[field].validation_alias if field in Settings.model_fields else None
-    )
-    return str(alias) if alias else f"FACTIBLE_{field.upper()}"
+    return [variable(key) for key in _withheld(environment, written, environment)]
 
 
 class Settings(BaseSettings):
-    """The settings of one machine: a data folder, a default web, optional keys."""
+    """The settings of one machine; `.env.example` says what each is for."""
 
     model_config = SettingsConfigDict(
+        alias_generator=AliasGenerator(validation_alias=variable),
+        # Else HOME, by the name of a field, would be the data folder.
         env_prefix="FACTIBLE_",
         # What Windows puts first is no part of the first name.
         env_file_encoding="utf-8-sig",
@@ -373,53 +340,26 @@ class Settings(BaseSettings):
         hide_input_in_errors=True,
     )
 
-    home: Path = Field(
-        default_factory=default_home,
-        description="The data folder: warehouse, archive, Dagster's runs, reports, own corpora.",
-    )
-    lake: SecretStr | None = Field(
-        default=None,
-        validation_alias="FACTIBLE_WAREHOUSE",
-        description="A lake that several machines write, in place of the file in the home.",
-    )
-    lake_data: str | None = Field(
-        default=None,
-        description="Where the lake's Parquet files are; lake/ in the home if not set.",
-    )
+    # What stands here of who is sent something, what is executed or who is let in, SPEAKS.
+    home: Annotated[Path, SPEAKS] = Field(default_factory=default_home)
+    lake: Annotated[SecretStr | None, SPEAKS] = None
+    lake_data: Annotated[str | None, SPEAKS] = None
     web: str = Field(
-        default="auto",
-        pattern=SearchConfig.model_json_schema()["properties"]["web"]["pattern"],
-        description="Where evidence is looked for when a run does not say.",
+        "auto", pattern=SearchConfig.model_json_schema()["properties"]["web"]["pattern"]
     )
 
     # Language models.
-    openai_api_key: SecretStr | None = Field(default=None, validation_alias="OPENAI_API_KEY")
-    openai_base_url: WebAddress | None = Field(
-        default=None,
-        validation_alias="OPENAI_BASE_URL",
-        repr=False,
-        description="Another server that speaks OpenAI's protocol.",
-    )
-    ollama_host: str | None = Field(
-        default=None,
-        validation_alias="OLLAMA_HOST",
-        repr=False,
-        description="Where Ollama answers.",
-    )
-    model: str | None = Field(default=None, description="The model of all stages.")
+    openai_api_key: SecretStr | None = None
+    openai_base_url: Annotated[WebAddress | None, SPEAKS] = Field(None, repr=False)
+    ollama_host: Annotated[str | None, SPEAKS] = Field(None, repr=False)
+    model: str | None = None
     model_claims: str | None = None
     model_queries: str | None = None
     model_evidence: str | None = None
     model_verdicts: str | None = None
-    model_judge: str | None = Field(
-        default=None, description="The model that `factible judge` asks; no stage of a run."
-    )
-    models_file: Path | None = Field(
-        default=None, description="Own models and prices; models.yaml in the home if not set."
-    )
-    reasoning_effort: Effort | None = Field(
-        default=None, description="How hard reasoning models think, in all stages."
-    )
+    model_judge: str | None = None
+    models_file: Annotated[Path | None, SPEAKS] = None
+    reasoning_effort: Effort | None = None
     reasoning_effort_claims: Effort | None = None
     reasoning_effort_queries: Effort | None = None
     reasoning_effort_evidence: Effort | None = None
@@ -430,215 +370,89 @@ class Settings(BaseSettings):
     max_tokens_evidence: AnswerTokens | None = None
     max_tokens_verdicts: AnswerTokens | None = None
     max_tokens_judge: AnswerTokens | None = None
-    answer_language: TwoLetters | None = Field(
-        default=None, description="In which language models write reasons; else the claim's."
-    )
-    thought_tokens: int | None = Field(
-        default=None, ge=0, le=120_000, description="Room for thoughts, beside that of the answer."
-    )
-    keep_prompts: Annotated[float, BeforeValidator(_days)] = Field(
-        default=0, ge=0, le=3650, description="For how many days prompts and answers are kept."
-    )
-    model_api_keys: Annotated[dict[str, SecretStr], NoDecode, BeforeValidator(_paired)] = Field(
-        default_factory=dict, description="Keys of the providers in the home's models.yaml."
-    )
+    answer_language: TwoLetters | None = None
+    thought_tokens: int | None = Field(None, ge=0, le=120_000)
+    keep_prompts: Annotated[float, BeforeValidator(_days)] = Field(0, ge=0, le=3650)
+    model_api_keys: Annotated[dict[str, SecretStr], NoDecode, BeforeValidator(_paired)] = {}
     budget_per_video_usd: Dollars | None = None
     budget_per_run_usd: Dollars | None = None
 
-    # Search.
-    search: Annotated[tuple[SearchProvider, ...], NoDecode, BeforeValidator(listed)] = Field(
-        default=(), description="Who is asked on the live web; empty: all with a key or a URL."
-    )
-    serper_api_key: SecretStr | None = Field(default=None, validation_alias="SERPER_API_KEY")
-    searxng_url: WebAddress | None = Field(
-        default=None, repr=False, description="A SearXNG instance; it may hold a password."
-    )
-    semantic_scholar_api_key: SecretStr | None = Field(
-        default=None, validation_alias="SEMANTIC_SCHOLAR_API_KEY"
-    )
-    perplexity_api_key: SecretStr | None = Field(
-        default=None, validation_alias="PERPLEXITY_API_KEY"
-    )
-
-    # Prior fact checks.
-    fact_checks: Literal["auto", "off"] = Field(
-        default="auto",
-        description="Whether fact-checkers' archives are asked: auto does where there is a key.",
-    )
-    google_fact_check_api_key: SecretStr | None = Field(
-        default=None, validation_alias="GOOGLE_FACT_CHECK_API_KEY"
-    )
+    # Search, and prior fact checks.
+    search: Annotated[tuple[SearchProvider, ...], NoDecode, BeforeValidator(listed)] = ()
+    serper_api_key: SecretStr | None = None
+    searxng_url: Annotated[WebAddress | None, SPEAKS] = Field(None, repr=False)
+    semantic_scholar_api_key: SecretStr | None = None
+    perplexity_api_key: SecretStr | None = None
+    fact_checks: Literal["auto", "off"] = "auto"
+    google_fact_check_api_key: SecretStr | None = None
 
     # Pictures, for the asset `media`.
-    google_vision_api_key: SecretStr | None = Field(
-        default=None,
-        validation_alias="GOOGLE_VISION_API_KEY",
-        description="Reverse image search, which is shown the pictures.",
-    )
-    sightengine_api_key: SecretStr | None = Field(
-        default=None,
-        validation_alias="SIGHTENGINE_API_KEY",
-        description="Deepfake scores, as USER:SECRET; it is shown the pictures.",
-    )
+    google_vision_api_key: SecretStr | None = None
+    sightengine_api_key: SecretStr | None = None
 
     # Pages and domains.
-    pages: Literal["direct", "jina"] = Field(
-        default="direct", description="Who fetches pages: this machine, or Jina's reader."
-    )
-    jina_api_key: SecretStr | None = Field(default=None, validation_alias="JINA_API_KEY")
-    browser: str = Field(
-        default="auto", description="Draws pages that need scripts: auto, off, or an executable."
-    )
-    robots: bool = Field(default=True, description="Whether robots.txt is respected.")
-    wayback: bool = Field(
-        default=False, description="Whether copies of pages that are gone are asked for."
-    )
-    domain_ages: bool = Field(
-        default=True, description="Whether registries are asked how old unlisted domains are."
-    )
-    whois: Annotated[tuple[str, int] | None, NoDecode, BeforeValidator(_address)] = Field(
-        default=None, description="A WHOIS server or relay that is asked in place of all others."
-    )
+    pages: Literal["direct", "jina"] = "direct"
+    jina_api_key: SecretStr | None = None
+    browser: Annotated[str, SPEAKS] = "auto"
+    robots: bool = True
+    wayback: bool = False
+    domain_ages: bool = True
+    whois: Annotated[tuple[str, int] | None, NoDecode, BeforeValidator(_address), SPEAKS] = None
 
-    # YouTube.
-    languages: Listed = Field(
-        default=("en", "en-US"), min_length=1, description="Languages of captions, best first."
-    )
-    translate: bool = Field(
-        default=False, description="Whether captions that YouTube translates are accepted."
-    )
-    youtube_proxy: SecretStr | None = Field(
-        default=None, description="An HTTP proxy for when YouTube refuses this address."
-    )
-    webshare_proxy_username: SecretStr | None = Field(
-        default=None, validation_alias="WEBSHARE_PROXY_USERNAME"
-    )
-    webshare_proxy_password: SecretStr | None = Field(
-        default=None, validation_alias="WEBSHARE_PROXY_PASSWORD"
-    )
-
-    transcript_folders: Listed = Field(
-        default=(),
-        description="Folders whose files the jobs add_video and import_corpus may take, besides "
-        "the data folder.",
-    )
+    # YouTube, and transcripts of other videos.
+    languages: Listed = Field(("en", "en-US"), min_length=1)
+    translate: bool = False
+    youtube_proxy: Annotated[SecretStr | None, SPEAKS] = None
+    webshare_proxy_username: SecretStr | None = None
+    webshare_proxy_password: SecretStr | None = None
+    transcript_folders: Annotated[Listed, SPEAKS] = ()
 
     # Where things are really found.
-    endpoints: Annotated[dict[Endpoint, WebAddress], NoDecode, BeforeValidator(_paired)] = Field(
-        default_factory=dict, repr=False, description="Services that are reached elsewhere."
+    endpoints: Annotated[dict[Endpoint, WebAddress], NoDecode, BeforeValidator(_paired), SPEAKS] = (
+        Field({}, repr=False)
     )
     hosts: Annotated[
         dict[str, Annotated[tuple[str, int], BeforeValidator(_address)]],
         NoDecode,
         BeforeValidator(_paired),
-    ] = Field(
-        default_factory=dict, description="Hosts of pages that are served by a stated address."
-    )
+        SPEAKS,
+    ] = {}
+    model_hub: Annotated[WebAddress, SPEAKS] = "https://huggingface.co"
 
-    cache_search_days: Days = Field(
-        default=1, description="How long search answers are kept. 0 keeps none."
-    )
-    cache_page_days: Days = Field(
-        default=1, description="How long a page is taken as it is; then it is asked after."
-    )
-    cache_model_days: Days = Field(
-        default=90, description="How long answers of language models are kept."
-    )
-    cache_age_days: Days = Field(default=180, description="How long the ages of domains are kept.")
-    cache_megabytes: int = Field(
-        default=1024, ge=1, description="The room for all that; what is unused longest goes first."
-    )
-    model_hub: WebAddress = Field(
-        default="https://huggingface.co",
-        description="Where `factible models pull` fetches from.",
-    )
+    # What is kept, and how long.
+    cache_search_days: Days = 1
+    cache_page_days: Days = 1
+    cache_model_days: Days = 90
+    cache_age_days: Days = 180
+    cache_megabytes: int = Field(1024, ge=1)
+    retention_cron: Cron = "30 4 * * 0"
+    retention_text_days: Days = Field(180, ge=1)
+    retention_cache_days: Days = 90
+    retention_run_days: Days = Field(90, ge=1)
 
-    # Re-checks, retention, notifications.
-    recheck_schedule: Literal["on", "off"] = Field(
-        default="off", description="Whether the nightly schedules run unless the UI says otherwise."
-    )
-    recheck_cron: str = Field(
-        default="0 2 * * *",
-        pattern=r"^\S+( \S+){4}$",
-        description="When videos are checked again, as a cron expression of five fields.",
-    )
-    recheck_timezone: str = Field(
-        default="UTC", description="The time zone of the schedules, such as Europe/Madrid."
-    )
-    recheck_videos: int = Field(
-        default=20, ge=0, description="The most videos that a night checks again."
-    )
-    recheck_cost_usd: Dollars | None = Field(
-        default=1.0, description="The most that a night's re-checks may be expected to cost."
-    )
-    recheck_batch_hours: float = Field(
-        default=0,
-        ge=0,
-        le=72,
-        description="How long re-checks wait for OpenAI's batches, at half the price; 0 for none.",
-    )
-    recheck_min_age_days: float = Field(
-        default=7, ge=0, le=3650, description="A complete check younger than this is not repeated."
-    )
-    retention_cron: str = Field(
-        default="30 4 * * 0",
-        pattern=r"^\S+( \S+){4}$",
-        description="When old texts and answers are removed, as a cron expression.",
-    )
-    retention_text_days: Days = Field(
-        default=180,
-        ge=1,
-        description="Texts of pages that nothing current rests on are removed after so long.",
-    )
-    retention_cache_days: Days = Field(
-        default=90, description="Kept answers that nobody asked for so long are removed."
-    )
-    retention_run_days: Days = Field(
-        default=90,
-        ge=1,
-        description="Dagster's records of older runs that made nothing current are removed.",
-    )
-    notify_url: SecretStr | None = Field(
-        default=None, description="A webhook that is told of flipped verdicts and failed runs."
-    )
+    # Re-checks and notifications.
+    recheck_schedule: Literal["on", "off"] = "off"
+    recheck_cron: Cron = "0 2 * * *"
+    recheck_timezone: str = "UTC"
+    recheck_videos: int = Field(20, ge=0)
+    recheck_cost_usd: Dollars | None = 1.0
+    recheck_batch_hours: float = Field(0, ge=0, le=72)
+    recheck_min_age_days: float = Field(7, ge=0, le=3650)
+    notify_url: Annotated[SecretStr | None, SPEAKS] = None
 
     # Reviews.
-    reviewer: str | None = Field(
-        default=None, description="Who `factible review` records; else the name of the login."
-    )
-    organisation: str | None = Field(
-        default=None, max_length=200, description="For whom rulings are signed."
-    )
-    ruling_scale: str = Field(
-        default="factible",
-        description="What is ruled on: a scale, or a corpus whose claims have labels.",
-    )
+    reviewer: str | None = None
+    organisation: str | None = Field(None, max_length=200)
+    ruling_scale: str = "factible"
 
-    # The HTML reports.
-    public_url: WebAddress | None = Field(
-        default=None, description="Where `factible serve` is reached, for links to its reports."
-    )
-
-    # The HTTP service.
-    serve_token: SecretStr | None = Field(
-        default=None,
-        description="What clients of the HTTP service prove who they are with; several by commas.",
-    )
-    serve_hosts: Listed = Field(
-        default=(), description="The names under which clients reach the HTTP service."
-    )
-    serve_origins: Listed = Field(
-        default=(), description="The web origins whose pages may call the HTTP service."
-    )
-    serve_max_runs: int = Field(
-        default=2, ge=1, le=32, description="Fact-checks that the HTTP service runs at once."
-    )
-    serve_videos_per_day: int | None = Field(
-        default=None, ge=0, description="Fact-checks that a client may start within 24 hours."
-    )
-    serve_requests_per_minute: int | None = Field(
-        default=None, ge=1, description="Requests that a client may send within a minute."
-    )
+    # The HTTP service and what links to it.
+    public_url: Annotated[WebAddress | None, SPEAKS] = None
+    serve_token: Annotated[SecretStr | None, SPEAKS] = None
+    serve_hosts: Annotated[Listed, SPEAKS] = ()
+    serve_origins: Annotated[Listed, SPEAKS] = ()
+    serve_max_runs: int = Field(2, ge=1, le=32)
+    serve_videos_per_day: int | None = Field(None, ge=0)
+    serve_requests_per_minute: int | None = Field(None, ge=1)
 
     @field_validator("recheck_timezone")
     @classmethod
@@ -672,7 +486,9 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Read `.env` beside workspace.yaml too, so that every subfolder has the same settings."""
         del dotenv_settings, file_secret_settings
-        return init_settings, _Surroundings(settings_cls, init_settings(), env_settings())
+        given, environment = _by_field(init_settings()), _by_field(env_settings())
+        around = InitSettingsSource(settings_cls, _surroundings(given, environment))
+        return init_settings, around
 
     @property
     def own_models(self) -> Path | None:
@@ -843,14 +659,10 @@ def load_settings(home: Path | None = None) -> Settings:
     try:
         return Settings() if home is None else Settings(home=home)
     except ValidationError as error:
-        raise SettingsError(_sentence(error)) from error
-
-
-def _sentence(error: ValidationError) -> str:
-    first = error.errors(include_url=False, include_input=False)[0]
-    field = str(first["loc"][0]) if first["loc"] else "settings"
-    variable = field if field.isupper() else _variable(field)
-    return (
-        f"The setting {variable} cannot be used: {first['msg']}. "
-        "Correct it in the environment or in .env; .env.example describes every variable."
-    )
+        first = error.errors(include_url=False, include_input=False)[0]
+        field = str(first["loc"][0]) if first["loc"] else "settings"
+        raise SettingsError(
+            f"The setting {field if field.isupper() else variable(field)} cannot be used: "
+            f"{first['msg']}. Correct it in the environment or in .env; .env.example describes "
+            "every variable."
+        ) from error
