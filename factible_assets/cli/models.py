@@ -110,8 +110,7 @@ def _progress(offer: Offer) -> Iterator[Progress | None]:
     name = TextColumn("{task.description}")
     columns = (name, BarColumn(), DownloadColumn(), TransferSpeedColumn())
     with Bar(*columns, console=console, transient=True) as bar:
-        sizes = {file.spec.save_as: file.size for file in offer.files}
-        tasks = {name: bar.add_task(name, total=size) for name, size in sizes.items()}
+        tasks = {file.save_as: bar.add_task(file.save_as, total=file.bytes) for file in offer.files}
         yield lambda name, done, total: bar.update(tasks[name], completed=done, total=total)
 
 
