@@ -146,19 +146,22 @@ class FileConnector:
         """Create the file if there is none: prepared beside its place, then moved there whole.
 
         A process that is killed in between leaves no half-made warehouse, and of several that
-        create the same file at once one wins and the others use its file.
+        create the same file at once one wins and the others use its file. Threads take turns.
         """
         unfinished = self.path.with_name(f".{self.path.name}.{uuid.uuid4().hex}.new")
         try:
             if self.path.exists():
                 return
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            connection = self._connect_to(unfinished, read_only=False)
-            try:
-                prepare(connection)
-            finally:
-                connection.close()
-            _move_unless_taken(unfinished, self.path)
+            with _creating:
+                if self.path.exists():
+                    return
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                connection = self._connect_to(unfinished, read_only=False)
+                try:
+                    prepare(connection)
+                finally:
+                    connection.close()
+                _move_unless_taken(unfinished, self.path)
         except (OSError, duckdb.IOException) as failure:
             raise self._explain(failure) from failure
         finally:
@@ -235,6 +238,7 @@ class _Turn:
 
 
 _turns: dict[str, _Turn] = {}
+_creating = threading.Lock()
 _turns_guard = threading.Lock()
 
 

@@ -93,6 +93,10 @@ class Warehouse:
 
     # --- Writing --------------------------------------------------------------------------------
 
+    def ensure_exists(self) -> None:
+        """Create the warehouse where there is none, with its schema."""
+        self.connector.ensure_exists(lambda fresh: self.schema.apply(fresh, self.path))
+
     def write_asset(
         self,
         asset: str,
@@ -373,7 +377,7 @@ class Warehouse:
 
         For what no other method does. Keep the block short: nobody else can open the file.
         """
-        self.connector.ensure_exists(lambda fresh: self.schema.apply(fresh, self.path))
+        self.ensure_exists()
         with self.connector.connect(read_only=read_only) as connection:
             if self.schema.is_in_force(connection, self.path):
                 yield connection

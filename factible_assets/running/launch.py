@@ -10,10 +10,11 @@ import json
 import os
 import shutil
 import sys
+import threading
 import uuid
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -44,6 +45,7 @@ from factible_assets.services.reasoning import fitting_strategy
 from factible_assets.settings import PACKAGE_PARENT, Settings, SettingsError, SetupError
 from factible_assets.stages.ports import Observer
 from factible_assets.wording import web_address
+from warehouse.errors import WarehouseError
 from warehouse.store import Warehouse
 
 _OPENING_SECONDS = 120
@@ -196,6 +198,8 @@ def check_video(
     except SetupError as error:
         raise CheckError(str(error)) from error
     run_id = run_id or new_run_id()
+    # What a first check needs, and what takes a second: while Dagster opens its own.
+    threading.Thread(target=_warehouse_of, args=(settings,), daemon=True).start()
     with (
         warnings.catch_warnings(),
         open_instance(settings, captures_output=False) as instance,
@@ -240,6 +244,11 @@ def check_video(
     if not (canceled or result.success):
         failures = tuple(_failures(result)) or ("The run failed.",)
     return CheckOutcome(run_id, result.success, failures, canceled)
+
+
+def _warehouse_of(settings: Settings) -> None:
+    with suppress(WarehouseError):  # the run will meet it, and say so
+        Warehouse(settings.warehouse).ensure_exists()
 
 
 def new_run_id() -> str:
