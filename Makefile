@@ -19,8 +19,8 @@ UV     := $(shell command -v uv 2>/dev/null)
 RUNTIME_STAMP := $(VENV)/.runtime-installed
 DEV_STAMP     := $(VENV)/.dev-installed
 
-BENCHMARKS := localisation sentences claims queries evidence pages faults readers pipeline growth lake distributed \
-  quality
+BENCHMARKS := localisation sentences claims queries evidence pages faults readers pipeline replay \
+  early_stop loop_lag backfill growth lake distributed quality
 
 .DEFAULT_GOAL := help
 .PHONY: help pictures demo dev test test-real-model lint format bench lock clean hooks
@@ -74,12 +74,13 @@ dev: $(RUNTIME_STAMP)
 	@$(BIN)/factible dev
 
 # One more worker than cores, because the walks from end to end often wait; each takes seconds of
-# CPU to import what it tests.
+# CPU to import what it tests, as do the processes that they start: each would compile it anew where
+# no bytecode is kept.
 WORKERS := $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )))
 
 test: $(DEV_STAMP)
 	@echo "==> Running the tests"
-	@$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations=10 $(PYTEST_ARGS)
+	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations=10 $(PYTEST_ARGS)
 
 test-long:
 	@HYPOTHESIS_PROFILE=long $(MAKE) --no-print-directory test
