@@ -19,7 +19,7 @@ import socket
 import ssl
 import time
 import zlib
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -184,7 +184,7 @@ class _Ask:
     method: str
     url: httpx.URL
     headers: Mapping[str, str]
-    max_bytes: int | None
+    max_bytes: int | None = None
     content: bytes | None = None
     accepts: Callable[[str], bool] = lambda _: True
     sink: Sink | None = None
@@ -273,7 +273,7 @@ class HttpClient:
 
     async def head(self, url: str, *, headers: Mapping[str, str] | None = None) -> Response:
         """Ask for a URL's headers alone. Redirects are not followed but returned; see `get`."""
-        return await self._repeat(_Ask("HEAD", _parse(url), headers or {}, None))
+        return await self._repeat(_Ask("HEAD", _parse(url), headers or {}))
 
     async def post(
         self,
@@ -283,57 +283,40 @@ class HttpClient:
         headers: Mapping[str, str] | None = None,
         max_bytes: int | None = None,
     ) -> Response:
-        """Post a body. Redirects are not followed but returned. For arguments see `get`.
+        """Post what may be posted twice: a lost answer is asked for again. Otherwise see `get`.
 
-        Only for requests that may be repeated: a lost answer is asked for again.
-
-        Raises:
-            OutageError: It failed and may succeed another time.
-            UnavailableError: Asking again will not help.
+        Redirects are not followed but returned.
         """
         return await self._repeat(
             _Ask("POST", _parse(url), headers or {}, max_bytes, content=content)
         )
 
     async def _repeat(self, ask: _Ask) -> Response:
-        attempt = 1
         host = host_of(ask.url)
+        attempt = 0
         while True:
-            pause: float | None
+            attempt += 1
+            is_last = attempt >= self._retry.attempts
+            pause = self._retry.delay(attempt)
             try:
                 await self._leave_alone(host)
                 response = await self._attempt(ask)
             except OutageError as failure:
-                if not failure.retry or attempt >= self._retry.attempts:
+                if not failure.retry or is_last:
                     if attempt > 1:
                         failure.reason += f" ({attempt} attempts)"
                         failure.args = (failure.reason,)
                     raise
-                pause = self._retry.delay(attempt)
             else:
-                self._note_wish(response)
-                pause = self._pause_after(response, attempt)
-                if pause is None:
+                asked = retry_after_seconds(response.headers)
+                if asked and response.status in _SLOWING_STATUSES:
+                    answering = host_of(httpx.URL(response.url))
+                    self._left_alone[answering] = time.monotonic() + asked
+                pause = pause if asked is None else asked
+                too_long = asked is not None and asked > self._retry.max_retry_after_seconds
+                if is_last or too_long or response.status not in _RETRIED_STATUSES:
                     return replace(response, attempts=attempt)
             await asyncio.sleep(pause)
-            attempt += 1
-
-    def _pause_after(self, response: Response, attempt: int) -> float | None:
-        """Return how long to wait before asking again, None if this answer stands."""
-        if response.status not in _RETRIED_STATUSES or attempt >= self._retry.attempts:
-            return None
-        asked = retry_after_seconds(response.headers)
-        if asked is None:
-            return self._retry.delay(attempt)
-        return asked if asked <= self._retry.max_retry_after_seconds else None
-
-    def _note_wish(self, response: Response) -> None:
-        """Keep until when the answering host wants to be left alone, if it says so."""
-        if response.status in _SLOWING_STATUSES:
-            seconds = retry_after_seconds(response.headers)
-            if seconds:
-                host = host_of(httpx.URL(response.url))
-                self._left_alone[host] = time.monotonic() + seconds
 
     async def _leave_alone(self, host: str) -> None:
         """Wait as long as a host asked for, or raise OutageError if that is too long."""
@@ -351,11 +334,15 @@ class HttpClient:
         async with self._slots:
             for _ in range(self._limits.max_redirects + 1):
                 seen.add(str(url))
-                hop = replace(ask, url=url, headers=headers)
+                host = host_of(url)
+                slot = self._host_slots.setdefault(
+                    host, asyncio.Semaphore(self._limits.max_requests_per_host)
+                )
                 try:
-                    async with self._host_slot(host_of(url)):  # its time is not the attempt's
+                    async with slot:  # its time is not the attempt's
                         started = time.perf_counter()
                         async with asyncio.timeout(left):
+                            hop = replace(ask, url=url, headers=headers)
                             answer = await self._exchange(hop, cookies)
                         left -= elapsed_since(started)
                 except _FAILURES as error:
@@ -368,7 +355,7 @@ class HttpClient:
                     raise UnavailableError(
                         f"{shown(ask.url)} redirects in a circle", final_url=str(answer)
                     )
-                if _origin(answer) != _origin(url):
+                if (answer.scheme, host_of(answer), answer.port) != (url.scheme, host, url.port):
                     headers = {}
                 url = answer
         raise UnavailableError(
@@ -389,7 +376,6 @@ class HttpClient:
             return OutageError(f"the secure connection to {host} failed: {handshake}")
         if any(isinstance(cause, socket.gaierror) for cause in _chain(error)):
             return OutageError(f"the name {host} could not be resolved", retry=True)
-        is_again = self._retry.after_silence or not isinstance(error, httpcore.ReadTimeout)
         match error:
             case httpcore.ConnectTimeout():
                 reason = f"{host} could not be reached within {limits.connect_seconds:g} seconds"
@@ -401,16 +387,14 @@ class HttpClient:
                 reason = f"{host} broke off or broke the rules of HTTP in its answer"
             case _:
                 reason = f"the connection to {host} was lost"
-        return OutageError(reason, retry=is_again)
+        is_silence = isinstance(error, httpcore.ReadTimeout)
+        return OutageError(reason, retry=self._retry.after_silence or not is_silence)
 
     async def _exchange(self, ask: _Ask, cookies: httpx.Cookies) -> Response | httpx.URL:
         """Send one request; return the answer, or where a redirect points."""
         self._guard.check_url(ask.url)
         request = httpx.Request(
-            ask.method,
-            ask.url,
-            headers={**self._headers, **ask.headers},
-            content=ask.content,
+            ask.method, ask.url, headers={**self._headers, **ask.headers}, content=ask.content
         )
         cookies.set_cookie_header(request)
         place = httpcore.URL(
@@ -428,17 +412,17 @@ class HttpClient:
         ) as raw:
             answer = httpx.Response(raw.status, headers=raw.headers, request=request)
             cookies.extract_cookies(answer)
-            framed = _is_framed(raw, answer.headers)
+            # An end can be told from a lost connection (RFC 9112, section 8) by a length, a last
+            # chunk, the end of a compressed stream, or HTTP/2.
+            framed = (
+                "content-length" in answer.headers
+                or "transfer-encoding" in answer.headers
+                or answer.headers.get("content-encoding", "identity") not in {"", "identity"}
+                or raw.extensions.get("http_version") == b"HTTP/2"
+            )
             head = Response(str(ask.url), raw.status, answer.headers, b"", framed=framed)
             target = head.redirect() if ask.method == "GET" else None
             return target or await _read(raw, head, ask, self._limits.max_bytes)
-
-    def _host_slot(self, host: str) -> asyncio.Semaphore:
-        slot = self._host_slots.get(host)
-        if slot is None:
-            slot = asyncio.Semaphore(self._limits.max_requests_per_host)
-            self._host_slots[host] = slot
-        return slot
 
     def _open_pool(self) -> httpcore.AsyncConnectionPool:
         loop = asyncio.get_running_loop()
@@ -523,11 +507,9 @@ def _parse(url: str) -> httpx.URL:
         raise UnavailableError("this is not a URL that can be fetched") from error
 
 
-def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
-    return url.scheme, host_of(url), url.port
-
-
-async def _read(raw: httpcore.Response, head: Response, ask: _Ask, most_bytes: int) -> Response:
+async def _read(raw: httpcore.Response, head: Response, ask: _Ask, most: int) -> Response:
+    """Read a body decompressed, no further than its bound."""
+    host = host_of(httpx.URL(head.url))
     is_success = HTTPStatus.OK <= raw.status < HTTPStatus.MULTIPLE_CHOICES
     if is_success and not ask.accepts(head.media_type):
         raise UnavailableError(
@@ -537,31 +519,7 @@ async def _read(raw: httpcore.Response, head: Response, ask: _Ask, most_bytes: i
         )
     if ask.method == "HEAD" or (ask.sink is not None and not is_success):
         return head
-    parts: list[bytes] = []
-    async for part in _blocks(raw, head, most_bytes if ask.max_bytes is None else ask.max_bytes):
-        if ask.sink is not None and is_success:
-            ask.sink(head, part)
-        else:
-            parts.append(part)
-    return replace(head, body=b"".join(parts))
-
-
-def _is_framed(raw: httpcore.Response, headers: httpx.Headers) -> bool:
-    """Tell whether an answer's end can be told from a lost connection (RFC 9112, section 8).
-
-    By its length, its last chunk, the end of its compressed stream, or HTTP/2.
-    """
-    return (
-        "content-length" in headers
-        or "transfer-encoding" in headers
-        or headers.get("content-encoding", "identity") not in {"", "identity"}
-        or raw.extensions.get("http_version") == b"HTTP/2"
-    )
-
-
-async def _blocks(raw: httpcore.Response, head: Response, most: int) -> AsyncIterator[bytes]:
-    """Yield a body decompressed, no further than its bound."""
-    host = host_of(httpx.URL(head.url))
+    most = most if ask.max_bytes is None else ask.max_bytes
     too_large = TooLargeError(
         f"{host} sent more than {most / 1e6:g} MB; reading stopped there",
         http_status=head.status,
@@ -575,18 +533,22 @@ async def _blocks(raw: httpcore.Response, head: Response, most: int) -> AsyncIte
     if declared.isascii() and declared.isdigit() and int(declared[:18]) > most:
         raise too_large
     inflater = None if encoding in {"", "identity"} else _Inflater()
-    room = most
+    parts: list[bytes] = []
     async for chunk in raw.aiter_stream():
         try:
-            part = chunk if inflater is None else inflater.feed(chunk, room + 1)
+            part = chunk if inflater is None else inflater.feed(chunk, most + 1)
         except zlib.error as error:
             raise OutageError(f"{host} sent a damaged body", retry=True) from error
-        room -= len(part)
-        if room < 0:
+        most -= len(part)
+        if most < 0:
             raise too_large
-        yield part
+        if ask.sink is not None:
+            ask.sink(head, part)
+        else:
+            parts.append(part)
     if inflater is not None and not inflater.complete:
         raise OutageError(f"{host} broke off in the middle of its answer", retry=True)
+    return replace(head, body=b"".join(parts))
 
 
 class _Inflater:
@@ -606,20 +568,17 @@ class _Inflater:
         while data and len(out) < limit:
             if self._machine.eof:
                 self._machine = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
-            out += self._inflate(data, limit - len(out))
+            try:
+                out += self._machine.decompress(data, limit - len(out))
+            except zlib.error:
+                if self._started:
+                    raise
+                # Some servers call a bare DEFLATE stream "deflate" (RFC 9110, section 8.4.1.2).
+                self._machine = zlib.decompressobj(wbits=-zlib.MAX_WBITS)
+                out += self._machine.decompress(data, limit - len(out))
+            self._started = True
             data = self._machine.unused_data
         return out
-
-    def _inflate(self, data: bytes, limit: int) -> bytes:
-        first, self._started = not self._started, True
-        try:
-            return self._machine.decompress(data, limit)
-        except zlib.error:
-            if not first:
-                raise
-            # Some servers call a bare DEFLATE stream "deflate" (RFC 9110, section 8.4.1.2, note).
-            self._machine = zlib.decompressobj(wbits=-zlib.MAX_WBITS)
-            return self._machine.decompress(data, limit)
 
 
 def failed_handshake(error: BaseException) -> str | None:

@@ -59,7 +59,7 @@ from factible_assets.stages.ports import (
 from factible_assets.stages.progress import ALL_STAGES, Stage
 from factible_assets.stages.strategy import Strategy
 from factible_assets.strategies import strategy_named
-from resources.archive.errors import ArchiveError
+from resources.archive.sources import ArchiveError
 from warehouse.publication import remove_database
 from warehouse.sets import AssetRows
 

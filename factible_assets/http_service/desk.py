@@ -275,7 +275,7 @@ _RATED: dict[str, Any] = {"pages_rating": "medium"}
 def _listed(form: Form, house: House) -> tuple[str, str | None]:
     """List a transcript that somebody brought, with its pages; return its id and their web."""
     from factible_assets.stages.urls import canonical_url  # noqa: PLC0415
-    from resources.archive.errors import ArchiveError  # noqa: PLC0415
+    from resources.archive.sources import ArchiveError  # noqa: PLC0415
     from resources.archive.store import Archive  # noqa: PLC0415
     from resources.transcripts.base import TranscriptError  # noqa: PLC0415
 

@@ -36,7 +36,7 @@ from factible_assets.services.web import choose_web, open_web, youtube_transcrip
 from factible_assets.settings import Settings, SettingsError, SetupError, load_settings
 from factible_assets.stages.ports import Observer, RatingDirectory, Reasoner, Services
 from factible_assets.stages.strategy import Strategy
-from resources.archive.errors import ArchiveError
+from resources.archive.sources import ArchiveError
 from resources.cache import DiskCache
 from resources.transcripts.base import TranscriptProvider
 

@@ -1,8 +1,7 @@
 """The local archive: stored pages and recorded searches, searchable without a network."""
 
 from resources.archive.doors import ArchiveFetcher, ArchiveSearcher, ArchivingFetcher
-from resources.archive.errors import ArchiveError, ArchiveImportError
-from resources.archive.sources import NewSearch
+from resources.archive.sources import ArchiveError, ArchiveImportError, NewSearch
 from resources.archive.store import Archive, ImportReport
 
 __all__ = [

@@ -16,7 +16,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final, Protocol
 
-from resources.archive.errors import ArchiveError
+from resources.archive.sources import ArchiveError
 from resources.archive.store import Archive, is_fictional
 from resources.scraping.base import FetchedPage
 from resources.search.base import SearchAnswer, SearchRequest

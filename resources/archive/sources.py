@@ -1,6 +1,7 @@
 """Reads what is to be archived: JSONL of pages and recorded searches, and folders of saved pages.
 
-What belongs here: file layouts, and the text of saved HTML. What does not: storage (store.py).
+What belongs here: file layouts, the text of saved HTML, and the archive's errors, which name the
+file and the remedy. What does not: storage (store.py).
 
 JSONL layouts, told apart line by line by their keys:
 
@@ -24,7 +25,6 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
-from resources.archive.errors import ArchiveImportError
 from resources.scraping.base import UNDATED, FetchedPage
 from resources.search.base import SearchHit
 from resources.text_encoding import NotTextError, decode_text
@@ -43,6 +43,20 @@ _SAVED_FROM = re.compile(
     r"<!--\s*(?:saved from url=\(\d+\)|Page saved with SingleFile\s+url:\s*)(https?://[^\s<>\"]+)"
 )
 _NOTE_WINDOW = 2_048
+
+
+class ArchiveError(Exception):
+    """The archive cannot be used. The message names the file and the remedy."""
+
+
+class ArchiveImportError(ArchiveError):
+    """A file cannot be imported. The message names it, the line and the remedy."""
+
+    def __init__(self, path: Path, problem: str, remedy: str, line: int | None = None) -> None:
+        place = str(path) if line is None else f"{path}, line {line}"
+        super().__init__(f"{place}: {problem} {remedy} Nothing was imported.")
+        self.path = path
+        self.line = line
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,81 +104,81 @@ def read_jsonl(path: Path) -> Iterator[Step]:
                 done += len(line)
                 content = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
                 if content.strip():
-                    yield Step(_entry(content, path, number), done, total)
+                    entry = _entry(content, f"{path}, line {number}")
+                    yield Step(entry, done, total)
+    except _LineError as error:
+        problem, remedy = error.args
+        raise ArchiveImportError(path, problem, remedy, number) from error
     except OSError as error:
         raise ArchiveImportError(
             path, f"The file cannot be read ({error.strerror}).", "Check its path and rights."
         ) from error
 
 
-def _entry(content: bytes, path: Path, line: int) -> Entry:
+class _LineError(Exception):
+    """A malformed line: the problem, and the remedy."""
+
+
+def _entry(content: bytes, place: str) -> Entry:
     try:
         document = json.loads(content)
     except (ValueError, RecursionError) as error:
         problem = getattr(error, "msg", None) or (
             "it is no UTF-8, is nested too deeply, or has a number of thousands of digits"
         )
-        raise ArchiveImportError(
-            path, f"This line is not JSON: {problem}.", "Write one object per line.", line
+        raise _LineError(
+            f"This line is not JSON: {problem}.", "Write one object per line."
         ) from error
     if isinstance(document, dict):
         if isinstance(document.get("hits"), list) and isinstance(document.get("query"), str):
-            return _search(document, path, line)
+            hits = [_hit(hit, position) for position, hit in enumerate(document["hits"], start=1)]
+            day = _moment(document.get("searched_on"))
+            return NewSearch(
+                query=_text(document["query"]),
+                searched_on=day and day.date(),
+                hits=tuple(hit for hit in hits if hit is not None),
+            )
         if isinstance(document.get("text"), str):
-            return _page(document, path, line)
-    raise ArchiveImportError(
-        path,
+            return _page(document, place)
+    raise _LineError(
         "This line is neither a page nor a search.",
         'Write {"url", "title", "text"}, or {"query", "searched_on", "hits"}.',
-        line,
     )
 
 
-def _page(document: dict[str, Any], path: Path, line: int) -> FetchedPage | Unusable:
-    url = document.get("url")
-    if not _is_address(url):
-        return Unusable(f"{path}, line {line}: the page has no web address.")
+def _page(document: dict[str, Any], place: str) -> FetchedPage | Unusable:
+    if not _is_address(document.get("url")):
+        return Unusable(f"{place}: the page has no web address.")
     if not document["text"].strip():
-        return Unusable(f"{path}, line {line}: the page has no text.")
+        return Unusable(f"{place}: the page has no text.")
+    published = _moment(document.get("published_on"))
     return FetchedPage(
-        str(url),
+        document["url"],
         "ok",
-        _moment(document.get("retrieved_at"), path, line) or UNDATED,
+        _moment(document.get("retrieved_at")) or UNDATED,
         title=_text(document.get("title")),
         text=_text(document["text"]),
         final_url=document["final_url"] if _is_address(document.get("final_url")) else None,
         author=_text(document.get("author")) or None,
-        published_on=_day(document.get("published_on"), path, line),
+        published_on=published and published.date(),
     )
 
 
-def _search(document: dict[str, Any], path: Path, line: int) -> NewSearch:
-    hits = []
-    for position, hit in enumerate(document["hits"], start=1):
-        if not isinstance(hit, dict):
-            raise ArchiveImportError(
-                path,
-                f"Hit {position} of this search is not an object.",
-                'Write {"rank", "title", "url", "snippet"}.',
-                line,
-            )
-        rank = hit.get("rank", position)
-        if isinstance(rank, bool) or not isinstance(rank, int) or not 1 <= rank <= _LAST_RANK:
-            raise ArchiveImportError(
-                path,
-                f"Hit {position} has the rank {str(rank)[:40]}.",
-                f"Count ranks from 1 to {_LAST_RANK}.",
-                line,
-            )
-        if _is_address(hit.get("url")):
-            hits.append(
-                SearchHit(rank, _text(hit.get("title")), hit["url"], _text(hit.get("snippet")))
-            )
-    return NewSearch(
-        query=_text(document["query"]),
-        searched_on=_day(document.get("searched_on"), path, line),
-        hits=tuple(hits),
-    )
+def _hit(hit: Any, position: int) -> SearchHit | None:
+    """Read a hit; None if it has no address."""
+    if not isinstance(hit, dict):
+        raise _LineError(
+            f"Hit {position} of this search is not an object.",
+            'Write {"rank", "title", "url", "snippet"}.',
+        )
+    rank = hit.get("rank", position)
+    if isinstance(rank, bool) or not isinstance(rank, int) or not 1 <= rank <= _LAST_RANK:
+        raise _LineError(
+            f"Hit {position} has the rank {str(rank)[:40]}.", f"Count ranks from 1 to {_LAST_RANK}."
+        )
+    if not _is_address(hit.get("url")):
+        return None
+    return SearchHit(rank, _text(hit.get("title")), hit["url"], _text(hit.get("snippet")))
 
 
 _LAST_RANK = 1_000_000
@@ -186,21 +200,18 @@ def _text(value: object) -> str:
     return _SURROGATES.sub("\ufffd", value).strip() if isinstance(value, str) else ""
 
 
-def _day(value: object, path: Path, line: int) -> date | None:
-    moment = _moment(value, path, line)
-    return moment.date() if moment else None
-
-
-def _moment(value: object, path: Path, line: int) -> datetime | None:
+def _moment(value: object) -> datetime | None:
     if not value or not isinstance(value, str):
         return None
-    problem = f"{value[:40]!r} is no date, or before the year {_FIRST_YEAR}."
     try:
         moment = datetime.fromisoformat(value)
-    except ValueError as error:
-        raise ArchiveImportError(path, problem, "Write it as 2026-01-31.", line) from error
-    if moment.year < _FIRST_YEAR:
-        raise ArchiveImportError(path, problem, "Write it as 2026-01-31.", line)
+    except ValueError:
+        moment = None
+    if moment is None or moment.year < _FIRST_YEAR:
+        raise _LineError(
+            f"{value[:40]!r} is no date, or before the year {_FIRST_YEAR}.",
+            "Write it as 2026-01-31.",
+        )
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
@@ -222,27 +233,22 @@ def read_folder(folder: Path) -> Iterator[Step]:
     """
     if not folder.is_dir():
         raise ArchiveImportError(folder, "There is no such folder.", "Check the path.")
-    files = sorted(_readable_files(folder))
+    wanted = HTML_SUFFIXES | TEXT_SUFFIXES | {JSONL_SUFFIX}
+    files: list[Path] = []
+    for root, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        shown = (Path(root, name) for name in names if not name.startswith("."))
+        files += (path for path in shown if path.suffix.lower() in wanted)
     if not files:
         raise ArchiveImportError(
             folder, "The folder holds no pages.", "Put .html, .txt, .md or .jsonl files into it."
         )
-    for done, path in enumerate(files, start=1):
+    for done, path in enumerate(sorted(files), start=1):
         if path.suffix.lower() == JSONL_SUFFIX:
             for step in read_jsonl(path):
                 yield Step(step.entry, done, len(files))
         else:
             yield Step(_saved_page(path, _address_of(folder, path)), done, len(files))
-
-
-def _readable_files(folder: Path) -> Iterator[Path]:
-    wanted = HTML_SUFFIXES | TEXT_SUFFIXES | {JSONL_SUFFIX}
-    for root, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        for name in names:
-            path = Path(root, name)
-            if not name.startswith(".") and path.suffix.lower() in wanted:
-                yield path
 
 
 def _address_of(folder: Path, path: Path) -> str:
@@ -261,10 +267,9 @@ def _saved_page(path: Path, address: str) -> FetchedPage | Unusable:
                 f"{path}: the file has {status.st_size / 1e6:.0f} MB, which is no page to read."
             )
         data = path.read_bytes()
+        page = _read_saved(path, data, address)
     except OSError as error:
         return Unusable(f"{path}: the file cannot be read ({error.strerror}).")
-    try:
-        page = _read_saved(path, data, address)
     except NotTextError as error:
         return Unusable(f"{path}: this is no text ({error}).")
     if not page.text:
@@ -280,7 +285,9 @@ def _saved_page(path: Path, address: str) -> FetchedPage | Unusable:
 def _read_saved(path: Path, data: bytes, address: str) -> FetchedPage:
     if path.suffix.lower() not in HTML_SUFFIXES:
         text = _text(decode_text(data))
-        return FetchedPage(address, "ok", UNDATED, text=text, title=_heading(text))
+        first = text.split("\n", 1)[0]
+        heading = _text(first.lstrip("#")) if first.startswith("# ") else ""
+        return FetchedPage(address, "ok", UNDATED, text=text, title=heading)
     # Imported late: an archive of JSONL needs no HTML parser.
     from resources.scraping.extract import decode, extract_html  # noqa: PLC0415
 
@@ -297,8 +304,3 @@ def _read_saved(path: Path, data: bytes, address: str) -> FetchedPage:
         author=_text(extract.author) or None,
         published_on=extract.published_on,
     )
-
-
-def _heading(text: str) -> str:
-    first = text.split("\n", 1)[0]
-    return _text(first.lstrip("#")) if first.startswith("# ") else ""

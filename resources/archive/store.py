@@ -1,7 +1,8 @@
 """The archive itself: pages and recorded searches in one SQLite file, ranked by BM25.
 
-What belongs here: what is stored, what is found, and how the file is opened. What does not:
-reading files (sources.py), SQL (statements.sql), the protocols of the pipeline (doors.py).
+What belongs here: what is stored, what is found, when two queries are the same, and how the file is
+opened. What does not: reading files (sources.py), SQL (statements.sql), the protocols of the
+pipeline (doors.py).
 
 Full-text search is SQLite's own FTS5: its index lives in the file and its `bm25()` ranks from
 disk, so nothing is rebuilt when a process starts and memory does not grow with the archive. The
@@ -19,6 +20,7 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -29,9 +31,15 @@ from pathlib import Path
 from typing import Final, Literal
 from urllib.parse import urlsplit
 
-from resources.archive.errors import ArchiveError
-from resources.archive.sources import Entry, NewSearch, Step, Unusable, read_folder, read_jsonl
-from resources.archive.words import match_expression, query_key
+from resources.archive.sources import (
+    ArchiveError,
+    Entry,
+    NewSearch,
+    Step,
+    Unusable,
+    read_folder,
+    read_jsonl,
+)
 from resources.scraping.base import UNDATED, FetchedPage
 from resources.search.base import SearchHit
 from resources.sqlite import connect, switch_to_wal
@@ -46,6 +54,9 @@ _BUSY_SECONDS: Final = 60.0
 _MAX_REMARKS: Final = 20
 _COLLECTION_NAME = re.compile(r"[\w.-]{1,80}")
 _SNIPPET_WORDS: Final = 48
+_KEPT_AS_THEY_ARE: Final = (
+    *("url", "final_url", "author", "http_status", "byte_count", "etag", "last_modified", "text"),
+)
 
 _WEIGHTS: Final = {
     # How much a word counts in the title, in the recorded snippet and in the text.
@@ -187,26 +198,17 @@ class Archive:
         known = connection.execute(_SQL["find_page_to_replace"], values).fetchone()
         if known is not None and not _replaces(page, known):
             return "unchanged"
-        connection.execute(_SQL["upsert_page"], values | self._page_values(page))
-        return "updated" if known is not None and known["has_text"] else "added"
-
-    def _page_values(self, page: FetchedPage) -> dict[str, str | int | None]:
-        return {
+        more = {
             "canonical_final_url": self._key(page.final_url) if page.final_url else None,
-            "url": page.url,
-            "final_url": page.final_url,
             "set_apart": is_fictional(page.url) or is_fictional(page.final_url or ""),
-            "author": page.author,
             "published_on": page.published_on.isoformat() if page.published_on else None,
             "retrieved_at": _stamp(page.retrieved_at),
             "stored_at": _stamp(datetime.now(UTC)),
-            "http_status": page.http_status,
-            "byte_count": page.byte_count,
-            "etag": page.etag,
-            "last_modified": page.last_modified,
             "title": page.title or "",
-            "text": page.text,
         }
+        same = {name: getattr(page, name) for name in _KEPT_AS_THEY_ARE}
+        connection.execute(_SQL["upsert_page"], values | same | more)
+        return "updated" if known is not None and known["has_text"] else "added"
 
     def _store_search(
         self, connection: sqlite3.Connection, search: NewSearch, collection: str
@@ -319,7 +321,21 @@ class Archive:
         }
         with self._transaction("BEGIN") as connection:
             row = connection.execute(_SQL["find_page"], values).fetchone()
-        return _stored_page(row) if row is not None else None
+        if row is None:
+            return None
+        has_text = bool(row["text"])
+        same = {name: row[name] for name in _KEPT_AS_THEY_ARE}
+        return FetchedPage(
+            **same,
+            outcome="ok" if has_text else "unavailable",
+            retrieved_at=datetime.fromisoformat(row["retrieved_at"] or row["stored_at"]),
+            reason=None
+            if has_text
+            else "The archive holds a search hit for this page, and not its text.",
+            via="archive" if has_text else None,
+            title=row["title"] or None,
+            published_on=_day(row["published_on"]),
+        )
 
     def collections(self) -> dict[str, int]:
         """Return every collection with the number of its pages that have text."""
@@ -406,26 +422,6 @@ def _found(
 # --- Rows ---------------------------------------------------------------------------------------
 
 
-def _stored_page(row: sqlite3.Row) -> FetchedPage:
-    text = row["text"]
-    return FetchedPage(
-        row["url"],
-        "ok" if text else "unavailable",
-        datetime.fromisoformat(row["retrieved_at"] or row["stored_at"]),
-        final_url=row["final_url"],
-        reason=None if text else "The archive holds a search hit for this page, and not its text.",
-        http_status=row["http_status"],
-        via="archive" if text else None,
-        title=row["title"] or None,
-        author=row["author"],
-        published_on=_day(row["published_on"]),
-        text=text,
-        byte_count=row["byte_count"],
-        etag=row["etag"],
-        last_modified=row["last_modified"],
-    )
-
-
 def _replaces(page: FetchedPage, known: sqlite3.Row) -> bool:
     if not known["has_text"]:
         return True
@@ -453,3 +449,44 @@ def _told(steps: Iterable[Step], progress: Progress | None) -> Iterator[Entry]:
         yield step.entry
         if progress is not None:
             progress(step.done, step.total)
+
+
+# --- Queries -----------------------------------------------------------------------------------
+
+_MAX_QUERY_WORDS: Final = 64
+"""A longer query is cut: its first words say what is asked."""
+
+_FUNCTION_WORDS: Final = """
+a about above after again against all also am an and any are as at be because been before being
+below between both but by can could did do does doing down during each few for from further had
+has have having he her here hers him his how i if in into is it its itself just me more most my
+no nor not of off on once only or other our out over own s same she should so some such t than
+that the their them then there these they this those through to too under until up very was we
+were what when where which while who whom why will with would you your
+"""
+_STOP_WORDS: Final = frozenset(_FUNCTION_WORDS.split())
+
+_QUOTES = re.compile("[\"'\u2018\u2019\u201c\u201d\u201e\u00ab\u00bb]")
+
+
+def query_key(query: str) -> str:
+    """Fold a query to what makes it the same query: Unicode form, case, white space, quotes."""
+    folded = unicodedata.normalize("NFKC", query).casefold()
+    folded = _QUOTES.sub("", folded)
+    return re.sub(r"\s+", " ", folded).strip().rstrip(".?!").rstrip()
+
+
+def match_expression(query: str) -> str:
+    """Return an FTS5 expression that matches any word of a query; empty if it has none.
+
+    Every word becomes a quoted string, in which FTS5 knows no syntax. A word with inner marks
+    ("U.S.", "COVID-19", "1.5") becomes a phrase of its parts. Words that stand in every text are
+    left out, unless there are no others.
+    """
+    words: dict[str, None] = {}
+    for chunk in unicodedata.normalize("NFKC", query).casefold().split():
+        parts = re.findall(r"[^\W_]+", chunk)
+        if parts:
+            words.setdefault(" ".join(parts))
+    telling = [word for word in words if word not in _STOP_WORDS] or list(words)
+    return " OR ".join(f'"{word}"' for word in telling[:_MAX_QUERY_WORDS])

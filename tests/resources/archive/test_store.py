@@ -19,7 +19,7 @@ from resources.archive import (
     ArchiveImportError,
     NewSearch,
 )
-from resources.archive.words import match_expression, query_key
+from resources.archive.store import match_expression, query_key
 from resources.scraping.base import FetchedPage
 from resources.search.base import SearchHit
 from tests.resources.archive.pages import saved
