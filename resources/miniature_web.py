@@ -27,8 +27,8 @@ import socket
 import sqlite3
 import threading
 import time
-from collections.abc import Mapping
-from contextlib import ExitStack, closing
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from email.utils import format_datetime
@@ -58,8 +58,6 @@ _MEDIA_TYPES = {
     ".json": "application/json",
 }
 _START_SECONDS = 10.0
-_MOST_RESULTS = 100
-_MOST_PAGES = 1_000
 _OK = 200
 _STATUSES = range(200, 600)
 _DATE_RANGE = re.compile(r"cd_(min|max):(\d{1,2})/(\d{1,2})/(\d{4})")
@@ -69,11 +67,10 @@ _DATE_PATHS = (
     "//time[@datetime]/@datetime",
 )
 # Words that say nothing about a page; without this list they fill up answers to long questions.
-_STOP_TEXT = (
-    "a an and are as at be but by do does for from has have how if in into is it its no not of on "
-    "or so than that the their there these they this to was were what when which who why will "
-    "with you your"
-)
+_STOP_TEXT = """
+a an and are as at be but by do does for from has have how if in into is it its no not of on or so
+than that the their there these they this to was were what when which who why will with you your
+"""
 _STOP_WORDS = frozenset(_STOP_TEXT.split())
 
 
@@ -138,7 +135,7 @@ class MiniatureWeb:
             if self._server is not None:
                 return
             resources = _list_resources(self._root)
-            index = undone.enter_context(closing(SearchIndex(resources)))
+            index = undone.enter_context(closing(_SearchIndex(resources)))
             listening = undone.enter_context(socket.socket())
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
@@ -184,53 +181,57 @@ class MiniatureWeb:
             self._stop.close()
 
 
-class SearchIndex:
+class _SearchIndex:
     """BM25 over the titles and texts of all HTML pages; built when first asked."""
 
     def __init__(self, resources: Mapping[tuple[str, str], _Resource]) -> None:
         self._pages = [
-            resource
+            (resource.url, resource.file)
             for resource in resources.values()
             if resource.file is not None and resource.file.suffix == ".html"
         ]
         self._lock = threading.Lock()
         self._database: sqlite3.Connection | None = None
 
-    def search(
-        self,
-        query: str,
-        *,
-        limit: int,
-        page: int,
-        first_day: date | None = None,
-        last_day: date | None = None,
-    ) -> list[dict[str, object]]:
-        """Return one page of results in Serper's form, best first.
+    def answer(self, body: bytes) -> tuple[int, dict[str, object]]:
+        """Answer a question in Serper's form: status and body; the best page comes first.
 
         Under a date restriction, pages without a date are left out.
         """
-        words = [
-            word
-            for word in re.findall(r"\w+", query.casefold(), flags=re.UNICODE)
-            if word not in _STOP_WORDS
-        ]
-        if not words:
-            return []
+        try:
+            asked = json.loads(body)
+            days = {
+                name: date(int(year), int(month), int(day)).isoformat()
+                for name, month, day, year in _DATE_RANGE.findall(str(asked.get("tbs", "")))
+            }
+            query = str(asked["q"])
+        except (ValueError, LookupError, AttributeError):
+            return 400, {"message": "Missing query parameter", "statusCode": 400}
+        limit, page = (
+            max(1, min(most, value)) if isinstance(value, int) else 1
+            for value, most in ((asked.get("num", 10), 100), (asked.get("page", 1), 1_000))
+        )
+        words = [word for word in re.findall(r"\w+", query.casefold()) if word not in _STOP_WORDS]
+        values = {
+            "expression": " OR ".join(f'"{word}"' for word in dict.fromkeys(words)),
+            "first_day": days.get("min"),
+            "last_day": days.get("max"),
+            "limit": limit,
+            "skipped": (page - 1) * limit,
+        }
         with self._lock:
-            rows = self._open().execute(
-                _SQL["search"],
-                {
-                    "expression": " OR ".join(f'"{word}"' for word in dict.fromkeys(words)),
-                    "first_day": first_day and first_day.isoformat(),
-                    "last_day": last_day and last_day.isoformat(),
-                    "limit": limit,
-                    "skipped": (page - 1) * limit,
-                },
-            )
-            return [_result(place, *row) for place, row in enumerate(rows.fetchall(), start=1)]
+            rows = self._open().execute(_SQL["search"], values).fetchall() if words else []
+        organic = []
+        for position, (url, title, published_on, snippet) in enumerate(rows, start=1):
+            found = {"title": title, "link": url, "snippet": " ".join(snippet.split())}
+            if published_on is not None:
+                day = date.fromisoformat(published_on)
+                found["date"] = f"{day:%b} {day.day}, {day.year}"
+            organic.append({**found, "position": position})
+        parameters = {"q": query, "type": "search", "engine": "miniature"}
+        return 200, {"searchParameters": parameters, "organic": organic, "credits": 1}
 
     def close(self) -> None:
-        """Free the index."""
         with self._lock:
             if self._database is not None:
                 self._database.close()
@@ -240,26 +241,11 @@ class SearchIndex:
         if self._database is None:
             self._database = sqlite3.connect(":memory:", check_same_thread=False)
             self._database.execute(_SQL["create"])
-            self._database.executemany(_SQL["add"], (_indexed(page) for page in self._pages))
+            self._database.executemany(_SQL["add"], (_indexed(*page) for page in self._pages))
         return self._database
 
 
-def _result(
-    position: int, url: str, title: str, published_on: str | None, snippet: str
-) -> dict[str, object]:
-    result: dict[str, object] = {
-        "title": title,
-        "link": url,
-        "snippet": " ".join(snippet.split()),
-        "position": position,
-    }
-    if published_on is not None:
-        day = date.fromisoformat(published_on)
-        result["date"] = f"{day:%b} {day.day}, {day.year}"
-    return result
-
-
-def _indexed(page: _Resource) -> tuple[str, str, str, str | None]:
+def _indexed(url: str, file: Path) -> tuple[str, str, str, str | None]:
     """Read what a search engine keeps of a page: address, title, description and text, date."""
     from resources.scraping.extract import (  # noqa: PLC0415 - see start
         decode,
@@ -269,40 +255,42 @@ def _indexed(page: _Resource) -> tuple[str, str, str, str | None]:
     )
     from resources.scraping.hidden import drop_hidden  # noqa: PLC0415 - see start
 
-    tree = parse_html(decode(page.file.read_bytes()) if page.file is not None else "")
+    tree = parse_html(decode(file.read_bytes()))
     if tree is None:
-        return page.url, page.url, "", None
+        return url, url, "", None
     described = " ".join(tree.xpath("//meta[@name='description']/@content"))
-    stated = (text for path in _DATE_PATHS for text in tree.xpath(path))
-    days = (_day(text) for text in stated)
-    published_on = next((day.isoformat() for day in days if day is not None), None)
+    published_on = None
+    for stated in (text for path in reversed(_DATE_PATHS) for text in reversed(tree.xpath(path))):
+        with suppress(ValueError):
+            published_on = date.fromisoformat(stated.strip()[:10]).isoformat()
     drop_hidden(tree)
-    text = f"{plain_text(tree)}\n{described}"
-    return page.url, page_title(tree) or page.url, text, published_on
+    return url, page_title(tree) or url, f"{plain_text(tree)}\n{described}", published_on
 
 
-def _day(text: str) -> date | None:
-    try:
-        return date.fromisoformat(text.strip()[:10])
-    except ValueError:
-        return None
-
-
-def _build_app(resources: Mapping[tuple[str, str], _Resource], index: SearchIndex) -> ASGIApp:
+def _build_app(resources: Mapping[tuple[str, str], _Resource], index: _SearchIndex) -> ASGIApp:
     from starlette.requests import Request  # noqa: PLC0415 - see start
     from starlette.responses import JSONResponse, Response  # noqa: PLC0415
 
     async def answer(request: Request) -> Response:
         host = request.headers.get("host", "").partition(":")[0].lower()
         if (host, request.scope["path"]) == (SEARCH_HOST, "/search") and request.method == "POST":
-            status, body = _search(index, await request.body())
+            status, body = index.answer(await request.body())
             return JSONResponse(body, status)
         if request.method not in {"GET", "HEAD"}:
             return Response("method not allowed", 405, {"Allow": "GET, HEAD"})
         resource = _find(resources, host, request.scope["path"])
         if resource is None:
             return Response("<title>Not found</title><p>No such page.", 404, media_type="text/html")
-        content, headers = _served(resource)
+        content, headers = b"", {}
+        if resource.file is not None:
+            content = resource.file.read_bytes()
+            changed = datetime.fromtimestamp(resource.file.stat().st_mtime, UTC)
+            headers = {
+                "content-type": _MEDIA_TYPES[resource.file.suffix],
+                "etag": f'"{hashlib.sha256(content).hexdigest()[:32]}"',
+                "last-modified": format_datetime(changed, usegmt=True),
+            }
+        headers.update({name.lower(): value for name, value in resource.headers.items()})
         if resource.status == _OK and request.headers.get("if-none-match") == headers.get("etag"):
             return Response(status_code=304, headers=headers)
         return Response(content, resource.status, headers)
@@ -317,48 +305,6 @@ def _build_app(resources: Mapping[tuple[str, str], _Resource], index: SearchInde
 def _find(resources: Mapping[tuple[str, str], _Resource], host: str, path: str) -> _Resource | None:
     other = path[:-1] if path.endswith("/") else f"{path}/"
     return resources.get((host, path)) or resources.get((host, other))
-
-
-def _served(resource: _Resource) -> tuple[bytes, dict[str, str]]:
-    if resource.file is None:
-        return b"", dict(resource.headers)
-    content = resource.file.read_bytes()
-    changed = datetime.fromtimestamp(resource.file.stat().st_mtime, UTC)
-    headers = {
-        "content-type": _MEDIA_TYPES[resource.file.suffix],
-        "etag": f'"{hashlib.sha256(content).hexdigest()[:32]}"',
-        "last-modified": format_datetime(changed, usegmt=True),
-    }
-    headers.update({name.lower(): value for name, value in resource.headers.items()})
-    return content, headers
-
-
-def _search(index: SearchIndex, body: bytes) -> tuple[int, dict[str, object]]:
-    try:
-        asked = json.loads(body)
-        days = {
-            name: date(int(year), int(month), int(day))
-            for name, month, day, year in _DATE_RANGE.findall(str(asked.get("tbs", "")))
-        }
-        query = str(asked["q"])
-    except (ValueError, LookupError, AttributeError):
-        return 400, {"message": "Missing query parameter", "statusCode": 400}
-    organic = index.search(
-        query,
-        limit=_between(asked.get("num", 10), _MOST_RESULTS),
-        page=_between(asked.get("page", 1), _MOST_PAGES),
-        first_day=days.get("min"),
-        last_day=days.get("max"),
-    )
-    return 200, {
-        "searchParameters": {"q": query, "type": "search", "engine": "miniature"},
-        "organic": organic,
-        "credits": 1,
-    }
-
-
-def _between(value: object, most: int) -> int:
-    return max(1, min(most, value)) if isinstance(value, int) else 1
 
 
 def _list_resources(root: Path) -> dict[tuple[str, str], _Resource]:
@@ -382,34 +328,32 @@ def _list_resources(root: Path) -> dict[tuple[str, str], _Resource]:
         if listed is not None:
             parts = urlsplit(listed.url)
             key = parts.netloc, unquote(parts.path)
-            found[key] = replace(special, url=listed.url, file=listed.file)
-        else:
-            found[key] = special
+            special = replace(special, url=listed.url, file=listed.file)  # noqa: PLW2901
+        found[key] = special
     return found
 
 
-def _read_settings(file: Path) -> list[_Resource]:
-    if not file.exists():
-        return []
+def _read_settings(file: Path) -> Iterator[_Resource]:
     try:
-        settings = yaml.safe_load(file.read_text("utf-8")) or {}
+        settings = yaml.safe_load(file.read_text("utf-8")) if file.exists() else {}
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise MiniatureWebError(f"{file} cannot be read: {error}") from error
-    entries = settings.get("responses", []) if isinstance(settings, dict) else None
-    if not isinstance(entries, list) or set(settings) - {"responses"}:
+    entries = (settings or {}).get("responses", []) if isinstance(settings, dict | None) else None
+    if not isinstance(entries, list) or set(settings or {}) - {"responses"}:
         raise MiniatureWebError(f"{file} should hold one list, named responses")
-    return [_setting(file, number, entry) for number, entry in enumerate(entries, start=1)]
-
-
-def _setting(file: Path, number: int, entry: object) -> _Resource:
-    known = {"url", "status", "headers"}
-    if isinstance(entry, dict) and not set(entry) - known:
-        url, status, headers = entry.get("url"), entry.get("status", _OK), entry.get("headers")
+    for number, entry in enumerate(entries, start=1):
+        given = entry if isinstance(entry, dict) else {}
+        url, status, headers = (given.get(name) for name in ("url", "status", "headers"))
+        status = _OK if status is None else status
         sound = isinstance(url, str) and isinstance(status, int) and status in _STATUSES
-        if sound and isinstance(headers, dict | None):
-            texts = {str(name): str(value) for name, value in (headers or {}).items()}
-            return _Resource(str(url), None, int(status), texts)
-    raise MiniatureWebError(
-        f"{file}: response {number} should have a url, and may have a status (200 to 599) and "
-        "headers (a mapping), and nothing else"
-    )
+        if (
+            not sound
+            or not isinstance(headers, dict | None)
+            or len(given) > len(given.keys() & {"url", "status", "headers"})
+        ):
+            raise MiniatureWebError(
+                f"{file}: response {number} should have a url, and may have a status (200 to 599) "
+                "and headers (a mapping), and nothing else"
+            )
+        texts = {str(name): str(value) for name, value in (headers or {}).items()}
+        yield _Resource(str(url), None, status, texts)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import codecs
 import logging
 import re
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
 
@@ -70,44 +71,11 @@ _DAMAGE_ALLOWED = 0.05
 _PROGRAM_TAGS = ("script", "style", "noscript", "template", "svg", "math", "iframe", "object")
 _MENU_TAGS = ("canvas", "nav", "footer", "aside", "form", "button", "select", "dialog", "title")
 _UNREAD_TAGS = _PROGRAM_TAGS + _MENU_TAGS
-_BLOCK_TAGS = frozenset(
-    [
-        "address",
-        "article",
-        "blockquote",
-        "body",
-        "br",
-        "caption",
-        "dd",
-        "details",
-        "div",
-        "dl",
-        "dt",
-        "fieldset",
-        "figcaption",
-        "figure",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "header",
-        "hr",
-        "li",
-        "main",
-        "ol",
-        "p",
-        "pre",
-        "section",
-        "summary",
-        "table",
-        "td",
-        "th",
-        "tr",
-        "ul",
-    ]
-)
+_BLOCK_TEXT = """
+address article blockquote body br caption dd details div dl dt fieldset figcaption figure h1 h2 h3
+h4 h5 h6 header hr li main ol p pre section summary table td th tr ul
+"""
+_BLOCK_TAGS = frozenset(_BLOCK_TEXT.split())
 # What hostile markup has made readers raise; the plain blocks then serve.
 _READER_ERRORS = (
     ArithmeticError,
@@ -119,7 +87,6 @@ _READER_ERRORS = (
     ValueError,
     lxml.etree.LxmlError,
 )
-_ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,17 +115,38 @@ def decode(body: bytes, declared: str | None = None) -> str:
         if body.startswith(mark):
             return body.decode(encoding, "replace")
     if not body.isascii():
-        try:
+        with suppress(UnicodeDecodeError):
             return body.decode("utf-8")
-        except UnicodeDecodeError:
-            pass
     in_page = _META_CHARSET.search(body[:_META_WINDOW])
-    labels = (declared, in_page.group(1).decode("ascii", "ignore") if in_page else None, "utf-8")
-    for label in labels:
-        text = _decode_as(body, label)
+    for label in (declared, in_page[1].decode("ascii", "ignore") if in_page else "", "utf-8"):
+        text = _decode_as(body, label or "")
         if text is not None:
             return text
-    return _decode_by_detection(body)
+    from charset_normalizer import from_bytes  # noqa: PLC0415 - loads tables that few pages need
+
+    matches = from_bytes(body[:_DETECTION_WINDOW])
+    best = matches.best()
+    # Among charsets that fit equally well, the western one is by far the most frequent.
+    western = best is None or any(
+        match.chaos <= best.chaos and _WESTERN.intersection(match.could_be_from_charset)
+        for match in matches
+    )
+    return body.decode("cp1252" if best is None or western else best.encoding, "replace")
+
+
+def _decode_as(body: bytes, label: str) -> str | None:
+    """Decode by a label if it is a known charset and fits the bytes."""
+    try:
+        name = codecs.lookup(label.strip().strip("\"'")).name
+        if name.startswith(_WIDE) and body.count(0) < len(body) // _WIDE_ZEROS:
+            return None
+        text = body.decode("cp1252" if name in _LATIN_LABELS else name, "replace")
+    except (LookupError, ValueError):
+        return None
+    damaged = text.count("\ufffd")
+    if damaged > _DAMAGE_ALLOWED * sum(1 for letter in text if not letter.isascii()):
+        return None
+    return text
 
 
 def extract_html(html: str, url: str) -> Extract:
@@ -184,24 +172,18 @@ def extract_html(html: str, url: str) -> Extract:
     is_small = sum(1 for _ in tree.iter()) <= MAX_ELEMENTS
     page = _with_trafilatura(tree, url, plain) if is_small else Extract(plain, title)
     page = replace(page, text=storable(page.text))
+    characters = len(page.text)
     obstacle = notice_in(headings, page.text) if page.text else None
-    if obstacle is None:
-        obstacle = _shortage(tree, len(page.text), len(html), scripts=scripts, is_shell=is_shell)
+    # Too little text, for any page or for the page's size.
+    least = min(_LITTLE_FOR_ITS_SIZE, len(html) // _MARKUP_PER_CHARACTER)
+    if obstacle is None and (
+        (is_shell and characters < _LITTLE_FOR_ITS_SIZE)
+        or (scripts and characters < max(_SHELL_TEXT, least))
+    ):
+        obstacle = "needs a browser"
+    elif obstacle is None and characters < max(1, least):
+        obstacle = "empty" if tree.find(".//img") is not None else "textless"
     return replace(page, text="", obstacle=obstacle) if obstacle else page
-
-
-def _shortage(
-    tree: lxml.html.HtmlElement, characters: int, markup: int, *, scripts: bool, is_shell: bool
-) -> Obstacle | None:
-    """Say why a page has too little text, for any page or for its size; None if it has enough."""
-    least = min(_LITTLE_FOR_ITS_SIZE, markup // _MARKUP_PER_CHARACTER)
-    if is_shell and characters < _LITTLE_FOR_ITS_SIZE:
-        return "needs a browser"
-    if scripts and characters < max(_SHELL_TEXT, least):
-        return "needs a browser"
-    if characters >= max(1, least):
-        return None
-    return "empty" if tree.find(".//img") is not None else "textless"
 
 
 def extract_plain(text: str) -> Extract:
@@ -218,10 +200,9 @@ def parse_html(html: str) -> lxml.html.HtmlElement | None:
     """
     parser = lxml.html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True)
     try:
-        tree = lxml.html.document_fromstring(storable(html).encode("utf-8"), parser=parser)
+        return lxml.html.document_fromstring(storable(html).encode("utf-8"), parser=parser)
     except (lxml.etree.ParserError, lxml.etree.XMLSyntaxError):
         return None
-    return tree
 
 
 def plain_text(tree: lxml.html.HtmlElement) -> str:
@@ -233,26 +214,22 @@ def plain_text(tree: lxml.html.HtmlElement) -> str:
 
 
 def _blocks(tree: lxml.html.HtmlElement, skipped: set[lxml.html.HtmlElement]) -> str:
-    pieces: list[str] = []
+    pieces: list[str] = []  # with NUL, which no page holds (storable), between blocks
     inside_skipped = 0
     for event, element in lxml.etree.iterwalk(tree, events=("start", "end")):
+        edge = "\0" if element.tag in _BLOCK_TAGS else ""
         if event == "start":
             inside_skipped += element in skipped
             if not inside_skipped:
-                pieces.append("\n" if element.tag in _BLOCK_TAGS else "")
-                pieces.append(_folded(element.text))
+                pieces += (edge, element.text or "")
         else:
-            if not inside_skipped and element.tag in _BLOCK_TAGS:
-                pieces.append("\n")
+            if not inside_skipped:
+                pieces.append(edge)
             inside_skipped -= element in skipped
             if not inside_skipped:
-                pieces.append(_folded(element.tail))
-    lines = (" ".join(line.split()) for line in "".join(pieces).split("\n"))
+                pieces.append(element.tail or "")
+    lines = (" ".join(line.split()) for line in "".join(pieces).split("\0"))
     return "\n".join(line for line in lines if line)
-
-
-def _folded(text: str | None) -> str:
-    return re.sub(r"\s+", " ", text) if text else ""
 
 
 def _with_trafilatura(tree: lxml.html.HtmlElement, url: str, plain: str) -> Extract:
@@ -273,13 +250,16 @@ def _with_trafilatura(tree: lxml.html.HtmlElement, url: str, plain: str) -> Extr
     except _READER_ERRORS:
         return Extract(plain, page_title(tree))
     text = ((document.text if isinstance(document, Document) else None) or "").strip()
+    published_on = None
+    with suppress(ValueError):
+        published_on = date.fromisoformat((facts.date or "")[:10])
     if len(text) < _LITTLE_TEXT and len(plain) > len(text):
         text = plain
     return Extract(
         text=text,
         title=clean(facts.title) or page_title(tree),
         author=clean(facts.author),
-        published_on=_date(facts.date),
+        published_on=published_on,
     )
 
 
@@ -312,16 +292,6 @@ def clean(text: str | None) -> str | None:
     return (" ".join(storable(text).split())[:500] or None) if text else None
 
 
-def _date(text: str | None) -> date | None:
-    match = _ISO_DATE.match(text or "")
-    if match is None:
-        return None
-    try:
-        return date.fromisoformat(match.group())
-    except ValueError:
-        return None
-
-
 def storable(text: str) -> str:
     """Drop what no column can hold (NUL, lone surrogates) and the characters that nobody sees.
 
@@ -339,35 +309,3 @@ _UNSEEN = re.compile(
     "[\0\u00ad\u034f\u061c\u115f\u1160\u180b-\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"
     "\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]|(?<=[ -\u024f])[\u200c\u200d]"
 )
-
-
-def _decode_as(body: bytes, label: str | None) -> str | None:
-    """Decode by a label if it is a known charset and fits the bytes."""
-    if not label:
-        return None
-    try:
-        name = codecs.lookup(label.strip().strip("\"'")).name
-        if name.startswith(_WIDE) and body.count(0) < len(body) // _WIDE_ZEROS:
-            return None
-        text = body.decode("cp1252" if name in _LATIN_LABELS else name, "replace")
-    except (LookupError, ValueError):
-        return None
-    damaged = text.count("\ufffd")
-    if damaged > _DAMAGE_ALLOWED * sum(1 for letter in text if not letter.isascii()):
-        return None
-    return text
-
-
-def _decode_by_detection(body: bytes) -> str:
-    from charset_normalizer import from_bytes  # noqa: PLC0415 - loads tables that few pages need
-
-    matches = from_bytes(body[:_DETECTION_WINDOW])
-    best = matches.best()
-    # Among charsets that fit equally well, the western one is by far the most frequent.
-    western = any(
-        _WESTERN.intersection(match.could_be_from_charset)
-        for match in matches
-        if best is not None and match.chaos <= best.chaos
-    )
-    encoding = "cp1252" if best is None or western else best.encoding
-    return body.decode(encoding, "replace")

@@ -37,19 +37,9 @@ _KINDS = (
 )
 # Sites hide these until their scripts have run; their text is meant to be read.
 _NEVER_HIDDEN = frozenset({"html", "body", "main"})
-_UNSEEN_CLASSES = frozenset(
-    [
-        "d-none",
-        "element-invisible",
-        "hidden",
-        "is-hidden",
-        "screen-reader-only",
-        "screen-reader-text",
-        "sr-only",
-        "u-visually-hidden",
-        "visually-hidden",
-        "visuallyhidden",
-    ]
+_UNSEEN_CLASS = re.compile(
+    r"d-none|element-invisible|(?:is-)?hidden|screen-reader-(?:only|text)|sr-only"
+    r"|(?:u-)?visually-hidden|visuallyhidden"
 )
 _SHOWN = re.compile(r"d-\w+-(?!none)\w+|\w+:(?!hidden)\w+(?:-\w+)*")
 """Classes that show an element on wider screens again."""
@@ -97,7 +87,7 @@ def drop_hidden(tree: Element) -> None:
     hidden += tree.xpath(_KINDS)
     for element in tree.xpath("//*[@class]"):
         names = element.get("class", "").split()
-        if not _UNSEEN_CLASSES.isdisjoint(names) and not any(map(_SHOWN.fullmatch, names)):
+        if any(map(_UNSEEN_CLASS.fullmatch, names)) and not any(map(_SHOWN.fullmatch, names)):
             hidden.append(element)
     for element in hidden:
         if element.tag not in _NEVER_HIDDEN and element.getparent() is not None:
