@@ -1,10 +1,11 @@
 """Questions of one kind that are asked together.
 
-What belongs here: gathering what waits for the same answer, handing it over in groups, and asking
-alone for what a group's answer lacks. What does not: what is asked (queries.py, evidence.py).
+What belongs here: gathering what waits for the same answer, asking about it in groups, and settling
+each item with its answer. What does not: what is asked (queries.py, evidence.py).
 
-The same items make the same groups, in which order ever they arrive, so that the same questions
-are asked again and a cache can answer them.
+No item is asked about more than twice: with whoever else is there, and alone, where its answer is
+missing or not borne out. The same items make the same groups, in which order ever they arrive, so
+that the same questions are asked again and a cache can answer them.
 """
 
 from __future__ import annotations
@@ -25,45 +26,8 @@ Value = TypeVar("Value")
 Outcome = Judged[Value] | ReasonerOutageError | ReasonerRefusalError
 """What came of one item."""
 
-
-async def together_then_alone(
-    items: Sequence[Item],
-    open_desk: Callable[[Sequence[Item]], Desk],
-    ask: Callable[[Desk, Sequence[Item]], Awaitable[Mapping[int, Answer]]],
-    alone: Callable[[Item, Answer | None], Awaitable[Outcome[Value]]],
-) -> list[Outcome[Value]]:
-    """Ask about all items in one call, and then settle each: with its answer, or alone without one.
-
-    A call that was declined, too long, cut off or never answered in shape may have failed for one
-    of them: each is then asked about alone. If the service failed, all have that outage. The calls
-    that they share are recorded with the first one.
-
-    Args:
-        items: What is asked about.
-        open_desk: Where some of them are asked about.
-        ask: Returns what was answered, by the item's number from 1.
-        alone: Settles one item, and asks for its answer if there is none.
-    """
-    if len(items) <= 1:
-        return [await alone(each, None) for each in items]
-    desk = open_desk(items)
-    answers: Mapping[int, Answer] = {}
-    try:
-        answers = await ask(desk, items)
-    except (PromptTooLongOutageError, ReasonerRefusalError):
-        pass
-    except ReasonerOutageError as outage:
-        if not desk.calls or desk.calls[-1].outcome not in {"truncated", "invalid"}:
-            rest = (ReasonerOutageError(outage.reason, lasting=outage.lasting) for _ in items[1:])
-            return [outage, *rest]
-    first, *others = await asyncio.gather(
-        *(alone(each, answers.get(number)) for number, each in enumerate(items, start=1))
-    )
-    calls = (*desk.calls, *first.calls)
-    if isinstance(first, Judged):
-        return [Judged(first.value, calls), *others]
-    first.calls = calls
-    return [first, *others]
+_ONES_FAULT = frozenset({"truncated", "invalid"})
+"""What a call may have come to because of one item in it."""
 
 
 @dataclass(slots=True)
@@ -80,11 +44,14 @@ class _Batch(Generic[Item, Value]):
 
 
 @dataclass(frozen=True, slots=True)
-class Batches(Generic[Item, Value]):
+class Batches(Generic[Item, Answer, Value]):
     """Items of one kind that wait, by what they belong to. Each event loop has its own.
 
     Attributes:
-        answer: Asks about some items at once; returns what came of each, in order.
+        open_desk: Where some of them are asked about.
+        question: Asks about some of them in one call; returns what was answered, by their place.
+        settle: Makes of an item's answer what is believed, or asks once more about it alone: it has
+            None if there was no answer.
         size: The most items of one question.
         order: What the items are sorted by.
         gather: Waits for further items after the first. What is asked for at the same moment is
@@ -92,7 +59,9 @@ class Batches(Generic[Item, Value]):
         alone: Tells whether an item is asked about by itself.
     """
 
-    answer: Callable[[Sequence[Item]], Awaitable[Sequence[Outcome[Value]]]]
+    open_desk: Callable[[Sequence[Item]], Desk]
+    question: Callable[[Desk, Sequence[Item]], Awaitable[Mapping[int, Answer]]]
+    settle: Callable[[Desk, Item, Answer | None], Awaitable[Value]]
     size: int
     order: Callable[[Item], str]
     gather: Callable[[Item], Awaitable[None]] | None = None
@@ -148,12 +117,12 @@ class Batches(Generic[Item, Value]):
         rest = [each for each in present if each not in singles]
         count = math.ceil(len(rest) / self.size)
         groups = [*(rest[at::count] for at in range(count)), *([each] for each in singles)]
-        await asyncio.gather(*(self._settle(group) for group in groups))
+        await asyncio.gather(*(self._answer(group) for group in groups))
 
-    async def _settle(self, group: Sequence[tuple[Item, asyncio.Future[Judged[Value]]]]) -> None:
-        outcomes: Sequence[Judged[Value] | Exception]
+    async def _answer(self, group: Sequence[tuple[Item, asyncio.Future[Judged[Value]]]]) -> None:
+        outcomes: Sequence[Outcome[Value] | Exception]
         try:
-            outcomes = await self.answer([item for item, _ in group])
+            outcomes = await self._outcomes([item for item, _ in group])
         except Exception as defect:  # noqa: BLE001 - raised where each of them waits
             outcomes = [defect] * len(group)
         for (_, answer), outcome in zip(group, outcomes, strict=True):
@@ -163,3 +132,38 @@ class Batches(Generic[Item, Value]):
                 answer.set_exception(outcome)
             else:
                 answer.set_result(outcome)
+
+    async def _outcomes(self, items: Sequence[Item]) -> Sequence[Outcome[Value]]:
+        """Return what came of each item. The calls that they share are recorded with the first.
+
+        A call that was declined, too long, cut off or never answered in shape may have failed for
+        one of them: each is then asked about alone. If the service failed, all have that outage.
+        """
+        desk, single = self.open_desk(items), len(items) == 1
+        answers: Mapping[int, Answer] = {}
+        try:
+            answers = await self.question(desk, items)
+        except (PromptTooLongOutageError, ReasonerRefusalError) as failure:
+            if single:
+                return [failure]
+        except ReasonerOutageError as outage:
+            if single or not desk.calls or desk.calls[-1].outcome not in _ONES_FAULT:
+                rest = (
+                    ReasonerOutageError(outage.reason, lasting=outage.lasting) for _ in items[1:]
+                )
+                return [outage, *rest]
+
+        async def settled(place: int, item: Item) -> Outcome[Value]:
+            own = desk if single else self.open_desk([item])
+            try:
+                value = await self.settle(own, item, answers.get(place))
+            except (ReasonerOutageError, ReasonerRefusalError) as failure:
+                return failure
+            return Judged(value, tuple(own.calls))
+
+        first, *others = await asyncio.gather(*(settled(*each) for each in enumerate(items)))
+        calls = tuple(desk.calls) if single else (*desk.calls, *first.calls)
+        if isinstance(first, Judged):
+            return [Judged(first.value, calls), *others]
+        first.calls = calls
+        return [first, *others]

@@ -115,27 +115,3 @@ class Desk:
                 **call.model_dump() | {"attempt": len(self.calls) + 1, "reason": reason},
             )
             self.calls.append(row)
-
-
-@dataclass(slots=True)
-class Desks:
-    """The desks of one judgement that asks several questions at once."""
-
-    stage: StageModel
-    prompt: Prompt
-    subject: Subject
-    opened: list[Desk] = field(default_factory=list)
-
-    def open(self) -> Desk:
-        """Return a new desk. The order of opening is the order of the calls."""
-        desk = Desk(self.stage, self.prompt, self.subject)
-        self.opened.append(desk)
-        return desk
-
-    def calls(self) -> tuple[LlmCall, ...]:
-        """Return the calls of all desks in order, counted through."""
-        made = (call for desk in self.opened for call in desk.calls)
-        return tuple(
-            call.model_copy(update={"attempt": attempt})
-            for attempt, call in enumerate(made, start=1)
-        )

@@ -28,7 +28,7 @@ from factible_assets.reasoners.llm.answers import (
     RankedClaim,
     StatedClaim,
 )
-from factible_assets.reasoners.llm.calls import Desk, Desks, PromptTooLongOutageError
+from factible_assets.reasoners.llm.calls import Desk, PromptTooLongOutageError
 from factible_assets.reasoners.llm.fences import Data, Piece, ShownText
 from factible_assets.reasoners.llm.material import this_month, video_data
 from factible_assets.reasoners.llm.wording import clip, plain, whole_sentences
@@ -102,18 +102,18 @@ class Candidate:
 
 
 async def find_claims(
-    desks: Desks, video: Video, transcript: Transcript, windowing: Windowing, *, max_claims: int
+    desk: Desk, video: Video, transcript: Transcript, windowing: Windowing, *, max_claims: int
 ) -> ClaimDrafts:
     """Find the claims of a transcript, most important first.
 
     Windows that are too long for the model are cut smaller, twice at most.
 
     Raises:
-        ReasonerOutageError: The model failed for any window. `desks` has the calls of all windows.
+        ReasonerOutageError: The model failed for any window. `desk` has the calls of all windows.
     """
     if transcript.language:
         video = video.model_copy(update={"language": transcript.language})
-    spans, answers = await _read_fitting(desks, video, transcript.text, windowing, max_claims)
+    spans, answers = await _read_fitting(desk, video, transcript.text, windowing, max_claims)
     found, refused = await asyncio.to_thread(
         _candidates, transcript.text, video.title, spans, answers
     )
@@ -121,7 +121,6 @@ async def find_claims(
     if len(spans) == 1 or not distinct:
         thesis = next((answer.thesis for answer in answers if answer.thesis.strip()), "")
         return _drafts(thesis, [each.draft for each in distinct], max_claims, refused)
-    desk = desks.open()
     merged = await desk.ask(
         desk.prompt.fill(
             "Merge",
@@ -165,41 +164,32 @@ def _word_start(text: str, at: int) -> int:
 
 
 async def _read_fitting(
-    desks: Desks,
-    video: Video,
-    text: str,
-    windowing: Windowing,
-    max_claims: int,
-    halvings: int = _HALVINGS,
+    desk: Desk, video: Video, text: str, windowing: Windowing, max_claims: int
 ) -> tuple[list[tuple[int, int]], list[ClaimsAnswer]]:
-    spans = windows(text, windowing)
-    try:
-        return spans, await _read_all(desks, video, text, spans, max_claims)
-    except PromptTooLongOutageError:
-        if halvings == 0:
-            raise
-    size = min(windowing.size, len(text)) // 2
-    smaller = Windowing(size, min(windowing.overlap, size // 2))
-    return await _read_fitting(desks, video, text, smaller, max_claims, halvings - 1)
-
-
-async def _read_all(
-    desks: Desks, video: Video, text: str, spans: Sequence[tuple[int, int]], max_claims: int
-) -> list[ClaimsAnswer]:
     """Read all windows at once. All are waited for, so that no paid call goes unrecorded."""
-    tasks = [
-        _read(desks.open(), video, text[start:end], _scope(place, len(spans)), max_claims)
-        for place, (start, end) in enumerate(spans, start=1)
-    ]
-    answers: list[ClaimsAnswer] = []
-    for result in await asyncio.gather(*tasks, return_exceptions=True):
-        if isinstance(result, BaseException):
-            raise result
-        answers.append(result)
-    return answers
+    for halving in range(_HALVINGS + 1):
+        spans = windows(text, windowing)
+        asked = [
+            _read(desk, video, text[start:end], place, len(spans), max_claims)
+            for place, (start, end) in enumerate(spans, start=1)
+        ]
+        results = await asyncio.gather(*asked, return_exceptions=True)
+        failures = [each for each in results if isinstance(each, BaseException)]
+        if not failures:
+            return spans, [each for each in results if not isinstance(each, BaseException)]
+        if halving == _HALVINGS or not isinstance(failures[0], PromptTooLongOutageError):
+            raise failures[0]
+        size = min(windowing.size, len(text)) // 2
+        windowing = Windowing(size, min(windowing.overlap, size // 2))
+    raise AssertionError
 
 
-async def _read(desk: Desk, video: Video, text: str, scope: str, max_claims: int) -> ClaimsAnswer:
+async def _read(
+    desk: Desk, video: Video, text: str, place: int, count: int, max_claims: int
+) -> ClaimsAnswer:
+    scope = "This is the whole transcript."
+    if count > 1:
+        scope = f"This is stretch {place} of {count} of a long transcript; the stretches overlap."
     parts = desk.prompt.fill(
         "User",
         video=("The video:\n", video_data(video)),
@@ -209,12 +199,6 @@ async def _read(desk: Desk, video: Video, text: str, scope: str, max_claims: int
         max_claims=str(max_claims),
     )
     return await desk.ask(parts, ClaimsAnswer, max_tokens=_tokens(desk, max_claims))
-
-
-def _scope(place: int, count: int) -> str:
-    if count == 1:
-        return "This is the whole transcript."
-    return f"This is stretch {place} of {count} of a long transcript; the stretches overlap."
 
 
 def _tokens(desk: Desk, max_claims: int) -> int:

@@ -9,16 +9,22 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 from factible_assets.reasoners.embedded.embedder import Embedder
 from factible_assets.reasoners.embedded.page_text import instructs_reader
 from factible_assets.reasoners.llm.batches import Batches
-from factible_assets.reasoners.llm.calls import Desk, Desks, StageModel, Subject
+from factible_assets.reasoners.llm.calls import Desk, StageModel, Subject
 from factible_assets.reasoners.llm.claims import Windowing, find_claims
-from factible_assets.reasoners.llm.evidence import Reader, Source
+from factible_assets.reasoners.llm.evidence import (
+    Source,
+    ask_readings,
+    begin_excerpt,
+    settle_reading,
+)
 from factible_assets.reasoners.llm.prompts import StageName, load_prompt
-from factible_assets.reasoners.llm.queries import AskedClaim, QueryWriter
+from factible_assets.reasoners.llm.queries import AskedClaim, ask_queries, settle_queries
 from factible_assets.reasoners.llm.verdict import reach_verdict
 from factible_assets.records import (
     Basis,
@@ -123,16 +129,18 @@ class LlmReasoner:
         """
         self._models = models
         self._limits = limits or ReadingLimits()
+        self._embedder = embedder
         self._queries = Batches(
-            QueryWriter(self._queries_desk).word,
+            self._queries_desk,
+            ask_queries,
+            settle_queries,
             size=self._limits.together,
             order=lambda asked: f"{asked.claim.rank:06} {asked.claim.claim_id}",
         )
-        self._reader = Reader(
-            self._evidence_desk, self._limits.page, repair=self._limits.repair, embedder=embedder
-        )
         self._readings = Batches(
-            self._reader.read,
+            self._evidence_desk,
+            ask_readings,
+            partial(settle_reading, repair=self._limits.repair),
             size=self._limits.together,
             order=lambda source: source.page.canonical_url,
             gather=self._pages_in,
@@ -159,14 +167,14 @@ class LlmReasoner:
         used: claims carry their place in the text.
         """
         subject = Subject(transcript.video_id, "claims")
-        desks = Desks(self._models.claims, load_prompt("claims"), subject)
+        desk = Desk(self._models.claims, load_prompt("claims"), subject)
         windowing = Windowing(self._limits.transcript_window, self._limits.window_overlap)
         try:
-            drafts = await find_claims(desks, video, transcript, windowing, max_claims=max_claims)
+            drafts = await find_claims(desk, video, transcript, windowing, max_claims=max_claims)
         except (ReasonerOutageError, ReasonerRefusalError) as failure:
-            failure.calls = desks.calls()
+            failure.calls = tuple(desk.calls)
             raise
-        return Judged(drafts, desks.calls())
+        return Judged(drafts, tuple(desk.calls))
 
     async def write_queries(
         self, video: Video, claim: Claim, *, max_queries: int
@@ -176,8 +184,7 @@ class LlmReasoner:
         Claims of a video that are asked about at the same time are asked about in one call.
         """
         asked = AskedClaim(video, claim, max_queries)
-        judged = await self._queries.ask(f"{claim.video_id} {max_queries}", asked)
-        return Judged(tuple(judged.value), judged.calls)
+        return await self._queries.ask(f"{claim.video_id} {max_queries}", asked)
 
     async def read_evidence(
         self, video: Video, claim: Claim, query: Query, page: PageExcerpt
@@ -189,7 +196,7 @@ class LlmReasoner:
         for what is sought beside it, if the page says so.
         """
         subject = " ".join(filter(None, (claim.claim_id, page.sought)))
-        shown = self._reader.shown(claim, page)
+        shown = begin_excerpt(claim, page, self._limits.page, self._embedder)
         return await self._readings.ask(subject, Source(video, claim, query, page, shown))
 
     async def _pages_in(self, first: Source) -> None:

@@ -10,25 +10,19 @@ views).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from factible_assets.reasoners.embedded.embedder import TfidfEmbedder
 from factible_assets.reasoners.embedded.queries import write_queries
 from factible_assets.reasoners.llm.answers import QueriesAnswer, WordedQuery
-from factible_assets.reasoners.llm.batches import Outcome, together_then_alone
 from factible_assets.reasoners.llm.calls import Desk
 from factible_assets.reasoners.llm.fences import Piece
 from factible_assets.reasoners.llm.material import claim_data, this_month, video_data
 from factible_assets.reasoners.llm.wording import plain
 from factible_assets.records import Claim, Video
 from factible_assets.stages.ids import normalise_text
-from factible_assets.stages.ports import (
-    Judged,
-    QueryDraft,
-    ReasonerOutageError,
-    ReasonerRefusalError,
-)
+from factible_assets.stages.ports import QueryDraft
 
 QUERY_WORDS = 16
 """Words of the longest query: twelve are asked for, and a search engine reads not many more."""
@@ -52,43 +46,8 @@ class AskedClaim:
     max_queries: int
 
 
-@dataclass(frozen=True, slots=True)
-class QueryWriter:
-    """Words searches, for the claims of one video in one call."""
-
-    open_desk: Callable[[Sequence[AskedClaim]], Desk]
-
-    async def word(self, asked: Sequence[AskedClaim]) -> list[Outcome[list[QueryDraft]]]:
-        """Return the searches for each claim, of all four types and one for the contrary at least.
-
-        A claim that was left out of a shared answer is asked about once more and alone; so is each
-        one after a call that was declined or never answered in shape.
-        """
-        return await together_then_alone(asked, self.open_desk, _ask, self._settled)
-
-    async def _settled(
-        self, asked: AskedClaim, drafts: list[QueryDraft] | None
-    ) -> Outcome[list[QueryDraft]]:
-        desk = self.open_desk([asked])
-        if not drafts:
-            try:
-                drafts = (await _ask(desk, [asked])).get(1)
-            except (ReasonerOutageError, ReasonerRefusalError) as failure:
-                return failure
-        drafts, calls = drafts or [], tuple(desk.calls)
-        if any(draft.seeks_opposite for draft in drafts):
-            return Judged(drafts, calls)
-        own = write_queries(
-            asked.claim,
-            embedder=TfidfEmbedder(),
-            video=asked.video,
-            max_queries=max(_TYPES, asked.max_queries),
-        )
-        return Judged([*drafts, *(draft for draft in own if draft.seeks_opposite)], calls)
-
-
-async def _ask(desk: Desk, asked: Sequence[AskedClaim]) -> dict[int, list[QueryDraft]]:
-    """Return the searches by the number of their claim."""
+async def ask_queries(desk: Desk, asked: Sequence[AskedClaim]) -> dict[int, list[QueryDraft]]:
+    """Ask for the searches of some claims of a video in one call; by the place of their claim."""
     claims: list[Piece] = []
     for number, each in enumerate(asked, start=1):
         claims += [f"Claim {number}:\n", claim_data(each.claim)]
@@ -104,12 +63,31 @@ async def _ask(desk: Desk, asked: Sequence[AskedClaim]) -> dict[int, list[QueryD
         QueriesAnswer,
         max_tokens=max(desk.stage.max_tokens, _QUERY_TOKENS * count * len(asked)),
     )
-    if len(asked) == 1:
-        return {1: _believed(answer.queries)}
-    return {
-        number: _believed([query for query in answer.queries if query.claim == number])
-        for number in range(1, len(asked) + 1)
+    found = {
+        place: _believed(
+            [query for query in answer.queries if len(asked) == 1 or query.claim == place + 1]
+        )
+        for place in range(len(asked))
     }
+    return {place: drafts for place, drafts in found.items() if drafts}
+
+
+async def settle_queries(
+    desk: Desk, asked: AskedClaim, drafts: list[QueryDraft] | None
+) -> tuple[QueryDraft, ...]:
+    """Return the searches for a claim, one for the contrary at least.
+
+    A claim that was left out of an answer is asked about once more and alone.
+    """
+    if drafts is None:
+        drafts = (await ask_queries(desk, [asked])).get(0, [])
+    if not any(draft.seeks_opposite for draft in drafts):
+        most = max(_TYPES, asked.max_queries)
+        own = write_queries(
+            asked.claim, embedder=TfidfEmbedder(), video=asked.video, max_queries=most
+        )
+        drafts = [*drafts, *(draft for draft in own if draft.seeks_opposite)]
+    return tuple(drafts)
 
 
 def _believed(queries: Sequence[WordedQuery]) -> list[QueryDraft]:

@@ -327,6 +327,18 @@ async def test_a_page_that_makes_the_model_decline_costs_no_other_page_its_readi
     assert [call.outcome for call in first.calls] == ["refused", "ok"]
 
 
+async def test_no_page_is_asked_about_more_than_twice_however_a_model_fails() -> None:
+    def answer(prompt: str) -> Any:
+        if "source 2" in prompt:
+            raise RefusedError("It declined.", [report(outcome="refused")])
+        return says("supports", "Words that stand in no page of the world.")
+
+    outcomes, model = await read_together(pages("a", "b", "c"), answer)
+    assert len(model.questions) == 1 + 3
+    assert all(len(each.value.quotes) == 1 for each in outcomes)
+    assert sum(len(each.calls) for each in outcomes) == 4
+
+
 async def test_an_outage_is_asked_once_and_is_everybodys() -> None:
     down = ModelOutageError("It is down.", [report(outcome="infra_error")])
     outcomes, model = await read_together(pages("a", "b", "c"), down)
