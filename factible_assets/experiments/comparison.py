@@ -11,7 +11,7 @@ says how many videos it rests on, and the whole says how many comparisons it mak
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -141,12 +141,38 @@ def read_comparison(
             f"run {experiment}"
         )
     head = heads.row(0, named=True)
-    variants = _variants(warehouse, experiment)
+    variants = tuple(
+        VariantInfo(name, is_baseline, json.loads(settings), reasoner, json.loads(models), *counts)
+        for _, name, is_baseline, settings, reasoner, models, *counts in warehouse.query(
+            _ASK["variants"], [experiment]
+        ).rows()
+    )
     names = [variant.name for variant in variants]
     against = baseline or head["baseline"]
     if against not in names:
         raise ExperimentError(
             f"The experiment {experiment} has no variant {against}. It has {', '.join(names)}."
+        )
+    pooled = warehouse.query(_ASK["figures"], [experiment])
+    figures = {(row["metric"], row["variant"]): row for row in pooled.iter_rows(named=True)}
+    by_video: dict[tuple[str, str], dict[str, float]] = {}
+    for variant, metric, video_id, value in warehouse.query(
+        _ASK["video_values"], [experiment]
+    ).rows():
+        by_video.setdefault((metric, variant), {})[video_id] = value
+    places = {name: place for place, name in enumerate(CATALOGUE)}
+    metrics = []
+    for metric in sorted({name for name, _ in figures}, key=lambda n: (places.get(n, 999), n)):
+        rows = {name: figures.get((metric, name)) for name in names}
+        own = by_video.get((metric, against), {})
+        cells = (
+            _cell(name, row, None if name == against else own, by_video.get((metric, name), {}))
+            for name, row in rows.items()
+        )
+        averaging = next(row["averaging"] for row in rows.values() if row is not None)
+        described = measure_of(metric)
+        metrics.append(
+            MetricComparison(metric, described.family, described.better, averaging, tuple(cells))
         )
     return Comparison(
         experiment=experiment,
@@ -157,47 +183,8 @@ def read_comparison(
         videos=head["videos"],
         finished_at=head["finished_at"].replace(tzinfo=UTC),
         variants=variants,
-        metrics=tuple(_metrics(warehouse, experiment, names, against)),
+        metrics=tuple(metrics),
     )
-
-
-def _variants(warehouse: Warehouse, experiment: str) -> tuple[VariantInfo, ...]:
-    rows = warehouse.query(_ASK["variants"], [experiment])
-    return tuple(
-        VariantInfo(name, is_baseline, json.loads(settings), reasoner, json.loads(models), *counts)
-        for _, name, is_baseline, settings, reasoner, models, *counts in rows.rows()
-    )
-
-
-def _metrics(
-    warehouse: Warehouse, experiment: str, variants: Sequence[str], baseline: str
-) -> list[MetricComparison]:
-    pooled = warehouse.query(_ASK["figures"], [experiment])
-    figures = {(row["metric"], row["variant"]): row for row in pooled.iter_rows(named=True)}
-    own = warehouse.query(_ASK["video_values"], [experiment])
-    by_video: dict[tuple[str, str], dict[str, float]] = {}
-    for variant, metric, video_id, value in own.rows():
-        by_video.setdefault((metric, variant), {})[video_id] = value
-    places = {name: place for place, name in enumerate(CATALOGUE)}
-    names = sorted({metric for metric, _ in figures}, key=lambda n: (places.get(n, len(places)), n))
-    return [
-        MetricComparison(
-            name,
-            measure_of(name).family,
-            measure_of(name).better,
-            next(figures[name, each]["averaging"] for each in variants if (name, each) in figures),
-            tuple(
-                _cell(
-                    variant,
-                    figures.get((name, variant)),
-                    by_video.get((name, baseline), {}) if variant != baseline else None,
-                    by_video.get((name, variant), {}),
-                )
-                for variant in variants
-            ),
-        )
-        for name in names
-    ]
 
 
 def _cell(
@@ -208,15 +195,8 @@ def _cell(
 ) -> Cell:
     if figure is None:
         return Cell(variant, None, None, None, 0, "", None)
-    cell = Cell(
-        variant,
-        figure["value"],
-        figure["interval_low"],
-        figure["interval_high"],
-        figure["n"],
-        figure["unit"],
-        figure["trivial"],
-    )
+    names = ("value", "interval_low", "interval_high", "n", "unit", "trivial")
+    cell = Cell(variant, *(figure[name] for name in names))
     if baseline is None:
         return cell
     both = sorted(baseline.keys() & own.keys())

@@ -16,7 +16,6 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
 from factible_assets.config import FactCheckConfig
@@ -38,6 +37,7 @@ from factible_assets.services.reasoning import plan_models
 from factible_assets.services.search import search_names
 from factible_assets.settings import Settings
 from factible_assets.stages.ports import ClaimDrafts
+from factible_assets.stages.strategy import Strategy
 from factible_assets.strategies import strategy_named
 from resources.llm.registry import ModelInfo
 from resources.statements import statements
@@ -137,11 +137,7 @@ def estimate(
 ) -> Estimate:
     """Count and price what a run would do. Nothing is written, and nobody is asked.
 
-    Args:
-        experiment: What is to be run.
-        corpora: Where its videos are listed.
-        settings: The machine's.
-        fresh: Whether what is done already would be done again.
+    `fresh`: what is done already would be done again.
     """
     return _Estimator(experiment, corpora, settings, fresh=fresh).estimate()
 
@@ -158,101 +154,109 @@ class _Estimator:
         self._ledger = Ledger(experiment.name, self._file) if held else None
         self._place = Place(settings)
         self._usage = _recorded(settings)
-        self._calls: Counter[tuple[str, str]] = Counter()
-        self._tokens: dict[tuple[str, str], Tokens] = {}
+        self._taken: dict[tuple[str, str], tuple[int, Tokens]] = {}
         self._models: dict[str, ModelInfo] = {}
+        self._missing: dict[str, None] = {}
 
     def estimate(self) -> Estimate:
-        words = {listed.video.video_id: self._words(listed) for listed in self._experiment.videos}
-        planned: set[tuple[str, str]] = set()
-        variants = tuple(
-            self._variant(variant, words, planned) for variant in self._experiment.variants
-        )
-        called = sorted(self._calls, key=lambda place: (STAGES.index(place[0]), place[1]))
-        return Estimate(
-            variants,
-            tuple(self._priced(stage, model) for stage, model in called),
-            len(self._experiment.videos),
-            sum(each is None for each in words.values()),
-            tuple(self._missing()),
-        )
-
-    def _words(self, listed: CorpusVideo) -> Words | None:
-        video_id = listed.video.video_id
-        try:
-            return asyncio.run(words_at_hand(video_id, self._corpora, self._settings, self._file))
-        except NoWordsError:
-            # The run says why; here it only means that nothing is known of the length.
-            return None
-
-    def _variant(
-        self,
-        variant: Variant,
-        words: Mapping[str, Words | None],
-        planned: set[tuple[str, str]],
-    ) -> VariantEstimate:
-        totals: Counter[str] = Counter()
+        words = {}
         for listed in self._experiment.videos:
             video_id = listed.video.video_id
-            choice = intended(variant, self._settings, listed.web)
-            said = words[video_id]
-            keys = self._keys(variant, choice, listed, said)
-            config = variant.config
-            config = strategy_named(config.strategy).adapt(config, listed.video)
-            missing = False
-            for stage in STAGES:
-                holder = self._ledger and self._ledger.holder(
-                    video_id, stage, keys[stage], preferred=variant.name
-                )
-                # What follows a stage that is to be computed is to be computed, too.
-                missing = missing or not (holder or (video_id, keys[stage]) in planned)
-                if missing:
-                    planned.add((video_id, keys[stage]))
-                    totals["compute"] += 1
-                    totals += self._todo(stage, config, choice, said, listed.given_claims)
-                else:
-                    totals["done" if holder == variant.name else "shared"] += 1
-        return VariantEstimate(
-            variant.name,
-            **{each.name: totals[each.name] for each in fields(VariantEstimate)[1:]},
+            at_hand = words_at_hand(video_id, self._corpora, self._settings, self._file)
+            try:
+                words[video_id] = asyncio.run(at_hand)
+            except NoWordsError:
+                # The run says why; here it only means that nothing is known of the length.
+                words[video_id] = None
+        planned: set[tuple[str, str]] = set()
+        variants = []
+        for variant in self._experiment.variants:
+            totals: Counter[str] = Counter()
+            for listed in self._experiment.videos:
+                totals += self._video(variant, listed, words[listed.video.video_id], planned)
+            counts = {each.name: totals[each.name] for each in fields(VariantEstimate)[1:]}
+            variants.append(VariantEstimate(variant.name, **counts))
+        calls = []
+        for stage, model in sorted(self._taken, key=lambda at: (STAGES.index(at[0]), at[1])):
+            count, taken = self._taken[stage, model]
+            given, written = round(taken.input), round(taken.output)
+            price = self._models[model].price
+            usd = price.cost(given, written) if price else None
+            calls.append(CallEstimate(stage, model, count, given, written, usd, taken.source))
+        return Estimate(
+            tuple(variants),
+            tuple(calls),
+            len(self._experiment.videos),
+            sum(each is None for each in words.values()),
+            tuple(self._missing),
         )
 
-    def _keys(
-        self, variant: Variant, choice: Choice, listed: CorpusVideo, said: Words | None
-    ) -> dict[str, str]:
-        video = said.video if said else listed.video
+    def _video(
+        self,
+        variant: Variant,
+        listed: CorpusVideo,
+        said: Words | None,
+        planned: set[tuple[str, str]],
+    ) -> Counter[str]:
+        """Count what one variant adds on one video, and what it shares or has already."""
+        choice = intended(variant, self._settings, listed.web)
+        if choice.reasoner == "llm" and (key := plan_models(choice.settings).missing):
+            self._missing[f"A language model is named, and {key} is not set in .env."] = None
+        if choice.web == "live" and not search_names(self._settings):
+            self._missing["The live web is named, and no search provider is set up."] = None
+        video, video_id = said.video if said else listed.video, listed.video.video_id
         unknown = Transcript(
-            video_id=video.video_id, text="?", provider="unknown", content_hash="unknown"
+            video_id=video_id, text="?", provider="unknown", content_hash="unknown"
         )
         transcript = said.transcript if said else unknown
         around = self._place.around(video, transcript, choice, listed.given_claims)
-        return stage_keys(variant.config, around)
+        keys = stage_keys(variant.config, around)
+        strategy = strategy_named(variant.config.strategy)
+        adapted = strategy.adapt(variant.config, listed.video)
+        characters = len(said.transcript.text) if said else UNKNOWN_TRANSCRIPT
+        totals: Counter[str] = Counter()
+        missing = False
+        for stage in STAGES:
+            holder = self._ledger and self._ledger.holder(
+                video_id, stage, keys[stage], preferred=variant.name
+            )
+            # What follows a stage that is to be computed is to be computed, too.
+            missing = missing or not (holder or (video_id, keys[stage]) in planned)
+            if missing:
+                planned.add((video_id, keys[stage]))
+                totals["compute"] += 1
+                totals += self._todo(
+                    stage, strategy, adapted, choice, characters, listed.given_claims
+                )
+            else:
+                totals["done" if holder == variant.name else "shared"] += 1
+        return totals
 
     def _todo(
         self,
         stage: str,
+        strategy: Strategy,
         config: FactCheckConfig,
         choice: Choice,
-        said: Words | None,
+        characters: int,
         given: ClaimDrafts | None,
     ) -> Counter[str]:
         """Count the searches, pages and model calls of one stage, and remember the calls."""
         claims = config.claims.max_claims if given is None else len(given.claims)
-        strategy = strategy_named(config.strategy)
-        queries = claims * strategy.most_searches(config)
-        pages_of_claim = strategy.most_searches(config) * config.search.max_results
+        searches = strategy.most_searches(config)
+        pages_of_claim = searches * config.search.max_results
         pages = claims * pages_of_claim
-        characters = len(said.transcript.text) if said else UNKNOWN_TRANSCRIPT
         if stage == "search_hits":
             providers = len(search_names(self._settings)) if choice.web == "live" else 1
-            return Counter(searches=queries * max(1, providers))
+            return Counter(searches=claims * searches * max(1, providers))
+        together = ReadingLimits().together
         calls = {
             "claims": _windows(characters) if given is None else 0,
-            "queries": _shared(claims),
+            "queries": math.ceil(claims / together),
             # Who would stop at enough sources waits for none of them: each may be read alone.
             "evidence": pages
             if config.evidence.enough_origins is not None
-            else claims * _shared(pages_of_claim),
+            else claims * math.ceil(pages_of_claim / together),
             "verdicts": claims,
         }.get(stage, 0)
         if strategy.needs_model and stage in STAGES[1:]:
@@ -266,33 +270,11 @@ class _Estimator:
             known = self._usage.get((stage, model)) or self._usage.get((stage, ""))
             asked_of = {"queries": claims, "evidence": pages}.get(stage, calls)
             known = known or assumed_tokens(stage, characters, config, asked_of / calls)
-            before = self._tokens.get((stage, model), Tokens(0.0, 0.0, ""))
-            self._calls[stage, model] += calls
-            self._tokens[stage, model] = Tokens(
-                before.input + calls * known.input,
-                before.output + calls * known.output,
-                known.source,
-            )
+            count, before = self._taken.get((stage, model), (0, Tokens(0.0, 0.0, "")))
+            read, written = calls * known.input, calls * known.output
+            taken = Tokens(before.input + read, before.output + written, known.source)
+            self._taken[stage, model] = count + calls, taken
         return Counter(pages=pages if stage == "evidence" else 0, model_calls=calls)
-
-    def _priced(self, stage: str, model: str) -> CallEstimate:
-        taken = self._tokens[stage, model]
-        given, written = round(taken.input), round(taken.output)
-        price = self._models[model].price
-        usd = price.cost(given, written) if price else None
-        calls = self._calls[stage, model]
-        return CallEstimate(stage, model, calls, given, written, usd, taken.source)
-
-    def _missing(self) -> list[str]:
-        sentences: dict[str, None] = {}
-        for variant in self._experiment.variants:
-            for listed in self._experiment.videos:
-                choice = intended(variant, self._settings, listed.web)
-                if choice.reasoner == "llm" and (key := plan_models(choice.settings).missing):
-                    sentences[f"A language model is named, and {key} is not set in .env."] = None
-                if choice.web == "live" and not search_names(self._settings):
-                    sentences["The live web is named, and no search provider is set up."] = None
-        return list(sentences)
 
 
 def _windows(characters: int) -> int:
@@ -303,21 +285,13 @@ def _windows(characters: int) -> int:
     return windows if windows == 1 else windows + 1
 
 
-def _shared(items: int) -> int:
-    """Return how many calls so many claims of a video, or pages of a claim, take."""
-    return math.ceil(items / ReadingLimits().together)
-
-
 def assumed_tokens(
     stage: str, characters: int, config: FactCheckConfig, asked_of: float = 1.0
 ) -> Tokens:
     """Return what a call takes where no call was ever recorded: instructions, data, answer.
 
-    Args:
-        stage: Whose call.
-        characters: Of the transcript.
-        config: The knobs.
-        asked_of: How many claims, or pages, share the call on average (queries, evidence).
+    `characters` are those of the transcript; `asked_of` is how many claims, or pages, share the
+    call on average (queries, evidence).
     """
     limits, queries = ReadingLimits(), config.queries.max_queries
     claims, sources = config.claims.max_claims, queries * config.search.max_results

@@ -16,8 +16,6 @@ import hashlib
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
 from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
@@ -26,7 +24,7 @@ import jinja2
 from markupsafe import Markup
 
 import factible_assets
-from factible_assets.experiments.comparison import Comparison, MetricComparison, VariantInfo
+from factible_assets.experiments.comparison import Comparison, MetricComparison
 from factible_assets.experiments.plan import shown
 
 _TEMPLATE = "comparison.html.jinja"
@@ -53,21 +51,16 @@ def render_page(
         drawings: Pictures of single variants (PNG), by name and title.
     """
     style = files(__package__).joinpath(_STYLE).read_text("utf-8")
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode("ascii")
+    known = [each for each in comparison.metrics if each.is_known]
     html = (
         _environment()
         .get_template(_TEMPLATE)
         .render(
             comparison=comparison,
-            varied=_varied(comparison.variants),
+            varied=_varied(comparison),
             families=[
-                (
-                    title,
-                    [
-                        each
-                        for each in comparison.metrics
-                        if each.family == family and each.is_known
-                    ],
-                )
+                (title, [each for each in known if each.family == family])
                 for family, title in _FAMILIES
             ],
             undefined=[each.name for each in comparison.metrics if not each.is_known],
@@ -84,66 +77,60 @@ def render_page(
             },
             # A file of this package, not text from outside.
             style=Markup(style),  # noqa: S704
-            policy=_policy(style),
+            policy=(
+                f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; "
+                "base-uri 'none'; form-action 'none'"
+            ),
             version=factible_assets.__version__,
         )
     )
     return _UNPRINTABLE.sub("\ufffd", html.lstrip()) + "\n"
 
 
-def _policy(style: str) -> str:
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode("ascii")
-    return (
-        f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
-    )
-
-
-def _varied(variants: Sequence[VariantInfo]) -> dict[str, str]:
+def _varied(comparison: Comparison) -> dict[str, str]:
     """Say of each variant what sets it apart: knobs that all share say nothing."""
-    names = list(dict.fromkeys(name for each in variants for name in each.settings))
+    settings = {each.name: each.settings for each in comparison.variants}
+    names = dict.fromkeys(name for each in settings.values() for name in each)
     differing = [
         name
         for name in names
-        if len({shown(each.settings[name]) if name in each.settings else "" for each in variants})
-        > 1
+        if len({shown(each[name]) if name in each else "" for each in settings.values()}) > 1
     ]
     return {
-        each.name: ", ".join(
-            f"{name} = {shown(each.settings[name])}" for name in differing if name in each.settings
-        )
+        variant: ", ".join(f"{name} = {shown(each[name])}" for name in differing if name in each)
         or "the settings around which the others vary"
-        for each in variants
+        for variant, each in settings.items()
     }
 
 
 def _scatters(comparison: Comparison) -> list[Scatter]:
-    cost = comparison.metric("cost in USD")
-    paid = cost is not None and any(cell.value for cell in cost.cells)
-    drawn = []
-    for gain in _GAINS:
-        metric = comparison.metric(gain)
-        if metric is None:
-            continue
-        efforts = {"seconds per video": _seconds(comparison)}
-        if paid and cost is not None:
-            efforts = {"USD per video": {each.variant: each.value for each in cost.cells}} | efforts
-        for name, effort in efforts.items():
-            values = [
-                (number, each.name, effort[each.name], metric.cell(each.name).value)
-                for number, each in enumerate(comparison.variants, start=1)
-            ]
-            drawn.append(scatter(name, gain, values))
-    return [each for each in drawn if each is not None]
+    """Draw what is gained against money, where some was paid, and against time.
 
-
-def _seconds(comparison: Comparison) -> dict[str, float | None]:
-    """Add up what the stages took; a shared stage counts what it took whoever computed it."""
+    A stage that variants share counts what it took whoever computed it.
+    """
     stages = [each for each in comparison.metrics if each.name.startswith("seconds of ")]
-    return {
+    cost = comparison.metric("cost in USD")
+    efforts: dict[str, dict[str, float | None]] = {}
+    if cost is not None and any(cell.value for cell in cost.cells):
+        efforts["USD per video"] = {each.variant: each.value for each in cost.cells}
+    efforts["seconds per video"] = {
         variant.name: math.fsum(stage.cell(variant.name).value or 0.0 for stage in stages) or None
         for variant in comparison.variants
     }
+    gains = [metric for metric in map(comparison.metric, _GAINS) if metric is not None]
+    drawn = (
+        scatter(
+            name,
+            gain.name,
+            [
+                (number, each.name, effort[each.name], gain.cell(each.name).value)
+                for number, each in enumerate(comparison.variants, start=1)
+            ],
+        )
+        for gain in gains
+        for name, effort in efforts.items()
+    )
+    return [each for each in drawn if each is not None]
 
 
 @cache
@@ -155,7 +142,12 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(number=number, signed=signed, p=p_value, moment=_moment)
+    environment.filters.update(
+        number=number,
+        signed=signed,
+        p=p_value,
+        moment=lambda value: f"{value.day} {value:%B %Y, %H:%M} UTC",
+    )
     return environment
 
 
@@ -163,8 +155,7 @@ def number(value: float | None) -> str:
     """Return a figure in words: three decimals, thousands whole, a dash where undefined."""
     if value is None:
         return "–"
-    thousands = 1_000
-    return f"{value:,.0f}" if abs(value) >= thousands else f"{value:.3f}"
+    return f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:.3f}"  # noqa: PLR2004
 
 
 def signed(value: float | None) -> str:
@@ -174,29 +165,21 @@ def signed(value: float | None) -> str:
 
 def p_value(value: float | None) -> str:
     """Return a p-value; small ones as a bound."""
-    smallest = 0.001
     if value is None:
         return "–"
-    return "< 0.001" if value < smallest else f"{value:.3f}"
-
-
-def _moment(value: datetime) -> str:
-    return f"{value.day} {value:%B %Y, %H:%M} UTC"
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"  # noqa: PLR2004
 
 
 # --- Geometry -----------------------------------------------------------------------------------
 
-STRIP_WIDTH = 180
-_PADDING = 8.0
-
-SCATTER_WIDTH, SCATTER_HEIGHT = 460.0, 300.0
-_LEFT, _RIGHT, _TOP, _BOTTOM = 56.0, 20.0, 16.0, 44.0
+_STRIP_WIDTH, _PADDING = 180, 8.0
+_WIDTH, _HEIGHT = 460.0, 300.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 56.0, 440.0, 16.0, 256.0
 _TICKS = 5
 """Steps of an axis, about."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
+class Scale(NamedTuple):
     """A straight scale from values to coordinates."""
 
     low: float
@@ -211,8 +194,7 @@ class Scale:
         return round(self.start + share * (self.end - self.start), 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Strip:
+class Strip(NamedTuple):
     """One value on the scale of its metric: a dot, its interval, and the baseline's value."""
 
     dot: float
@@ -223,15 +205,11 @@ class Strip:
 
 def strips(metric: MetricComparison, baseline: str) -> dict[str, Strip]:
     """Return the strip of each variant that has a value; all have one scale."""
-    values = [
-        each
-        for cell in metric.cells
-        for each in (cell.value, cell.low, cell.high)
-        if each is not None
-    ]
+    stated = [each for cell in metric.cells for each in (cell.value, cell.low, cell.high)]
+    values = [each for each in stated if each is not None]
     if not values:
         return {}
-    scale = Scale(min(values), max(values), _PADDING, STRIP_WIDTH - _PADDING)
+    scale = Scale(min(values), max(values), _PADDING, _STRIP_WIDTH - _PADDING)
     guide = metric.cell(baseline).value
     return {
         cell.variant: Strip(
@@ -259,8 +237,7 @@ class Point(NamedTuple):
     words: str
 
 
-@dataclass(frozen=True, slots=True)
-class Scatter:
+class Scatter(NamedTuple):
     """What is gained against what it takes."""
 
     x_name: str
@@ -268,61 +245,43 @@ class Scatter:
     points: tuple[Point, ...]
     x_ticks: tuple[Tick, ...]
     y_ticks: tuple[Tick, ...]
-    width: float = SCATTER_WIDTH
-    height: float = SCATTER_HEIGHT
+    width: float = _WIDTH
+    height: float = _HEIGHT
     left: float = _LEFT
-    right: float = SCATTER_WIDTH - _RIGHT
+    right: float = _RIGHT
     top: float = _TOP
-    bottom: float = SCATTER_HEIGHT - _BOTTOM
+    bottom: float = _BOTTOM
 
 
 def scatter(
-    x_name: str,
-    y_name: str,
-    values: Sequence[tuple[int, str, float | None, float | None]],
+    x_name: str, y_name: str, values: Sequence[tuple[int, str, float | None, float | None]]
 ) -> Scatter | None:
-    """Draw variants by effort and gain.
+    """Draw variants by effort (x) and gain (y); None with fewer than two to compare.
 
-    Args:
-        x_name: What it takes.
-        y_name: What is gained.
-        values: Number, variant, x and y of each; those without both are left out.
-
-    Returns:
-        None with fewer than two variants to compare.
+    `values` has the number, variant, x and y of each; those without both are left out.
     """
     known = [(n, name, x, y) for n, name, x, y in values if x is not None and y is not None]
     if len(known) < 2:  # noqa: PLR2004 - one alone compares with nothing
         return None
-    xs, ys = [x for _, _, x, _ in known], [y for _, _, _, y in known]
-    across, x_ticks = _axis(xs, _LEFT, SCATTER_WIDTH - _RIGHT)
-    up, y_ticks = _axis(ys, SCATTER_HEIGHT - _BOTTOM, _TOP)
-    return Scatter(
-        x_name,
-        y_name,
-        tuple(
-            Point(number, across.at(x), up.at(y), f"{name}: {y_name} {y:.3g}, {x_name} {x:.3g}")
-            for number, name, x, y in known
-        ),
-        x_ticks,
-        y_ticks,
+    across, x_ticks = _axis([x for _, _, x, _ in known], _LEFT, _RIGHT)
+    up, y_ticks = _axis([y for _, _, _, y in known], _BOTTOM, _TOP)
+    points = (
+        Point(number, across.at(x), up.at(y), f"{name}: {y_name} {y:.3g}, {x_name} {x:.3g}")
+        for number, name, x, y in known
     )
+    return Scatter(x_name, y_name, tuple(points), x_ticks, y_ticks)
 
 
 def _axis(values: Sequence[float], start: float, end: float) -> tuple[Scale, tuple[Tick, ...]]:
-    """Return a scale from zero over all values, with ticks at round numbers."""
+    """Return a scale from zero over all values, with ticks at round numbers.
+
+    Steps are 1, 2 or 5 times a power of ten.
+    """
     top = max(*values, 0.0) or 1.0
-    step = _round_step(top / _TICKS)
+    power = 10.0 ** math.floor(math.log10(top / _TICKS))
+    step = next(each * power for each in (1, 2, 5, 10) if each * power >= top / _TICKS * 0.999)
     count = math.ceil(top / step - 1e-9)
-    low = min(0.0, math.floor(min(values) / step) * step)
-    scale = Scale(low, count * step, start, end)
-    first = round(low / step)
-    return scale, tuple(
-        Tick(scale.at(place * step), f"{place * step:.6g}") for place in range(first, count + 1)
-    )
-
-
-def _round_step(step: float) -> float:
-    """Return the nearest of 1, 2 and 5 times a power of ten that is not smaller."""
-    power = 10.0 ** math.floor(math.log10(step))
-    return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= step * 0.999)
+    first = min(0, math.floor(min(values) / step))
+    scale = Scale(first * step, count * step, start, end)
+    places = (place * step for place in range(first, count + 1))
+    return scale, tuple(Tick(scale.at(place), f"{place:.6g}") for place in places)

@@ -1,22 +1,28 @@
 """What follows from an experiment file: its variants, and which of their stages are the same.
 
-What belongs here: expansion of lists, one factor at a time, names, the keys by which stages are
-shared. All of it is pure. What does not: files (reading.py), what a machine adds to the keys
-(surroundings.py), doing it (runner.py).
+What belongs here: the knobs that can be turned, expansion of lists, one factor at a time, names,
+the keys by which stages are shared. All of it is pure. What does not: files (reading.py), what a
+machine adds to the keys (surroundings.py), doing it (runner.py).
+
+Every knob of a run keeps the name that it has in config.py. Beside them stand `model`, for all
+stages, and `model_claims`, `model_queries` and so on for one: what a machine sets by
+FACTIBLE_MODEL and FACTIBLE_MODEL_CLAIMS, here per variant and without touching the environment.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import product
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from factible_assets.config import FactCheckConfig, Value, Values
+from factible_assets import config
+from factible_assets.config import FactCheckConfig, Knob, KnobError, Value, Values
 from factible_assets.errors import FactibleError
-from factible_assets.experiments.knobs import MODEL_KNOBS, config_of, knobs
+from factible_assets.settings import Settings
 from factible_assets.stages.progress import ALL_STAGES
 
 STAGES: tuple[str, ...] = ("claims", *ALL_STAGES)
@@ -40,6 +46,72 @@ Axis: TypeAlias = tuple[str, tuple[Value, ...]]
 """A knob and the values that are tried."""
 
 
+# --- Knobs --------------------------------------------------------------------------------------
+
+MODEL_KNOBS: tuple[str, ...] = (
+    "model",
+    "model_claims",
+    "model_queries",
+    "model_evidence",
+    "model_verdicts",
+)
+"""The knobs that are settings of the machine everywhere else."""
+
+
+@cache
+def knobs() -> Mapping[str, Knob]:
+    """Return every knob by its name; the models have no place in a run's knobs."""
+    found = dict(config.knobs())
+    for name in MODEL_KNOBS:
+        stage = name.partition("_")[2]
+        what = f"The model of the stage {stage}." if stage else "The model of all stages."
+        words = f"{what} Named as in models.yaml, or PROVIDER/MODEL."
+        found[name] = Knob(name, (), None, {"type": "string", "description": words})
+    return found
+
+
+def checked_value(name: str, value: object) -> Value:
+    """Return a value as its knob takes it: `"3"` becomes 3.
+
+    Raises:
+        KnobError: The knob does not exist, or the value is out of its range.
+    """
+    knob = knobs()[name]
+    if not knob.place:
+        if not isinstance(value, str) or not value.strip():
+            raise KnobError(name, f"{name} is the name of a model, such as gpt-4o-mini.")
+        return value.strip()
+    found: Any = config.config_of({name: value}).model_dump(mode="json")
+    for step in knob.place:
+        found = found[step]
+    return config.plain_value(found)
+
+
+def config_of(values: Values) -> FactCheckConfig:
+    """Return the knobs of a run.
+
+    Raises:
+        KnobError: A value is out of its range.
+    """
+    return config.config_of({name: value for name, value in values.items() if knobs()[name].place})
+
+
+def settings_of(values: Values, settings: Settings) -> Settings:
+    """Return the machine's settings with the models of a variant.
+
+    A model for all stages replaces what the machine says of single ones, too: a variant would
+    otherwise mean something else on another machine.
+    """
+    models = {name: values[name] for name in MODEL_KNOBS if name in values}
+    if not models:
+        return settings
+    cleared = dict.fromkeys(MODEL_KNOBS) if "model" in models else {}
+    return settings.model_copy(update={**cleared, **models})
+
+
+# --- Variants -----------------------------------------------------------------------------------
+
+
 class ExperimentError(FactibleError):
     """An experiment cannot be read, planned or run. A sentence with the remedy."""
 
@@ -48,11 +120,8 @@ class ExperimentError(FactibleError):
 class Design:
     """An experiment as it is written, every value checked.
 
-    Attributes:
-        fixed: Knobs that every variant has.
-        strategies: Named knobs, of which each variant has one set; none is one without knobs.
-        sweeps: Lists, of which every combination is tried.
-        factors: Lists, of which each value is tried alone.
+    Every variant has the `fixed` knobs and one set of the named ones in `strategies` (none is one
+    without knobs). Of `sweeps` every combination is tried, of `factors` each value alone.
     """
 
     fixed: Values = field(default_factory=dict)
@@ -93,9 +162,19 @@ def expand(design: Design) -> tuple[Variant, ...]:
     variant of its own.
     """
     variants: dict[str, Variant] = {}
-    for base in _bases(design):
-        for variant in (base, *_around(base, design.factors)):
-            variants.setdefault(variant.name, variant)
+    names = [name for name, _ in design.sweeps]
+    for strategy, chosen in (design.strategies or {"": {}}).items():
+        for combination in product(*(values for _, values in design.sweeps)):
+            swept = dict(zip(names, combination, strict=True))
+            parts = [strategy, *(f"{name}={shown(value)}" for name, value in swept.items())]
+            label = ",".join(part for part in parts if part)
+            around = {**design.fixed, **chosen, **swept}
+            variants.setdefault(label or BASE, Variant(label or BASE, around))
+            for name, values in design.factors:
+                for value in values:
+                    if value != around.get(name, knobs()[name].default):
+                        change = ",".join(filter(None, (label, f"{name}={shown(value)}")))
+                        variants.setdefault(change, Variant(change, {**around, name: value}))
     return tuple(variants.values())
 
 
@@ -105,25 +184,6 @@ def count_of(design: Design) -> int:
     for _, values in design.sweeps:
         combinations *= len(values)
     return combinations * (1 + sum(len(values) for _, values in design.factors))
-
-
-def _bases(design: Design) -> Iterator[Variant]:
-    names = [name for name, _ in design.sweeps]
-    for strategy, chosen in (design.strategies or {"": {}}).items():
-        for combination in product(*(values for _, values in design.sweeps)):
-            swept = dict(zip(names, combination, strict=True))
-            parts = [strategy, *(f"{name}={shown(value)}" for name, value in swept.items())]
-            label = ",".join(part for part in parts if part) or BASE
-            yield Variant(label, {**design.fixed, **chosen, **swept})
-
-
-def _around(base: Variant, factors: Sequence[Axis]) -> Iterator[Variant]:
-    for name, values in factors:
-        for value in values:
-            if value != base.values.get(name, knobs()[name].default):
-                change = f"{name}={shown(value)}"
-                label = change if base.name == BASE else f"{base.name},{change}"
-                yield Variant(label, {**base.values, name: value})
 
 
 def shown(value: Value) -> str:
@@ -138,10 +198,8 @@ def shown(value: Value) -> str:
 class Surroundings:
     """What changes an answer and is no knob.
 
-    Attributes:
-        subject: The video and its transcript, by content.
-        makers: Who answers in each stage: reasoner, model, web, rating sets.
-        code: The code that asks.
+    `subject` is the video and its transcript, by content; `makers` who answers in each stage
+    (reasoner, model, web, rating sets); `code` the code that asks.
     """
 
     subject: str
@@ -157,18 +215,15 @@ def stage_keys(config: FactCheckConfig, around: Surroundings) -> dict[str, str]:
     """
     keys: dict[str, str] = {}
     before = f"{around.code}\n{around.subject}"
+    given = config.model_dump(mode="json", exclude={"reasoner": True, "search": {"web"}})
     for stage in STAGES:
-        content = [stage, before, around.makers.get(stage, ""), _knobs_of(stage, config)]
+        # A section that this module has not heard of may have a bearing on anything.
+        turned = {
+            section: values
+            for section, values in given.items()
+            if _STAGE_OF_SECTION.get(section, STAGES[0]) == stage
+        }
+        content = [stage, before, around.makers.get(stage, ""), turned]
         before = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
         keys[stage] = before
     return keys
-
-
-def _knobs_of(stage: str, config: FactCheckConfig) -> dict[str, object]:
-    given = config.model_dump(mode="json", exclude={"reasoner": True, "search": {"web"}})
-    # A section that this module has not heard of may have a bearing on anything.
-    return {
-        section: values
-        for section, values in given.items()
-        if _STAGE_OF_SECTION.get(section, STAGES[0]) == stage
-    }

@@ -1,35 +1,38 @@
 """Experiment files: their format, and of everything that cannot be used where it stands and why.
 
 What belongs here: the keys of a file, its named strategies, its JSON Schema, and the rules that
-need the knobs, the corpora or the registry of models. What does not: knobs and their ranges
-(knobs.py), expansion (plan.py), YAML itself (resources/lines.py).
+need the knobs, the corpora or the registry of models. What does not: knobs and their ranges,
+expansion (plan.py), YAML itself (resources/lines.py).
 """
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from pydantic_core import ErrorDetails
 
 from factible_assets.config import KnobError, Value
 from factible_assets.corpora.reading import SUFFIXES, CorporaReading, CorpusVideo
-from factible_assets.experiments.knobs import MODEL_KNOBS, checked_value, knobs, settings_of
-from factible_assets.experiments.plan import Axis, Design, Variant, count_of, expand, shown
+from factible_assets.experiments.plan import (
+    MODEL_KNOBS,
+    Axis,
+    Design,
+    Variant,
+    checked_value,
+    count_of,
+    expand,
+    knobs,
+    settings_of,
+    shown,
+)
 from factible_assets.services.reasoning import plan_models
 from factible_assets.settings import Settings, SetupError
-from resources.lines import (
-    Document,
-    FileProblem,
-    Place,
-    PlacedError,
-    read_document,
-)
+from resources.lines import Document, FileProblem, Place, PlacedError, read_document
 
 FOLDER: Final = "experiments"
 """Where a folder of corpora keeps its experiments."""
@@ -85,6 +88,10 @@ class ExperimentFile(BaseModel):
 
 def experiment_json_schema() -> dict[str, Any]:
     """Return the JSON Schema of an experiment file, for editors that check while one types."""
+
+    def closed(properties: Mapping[str, Any]) -> dict[str, Any]:
+        return {"type": "object", "properties": dict(properties), "additionalProperties": False}
+
     schema = ExperimentFile.model_json_schema()
     one = {name: dict(knob.schema) for name, knob in knobs().items()}
     many = {name: {"type": "array", "items": each, "minItems": 1} for name, each in one.items()}
@@ -93,18 +100,14 @@ def experiment_json_schema() -> dict[str, Any]:
         for name, each in one.items()
     }
     properties = schema["properties"]
-    properties["settings"] |= _closed(either)
-    properties["one_at_a_time"] |= _closed(many)
-    properties["variants"]["additionalProperties"] = {"anyOf": [_closed(one), {"type": "null"}]}
+    properties["settings"] |= closed(either)
+    properties["one_at_a_time"] |= closed(many)
+    properties["variants"]["additionalProperties"] = {"anyOf": [closed(one), {"type": "null"}]}
     properties["strategies"]["items"] = {"type": "string", "enum": list(STRATEGIES)}
     return schema | {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Experiment",
     }
-
-
-def _closed(properties: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": dict(properties), "additionalProperties": False}
 
 
 # --- What is read -------------------------------------------------------------------------------
@@ -163,14 +166,11 @@ def load_experiments(
         for one in reading.experiments:
             first = found.setdefault(one.name, one)
             if first is not one:
-                problems.append(
-                    FileProblem(
-                        file,
-                        one.line,
-                        f"The experiment {one.name!r} stands before, in {first.file}, line "
-                        f"{first.line}. Give one of the two another name.",
-                    )
+                sentence = (
+                    f"The experiment {one.name!r} stands before, in {first.file}, line "
+                    f"{first.line}. Give one of the two another name."
                 )
+                problems.append(FileProblem(file, one.line, sentence))
     return ExperimentsReading(tuple(found.values()), tuple(problems))
 
 
@@ -200,8 +200,23 @@ class _Reader:
 
     def experiment(self) -> Experiment | None:
         self.problems += self.document.repeated_keys(self.file)
-        written = self._written()
-        if written is None:
+        data = self.document.data
+        if not isinstance(data, dict):
+            what = "empty" if data is None else "not a mapping"
+            self._report((), f"The file is {what}. Begin with experiment: and its name.")
+            return None
+        try:
+            written = ExperimentFile.model_validate(
+                {key: value for key, value in data.items() if value is not None}
+            )
+        except ValidationError as error:
+            for detail in error.errors(include_url=False):
+                place = detail["loc"]
+                key = str(place[0]) if place else ""
+                words = detail["msg"].removeprefix("Value error, ")
+                sentence = _SENTENCES.get(detail["type"], f"{words[:1].upper()}{words[1:]}.")
+                near = _nearest(key, ExperimentFile.model_fields)
+                self._report(place, sentence.format(key=key, near=near))
             return None
         videos = self._videos(written)
         design = self._design(written)
@@ -216,32 +231,14 @@ class _Reader:
             return None
         variants = expand(design)
         self._refuse_contradictions(variants)
-        return Experiment(
-            name=written.experiment,
-            description=written.description,
-            variants=variants,
-            baseline=self._baseline(written.baseline, variants),
-            videos=videos,
-            file=self.file,
-            line=self.document.line(("experiment",)),
-        )
-
-    def _written(self) -> ExperimentFile | None:
-        data = self.document.data
-        if not isinstance(data, dict):
-            what = "empty" if data is None else "not a mapping"
-            self._report((), f"The file is {what}. Begin with experiment: and its name.")
-            return None
-        try:
-            return ExperimentFile.model_validate(
-                {key: value for key, value in data.items() if value is not None}
-            )
-        except ValidationError as error:
-            for detail in error.errors(include_url=False):
-                self._report(detail["loc"], _sentence(detail))
-            return None
-
-    # Which videos.
+        names = [variant.name for variant in variants]
+        baseline = written.baseline or names[0]
+        if baseline not in names:
+            words = f"There is no variant {baseline!r}. {_nearest(baseline, names)}"
+            self._report(("baseline",), words)
+        line = self.document.line(("experiment",))
+        name = written.experiment
+        return Experiment(name, written.description, variants, baseline, videos, self.file, line)
 
     def _videos(self, written: ExperimentFile) -> tuple[CorpusVideo, ...]:
         listed = list(self.corpora.videos())
@@ -259,47 +256,42 @@ class _Reader:
             one for one in listed if not written.tags or set(one.video.tags) & set(written.tags)
         )
         if not chosen and not self.problems:
-            place: Place = ("tags",) if written.tags else ("videos",)
-            self._report(
-                place, "No video of the corpora passes these filters. Widen videos or tags."
-            )
+            words = "No video of the corpora passes these filters. Widen videos or tags."
+            self._report(("tags",) if written.tags else ("videos",), words)
         return chosen
 
     def _expect(self, kind: str, name: str, known: Iterable[str], place: Place) -> None:
-        if name in known:
-            return
-        words = f"No corpus has a {kind} {name!r}. {_nearest(name, known)}"
-        if self.corpora.problems:
-            words += f" Not every corpus could be read, such as {self.corpora.problems[0]}"
-        self._report(place, words)
-
-    # Which settings.
+        if name not in known:
+            words = f"No corpus has a {kind} {name!r}. {_nearest(name, known)}"
+            if self.corpora.problems:
+                words += f" Not every corpus could be read, such as {self.corpora.problems[0]}"
+            self._report(place, words)
 
     def _design(self, written: ExperimentFile) -> Design:
         fixed: dict[str, Value] = {}
         sweeps: list[Axis] = []
         for name, given in written.settings.items():
-            place = ("settings", name)
-            if not self._is_knob(name, place):
-                continue
-            if isinstance(given, list):
-                sweeps += self._axis(name, given, place)
-            else:
-                fixed |= self._taken(name, given, place)
+            place: Place = ("settings", name)
+            if self._is_knob(name, place):
+                if isinstance(given, list):
+                    sweeps += self._axis(name, given, place)
+                else:
+                    fixed |= self._taken(name, given, place)
+        swept = {name for name, _ in sweeps}
         factors: list[Axis] = []
         for name, given in written.one_at_a_time.items():
             place = ("one_at_a_time", name)
             if not self._is_knob(name, place):
                 continue
             if not isinstance(given, list):
-                self._report(
-                    place, f"{name} is one value here. Give a list, or put it in settings."
-                )
-                continue
-            factors += self._axis(name, given, place)
-        design = Design(fixed, self._strategies(written), tuple(sweeps), tuple(factors))
-        self._refuse_clashes(design, written)
-        return design
+                words = f"{name} is one value here. Give a list, or put it in settings."
+                self._report(place, words)
+            elif axes := self._axis(name, given, place):
+                factors += axes
+                if name in swept:
+                    words = f"{name} is swept under settings as well. Keep one of the two lists."
+                    self._report(place, words)
+        return Design(fixed, self._strategies(written, swept), tuple(sweeps), tuple(factors))
 
     def _axis(self, name: str, given: list[Any], place: Place) -> list[Axis]:
         values: dict[str, Value] = {}
@@ -333,20 +325,19 @@ class _Reader:
         self._report(place, f"There is no knob {name!r}. {_nearest(name, knobs())}")
         return False
 
-    def _strategies(self, written: ExperimentFile) -> dict[str, dict[str, Value]]:
+    def _strategies(self, written: ExperimentFile, swept: set[str]) -> dict[str, dict[str, Value]]:
         chosen: dict[str, dict[str, Value]] = {}
+        places: dict[str, Place] = {}
         for index, name in enumerate(written.strategies):
             place: Place = ("strategies", index)
             if name not in STRATEGIES:
-                self._report(
-                    place,
-                    f"There is no strategy {name!r}. {_nearest(name, STRATEGIES)} Others can be "
-                    "described under variants:.",
-                )
+                near = _nearest(name, STRATEGIES)
+                words = f"There is no strategy {name!r}. {near} Others can be described under "
+                self._report(place, f"{words}variants:.")
             elif name in chosen:
                 self._report(place, f"The strategy {name!r} stands twice. Remove one.")
             else:
-                chosen[name] = dict(STRATEGIES[name])
+                chosen[name], places[name] = dict(STRATEGIES[name]), place
         for name, given in written.variants.items():
             place = ("variants", name)
             if not _VARIANT.fullmatch(name) or name in chosen or name in STRATEGIES:
@@ -356,35 +347,15 @@ class _Reader:
                     "and underscores, and none of the named strategies.",
                 )
                 continue
-            chosen[name] = {}
+            chosen[name], places[name] = {}, place
             for knob, value in (given or {}).items():
                 if self._is_knob(knob, (*place, knob)):
                     chosen[name] |= self._taken(knob, value, (*place, knob))
+        for name, values in chosen.items():
+            for knob in swept.intersection(values):
+                words = f"{name} sets {knob}, which is swept under settings. Keep one of the two."
+                self._report(places[name], words)
         return chosen
-
-    # What does not go together.
-
-    def _refuse_clashes(self, design: Design, written: ExperimentFile) -> None:
-        swept = {name for name, _ in design.sweeps}
-        for name, _ in design.factors:
-            if name in swept:
-                self._report(
-                    ("one_at_a_time", name),
-                    f"{name} is swept under settings as well. Keep one of the two lists.",
-                )
-        for strategy, values in design.strategies.items():
-            place = (
-                ("strategies", written.strategies.index(strategy))
-                if strategy in written.strategies
-                else ("variants", strategy)
-            )
-            for name in values:
-                if name in swept:
-                    self._report(
-                        place,
-                        f"{strategy} sets {name}, which is swept under settings. Keep one of the "
-                        "two.",
-                    )
 
     def _refuse_contradictions(self, variants: tuple[Variant, ...]) -> None:
         for variant in variants:
@@ -402,41 +373,25 @@ class _Reader:
                 )
                 return
 
-    def _baseline(self, wish: str | None, variants: tuple[Variant, ...]) -> str:
-        names = [variant.name for variant in variants]
-        if wish is not None and wish not in names:
-            self._report(("baseline",), f"There is no variant {wish!r}. {_nearest(wish, names)}")
-        return wish or names[0]
-
     def _report(self, place: Place, sentence: str) -> None:
         self.problems.append(FileProblem(self.file, self.document.line(place), sentence))
 
 
-def _sentence(detail: ErrorDetails) -> str:
-    place = detail["loc"]
-    key = str(place[0]) if place else ""
-    sentences: Mapping[str, Callable[[], str]] = {
-        "extra_forbidden": lambda: (
-            f"{key!r} is not a key of an experiment. {_nearest(key, ExperimentFile.model_fields)}"
-        ),
-        "missing": lambda: f"An experiment needs the key {key!r}. Add it.",
-        "tuple_type": lambda: f"{key} is a list. Begin each entry with a dash.",
-        "dict_type": lambda: f"{key} is written as name: value lines. Correct it.",
-        "string_type": lambda: f"{key} is text. Write it on one line.",
-        "string_pattern_mismatch": lambda: (
-            "The name is made of small letters, digits, hyphens and underscores, at most 64."
-        ),
-    }
-    if say := sentences.get(detail["type"]):
-        return say()
-    words = detail["msg"].removeprefix("Value error, ")
-    return f"{words[:1].upper()}{words[1:]}."
+_SENTENCES: Final[Mapping[str, str]] = {
+    "extra_forbidden": "{key!r} is not a key of an experiment. {near}",
+    "missing": "An experiment needs the key {key!r}. Add it.",
+    "tuple_type": "{key} is a list. Begin each entry with a dash.",
+    "dict_type": "{key} is written as name: value lines. Correct it.",
+    "string_type": "{key} is text. Write it on one line.",
+    "string_pattern_mismatch": (
+        "The name is made of small letters, digits, hyphens and underscores, at most 64."
+    ),
+}
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:
     names = list(known)
-    near = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.6)
-    if near:
+    if near := difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.6):
         return f"Did you mean {near[0]!r}?"
     most = 20
     rest = " …" if len(names) > most else ""

@@ -105,14 +105,26 @@ def findings(
     names = {variant.name for variant in experiment.variants}
     ids = {listed.video.video_id for listed in experiment.videos}
     matcher = next(str(each.matcher) for each in scored.values())
-    variants = []
+    head = {
+        "experiment": name,
+        "description": experiment.description,
+        "file": str(experiment.file),
+        "warehouse": str(ledger.path.relative_to(settings.home)),
+        "baseline": experiment.baseline,
+        "matcher": matcher,
+        "code_version": code_version(),
+        "videos": len(experiment.videos),
+        "started_at": started_at,
+        "finished_at": datetime.now(UTC),
+    }
+    variants, results, of_videos = [], [], []
     for position, variant in enumerate(experiment.variants, start=1):
         choice = choose(variant, settings, None)
         failed = sum(each.variant == variant.name for each in ran.failures)
+        place: dict[str, Any] = {"experiment": name, "variant": variant.name}
         variants.append(
-            {
-                "experiment": name,
-                "variant": variant.name,
+            place
+            | {
                 "position": position,
                 "is_baseline": variant.name == experiment.baseline,
                 "settings": json.dumps(dict(variant.values)),
@@ -122,50 +134,30 @@ def findings(
                 "failed_videos": failed,
             }
         )
-    return {
-        "experiments": [
-            {
-                "experiment": name,
-                "description": experiment.description,
-                "file": str(experiment.file),
-                "warehouse": str(ledger.path.relative_to(settings.home)),
-                "baseline": experiment.baseline,
-                "matcher": matcher,
-                "code_version": code_version(),
-                "videos": len(experiment.videos),
-                "started_at": started_at,
-                "finished_at": datetime.now(UTC),
-            }
-        ],
-        "experiment_variants": variants,
-        "experiment_sets": [
-            each for each in ledger.all_known() if each.variant in names and each.video_id in ids
-        ],
-        "experiment_results": [
-            {
-                "experiment": name,
-                "variant": variant,
-                **columns_of(each),
-                "trivial": each.baseline,
-                "matcher": matcher,
-            }
-            for variant, evaluation in scored.items()
+        evaluation = scored[variant.name]
+        results += [
+            place | columns_of(each) | {"trivial": each.baseline, "matcher": matcher}
             for each in evaluation.figures
-        ],
-        "experiment_video_results": [
-            {
-                "experiment": name,
-                "variant": variant,
+        ]
+        of_videos += [
+            place
+            | {
                 "video_id": video_id,
                 "metric": each.name,
                 "value": each.value,
                 "n": each.n,
                 "unit": each.unit,
             }
-            for variant, evaluation in scored.items()
             for video_id, figures in evaluation.per_video.items()
             for each in figures
-        ],
+        ]
+    known = [each for each in ledger.all_known() if each.variant in names and each.video_id in ids]
+    return {
+        "experiments": [head],
+        "experiment_variants": variants,
+        "experiment_sets": known,
+        "experiment_results": results,
+        "experiment_video_results": of_videos,
     }
 
 

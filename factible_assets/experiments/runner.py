@@ -28,7 +28,7 @@ from factible_assets.assets.claim_checks import asset_rows
 from factible_assets.config import FactCheckConfig
 from factible_assets.corpora.reading import CorporaReading, CorpusVideo
 from factible_assets.errors import first_of
-from factible_assets.experiments.plan import STAGES, ExperimentError, Variant, stage_keys
+from factible_assets.experiments.plan import STAGES, ExperimentError, stage_keys
 from factible_assets.experiments.reading import Experiment
 from factible_assets.experiments.store import (
     Ledger,
@@ -57,7 +57,6 @@ from factible_assets.stages.ports import (
     SilentObserver,
 )
 from factible_assets.stages.progress import ALL_STAGES, Stage
-from factible_assets.stages.strategy import Strategy
 from factible_assets.strategies import strategy_named
 from resources.archive.sources import ArchiveError
 from warehouse.publication import remove_database
@@ -67,12 +66,6 @@ DEFAULT_JOBS = 4
 """Videos that are worked on at once; within each, claims run at once as in any check."""
 
 _log = logging.getLogger(__name__)
-
-
-class Watcher(Protocol):
-    """Hears how an experiment gets on. Must return at once and never raise."""
-
-    def variant_done(self, video_id: str, outcome: VariantOutcome) -> None: ...  # noqa: D102
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +79,12 @@ class VariantOutcome:
     kept: tuple[str, ...] = ()
     incomplete: int = 0
     failure: str | None = None
+
+
+class Watcher(Protocol):
+    """Hears how an experiment gets on. Must return at once and never raise."""
+
+    def variant_done(self, video_id: str, outcome: VariantOutcome) -> None: ...  # noqa: D102
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,36 +175,29 @@ class _Run:
 
     async def _video(self, listed: CorpusVideo) -> list[VariantOutcome]:
         video_id = listed.video.video_id
+        words, failure = None, ""
         try:
             words = await words_of(video_id, self.corpora, self.settings, self.ledger.path)
-        except NoWordsError as failure:
-            return [
-                self._told(VariantOutcome(variant.name, video_id, failure=str(failure)))
-                for variant in self.experiment.variants
-            ]
+        except NoWordsError as error:
+            failure = str(error)
         outcomes = []
         for variant in self.experiment.variants:
-            choice = self._choices[variant.name, video_id]
-            around = self._place.around(words.video, words.transcript, choice, listed.given_claims)
-            # As in any check: what a claim's data set forbids is no evidence here either.
-            config = variant.config.limited_to(listed.published_before)
-            work = _Work(
-                self.experiment.name,
-                variant,
-                config,
-                words,
-                stage_keys(config, around),
-                choice,
-                listed,
-                self.ledger,
-            )
-            outcomes.append(self._told(await work.done()))
+            if words is None:
+                outcome = VariantOutcome(variant.name, video_id, failure=failure)
+            else:
+                choice = self._choices[variant.name, video_id]
+                around = self._place.around(
+                    words.video, words.transcript, choice, listed.given_claims
+                )
+                # As in any check: what a claim's data set forbids is no evidence here either.
+                config = variant.config.limited_to(listed.published_before)
+                keys, name = stage_keys(config, around), self.experiment.name
+                work = _Work(name, variant.name, config, words, keys, choice, listed, self.ledger)
+                outcome = await work.done()
+            if self.watcher is not None:
+                self.watcher.variant_done(video_id, outcome)
+            outcomes.append(outcome)
         return outcomes
-
-    def _told(self, outcome: VariantOutcome) -> VariantOutcome:
-        if self.watcher is not None:
-            self.watcher.variant_done(outcome.video_id, outcome)
-        return outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +217,7 @@ class _Work:
     """One variant on one video."""
 
     experiment: str
-    variant: Variant
+    variant: str
     config: FactCheckConfig
     words: Words
     keys: Mapping[str, str]
@@ -233,101 +225,93 @@ class _Work:
     listed: CorpusVideo
     ledger: Ledger
     held: VideoRows = field(default_factory=VideoRows)
-    claims: list[Claim] = field(default_factory=list)
 
-    @property
-    def video_id(self) -> str:
-        return self.words.video.video_id
-
-    @property
-    def strategy(self) -> Strategy:
-        return strategy_named(self.config.strategy)
+    def __post_init__(self) -> None:
+        self.video_id = self.words.video.video_id
+        self.strategy = strategy_named(self.config.strategy)
 
     async def done(self) -> VariantOutcome:
-        holders = self._holders()
-        missing = STAGES[len(holders) :]
-        shared = {stage: name for stage, name in holders.items() if name != self.variant.name}
-        outcome = VariantOutcome(
-            self.variant.name,
-            self.video_id,
-            computed=missing,
-            shared=tuple(shared),
-            kept=tuple(stage for stage in holders if stage not in shared),
-        )
-        if not missing and not shared:
-            return replace(outcome, incomplete=self._incomplete())
-        if holders:
-            await asyncio.to_thread(self._take_over, holders, shared)
-        if missing:
-            failure = await self._compute(missing)
-            if failure is not None:
-                return replace(outcome, computed=(), failure=failure)
-        return replace(outcome, incomplete=self._incomplete())
-
-    def _holders(self) -> dict[str, str]:
-        """Return who holds each stage, from the first one on as far as it goes."""
+        """Take what is held, from the first stage on as far as it goes, and compute the rest."""
         holders: dict[str, str] = {}
         for stage in STAGES:
             name = self.ledger.holder(
-                self.video_id, stage, self.keys[stage], preferred=self.variant.name
+                self.video_id, stage, self.keys[stage], preferred=self.variant
             )
             if name is None:
                 break
             holders[stage] = name
         if self.strategy.in_rounds and len(holders) < len(STAGES):
-            return {stage: name for stage, name in holders.items() if stage == STAGES[0]}
-        return holders
+            holders = {stage: name for stage, name in holders.items() if stage == STAGES[0]}
+        missing = STAGES[len(holders) :]
+        shared = {stage: name for stage, name in holders.items() if name != self.variant}
+        kept = tuple(stage for stage in holders if stage not in shared)
+        failure = None
+        if missing or shared:
+            if holders:
+                await asyncio.to_thread(self._take_over, holders, shared)
+            if missing:
+                failure = await self._compute(missing)
+        verdicts = self.ledger.known(self.variant, self.video_id, "verdicts")
+        incomplete = failure is None and verdicts is not None and verdicts.status == "incomplete"
+        return VariantOutcome(
+            self.variant,
+            self.video_id,
+            computed=() if failure else missing,
+            shared=tuple(shared),
+            kept=kept,
+            incomplete=int(incomplete),
+            failure=failure,
+        )
 
     def _take_over(self, holders: Mapping[str, str], shared: Mapping[str, str]) -> None:
         """Read what is held, and copy what is another variant's."""
         self.held = self.ledger.read(self.video_id, holders)
-        self.claims = list(self.held.claims)
         if not shared:
             return
         known = (self.ledger.known(name, self.video_id, stage) for stage, name in shared.items())
         entries = [
-            replace(each, variant=self.variant.name, first_verdict_seconds=None)
+            replace(each, variant=self.variant, first_verdict_seconds=None)
             for each in known
             if each is not None
         ]
         sets = self._transcripts()
         for stage in shared:
-            whole = self.held.sets[stage]
+            whole, rows = self.held.sets[stage], self.held.of_asset(stage)
             sets[stage] = AssetRows(
-                self.held.of_asset(stage),
-                self.keys[stage],
-                whole.data_version,
-                whole.duration_seconds,
+                rows, self.keys[stage], whole.data_version, whole.duration_seconds
             )
-        self.ledger.write(self.variant.name, self.video_id, sets, entries)
+        self.ledger.write(self.variant, self.video_id, sets, entries)
 
     async def _compute(self, missing: Sequence[str]) -> str | None:
         """Do the missing stages; return the failure that stopped them, if one did."""
         watch = _Verdicts()
+        # One budget for the experiment; each variant has its own for each video.
+        subject = f"{self.video_id} in the variant {self.variant}"
+        occasion = Occasion(f"experiment {self.experiment}", subject, _log)
+        stage = missing[0]
         try:
             async with open_services(
                 self.choice.settings,
                 observer=watch,
-                occasion=Occasion(
-                    # One budget for the experiment; each variant has its own for each video.
-                    f"experiment {self.experiment}",
-                    f"{self.video_id} in the variant {self.variant.name}",
-                    _log,
-                ),
+                occasion=occasion,
                 reasoner=self.choice.reasoner,
                 web=self.choice.web,
                 corpus_web=self.listed.web,
             ) as services:
+                claims: Sequence[Claim] = self.held.claims
                 if "claims" in missing:
-                    await self._claims(services)
-                await self._checks(services, missing, watch.reached)
+                    claims = await self._claims(services)
+                await self._checks(claims, services, missing, watch.reached)
         except (ReasonerOutageError, ReasonerRefusalError) as failure:
-            return await self._failed("claims", f"No claims could be extracted: {failure.reason}")
+            stage, reason = "claims", f"No claims could be extracted: {failure.reason}"
         except (SetupError, ArchiveError) as error:
-            return await self._failed(missing[0], str(error))
-        return None
+            reason = str(error)
+        else:
+            return None
+        await self._write({}, [self._entry(stage, "failed", reason)])
+        return reason
 
-    async def _claims(self, services: Services) -> None:
+    async def _claims(self, services: Services) -> Sequence[Claim]:
         found: ClaimsResult = await extract_claims(
             self.words.video,
             self.words.transcript,
@@ -336,71 +320,48 @@ class _Work:
             self.config,
             given=self.listed.given_claims,
         )
-        rows = AssetRows(
-            [*found.claims, *found.llm_calls], self.keys["claims"], duration_seconds=found.seconds
-        )
-        await asyncio.to_thread(
-            self.ledger.write,
-            self.variant.name,
-            self.video_id,
-            {**self._transcripts(), "claims": rows},
-            [self._entry("claims", *status_of(rows.rows), rows.duration_seconds)],
-        )
-        self.claims = list(found.claims)
+        listed = [*found.claims, *found.llm_calls]
+        rows = AssetRows(listed, self.keys["claims"], duration_seconds=found.seconds)
+        entry = self._entry("claims", *status_of(listed), rows.duration_seconds)
+        await self._write({**self._transcripts(), "claims": rows}, [entry])
+        return found.claims
 
     async def _checks(
-        self, services: Services, missing: Sequence[str], reached: Sequence[float]
+        self,
+        claims: Sequence[Claim],
+        services: Services,
+        missing: Sequence[str],
+        reached: Sequence[float],
     ) -> None:
         stages: tuple[Stage, ...] = tuple(stage for stage in ALL_STAGES if stage in missing)
         result = await check_claims(
             self.words.video,
-            self.claims,
+            claims,
             services,
             self.config,
             stages=stages,
             known=self.held,
             strategy=self.strategy,
         )
-        sets: dict[str, AssetRows] = {
-            stage: replace(asset_rows(stage, result), code_version=self.keys[stage])
-            for stage in stages
-        }
         first = reached[0] if reached and tuple(missing) == STAGES else None
-        entries = [
-            self._entry(
-                stage,
-                *status_of(rows.rows),
-                rows.duration_seconds,
-                first if stage == "verdicts" else None,
-            )
-            for stage, rows in sets.items()
-        ]
-        await asyncio.to_thread(self.ledger.write, self.variant.name, self.video_id, sets, entries)
+        sets: dict[str, AssetRows] = {}
+        entries = []
+        for stage in stages:
+            rows = replace(asset_rows(stage, result), code_version=self.keys[stage])
+            sets[stage] = rows
+            seconds = rows.duration_seconds, first if stage == "verdicts" else None
+            entries.append(self._entry(stage, *status_of(rows.rows), *seconds))
+        await self._write(sets, entries)
 
-    async def _failed(self, stage: str, reason: str) -> str:
-        entry = self._entry(stage, "failed", reason)
-        await asyncio.to_thread(self.ledger.write, self.variant.name, self.video_id, {}, [entry])
-        return reason
+    async def _write(self, sets: Mapping[str, AssetRows], entries: Sequence[StageSet]) -> None:
+        await asyncio.to_thread(self.ledger.write, self.variant, self.video_id, sets, entries)
 
     def _entry(
         self, stage: str, status: SetStatus, reason: str | None, *seconds: float | None
     ) -> StageSet:
-        name = self.variant.name
-        return StageSet(
-            self.experiment,
-            name,
-            self.video_id,
-            stage,
-            self.keys[stage],
-            name,
-            status,
-            reason,
-            *seconds,
-        )
-
-    def _incomplete(self) -> int:
-        known = self.ledger.known(self.variant.name, self.video_id, "verdicts")
-        return int(known is not None and known.status == "incomplete")
+        name, key = self.variant, self.keys[stage]
+        made = (self.experiment, name, self.video_id, stage, key, name)
+        return StageSet(*made, status, reason, *seconds)
 
     def _transcripts(self) -> dict[str, AssetRows]:
         rows = AssetRows(list(self.words.rows), self.words.transcript.content_hash)

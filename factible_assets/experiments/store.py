@@ -18,13 +18,7 @@ from pathlib import Path
 from typing import Literal
 
 from factible_assets.experiments.plan import STAGES, ExperimentError
-from factible_assets.records import (
-    Evidence,
-    Query,
-    Record,
-    Search,
-    Verdict,
-)
+from factible_assets.records import Evidence, Query, Record, Search, Verdict
 from factible_assets.rows import VideoRows
 from factible_assets.settings import Settings
 from resources.statements import statements
@@ -138,23 +132,20 @@ class Ledger:
         self._holders.setdefault(work, {})[entry.variant] = None
 
     def _load(self) -> None:
+        """Offer what an earlier process left: all of it, or all before the first outage."""
         columns = ", ".join(f"sets.{each.name}" for each in fields(StageSet))
         sql = _ASK["known_sets"].format(columns=columns)
         rows = self._warehouse.query(sql, [self._experiment]).rows()
         entries = [StageSet(*row) for row in rows]
         self._sets = {(each.variant, each.video_id, each.asset): each for each in entries}
-        for variant, video_id in dict.fromkeys((each.variant, each.video_id) for each in entries):
-            self._offer_usable(variant, video_id)
-
-    def _offer_usable(self, variant: str, video_id: str) -> None:
-        """Offer what an earlier process left: all of it, or all before the first outage."""
-        verdicts = self.known(variant, video_id, "verdicts")
-        settled = verdicts is not None and verdicts.status == "ok"
-        for stage in STAGES:
-            entry = self.known(variant, video_id, stage)
-            if entry is None or (entry.status != "ok" and not settled):
-                return
-            self._offer(entry)
+        for place in dict.fromkeys((each.variant, each.video_id) for each in entries):
+            verdicts = self.known(*place, "verdicts")
+            settled = verdicts is not None and verdicts.status == "ok"
+            for stage in STAGES:
+                entry = self.known(*place, stage)
+                if entry is None or (entry.status != "ok" and not settled):
+                    break
+                self._offer(entry)
 
 
 def status_of(rows: Sequence[Record]) -> tuple[SetStatus, str | None]:

@@ -30,8 +30,7 @@ from factible_assets.assets.transcripts import (
     with_details,
 )
 from factible_assets.corpora.reading import CorporaReading
-from factible_assets.experiments.knobs import settings_of
-from factible_assets.experiments.plan import STAGES, Surroundings, Variant
+from factible_assets.experiments.plan import STAGES, Surroundings, Variant, settings_of
 from factible_assets.records import Record, Transcript, TranscriptSegment, Video
 from factible_assets.services.reasoning import STAGES as JUDGED_STAGES
 from factible_assets.services.reasoning import (
@@ -85,11 +84,10 @@ def intended(variant: Variant, settings: Settings, corpus_web: str | None) -> Ch
     wish = variant.reasoner
     reasoner = choose_reasoner(wish, own).kind if wish == "auto" else wish
     wishes = (variant.config.search.web, corpus_web, settings.web)
+    stages = plan_models(own).stages if reasoner == "llm" else {}
+    models = {stage: f"{model.provider}/{model.name}" for stage, model in stages.items()}
     return Choice(
-        own,
-        reasoner,
-        models_of(own) if reasoner == "llm" else {},
-        choose_web(*wishes, live_ready=bool(search_names(settings))),
+        own, reasoner, models, choose_web(*wishes, live_ready=bool(search_names(settings)))
     )
 
 
@@ -109,14 +107,6 @@ def choose(variant: Variant, settings: Settings, corpus_web: str | None) -> Choi
             "(FACTIBLE_SEARCH=wikipedia), or choose another web: archive or miniature."
         )
     return choice
-
-
-def models_of(settings: Settings) -> dict[str, str]:
-    """Return the model of each stage as PROVIDER/MODEL."""
-    return {
-        stage: f"{model.provider}/{model.name}"
-        for stage, model in plan_models(settings).stages.items()
-    }
 
 
 class Place:
@@ -139,31 +129,27 @@ class Place:
         Claims that are given are part of the subject, and nobody's answer.
         """
         said = video.model_dump(mode="json", exclude=_NEVER_AN_ANSWER)
-        web = self._web(choice)
-        judges = {stage: self._judge(stage, choice) for stage in JUDGED_STAGES}
-        stated = "" if given is None else f"\n{given.claims!r}"
+        web = self._webs.get(choice.web)
+        if web is None:
+            web = self._webs[choice.web] = _web_content(choice.web, self._settings)
+        makers = dict.fromkeys(STAGES, f"{web} {self._ratings}")
+        for stage in JUDGED_STAGES:
+            if choice.reasoner == "llm":
+                # Its prompt is a file among the code.
+                named = (choice.models[stage], effort_of(choice.settings, stage))
+                makers[stage] = " ".join(filter(None, named))
+            else:
+                makers[stage] = f"embedded {self._commits(choice.settings)}"
+        makers["evidence"] = f"{makers['evidence']}\n{web}"
+        stated = ""
         if given is not None:
-            judges["claims"] = "given"
-        looks = {stage: f"{web} {self._ratings}" for stage in STAGES if stage not in JUDGED_STAGES}
-        return Surroundings(
-            subject=f"{json.dumps(said, sort_keys=True)}\n{transcript.content_hash}{stated}",
-            makers={**judges, **looks, "evidence": f"{judges['evidence']}\n{web}"},
-            code=code_version(),
-        )
+            makers["claims"], stated = "given", f"\n{given.claims!r}"
+        subject = f"{json.dumps(said, sort_keys=True)}\n{transcript.content_hash}{stated}"
+        return Surroundings(subject, makers, code_version())
 
-    def _judge(self, stage: str, choice: Choice) -> str:
-        if choice.reasoner == "llm":
-            # Its prompt is a file among the code.
-            return " ".join(filter(None, (choice.models[stage], effort_of(choice.settings, stage))))
-        home = choice.settings.home
-        pulled = {name: read_receipt(home, name) for name in ("mpnet", "nli", "nli-base")}
-        commits = {name: receipt.commit for name, receipt in pulled.items() if receipt is not None}
-        return f"embedded {commits}"
-
-    def _web(self, choice: Choice) -> str:
-        if choice.web not in self._webs:
-            self._webs[choice.web] = _web_content(choice.web, self._settings)
-        return self._webs[choice.web]
+    def _commits(self, settings: Settings) -> dict[str, str]:
+        pulled = {name: read_receipt(settings.home, name) for name in ("mpnet", "nli", "nli-base")}
+        return {name: receipt.commit for name, receipt in pulled.items() if receipt is not None}
 
 
 def _web_content(web: str, settings: Settings) -> str:
@@ -223,17 +209,6 @@ class Words:
         return (self.video, self.transcript, *self.segments)
 
 
-def stored_words(warehouse: Path | Lake, video_id: str) -> Words | None:
-    """Return the current transcript of a warehouse, None if it has none of this video."""
-    if not warehouse.exists():
-        return None
-    try:
-        held = Warehouse(warehouse).read_asset("transcripts", video_id)
-    except NotMaterializedError:
-        return None
-    return Words(held.video, held.transcripts[0], tuple(held.segments))
-
-
 class NoWordsError(Exception):
     """A transcript cannot be obtained. The message is a sentence with the remedy."""
 
@@ -249,13 +224,13 @@ async def words_at_hand(
     Raises:
         NoWordsError: The listed file cannot be used.
     """
-    stored = await asyncio.to_thread(stored_words, settings.warehouse, video_id)
+    stored = await asyncio.to_thread(_stored_words, settings.warehouse, video_id)
     if stored is not None:
         return stored
     listed = corpora.find(video_id)
     if listed is not None and listed.transcript is not None:
         return await _obtained(video_id, corpora, settings)
-    return await asyncio.to_thread(stored_words, own, video_id)
+    return await asyncio.to_thread(_stored_words, own, video_id)
 
 
 async def words_of(video_id: str, corpora: CorporaReading, settings: Settings, own: Path) -> Words:
@@ -266,6 +241,16 @@ async def words_of(video_id: str, corpora: CorporaReading, settings: Settings, o
     """
     at_hand = await words_at_hand(video_id, corpora, settings, own)
     return at_hand or await _obtained(video_id, corpora, settings)
+
+
+def _stored_words(warehouse: Path | Lake, video_id: str) -> Words | None:
+    if not warehouse.exists():
+        return None
+    try:
+        held = Warehouse(warehouse).read_asset("transcripts", video_id)
+    except NotMaterializedError:
+        return None
+    return Words(held.video, held.transcripts[0], tuple(held.segments))
 
 
 async def _obtained(video_id: str, corpora: CorporaReading, settings: Settings) -> Words:

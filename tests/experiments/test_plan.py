@@ -9,14 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from factible_assets.config import FactCheckConfig, KnobError
-from factible_assets.experiments.knobs import checked_value, config_of, knobs, settings_of
 from factible_assets.experiments.plan import (
     STAGES,
     Design,
     Surroundings,
     Variant,
+    checked_value,
+    config_of,
     count_of,
     expand,
+    knobs,
+    settings_of,
     stage_keys,
 )
 from factible_assets.experiments.reading import STRATEGIES
