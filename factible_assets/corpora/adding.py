@@ -50,12 +50,10 @@ def list_new_video(
 ) -> VideoEntry:
     """List a video in a corpus file, its transcript copied beside it; return the entry.
 
-    Args:
-        file: The corpus file; it is created if it is not there, and keeps what it holds.
-        video: A YouTube link or id, or an id of one's own, which needs a transcript.
-        listing: What is listed already, anywhere. An entry on demand gives way to one's own.
-        transcript: A file of captions; its language is taken over unless `details` have one.
-        details: Fields of VideoEntry: title, channel, language, published_on, web.
+    The file is created if it is not there, and keeps what it holds. The video is a YouTube link or
+    id, or an id of one's own, which needs a transcript: a file of captions, whose language is taken
+    over unless `details` (fields of VideoEntry) have one. In the `listing` of what is listed
+    anywhere, an entry on demand gives way.
 
     Raises:
         NotAVideoLinkError: it is a link, and to no video.

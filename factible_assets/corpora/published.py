@@ -20,17 +20,8 @@ from io import StringIO
 from pathlib import Path
 from typing import Final
 
-from factible_assets.corpora.format import (
-    CorpusError,
-    CorpusFile,
-    VideoEntry,
-    is_usable_id,
-)
-from factible_assets.corpora.reading import (
-    CorporaReading,
-    GroundTruth,
-    load_ground_truth,
-)
+from factible_assets.corpora.format import CorpusError, CorpusFile, VideoEntry, is_usable_id
+from factible_assets.corpora.reading import CorporaReading, GroundTruth, load_ground_truth
 from factible_assets.corpora.writing import write_corpus
 from resources.lines import FileProblem
 from resources.transcripts.base import TimedText, TranscriptError
@@ -74,15 +65,11 @@ def import_published(
 
     The corpus is `destination/NAME.yaml`, with the transcripts as segment lists in
     `destination/NAME/`. Importing the same folder again changes nothing. A video without a
-    transcript is listed if it is annotated; its transcript is then asked of YouTube.
+    transcript is listed if it is annotated; its transcript is then asked of YouTube. Without
+    `videos.csv`, the annotations say which videos there are.
 
-    Args:
-        folder: The published layout. Without `videos.csv`, the annotations say which videos.
-        destination: A folder of corpora.
-        name: The corpus; the folder's name if not given.
-        web: Where evidence for these videos is looked for.
-        replace: Whether a corpus file of that name with other content may be overwritten.
-        listing: Corpora that may know what the folder does not say of a video.
+    `web` says where evidence is looked for, `listing` may know what the folder does not say of a
+    video; with `replace` a corpus file of that name with other content is overwritten.
 
     Raises:
         CorpusError: if the layout is not that one, the destination cannot be written, or a

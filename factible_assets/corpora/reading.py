@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final, TypeVar
 
 from pydantic import ValidationError
@@ -40,14 +41,7 @@ from factible_assets.corpora.format import (
 from factible_assets.records import Rating, Video
 from factible_assets.stages.ids import normalise_text
 from factible_assets.stages.ports import ClaimDraft, ClaimDrafts
-from resources.lines import (
-    Document,
-    FileProblem,
-    Place,
-    PlacedError,
-    read_document,
-    shown,
-)
+from resources.lines import Document, FileProblem, Place, PlacedError, read_document, shown
 from resources.transcripts.youtube_ids import is_video_id, watch_url
 
 SUFFIXES: Final = (".yaml", ".yml")
@@ -151,13 +145,13 @@ class CorporaReading:
 class GroundTruth:
     """Annotated claims that stand in a file of their own."""
 
-    claims: tuple[ClaimEntry, ...]
-    video_id: str | None
-    video_title: str | None
-    duration_seconds: float | None
-    line: int
+    claims: tuple[ClaimEntry, ...] = ()
+    video_id: str | None = None
+    video_title: str | None = None
+    duration_seconds: float | None = None
+    line: int = 1
     """Where the file names its video."""
-    problems: tuple[FileProblem, ...]
+    problems: tuple[FileProblem, ...] = ()
 
 
 # --- Folders and files --------------------------------------------------------------------------
@@ -171,20 +165,35 @@ def load_corpora(folders: Iterable[Path]) -> CorporaReading:
     folder that is not there holds no files. Annotations in `ground_truth/` are merged in.
     """
     read: list[Corpus] = []
+    truths: list[Path] = []
     problems: list[FileProblem] = []
     ignored: list[Path] = []
-    places = list(folders)
-    for folder in places:
-        files, unreadable = _yaml_files(folder)
-        problems.extend(unreadable)
-        for file in files:
+    for folder in folders:
+        for file in _yaml_files(folder, problems):
             reading = load_corpus(file)
             problems.extend(reading.problems)
             ignored.extend(reading.ignored)
             read.extend(reading.corpora)
-    corpora, repeated = _each_video_once(read)
-    merged, unmerged = _with_ground_truth(corpora, places)
-    return CorporaReading(tuple(merged), (*problems, *repeated, *unmerged), tuple(ignored))
+        truths += _yaml_files(folder / GROUND_TRUTH_FOLDER, problems)
+    seen: dict[str, CorpusVideo] = {}
+    for corpus in sorted(read, key=lambda each: each.on_demand):
+        for entry in corpus.videos:
+            first = seen.setdefault(entry.video.video_id, entry)
+            if first is not entry and not corpus.on_demand:
+                problems.append(_repeated(entry, first))
+    annotated = _ground_truth(truths, seen, problems)
+    corpora = (
+        replace(
+            corpus,
+            videos=tuple(
+                replace(entry, claims=annotated.get(entry.video.video_id, entry.claims))
+                for entry in corpus.videos
+                if seen[entry.video.video_id] is entry
+            ),
+        )
+        for corpus in read
+    )
+    return CorporaReading(tuple(corpora), tuple(problems), tuple(ignored))
 
 
 def load_corpus(file: Path) -> CorporaReading:
@@ -193,87 +202,60 @@ def load_corpus(file: Path) -> CorporaReading:
         document = read_document(file)
     except PlacedError as error:
         return CorporaReading(problems=(error.at(file),))
-    if _is_something_else(document):
-        return CorporaReading(ignored=(file,))
+    # YAML of another kind, such as a rating set, is told from a corpus with a misspelt key; an
+    # experiment names videos, too.
+    data = document.data
+    if isinstance(data, dict) and data:
+        near = (difflib.get_close_matches(key, ("corpus", "videos"), cutoff=0.7) for key in data)
+        if "experiment" in data or not any(near):
+            return CorporaReading(ignored=(file,))
     reader = _Reader(file, document)
     corpus = reader.corpus()
     return CorporaReading((corpus,) if corpus else (), tuple(reader.problems))
 
 
-def _yaml_files(folder: Path) -> tuple[list[Path], list[FileProblem]]:
-    """Return the YAML files in a folder, and what kept them from being listed."""
+def _yaml_files(folder: Path, problems: list[FileProblem]) -> list[Path]:
+    """Return the YAML files in a folder, and note what kept them from being listed."""
     if not folder.exists():
-        return [], []
+        return []
     try:
-        files = sorted(
+        return sorted(
             path
             for path in folder.iterdir()
             if path.suffix in SUFFIXES and path.is_file() and not path.name.startswith(".")
         )
     except OSError as error:
         sentence = f"The folder cannot be read ({error.strerror}). Check its rights."
-        return [], [FileProblem(folder, None, sentence)]
-    return files, []
+        problems.append(FileProblem(folder, None, sentence))
+        return []
 
 
-def _each_video_once(read: Sequence[Corpus]) -> tuple[list[Corpus], list[FileProblem]]:
-    """Keep the first entry of each video; entries on demand come after all others."""
-    seen: dict[str, CorpusVideo] = {}
-    kept: dict[int, Corpus] = {}
-    problems: list[FileProblem] = []
-    for index, corpus in sorted(enumerate(read), key=lambda each: each[1].on_demand):
-        entries = []
-        for entry in corpus.videos:
-            first = seen.setdefault(entry.video.video_id, entry)
-            if first is entry:
-                entries.append(entry)
-            elif not corpus.on_demand:
-                problems.append(_repeated(entry, first))
-        kept[index] = replace(corpus, videos=tuple(entries))
-    return [kept[index] for index in range(len(read))], problems
-
-
-def _with_ground_truth(
-    corpora: Sequence[Corpus], folders: Sequence[Path]
-) -> tuple[list[Corpus], list[FileProblem]]:
-    """Merge the annotations that lie beside the corpora into the videos that they name."""
-    entries = {entry.video.video_id: entry for corpus in corpora for entry in corpus.videos}
+def _ground_truth(
+    files: Sequence[Path], entries: Mapping[str, CorpusVideo], problems: list[FileProblem]
+) -> dict[str, tuple[ClaimEntry, ...]]:
+    """Return the annotations that lie beside the corpora, by the video that they name."""
     annotated: dict[str, tuple[ClaimEntry, ...]] = {}
-    problems: list[FileProblem] = []
-    for folder in folders:
-        files, unreadable = _yaml_files(folder / GROUND_TRUTH_FOLDER)
-        problems.extend(unreadable)
-        for file in files:
-            truth = load_ground_truth(file)
-            problems.extend(truth.problems)
-            video_id = truth.video_id or file.stem
-            entry = entries.get(video_id)
-            known = annotated.get(video_id, entry.claims if entry else ())
-            if entry is None:
-                sentence = (
-                    f"This ground truth is for the video {video_id!r}, which no corpus lists. "
-                    "List the video in a corpus, or take the file away."
-                )
-                problems.append(FileProblem(file, truth.line, sentence))
-            elif known is not None and known != truth.claims:
-                sentence = (
-                    f"The video {video_id!r} has other annotated claims already, in {entry.file}, "
-                    f"line {entry.line}, or in another file of this folder. Keep one of the two."
-                )
-                problems.append(FileProblem(file, truth.line, sentence))
-            elif not truth.problems:
-                annotated[video_id] = truth.claims
-    merged = [
-        replace(
-            corpus,
-            videos=tuple(
-                replace(entry, claims=annotated.get(entry.video.video_id, entry.claims))
-                for entry in corpus.videos
-            ),
-        )
-        for corpus in corpora
-    ]
-    return merged, problems
+    for file in files:
+        truth = load_ground_truth(file)
+        problems.extend(truth.problems)
+        video_id = truth.video_id or file.stem
+        entry = entries.get(video_id)
+        known = annotated.get(video_id, entry.claims if entry else ())
+        if entry is None:
+            sentence = (
+                f"This ground truth is for the video {video_id!r}, which no corpus lists. "
+                "List the video in a corpus, or take the file away."
+            )
+            problems.append(FileProblem(file, truth.line, sentence))
+        elif known is not None and known != truth.claims:
+            sentence = (
+                f"The video {video_id!r} has other annotated claims already, in {entry.file}, "
+                f"line {entry.line}, or in another file of this folder. Keep one of the two."
+            )
+            problems.append(FileProblem(file, truth.line, sentence))
+        elif not truth.problems:
+            annotated[video_id] = truth.claims
+    return annotated
 
 
 def _repeated(entry: CorpusVideo, first: CorpusVideo) -> FileProblem:
@@ -282,18 +264,6 @@ def _repeated(entry: CorpusVideo, first: CorpusVideo) -> FileProblem:
         entry.line,
         f"The video {entry.video.video_id!r} is listed before, in {first.file}, line "
         f"{first.line}. Remove one of the two entries.",
-    )
-
-
-def _is_something_else(document: Document) -> bool:
-    """Tell YAML of another kind, such as a rating set, from a corpus with a misspelt key."""
-    if not isinstance(document.data, dict) or not document.data:
-        return False
-    if "experiment" in document.data:
-        # An experiment names videos, too.
-        return True
-    return not any(
-        difflib.get_close_matches(key, ("corpus", "videos"), cutoff=0.7) for key in document.data
     )
 
 
@@ -312,48 +282,50 @@ class _Reader:
         data = self.document.data
         if not isinstance(data, dict):
             what = "empty" if data is None else "not a mapping"
-            self._report((), f"The file is {what}. Begin with videos: and a list of them.")
+            self.report((), f"The file is {what}. Begin with videos: and a list of them.")
             return None
         listed = data.get("videos")
-        self._report_duplicate_keys(lambda place: len(place) < len(("videos", 0)))
+        self._report_repeated_keys(lambda place: len(place) < len(("videos", 0)))
         if listed is not None and not isinstance(listed, list):
-            self._report(("videos",), "videos is not a list. Begin each video with a dash.")
-        head = self._validated(CorpusFile, {**data, "videos": ()}, ())
+            self.report(("videos",), "videos is not a list. Begin each video with a dash.")
+        head = self.validated(CorpusFile, {**data, "videos": ()}, ())
         is_whole = head is not None and not self.problems
         head = head or CorpusFile()
         name = head.corpus or self.file.stem
         # The entries of a withheld file are read too, so that all problems are told at once.
-        videos = self._videos(len(listed) if isinstance(listed, list) else 0, name, head.web)
+        videos: dict[str, CorpusVideo] = {}
+        for index in range(len(listed) if isinstance(listed, list) else 0):
+            entry = self._video(("videos", index), name, head.web)
+            if entry is not None:
+                first = videos.setdefault(entry.video.video_id, entry)
+                if first is not entry:
+                    self.problems.append(_repeated(entry, first))
         if not is_whole:
             return None
-        return Corpus(name, head.description, head.web, self.file, videos, head.on_demand)
-
-    def _videos(self, count: int, corpus: str, web: str) -> tuple[CorpusVideo, ...]:
-        videos: dict[str, CorpusVideo] = {}
-        for index in range(count):
-            entry = self._video(("videos", index), corpus, web)
-            if entry is None:
-                continue
-            first = videos.setdefault(entry.video.video_id, entry)
-            if first is not entry:
-                self.problems.append(_repeated(entry, first))
-        return tuple(videos.values())
+        found = tuple(videos.values())
+        return Corpus(name, head.description, head.web, self.file, found, head.on_demand)
 
     def _video(self, place: Place, corpus: str, web: str) -> CorpusVideo | None:
         before = len(self.problems)
-        self._report_duplicate_keys(lambda where: where[: len(place)] == place)
-        entry = self._validated(VideoEntry, self.document.at(place), place)
+        self._report_repeated_keys(lambda where: where[: len(place)] == place)
+        entry = self.validated(VideoEntry, self.document.at(place), place)
         if entry is None:
             return None
         transcript = self._existing(entry.transcript, (*place, "transcript"))
         if entry.transcript is None and not is_video_id(entry.video_id):
-            self._report(
+            self.report(
                 place,
                 f"The video {entry.video_id!r} has no transcript and is not on YouTube. "
                 "Name a transcript file.",
             )
         media = self._existing(entry.media, (*place, "media"))
-        claims = self._claims(entry, place)
+        claims = entry.claims
+        if claims is not None:
+            self.report_repeated_claims(
+                ((*place, "claims", index), claim) for index, claim in enumerate(claims)
+            )
+        elif path := self._existing(entry.ground_truth, (*place, "ground_truth")):
+            claims = self._own_ground_truth(entry, path)
         if len(self.problems) > before:
             return None
         return CorpusVideo(
@@ -376,16 +348,7 @@ class _Reader:
             claim_count=entry.claim_count,
         )
 
-    def _claims(self, entry: VideoEntry, place: Place) -> tuple[ClaimEntry, ...] | None:
-        if entry.claims is not None:
-            lines = [
-                self.document.line((*place, "claims", index)) for index in range(len(entry.claims))
-            ]
-            self.problems.extend(_repeated_claims(self.file, entry.claims, lines))
-            return entry.claims
-        path = self._existing(entry.ground_truth, (*place, "ground_truth"))
-        if path is None:
-            return None
+    def _own_ground_truth(self, entry: VideoEntry, path: Path) -> tuple[ClaimEntry, ...]:
         truth = load_ground_truth(path)
         self.problems.extend(truth.problems)
         if truth.video_id not in {None, entry.video_id}:
@@ -406,29 +369,51 @@ class _Reader:
         path = self.file.parent / name
         # The file of a corpus may be somebody else's: it cannot have any file of this machine read.
         if not path.resolve().is_relative_to(self.file.parent.resolve()):
-            self._report(
-                place,
-                f"{name!r} leads out of the folder of this file. Put the file that is meant there.",
-            )
+            words = f"{name!r} leads out of the folder of this file. Put the file that is meant "
+            self.report(place, f"{words}there.")
             return None
         if path.is_file():
             return path
-        self._report(
-            place, f"There is no file {name!r} beside this one (looked for as {path}). Correct it."
-        )
+        words = f"There is no file {name!r} beside this one (looked for as {path}). Correct it."
+        self.report(place, words)
         return None
 
-    def _validated(self, model: type[_Model], data: object, place: Place) -> _Model | None:
-        found, problems = _validate(
-            model, data, lambda where: self.document.line((*place, *where)), self.file
-        )
-        self.problems.extend(problems)
-        return found
+    def validated(
+        self,
+        model: type[_Model],
+        data: object,
+        place: Place,
+        places: Mapping[str, Place] = MappingProxyType({}),
+    ) -> _Model | None:
+        """Return an entry; None where there are problems, each at its line.
 
-    def _report_duplicate_keys(self, concerns: Callable[[Place], bool]) -> None:
+        `places` says where a key of the entry really stands.
+        """
+        try:
+            return model.model_validate(data)
+        except ValidationError as error:
+            for detail in error.errors():
+                where = detail["loc"]
+                if where and (real := places.get(str(where[0]))):
+                    where = real
+                self.report((*place, *where), _sentence(model, detail))
+            return None
+
+    def report_repeated_claims(self, claims: Iterable[tuple[Place, ClaimEntry]]) -> None:
+        """Report the claims that stand before in the same words."""
+        first: dict[str, Place] = {}
+        for place, claim in claims:
+            earlier = first.setdefault(normalise_text(claim.text), place)
+            if earlier != place:
+                line = self.document.line(earlier)
+                words = f"The claim {shown(claim.text)} stands before, on line {line}."
+                self.report(place, f"{words} Remove one of the two.")
+
+    def _report_repeated_keys(self, concerns: Callable[[Place], bool]) -> None:
         self.problems.extend(self.document.repeated_keys(self.file, concerns))
 
-    def _report(self, place: Place, sentence: str) -> None:
+    def report(self, place: Place, sentence: str) -> None:
+        """Report a problem at a place of the document."""
         self.problems.append(FileProblem(self.file, self.document.line(place), sentence))
 
 
@@ -456,56 +441,42 @@ def load_ground_truth(file: Path) -> GroundTruth:
     try:
         document = read_document(file)
     except PlacedError as error:
-        return GroundTruth((), None, None, None, 1, (error.at(file),))
+        return GroundTruth(problems=(error.at(file),))
     data = document.data if isinstance(document.data, dict) else {}
     listed = data.get("claims")
-    problems = document.repeated_keys(file)
+    reader = _Reader(file, document, document.repeated_keys(file))
     if not isinstance(listed, list):
+        reader.report(("claims",), "There is no list of claims. Add one.")
         listed = []
-        problems.append(
-            FileProblem(file, document.line(("claims",)), "There is no list of claims. Add one.")
-        )
-    claims = []
-    lines = []
-    for index, item in enumerate(listed):
-        claim, found = _ground_truth_claim(document, index, item, file)
-        problems.extend(found)
+    claims: dict[Place, ClaimEntry] = {}
+    for index, written in enumerate(listed):
+        item, place = written, ("claims", index)
+        places: Mapping[str, Place] = {}
+        if isinstance(written, dict) and "claim_text" in written:
+            places = _PUBLISHED_PLACES
+            verdict = written.get("verdict")
+            inner = verdict if isinstance(verdict, dict) else {}
+            known = {"claim_text", "is_checkable", "importance", "verdict"}
+            item = {
+                "text": written["claim_text"],
+                "checkable": written.get("is_checkable", "true"),
+                "importance": written.get("importance"),
+                "stance": inner.get("overall_stance"),
+                "reasoning": inner.get("reasoning"),
+                **{key: value for key, value in written.items() if key not in known},
+            }
+        claim = reader.validated(ClaimEntry, item, place, places)
         if claim is not None:
-            claims.append(claim)
-            lines.append(document.line(("claims", index)))
-    problems.extend(_repeated_claims(file, claims, lines))
+            claims[place] = claim
+    reader.report_repeated_claims(claims.items())
     return GroundTruth(
-        claims=tuple(claims),
+        claims=tuple(claims.values()),
         video_id=_text(data.get("video_id")),
         video_title=_text(data.get("video_title")),
         duration_seconds=_seconds(data.get("video_duration_seconds")),
         line=document.line(("video_id",)),
-        problems=tuple(problems),
+        problems=tuple(reader.problems),
     )
-
-
-def _ground_truth_claim(
-    document: Document, index: int, item: object, file: Path
-) -> tuple[ClaimEntry | None, list[FileProblem]]:
-    place: Place = ("claims", index)
-    if not isinstance(item, dict) or "claim_text" not in item:
-        return _validate(ClaimEntry, item, lambda where: document.line((*place, *where)), file)
-    verdict = item.get("verdict")
-    inner = verdict if isinstance(verdict, dict) else {}
-    known = {"claim_text", "is_checkable", "importance", "verdict"}
-    values = {
-        "text": item["claim_text"],
-        "checkable": item.get("is_checkable", "true"),
-        "importance": item.get("importance"),
-        "stance": inner.get("overall_stance"),
-        "reasoning": inner.get("reasoning"),
-        **{key: value for key, value in item.items() if key not in known},
-    }
-
-    def line_of(where: Place) -> int:
-        return document.line((*place, *_PUBLISHED_PLACES.get(str(where[0]), where[:1])))
-
-    return _validate(ClaimEntry, values, lambda where: line_of(where or ("text",)), file)
 
 
 def _text(value: object) -> str | None:
@@ -521,18 +492,6 @@ def _seconds(value: object) -> float | None:
 
 
 # --- Sentences ----------------------------------------------------------------------------------
-
-
-def _validate(
-    model: type[_Model], data: object, line_of: Callable[[Place], int], file: Path
-) -> tuple[_Model | None, list[FileProblem]]:
-    try:
-        return model.model_validate(data), []
-    except ValidationError as error:
-        return None, [
-            FileProblem(file, line_of(detail["loc"]), _sentence(model, detail))
-            for detail in error.errors()
-        ]
 
 
 def _sentence(model: type[Entry], detail: ErrorDetails) -> str:
@@ -584,22 +543,6 @@ _LISTS: Final[Mapping[str | int, type[Entry]]] = {
     "passages": PassageEntry,
     "human_scores": HumanScores,
 }
-
-
-def _repeated_claims(
-    file: Path, claims: Sequence[ClaimEntry], lines: Sequence[int]
-) -> list[FileProblem]:
-    first: dict[str, int] = {}
-    problems = []
-    for position, (claim, line) in enumerate(zip(claims, lines, strict=True)):
-        earlier = first.setdefault(normalise_text(claim.text), position)
-        if earlier != position:
-            sentence = (
-                f"The claim {shown(claim.text)} stands before, on line {lines[earlier]}. "
-                "Remove one of the two."
-            )
-            problems.append(FileProblem(file, line, sentence))
-    return problems
 
 
 def _as_sentence(text: str) -> str:

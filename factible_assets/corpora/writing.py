@@ -19,7 +19,7 @@ import yaml
 from filelock import FileLock, Timeout
 
 from factible_assets.corpora.format import CorpusError, CorpusFile, VideoEntry
-from factible_assets.corpora.reading import load_corpora, load_corpus
+from factible_assets.corpora.reading import CorpusVideo, load_corpora, load_corpus
 from factible_assets.files import write_whole
 from resources.lines import MAX_BYTES, Document, PlacedError, parse_document
 
@@ -40,22 +40,25 @@ def add_video(file: Path, entry: VideoEntry) -> str:
             entry has a problem, or if it cannot be written. The file is then as it was.
     """
     target = file.resolve()
-    with _turn_at(target):
-        _refuse_duplicate(target, entry.video_id)
-        after = _with_entry(target, _bytes_of(target), entry)
-        _check_result(target, after, entry.video_id)
-        write_atomically(target, after)
+    with _writable(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(target.with_name(f".{target.name}.lock"), timeout=_TURN_SECONDS):
+            reading = load_corpora([target.parent])
+            listed = reading.find(entry.video_id)
+            # An entry on demand gives way, but not to a second one in its own file.
+            if listed is not None and (listed in reading.videos() or listed.file == target):
+                raise CorpusError(f"{_listed(listed)} Edit that entry instead.")
+            after = _with_entry(target, _bytes_of(target), entry)
+            _check_result(target, after, entry.video_id)
+            _write(target, after)
     return entry.video_id
 
 
 @contextlib.contextmanager
-def _turn_at(target: Path) -> Iterator[None]:
-    """Hold the lock of a corpus file, which lies beside it."""
-    lock = FileLock(target.with_name(f".{target.name}.lock"), timeout=_TURN_SECONDS)
+def _writable(target: Path) -> Iterator[None]:
+    """Say why a place cannot be written now."""
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with lock:
-            yield
+        yield
     except Timeout as error:
         raise CorpusError(
             f"{target}: another process has been adding to the file for {_TURN_SECONDS} seconds. "
@@ -67,19 +70,16 @@ def _turn_at(target: Path) -> Iterator[None]:
         ) from error
 
 
-def write_atomically(target: Path, content: bytes) -> None:
-    """Put content into a file in one step, so that no reader sees half of it; its rights stay.
-
-    Raises:
-        CorpusError: if the place cannot be written; the file is then as it was.
-    """
-    try:
+def _write(target: Path, content: bytes) -> None:
+    """Put content into a file in one step, so that no reader sees half of it; its rights stay."""
+    with _writable(target):
         mode = target.stat().st_mode if target.exists() else None
         write_whole(target, content, mode=mode)
-    except OSError as error:
-        raise CorpusError(
-            f"{target}: the file cannot be written ({error.strerror}). Choose a folder that can."
-        ) from error
+
+
+def _listed(video: CorpusVideo) -> str:
+    name = video.video.video_id
+    return f"The video {name!r} is listed already, in {video.file}, line {video.line}."
 
 
 def write_corpus(
@@ -91,13 +91,8 @@ def write_corpus(
 ) -> Path:
     """Write `destination/NAME.yaml` and the files that it names; return its path.
 
-    Writing the same again changes nothing.
-
-    Args:
-        destination: A folder of corpora.
-        corpus: The corpus, with a name.
-        beside: The files that its entries name, by their path relative to the destination.
-        replace: Whether a corpus file of that name with other content may be overwritten.
+    Writing the same again changes nothing. `beside` are the files that its entries name, by their
+    path relative to the destination; with `replace` one with other content is overwritten.
 
     Raises:
         CorpusError: if the corpus has no entry or is too large for one file, if a different corpus
@@ -107,7 +102,9 @@ def write_corpus(
     file = destination / f"{corpus.corpus}.yaml"
     if not corpus.videos:
         raise CorpusError(f"{file}: there is nothing to write, because no entry can be used.")
-    content = render_corpus(corpus)
+    values = corpus.model_dump(mode="json", exclude_defaults=True)
+    text = yaml.dump(values, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_WIDTH)
+    content = str(text).encode()
     if len(content) > MAX_BYTES:
         raise CorpusError(
             f"{file}: the corpus would have {len(content) >> 20} MB, and a corpus file has at most "
@@ -118,57 +115,16 @@ def write_corpus(
             f"{file}: there is a different corpus of this name. Give another name, or replace it "
             "with --replace."
         )
-    _refuse_known(file, corpus)
-    for name, data in beside.items():
-        write_atomically(destination / name, data)
-    # Last, so that no corpus is ever seen that names files which are not there.
-    write_atomically(file, content)
-    return file
-
-
-def render_corpus(corpus: CorpusFile) -> bytes:
-    """Return a corpus as YAML, keys in the order of the format."""
-    values = corpus.model_dump(mode="json", exclude_defaults=True)
-    text = yaml.dump(values, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_WIDTH)
-    return str(text).encode()
-
-
-def _refuse_known(file: Path, corpus: CorpusFile) -> None:
-    known = {
-        listed.video.video_id: listed
-        for listed in load_corpora([file.parent]).videos()
-        if listed.file != file
-    }
+    others = (each for each in load_corpora([destination]).videos() if each.file != file)
+    known = {listed.video.video_id: listed for listed in others}
     for entry in corpus.videos:
         if (listed := known.get(entry.video_id)) is not None:
-            raise CorpusError(
-                f"The video {entry.video_id!r} is listed already, in {listed.file}, line "
-                f"{listed.line}. Remove that entry, or leave the video out."
-            )
-
-
-def render_entry(entry: VideoEntry) -> str:
-    """Return an entry as an item of a YAML list, keys in the order of the format."""
-    values = entry.model_dump(mode="json", exclude_defaults=True)
-    # A whole number of seconds is written without its zero.
-    plain = {
-        key: int(each) if isinstance(each, float) and each.is_integer() else each
-        for key, each in values.items()
-    }
-    return yaml.safe_dump(
-        [plain], sort_keys=False, allow_unicode=True, width=_WIDTH, default_flow_style=False
-    )
-
-
-def _refuse_duplicate(target: Path, video_id: str) -> None:
-    reading = load_corpora([target.parent])
-    listed = reading.find(video_id)
-    # An entry on demand gives way, but not to a second one in its own file.
-    if listed is not None and (listed in reading.videos() or listed.file == target):
-        raise CorpusError(
-            f"The video {video_id!r} is listed already, in {listed.file}, line {listed.line}. "
-            "Edit that entry instead."
-        )
+            raise CorpusError(f"{_listed(listed)} Remove that entry, or leave the video out.")
+    for name, data in beside.items():
+        _write(destination / name, data)
+    # Last, so that no corpus is ever seen that names files which are not there.
+    _write(file, content)
+    return file
 
 
 def _bytes_of(target: Path) -> bytes | None:
@@ -183,7 +139,15 @@ def _bytes_of(target: Path) -> bytes | None:
 
 
 def _with_entry(target: Path, before: bytes | None, entry: VideoEntry) -> bytes:
-    item = render_entry(entry)
+    values = entry.model_dump(mode="json", exclude_defaults=True)
+    # A whole number of seconds is written without its zero.
+    plain = {
+        key: int(each) if isinstance(each, float) and each.is_integer() else each
+        for key, each in values.items()
+    }
+    item = yaml.safe_dump(
+        [plain], sort_keys=False, allow_unicode=True, width=_WIDTH, default_flow_style=False
+    )
     if before is None or not before.strip():
         return f"videos:\n{textwrap.indent(item, '  ')}".encode()
     problems = load_corpus(target).problems
@@ -220,21 +184,16 @@ def _inserted(target: Path, text: str, item: str) -> str:
     indent = videos.start_mark.column if is_list and videos.value else 2
     end = len(lines)
     if position + 1 < len(keys):
-        end = _before(lines, root.value[position + 1][0].start_mark.line, indent)
+        # The comments and blank lines before the next key belong to it.
+        end = root.value[position + 1][0].start_mark.line
+        while end > 0:
+            line = lines[end - 1]
+            is_comment = line.lstrip().startswith("#") and len(line) - len(line.lstrip()) <= indent
+            if line.strip() and not is_comment:
+                break
+            end -= 1
     new = textwrap.indent(item.rstrip("\n"), " " * indent).split("\n")
     return "\n".join([*lines[:end], *new, *lines[end:]]) + "\n"
-
-
-def _before(lines: list[str], following: int, indent: int) -> int:
-    """Step back from the next key over the comments and blank lines that belong to it."""
-    end = following
-    while end > 0:
-        line = lines[end - 1]
-        is_comment = line.lstrip().startswith("#") and len(line) - len(line.lstrip()) <= indent
-        if line.strip() and not is_comment:
-            break
-        end -= 1
-    return end
 
 
 def _check_result(target: Path, after: bytes, video_id: str) -> None:
