@@ -83,11 +83,7 @@ def _listed(video: CorpusVideo) -> str:
 
 
 def write_corpus(
-    destination: Path,
-    corpus: CorpusFile,
-    beside: Mapping[str, bytes],
-    *,
-    replace: bool = False,
+    destination: Path, corpus: CorpusFile, beside: Mapping[str, bytes], *, replace: bool = False
 ) -> Path:
     """Write `destination/NAME.yaml` and the files that it names; return its path.
 

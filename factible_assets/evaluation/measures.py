@@ -453,11 +453,7 @@ _EVIDENCE: Final[tuple[RatioMeasure, ...]] = (
     _evidence("evidence per claim", "claims", evidence_per_claim, better=None, overviews=BOTH),
     _evidence("independent origins per claim", "claims", independent_origins_per_claim),
     _evidence(
-        "quote grounding rate",
-        "quotes",
-        quote_grounding_rate,
-        assets=("evidence",),
-        overviews=BOTH,
+        "quote grounding rate", "quotes", quote_grounding_rate, assets=("evidence",), overviews=BOTH
     ),
     *(
         _evidence(

@@ -34,12 +34,7 @@ from factible_assets.evaluation.metrics.stances import (
     confusion_matrix,
     reliability_diagram,
 )
-from factible_assets.evaluation.outcomes import (
-    Store,
-    VideoOutcome,
-    group_by_corpus,
-    load_outcomes,
-)
+from factible_assets.evaluation.outcomes import Store, VideoOutcome, group_by_corpus, load_outcomes
 from factible_assets.methods.scales import level_of, veracity_of
 from factible_assets.reasoners.embedded.claims.sentences import split_sentences
 

@@ -118,11 +118,7 @@ class Place:
         self._webs: dict[str, str] = {}
 
     def around(
-        self,
-        video: Video,
-        transcript: Transcript,
-        choice: Choice,
-        given: ClaimDrafts | None = None,
+        self, video: Video, transcript: Transcript, choice: Choice, given: ClaimDrafts | None = None
     ) -> Surroundings:
         """Return what changes an answer on this video under this choice.
 

@@ -48,13 +48,7 @@ from factible_assets.stages.reviews import corrected_queries
 from factible_assets.stages.search import Gathered
 from factible_assets.stages.strategy import Strategy
 from factible_assets.stages.trace import BudgetSpentError, Note
-from factible_assets.stages.verdict import (
-    DEFINITE,
-    CaseFile,
-    conclude,
-    confidence_of,
-    decided_by,
-)
+from factible_assets.stages.verdict import DEFINITE, CaseFile, conclude, confidence_of, decided_by
 
 BATCH = 3
 """New evidence from which temporary reasoning begins (section IV-C, step 3)."""
