@@ -127,7 +127,7 @@ class _Inquiry:
         ) as note:
             try:
                 async with asking(check, "plan", "queries") as desk:
-                    self.plan = await make_plan(desk, check.video, check.claim, self.asked, failed)
+                    self.plan = await make_plan(desk, self.asked, failed)
             except ReasonerOutageError as outage:
                 if first:
                     reason_of = outage.reason
@@ -225,8 +225,6 @@ class _Inquiry:
             async with asking(check, "reasoning", "verdicts") as desk:
                 found = await reason(
                     desk,
-                    check.video,
-                    check.claim,
                     self.plan,
                     shown,
                     accumulated=technique.startswith("accumulated"),
@@ -266,9 +264,7 @@ class _Inquiry:
         with check.trace.step("judge", "explanation", f"{len(shown)} sources") as note:
             note.used = [row.evidence_id for row in shown.values()]
             async with asking(check, "reasoning", "verdicts") as desk:
-                found = await explain(
-                    desk, check.video, check.claim, self.plan, shown, self.thought
-                )
+                found = await explain(desk, self.plan, shown, self.thought)
             note.made = self._ids(found.evidence)
             note.got = f"{found.label}, confidence {found.confidence}. {found.words}"
             note.reason = _invented(found)

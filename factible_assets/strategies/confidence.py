@@ -94,7 +94,7 @@ async def _three_way(check: ClaimCheck, case: CaseFile) -> Verdict | None:
     try:
         with check.trace.step("judge", "TRUE, FALSE or CAN'T SAY") as note:
             async with asking(check, "three_way", "verdicts") as desk:
-                answer = await judge_three_way(desk, check.video, check.claim, opinion.rows)
+                answer = await judge_three_way(desk, opinion.rows)
             said = note.got = read_verdict(f"VERDICT: {' '.join(answer.verdict.split())}")
         draft = VerdictDraft(THREE_WAY[said], opinion.vote.confidence, answer.reasoning)
     except BudgetSpentError as spent:

@@ -125,9 +125,9 @@ async def _decomposed(
         return queries
 
     async def asked() -> Judged[tuple[QueryDraft, ...]]:
-        desk = model.desk("questions", "queries", check.claim)
+        desk = model.desk("questions", "queries", check.video, check.claim)
         most = check.config.queries.max_queries
-        told = await ask_questions(desk, check.video, check.claim, most)
+        told = await ask_questions(desk, most)
         passages.questions = distinct_questions(told, most)
         drafts = (QueryDraft(each, "direct", 1) for each in passages.questions)
         return Judged(tuple(drafts), tuple(desk.calls))
@@ -189,8 +189,8 @@ class _Passages:
             return await self._check.services.reasoner.read_evidence(
                 self._check.video, self._check.claim, query, parts
             )
-        desk = self._model.desk(self._prompt, "evidence", self._check.claim)
-        told = await summarise(desk, self._check.video, self._check.claim, page, chosen.text)
+        desk = self._model.desk(self._prompt, "evidence", self._check.video, self._check.claim)
+        told = await summarise(desk, page, chosen.text)
         passage = f"{page.title}\n{chosen.text}"
         checked = check_summary(told.summary if told.relevant else "", passage)
         self._wrong += checked.unfounded
@@ -220,7 +220,7 @@ async def _judged(
         with check.trace.step("judge", "six levels of truth") as note:
             note.used = [row.evidence_id for row in rows]
             async with asking(check, "veracity", "verdicts") as desk:
-                answer = await judge_veracity(desk, check.video, check.claim, rows, questions)
+                answer = await judge_veracity(desk, rows, questions)
             note.got = f"{answer.veracity}, {answer.confidence} confidence"
             for each in answer.sources:
                 if 0 < each.source <= len(rows):

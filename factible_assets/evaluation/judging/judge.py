@@ -2,7 +2,7 @@
 
 What belongs here: turning the rows of a video into material, untrusted text as data; the shape of
 an answer, the question, its identity, and the rules by which an answer counts. What does not: the
-words of the prompts (prompts/*.md), the fence around the material (reasoners/llm/fences.py), any
+words of the prompts (prompts/*.md), the fence around the material (reasoners/llm/prompts.py), any
 client (resources.llm), storing.
 
 What was answered is shown whole. What its sources say is shown as the reasoner saw it: sentences
@@ -27,9 +27,16 @@ from pydantic import BaseModel, BeforeValidator, Field
 from factible_assets.evaluation.judging.criteria import HIGHEST, Rubric, SubjectKind
 from factible_assets.evaluation.outcomes import VideoOutcome
 from factible_assets.reasoners.llm.calls import StageModel
-from factible_assets.reasoners.llm.fences import Data, Piece, ShownText
-from factible_assets.reasoners.llm.material import claim_pieces, cut, title_line
-from factible_assets.reasoners.llm.prompts import Prompt, load_prompt
+from factible_assets.reasoners.llm.prompts import (
+    Data,
+    Piece,
+    Prompt,
+    ShownText,
+    claim_pieces,
+    cut,
+    load_prompt,
+    title_line,
+)
 from factible_assets.reasoners.llm.wording import clip, plain
 from factible_assets.records import Claim, Evidence, Transcript
 from resources.llm.base import BudgetExhaustedError, CallOutcome, ModelCall, ModelError, Part

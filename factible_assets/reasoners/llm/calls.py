@@ -7,12 +7,20 @@ question into an outage. What does not: what is asked (the judgements' own modul
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from uuid import uuid4
 
-from factible_assets.reasoners.llm.prompts import Prompt, StageName
+from factible_assets.reasoners.llm.prompts import (
+    Piece,
+    Prompt,
+    StageName,
+    claim_pieces,
+    in_language,
+    this_month,
+    video_data,
+)
 from factible_assets.reasoners.llm.wording import plain
-from factible_assets.records import LlmCall
+from factible_assets.records import Claim, LlmCall, Query, Video
 from factible_assets.stages.ports import ReasonerOutageError, ReasonerRefusalError
 from resources.llm.base import (
     Answer,
@@ -55,34 +63,32 @@ class StageModel(Manner):
         return ModelRequest(system, parts, output_type, **manner)
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """What the calls of a judgement belong to."""
-
-    video_id: str
-    stage: StageName
-    claim_id: str | None = None
-    query_id: str | None = None
-    canonical_url: str | None = None
-
-
 @dataclass(slots=True)
 class Desk:
-    """Asks the questions of one judgement, one after another or at once, and keeps the calls."""
+    """Asks the questions of one judgement, one after another or at once, and keeps the calls.
+
+    A prompt's places for the video, the claim, the month or the year, and the language to write in
+    are filled in from what the judgement is about, if the question does not say otherwise.
+    """
 
     stage: StageModel
     prompt: Prompt
-    subject: Subject
+    stage_name: StageName
+    video: Video
+    claim: Claim | None = None
+    query: Query | None = None
+    url: str | None = None
     calls: list[LlmCall] = field(default_factory=list)
 
     async def ask(
         self,
-        parts: tuple[Part, ...],
+        section: str,
         output_type: type[Answer],
         *,
         max_tokens: int | None = None,
+        **values: Piece | Sequence[Piece],
     ) -> Answer:
-        """Return a valid answer.
+        """Return a valid answer to a section of the prompt.
 
         Reasons are kept as plain text, because a refusal is a model's words too.
 
@@ -91,6 +97,17 @@ class Desk:
             ReasonerRefusalError: The model declined to answer.
             ReasonerOutageError: There is none; the error carries all calls of the judgement so far.
         """
+        places, month = self.prompt.places(section), this_month()
+        usual: dict[str, Piece | Sequence[Piece]] = {
+            "video": ("The video:\n", video_data(self.video)),
+            "claim": claim_pieces(self.claim, self.video) if self.claim else "",
+            "month": month,
+            # For what is asked most often and kept longest: pages.
+            "year": month[-4:],
+            "language": in_language(self.video, self.stage.language),
+        }
+        material = {name: piece for name, piece in usual.items() if name in places} | values
+        parts = self.prompt.fill(section, **material)
         request = self.stage.request(self.prompt.system, parts, output_type, max_tokens=max_tokens)
         try:
             answer = await self.stage.model.complete(request)
@@ -111,7 +128,11 @@ class Desk:
             row = LlmCall(
                 call_id=uuid4().hex,
                 prompt_version=self.prompt.version,
-                **asdict(self.subject),
+                video_id=self.video.video_id,
+                stage=self.stage_name,
+                claim_id=self.claim and self.claim.claim_id,
+                query_id=self.query and self.query.query_id,
+                canonical_url=self.url,
                 **call.model_dump() | {"attempt": len(self.calls) + 1, "reason": reason},
             )
             self.calls.append(row)

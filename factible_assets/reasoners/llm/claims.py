@@ -29,10 +29,9 @@ from factible_assets.reasoners.llm.answers import (
     StatedClaim,
 )
 from factible_assets.reasoners.llm.calls import Desk, PromptTooLongOutageError
-from factible_assets.reasoners.llm.fences import Data, Piece, ShownText
-from factible_assets.reasoners.llm.material import this_month, video_data
+from factible_assets.reasoners.llm.prompts import Data, Piece, ShownText, video_data
 from factible_assets.reasoners.llm.wording import clip, plain, whole_sentences
-from factible_assets.records import Transcript, Video
+from factible_assets.records import Transcript
 from factible_assets.stages.localisation import Localiser
 from factible_assets.stages.ports import ClaimDraft, ClaimDrafts
 
@@ -102,7 +101,7 @@ class Candidate:
 
 
 async def find_claims(
-    desk: Desk, video: Video, transcript: Transcript, windowing: Windowing, *, max_claims: int
+    desk: Desk, transcript: Transcript, windowing: Windowing, *, max_claims: int
 ) -> ClaimDrafts:
     """Find the claims of a transcript, most important first.
 
@@ -111,25 +110,21 @@ async def find_claims(
     Raises:
         ReasonerOutageError: The model failed for any window. `desk` has the calls of all windows.
     """
-    if transcript.language:
-        video = video.model_copy(update={"language": transcript.language})
-    spans, answers = await _read_fitting(desk, video, transcript.text, windowing, max_claims)
+    spans, answers = await _read_fitting(desk, transcript.text, windowing, max_claims)
     found, refused = await asyncio.to_thread(
-        _candidates, transcript.text, video.title, spans, answers
+        _candidates, transcript.text, desk.video.title, spans, answers
     )
     distinct = _distinct(found)[:_MOST_CANDIDATES]
     if len(spans) == 1 or not distinct:
         thesis = next((answer.thesis for answer in answers if answer.thesis.strip()), "")
         return _drafts(thesis, [each.draft for each in distinct], max_claims, refused)
     merged = await desk.ask(
-        desk.prompt.fill(
-            "Merge",
-            video=video_data(video),
-            stretches=_stretches(answers, distinct),
-            max_claims=str(max_claims),
-        ),
+        "Merge",
         MergeAnswer,
         max_tokens=_tokens(desk, max_claims),
+        video=video_data(desk.video),
+        stretches=_stretches(answers, distinct),
+        max_claims=str(max_claims),
     )
     ranked = _reranked(merged, distinct)
     return _drafts(merged.thesis, ranked, max_claims, refused)
@@ -164,13 +159,13 @@ def _word_start(text: str, at: int) -> int:
 
 
 async def _read_fitting(
-    desk: Desk, video: Video, text: str, windowing: Windowing, max_claims: int
+    desk: Desk, text: str, windowing: Windowing, max_claims: int
 ) -> tuple[list[tuple[int, int]], list[ClaimsAnswer]]:
     """Read all windows at once. All are waited for, so that no paid call goes unrecorded."""
     for halving in range(_HALVINGS + 1):
         spans = windows(text, windowing)
         asked = [
-            _read(desk, video, text[start:end], place, len(spans), max_claims)
+            _read(desk, text[start:end], place, len(spans), max_claims)
             for place, (start, end) in enumerate(spans, start=1)
         ]
         results = await asyncio.gather(*asked, return_exceptions=True)
@@ -184,21 +179,18 @@ async def _read_fitting(
     raise AssertionError
 
 
-async def _read(
-    desk: Desk, video: Video, text: str, place: int, count: int, max_claims: int
-) -> ClaimsAnswer:
+async def _read(desk: Desk, text: str, place: int, count: int, max_claims: int) -> ClaimsAnswer:
     scope = "This is the whole transcript."
     if count > 1:
         scope = f"This is stretch {place} of {count} of a long transcript; the stretches overlap."
-    parts = desk.prompt.fill(
+    return await desk.ask(
         "User",
-        video=("The video:\n", video_data(video)),
+        ClaimsAnswer,
+        max_tokens=_tokens(desk, max_claims),
         transcript=("Its transcript:\n", Data("transcript", text)),
         scope=scope,
-        month=this_month(),
         max_claims=str(max_claims),
     )
-    return await desk.ask(parts, ClaimsAnswer, max_tokens=_tokens(desk, max_claims))
 
 
 def _tokens(desk: Desk, max_claims: int) -> int:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
 from factible_assets.reasoners.embedded.embedder import Embedder
 from factible_assets.reasoners.embedded.page_text import instructs_reader
 from factible_assets.reasoners.llm.batches import Batches
-from factible_assets.reasoners.llm.calls import Desk, StageModel, Subject
+from factible_assets.reasoners.llm.calls import Desk, StageModel
 from factible_assets.reasoners.llm.claims import Windowing, find_claims
 from factible_assets.reasoners.llm.evidence import (
     Source,
@@ -166,11 +166,11 @@ class LlmReasoner:
         A long transcript is read in overlapping windows, which are merged. The segments are not
         used: claims carry their place in the text.
         """
-        subject = Subject(transcript.video_id, "claims")
-        desk = Desk(self._models.claims, load_prompt("claims"), subject)
+        known = video.model_copy(update={"language": transcript.language or video.language})
+        desk = Desk(self._models.claims, load_prompt("claims"), "claims", known)
         windowing = Windowing(self._limits.transcript_window, self._limits.window_overlap)
         try:
-            drafts = await find_claims(desk, video, transcript, windowing, max_claims=max_claims)
+            drafts = await find_claims(desk, transcript, windowing, max_claims=max_claims)
         except (ReasonerOutageError, ReasonerRefusalError) as failure:
             failure.calls = tuple(desk.calls)
             raise
@@ -204,37 +204,28 @@ class LlmReasoner:
             await first.page.arrivals.all_in(self._limits.patience)
 
     def _queries_desk(self, asked: Sequence[AskedClaim]) -> Desk:
-        claim = asked[0].claim
-        subject = Subject(claim.video_id, "queries", claim.claim_id if len(asked) == 1 else None)
-        return Desk(self._models.queries, load_prompt("queries"), subject)
+        video, claim = asked[0].video, asked[0].claim if len(asked) == 1 else None
+        return Desk(self._models.queries, load_prompt("queries"), "queries", video, claim)
 
     def _evidence_desk(self, sources: Sequence[Source]) -> Desk:
-        claim = sources[0].claim
-        subject = Subject(claim.video_id, "evidence", claim.claim_id)
+        first = sources[0]
+        prompt = load_prompt("condense" if first.page.sought else "evidence")
+        desk = Desk(self._models.evidence, prompt, "evidence", first.video, first.claim)
         if len(sources) == 1:
-            query, page = sources[0].query, sources[0].page
-            subject = replace(subject, query_id=query.query_id, canonical_url=page.canonical_url)
-        prompt = "condense" if sources[0].page.sought else "evidence"
-        return Desk(self._models.evidence, load_prompt(prompt), subject)
+            desk.query, desk.url = first.query, first.page.canonical_url
+        return desk
 
-    def desk(self, prompt: str, stage: StageName, claim: Claim) -> Desk:
-        """Return where a strategy asks a question of its own, with the model of a stage."""
-        subject = Subject(claim.video_id, stage, claim.claim_id)
-        return Desk(getattr(self._models, stage), load_prompt(prompt), subject)
+    def desk(self, prompt: str, stage: StageName, video: Video, claim: Claim) -> Desk:
+        """Return where a question about a claim is asked, with the model of a stage."""
+        return Desk(getattr(self._models, stage), load_prompt(prompt), stage, video, claim)
 
     async def judge(
         self, video: Video, claim: Claim, evidence: Sequence[Evidence], vote: Vote
     ) -> Judged[VerdictDraft]:
         """Reach a verdict from the evidence alone. The model is not shown the vote."""
-        subject = Subject(claim.video_id, "verdicts", claim.claim_id)
-        desk = Desk(self._models.verdicts, load_prompt("verdict"), subject)
+        desk, limits = self.desk("verdict", "verdicts", video, claim), self._limits
         draft = await reach_verdict(
-            desk,
-            video,
-            claim,
-            evidence,
-            max_sources=self._limits.sources,
-            repair=self._limits.repair,
+            desk, evidence, max_sources=limits.sources, repair=limits.repair
         )
         return Judged(draft, tuple(desk.calls))
 
@@ -252,7 +243,7 @@ async def asking(
     reasoner = check.services.reasoner
     if not isinstance(reasoner, LlmReasoner):
         raise ReasonerOutageError(f"The question {prompt} is for a language model.", lasting=True)
-    desk = reasoner.desk(prompt, stage, check.claim)
+    desk = reasoner.desk(prompt, stage, check.video, check.claim)
     try:
         async with check.trace.within():
             with check.shared.watch.time(stage):

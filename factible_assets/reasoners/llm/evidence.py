@@ -20,14 +20,7 @@ from factible_assets.reasoners.embedded.embedder import Embedder
 from factible_assets.reasoners.llm.answers import EvidenceAnswer, Reading
 from factible_assets.reasoners.llm.calls import Desk
 from factible_assets.reasoners.llm.excerpt import excerpt
-from factible_assets.reasoners.llm.fences import Data, Piece, ShownText
-from factible_assets.reasoners.llm.material import (
-    claim_pieces,
-    cut,
-    in_language,
-    this_year,
-    title_line,
-)
+from factible_assets.reasoners.llm.prompts import Data, Piece, ShownText, cut, title_line
 from factible_assets.reasoners.llm.wording import clip, plain
 from factible_assets.records import Claim, Query, Video
 from factible_assets.stages.evidence import QuoteFinder
@@ -76,7 +69,7 @@ async def ask_readings(
     readable = [(place, words) for place, words in shown if words is not None]
     if not readable:
         return {}
-    source, pieces = sources[0], list[Piece]()
+    pieces: list[Piece] = []
     for number, (place, words) in enumerate(readable, start=1):
         page = sources[place].page
         day = f"of {page.published_on.isoformat()}" if page.published_on else "of unknown date"
@@ -85,23 +78,16 @@ async def ask_readings(
             f"{gap}Source {number}, {day}:\n",
             Data(f"source {number}", f"Title: {title}\n{words}", trimmable=True),
         ]
-    material: dict[str, Piece | Sequence[Piece]] = {
-        "claim": claim_pieces(source.claim, source.video),
-        "sources": pieces,
-        "year": this_year(),
-        "language": in_language(source.video, desk.stage.language),
-    }
-    if source.page.sought:
-        material["sought"] = ("Looked for:\n", Data("looked for", source.page.sought))
-    if repaired is None:
-        parts = desk.prompt.fill("User", **material)
-    else:
+    section, material = "User", dict[str, Piece | Sequence[Piece]](sources=pieces)
+    if sought := sources[0].page.sought:
+        material["sought"] = ("Looked for:\n", Data("looked for", sought))
+    if repaired is not None:
         reading, misquotes = repaired
         quoted = "\n".join(cut(plain(quote)) for quote in misquotes) or "(none)"
-        misquoted = Data("what you quoted", quoted)
-        parts = desk.prompt.fill("Repair", **material, stance=reading.stance, misquotes=misquoted)
+        section, material["stance"] = "Repair", reading.stance
+        material["misquotes"] = Data("what you quoted", quoted)
     room = max(desk.stage.max_tokens, _FRAME_TOKENS + _READING_TOKENS * len(readable))
-    answer = await desk.ask(parts, EvidenceAnswer, max_tokens=room)
+    answer = await desk.ask(section, EvidenceAnswer, max_tokens=room, **material)
     readings: dict[int, Reading] = {}
     for given in answer.readings:
         if 1 <= given.source <= len(readable):
@@ -123,7 +109,7 @@ async def settle_reading(
     if await source.shown is None:
         return None
     text, misquotes, again = source.page.text, list[str](), reading is None
-    if reading is None:
+    if reading is None and not desk.calls:  # it was not asked about alone
         reading = (await ask_readings(desk, [source])).get(0)
     if reading is None:
         raise ReasonerOutageError("The model gave no reading of the page.", desk.calls)

@@ -1,7 +1,7 @@
 """What of a page a model is given: all of a short one, of a long one what speaks of the claim.
 
 What belongs here: choosing sentences within a limit of characters, and marking what was left out.
-What does not: what a sentence says of a claim, the fence around the excerpt (fences.py).
+What does not: what a sentence says of a claim, the fence around the excerpt (prompts.py).
 
 Nothing is withheld for its words: with a fence around it, a model may read what a page says of
 cookies, and what it orders. Only lines that stand on the page already are left out.
@@ -26,7 +26,7 @@ from factible_assets.reasoners.embedded.embedder import Embedder
 from factible_assets.reasoners.embedded.page_text import PageSentence, page_sentences, wall_in
 from factible_assets.reasoners.embedded.reading.passages import bm25_scores
 from factible_assets.reasoners.embedded.text import STOP_WORDS
-from factible_assets.reasoners.llm.fences import OMISSION
+from factible_assets.reasoners.llm.prompts import OMISSION
 
 Scores = npt.NDArray[np.float64]
 

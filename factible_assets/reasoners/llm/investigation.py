@@ -26,17 +26,10 @@ from factible_assets.reasoners.llm.answers import (
     TruthLabel,
 )
 from factible_assets.reasoners.llm.calls import Desk
-from factible_assets.reasoners.llm.fences import Data, Piece
-from factible_assets.reasoners.llm.material import (
-    claim_pieces,
-    cut,
-    in_language,
-    this_month,
-    video_data,
-)
+from factible_assets.reasoners.llm.prompts import Data, Piece, cut
 from factible_assets.reasoners.llm.queries import search_words
 from factible_assets.reasoners.llm.wording import clip, plain
-from factible_assets.records import Claim, Evidence, Video
+from factible_assets.records import Evidence, Video
 from factible_assets.stages.evidence import is_later
 from factible_assets.stages.ids import normalise_text
 
@@ -100,33 +93,22 @@ class Finding:
     invented: int = 0
 
 
-async def make_plan(
-    desk: Desk, video: Video, claim: Claim, asked: Sequence[str] = (), failed: str | None = None
-) -> Plan:
+async def make_plan(desk: Desk, asked: Sequence[str] = (), failed: str | None = None) -> Plan:
     """Plan the check of a claim, or plan it anew in the light of why it failed.
 
     Each list has three entries at most; what an earlier entry or search would bring is left out.
 
     Args:
         desk: Where the plan is asked for.
-        video: The video.
-        claim: Its claim.
         asked: The searches that were made before.
         failed: What came of the plan before; None for the first one.
     """
-    material: dict[str, Piece | Sequence[Piece]] = {
-        "video": ("The video:\n", video_data(video)),
-        "claim": claim_pieces(claim, video),
-        "month": this_month(),
-    }
-    if failed is None:
-        parts = desk.prompt.fill("User", **material)
-    else:
-        made = Data("searches", "\n".join(asked) or "(none)")
-        parts = desk.prompt.fill(
-            "Revise", **material, asked=made, failed=Data("what came of it", cut(failed, 2_000))
-        )
-    answer = await desk.ask(parts, PlanAnswer, max_tokens=_PLAN_TOKENS)
+    section, material = "User", dict[str, Piece | Sequence[Piece]]()
+    if failed is not None:
+        section = "Revise"
+        material["asked"] = Data("searches", "\n".join(asked) or "(none)")
+        material["failed"] = Data("what came of it", cut(failed, 2_000))
+    answer = await desk.ask(section, PlanAnswer, max_tokens=_PLAN_TOKENS, **material)
     statements = [plain(each) for each in answer.validation_list][:LIST_ITEMS]
     needed = [(plain(each.information_needed), each.query) for each in answer.search_list]
     offered = [
@@ -163,21 +145,15 @@ def _is_same(one: str, other: str) -> bool:
 
 
 async def reason(
-    desk: Desk,
-    video: Video,
-    claim: Claim,
-    plan: Plan,
-    evidence: Mapping[int, Evidence],
-    *,
-    accumulated: bool = False,
+    desk: Desk, plan: Plan, evidence: Mapping[int, Evidence], *, accumulated: bool = False
 ) -> Finding:
     """Reason over numbered evidence by the plan: over what has just come in, or all that was kept.
 
     `evidence` of the finding is what the reasoning needs, or what the label rests on.
     """
     section = "Accumulate" if accumulated else "User"
-    parts = desk.prompt.fill(section, **_material(desk, video, claim, plan, evidence))
-    answer = await desk.ask(parts, ReasoningAnswer, max_tokens=_REASONING_TOKENS)
+    material = _material(desk, plan, evidence)
+    answer = await desk.ask(section, ReasoningAnswer, max_tokens=_REASONING_TOKENS, **material)
     shown, invented = _existing(answer.useful, evidence)
     lines = [f"{plain(each.step)}: {plain(each.analysis)}" for each in answer.steps[:_PLAN_STEPS]]
     words = " ".join([plain(answer.understanding), *(clip(line, _STEP_WORDS) for line in lines)])
@@ -185,25 +161,20 @@ async def reason(
 
 
 async def explain(
-    desk: Desk,
-    video: Video,
-    claim: Claim,
-    plan: Plan,
-    evidence: Mapping[int, Evidence],
-    so_far: Finding,
+    desk: Desk, plan: Plan, evidence: Mapping[int, Evidence], so_far: Finding
 ) -> Finding:
     """Conclude, in key points that each cite evidence which exists; others are left out.
 
     A label other than unproven that no key point bears is not believed, nor are its words.
     """
-    material = _material(desk, video, claim, plan, evidence)
-    parts = desk.prompt.fill(
+    answer = await desk.ask(
         "Explain",
-        **material,
+        ExplanationAnswer,
+        max_tokens=_EXPLANATION_TOKENS,
+        **_material(desk, plan, evidence),
         verdict=f"`{so_far.label}` with confidence {so_far.confidence}",
         reasoning=Data("reasoning", cut(so_far.words, 2_000)),
     )
-    answer = await desk.ask(parts, ExplanationAnswer, max_tokens=_EXPLANATION_TOKENS)
     points, invented = [], 0
     for each in answer.key_points[:_KEY_POINTS]:
         cited, strange = _existing(each.evidence, evidence)
@@ -230,17 +201,14 @@ def _existing(
 
 
 def _material(
-    desk: Desk, video: Video, claim: Claim, plan: Plan, evidence: Mapping[int, Evidence]
+    desk: Desk, plan: Plan, evidence: Mapping[int, Evidence]
 ) -> dict[str, Piece | Sequence[Piece]]:
     steps = "\n".join(f"{place}. {step}" for place, step in enumerate(plan.steps, start=1))
-    known = "\n".join(_known(number, row, video) for number, row in evidence.items())
+    known = "\n".join(_known(number, row, desk.video) for number, row in evidence.items())
     words = "\n".join(f"{number}. {_words(row)}" for number, row in evidence.items())
     return {
-        "claim": claim_pieces(claim, video),
         "plan": ("The plan:\n", Data("plan", steps or "1. What does the evidence show?")),
         "sources": (f"{known}\n\nTheir words:\n", Data("sources", words, trimmable=True)),
-        "month": this_month(),
-        "language": in_language(video, desk.stage.language),
     }
 
 

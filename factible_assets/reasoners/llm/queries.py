@@ -17,8 +17,7 @@ from factible_assets.reasoners.embedded.embedder import TfidfEmbedder
 from factible_assets.reasoners.embedded.queries import write_queries
 from factible_assets.reasoners.llm.answers import QueriesAnswer, WordedQuery
 from factible_assets.reasoners.llm.calls import Desk
-from factible_assets.reasoners.llm.fences import Piece
-from factible_assets.reasoners.llm.material import claim_data, this_month, video_data
+from factible_assets.reasoners.llm.prompts import Piece, claim_data
 from factible_assets.reasoners.llm.wording import plain
 from factible_assets.records import Claim, Video
 from factible_assets.stages.ids import normalise_text
@@ -52,17 +51,8 @@ async def ask_queries(desk: Desk, asked: Sequence[AskedClaim]) -> dict[int, list
     for number, each in enumerate(asked, start=1):
         claims += [f"Claim {number}:\n", claim_data(each.claim)]
     count = max(_TYPES, *(each.max_queries for each in asked))
-    answer = await desk.ask(
-        desk.prompt.fill(
-            "User",
-            video=("The video:\n", video_data(asked[0].video)),
-            claims=claims,
-            month=this_month(),
-            count=str(count),
-        ),
-        QueriesAnswer,
-        max_tokens=max(desk.stage.max_tokens, _QUERY_TOKENS * count * len(asked)),
-    )
+    room = max(desk.stage.max_tokens, _QUERY_TOKENS * count * len(asked))
+    answer = await desk.ask("User", QueriesAnswer, max_tokens=room, claims=claims, count=str(count))
     found = {
         place: _believed(
             [query for query in answer.queries if len(asked) == 1 or query.claim == place + 1]
@@ -79,8 +69,9 @@ async def settle_queries(
 
     A claim that was left out of an answer is asked about once more and alone.
     """
-    if drafts is None:
-        drafts = (await ask_queries(desk, [asked])).get(0, [])
+    if drafts is None and not desk.calls:  # it was not asked about alone
+        drafts = (await ask_queries(desk, [asked])).get(0)
+    drafts = drafts or []
     if not any(draft.seeks_opposite for draft in drafts):
         most = max(_TYPES, asked.max_queries)
         own = write_queries(

@@ -16,24 +16,14 @@ from typing import Annotated, Literal
 
 from factible_assets.reasoners.llm.answers import Shape, fold
 from factible_assets.reasoners.llm.calls import Desk
-from factible_assets.reasoners.llm.fences import Data, Piece
-from factible_assets.reasoners.llm.material import (
-    claim_pieces,
-    cut,
-    in_language,
-    this_month,
-    title_line,
-    video_data,
-)
+from factible_assets.reasoners.llm.prompts import Data, Piece, claim_pieces, cut, title_line
 from factible_assets.reasoners.llm.wording import clip, plain
 from factible_assets.records import (
     Answered,
-    Claim,
     Confidence,
     Evidence,
     Stance,
     Veracity,
-    Video,
 )
 from factible_assets.stages.ports import PageExcerpt
 
@@ -88,26 +78,18 @@ class ThreeWayAnswer(Shape):
     verdict: str
 
 
-async def ask_questions(desk: Desk, video: Video, claim: Claim, most: int) -> tuple[str, ...]:
+async def ask_questions(desk: Desk, most: int) -> tuple[str, ...]:
     """Return the questions that a claim comes apart into; `most` are asked for.
 
     Raises:
         ReasonerOutageError: The model failed.
     """
-    parts = desk.prompt.fill(
-        "User",
-        video=("The video:\n", video_data(video)),
-        claim=claim_pieces(claim),
-        month=this_month(),
-        count=str(most),
-    )
-    answer = await desk.ask(parts, QuestionsAnswer)
+    claim = claim_pieces(desk.claim) if desk.claim else ""
+    answer = await desk.ask("User", QuestionsAnswer, claim=claim, count=str(most))
     return tuple(plain(each) for each in answer.questions)
 
 
-async def summarise(
-    desk: Desk, video: Video, claim: Claim, page: PageExcerpt, passage: str
-) -> SummaryAnswer:
+async def summarise(desk: Desk, page: PageExcerpt, passage: str) -> SummaryAnswer:
     """Return what a document says that bears on a claim, of which nothing has been checked.
 
     Raises:
@@ -115,18 +97,12 @@ async def summarise(
     """
     day = f", {page.published_on.isoformat()}" if page.published_on else ""
     document = Data("document", f"{title_line(page.title)}\n\n{passage}", trimmable=True)
-    parts = desk.prompt.fill(
-        "User",
-        claim=claim_pieces(claim, video),
-        document=(f"The document{day}:\n", document),
-        language=in_language(video, desk.stage.language),
-    )
-    answer = await desk.ask(parts, SummaryAnswer)
+    answer = await desk.ask("User", SummaryAnswer, document=(f"The document{day}:\n", document))
     return answer.model_copy(update={"summary": clip(plain(answer.summary), _SUMMARY_WORDS)})
 
 
 async def judge_veracity(
-    desk: Desk, video: Video, claim: Claim, rows: Sequence[Evidence], questions: Sequence[str]
+    desk: Desk, rows: Sequence[Evidence], questions: Sequence[str]
 ) -> VeracityAnswer:
     """Judge a claim on six levels by what was summarised, and say which questions are answered.
 
@@ -136,35 +112,19 @@ async def judge_veracity(
         ReasonerOutageError: The model failed.
     """
     numbered = "\n".join(f"{number}. {each}" for number, each in enumerate(questions, start=1))
-    parts = desk.prompt.fill(
-        "User",
-        claim=claim_pieces(claim, video),
-        questions=("The questions:\n", Data("questions", numbered or "(none)")),
-        sources=_sources(rows),
-        month=this_month(),
-        language=in_language(video, desk.stage.language),
-    )
-    answer = await desk.ask(parts, VeracityAnswer)
+    asked = ("The questions:\n", Data("questions", numbered or "(none)"))
+    answer = await desk.ask("User", VeracityAnswer, questions=asked, sources=_sources(rows))
     explanation = clip(plain(answer.explanation), _EXPLANATION_WORDS)
     return answer.model_copy(update={"explanation": explanation})
 
 
-async def judge_three_way(
-    desk: Desk, video: Video, claim: Claim, rows: Sequence[Evidence]
-) -> ThreeWayAnswer:
+async def judge_three_way(desk: Desk, rows: Sequence[Evidence]) -> ThreeWayAnswer:
     """Return a verdict in the model's words, and its reasoning.
 
     Raises:
         ReasonerOutageError: The model failed.
     """
-    parts = desk.prompt.fill(
-        "User",
-        claim=claim_pieces(claim, video),
-        sources=_sources(rows),
-        month=this_month(),
-        language=in_language(video, desk.stage.language),
-    )
-    answer = await desk.ask(parts, ThreeWayAnswer)
+    answer = await desk.ask("User", ThreeWayAnswer, sources=_sources(rows))
     reasoning = clip(plain(answer.reasoning), _EXPLANATION_WORDS)
     return answer.model_copy(update={"reasoning": reasoning})
 

@@ -15,10 +15,9 @@ from collections.abc import Sequence
 
 from factible_assets.reasoners.llm.answers import VerdictAnswer
 from factible_assets.reasoners.llm.calls import Desk
-from factible_assets.reasoners.llm.fences import Data, Piece
-from factible_assets.reasoners.llm.material import claim_pieces, cut, in_language, this_month
+from factible_assets.reasoners.llm.prompts import Data, Piece, cut
 from factible_assets.reasoners.llm.wording import clip, plain
-from factible_assets.records import Claim, Evidence, Stance, Video
+from factible_assets.records import Evidence, Stance
 from factible_assets.stages.evidence import MIN_QUOTE_CHARACTERS, QuoteFinder
 from factible_assets.stages.ports import VerdictDraft
 
@@ -38,13 +37,7 @@ _QUOTED = re.compile('["\u201c\u201e\u00ab]([^"\u201c\u201d\u201e\u00ab\u00bb]+)
 
 
 async def reach_verdict(
-    desk: Desk,
-    video: Video,
-    claim: Claim,
-    evidence: Sequence[Evidence],
-    *,
-    max_sources: int,
-    repair: bool,
+    desk: Desk, evidence: Sequence[Evidence], *, max_sources: int, repair: bool
 ) -> VerdictDraft:
     """Reach a verdict from the evidence alone.
 
@@ -55,17 +48,12 @@ async def reach_verdict(
     Raises:
         ReasonerOutageError: The model failed.
     """
-    material: dict[str, Piece | Sequence[Piece]] = {
-        "claim": claim_pieces(claim, video),
-        "counts": _counts(evidence, max_sources),
-        "sources": _sources(_best(evidence, max_sources)),
-        "month": this_month(),
-        "language": in_language(video, desk.stage.language),
-    }
-    answer = await desk.ask(desk.prompt.fill("User", **material), VerdictAnswer)
+    counts, sources = _counts(evidence, max_sources), _sources(_best(evidence, max_sources))
+    answer = await desk.ask("User", VerdictAnswer, counts=counts, sources=sources)
     if repair and not _follows(answer.stance, evidence):
-        parts = desk.prompt.fill("Repair", **material, stance=answer.stance)
-        answer = await desk.ask(parts, VerdictAnswer)
+        answer = await desk.ask(
+            "Repair", VerdictAnswer, counts=counts, sources=sources, stance=answer.stance
+        )
     if not _follows(answer.stance, evidence):
         return VerdictDraft("unclear", "low", _UNSETTLED)
     lone = answer.stance != "unclear" and _origins(answer.stance, evidence) == 1

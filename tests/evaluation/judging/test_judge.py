@@ -25,7 +25,7 @@ from factible_assets.evaluation.judging.judge import (
 )
 from factible_assets.evaluation.outcomes import VideoOutcome
 from factible_assets.reasoners.llm.calls import StageModel
-from factible_assets.reasoners.llm.fences import Data
+from factible_assets.reasoners.llm.prompts import Data
 from resources.cache import DiskCache
 from resources.cache.models import CachingModel
 from resources.llm.base import BudgetExhaustedError

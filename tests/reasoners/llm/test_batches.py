@@ -8,15 +8,16 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from factible_assets.reasoners.llm.batches import Batches
-from factible_assets.reasoners.llm.calls import Desk, StageModel, Subject
+from factible_assets.reasoners.llm.calls import Desk, StageModel
 from factible_assets.reasoners.llm.prompts import load_prompt
 from factible_assets.stages.ports import Judged
+from tests.reasoners.llm.material import VIDEO
 from tests.reasoners.llm.scripted import ScriptedModel
 
 
 def no_desk(_: Sequence[str]) -> Desk:
     stage = StageModel(model=ScriptedModel([]), max_tokens=1)
-    return Desk(stage, load_prompt("evidence"), Subject("v", "evidence"))
+    return Desk(stage, load_prompt("evidence"), "evidence", VIDEO)
 
 
 async def echo(_: Desk, items: Sequence[str]) -> Mapping[int, str]:

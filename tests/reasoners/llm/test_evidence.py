@@ -11,7 +11,7 @@ import pytest
 from factible_assets.reasoners.embedded.embedder import OnnxEmbedder, Vectors
 from factible_assets.reasoners.llm.engine import LlmReasoner, ReadingLimits, StageModels
 from factible_assets.reasoners.llm.excerpt import excerpt
-from factible_assets.reasoners.llm.material import this_year
+from factible_assets.reasoners.llm.prompts import this_month
 from factible_assets.stages.evidence import check_words
 from factible_assets.stages.ports import (
     Arrivals,
@@ -64,7 +64,7 @@ async def test_a_reader_is_told_when_and_where_the_claim_was_made_and_what_to_wr
     await mind.read_evidence(VIDEO.model_copy(update=told), CLAIM, QUERY, PAGE)
     opened = take_apart(model.prompts[0])
     assert "The claim, from a video of 2012-03-01:" in opened.outside
-    assert f"It is {this_year()}." in opened.outside
+    assert f"It is {this_month()[-4:]}." in opened.outside
     assert "in the claim's language (de-CH)." in opened.outside
     assert "Channel: Dr. Sweet" in opened.data("claim")
 

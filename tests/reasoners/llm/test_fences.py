@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from factible_assets.reasoners.llm.fences import Data, ShownText, fenced, show
+from factible_assets.reasoners.llm.prompts import Data, ShownText, fenced
 from factible_assets.stages.evidence import QuoteFinder
 from tests.reasoners.llm.scripted import take_apart
 
@@ -13,6 +13,10 @@ HOSTILE = st.text(
     ),
     max_size=60,
 )
+
+
+def show(text: str) -> str:
+    return ShownText(text).text
 
 
 def prompt(*pieces: str | Data) -> str:

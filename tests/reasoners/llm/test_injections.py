@@ -17,9 +17,9 @@ import pytest
 
 from factible_assets.config import ClaimsConfig, FactCheckConfig
 from factible_assets.reasoners.embedded.engine import EmbeddedReasoner
-from factible_assets.reasoners.llm import fences
+from factible_assets.reasoners.llm import prompts
 from factible_assets.reasoners.llm.engine import LlmReasoner, StageModels
-from factible_assets.reasoners.llm.fences import Data, fenced
+from factible_assets.reasoners.llm.prompts import Data, fenced
 from factible_assets.records import Claim, Evidence, Transcript, Verdict, Video
 from factible_assets.stages.flow import FlowResult, check_claims, extract_claims
 from factible_assets.stages.ports import Reasoner, ReasonerRefusalError, Services
@@ -223,9 +223,9 @@ def test_without_a_fence_every_attack_would_get_through(name: str) -> None:
 
 
 def test_a_fence_alone_would_let_many_attacks_through(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fences, "LINE_MARK", "")
-    monkeypatch.setattr(fences, "_disarmed", lambda text: text)
-    monkeypatch.setattr(fences, "_visible", lambda character: character)
+    monkeypatch.setattr(prompts, "LINE_MARK", "")
+    monkeypatch.setattr(prompts, "_disarmed", lambda text: text)
+    monkeypatch.setattr(prompts, "_visible", lambda character: character)
     let_through = {
         name for name, attack in ATTACKS.items() if gets_out(attack, _evidence_prompt(attack))
     }

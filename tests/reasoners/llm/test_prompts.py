@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from factible_assets.reasoners.llm import prompts
-from factible_assets.reasoners.llm.fences import Data
-from factible_assets.reasoners.llm.prompts import PROMPTS, PromptFileError, load_prompt
+from factible_assets.reasoners.llm.prompts import PROMPTS, Data, PromptFileError, load_prompt
 from tests.reasoners.llm.scripted import take_apart
 
 NAMES = (

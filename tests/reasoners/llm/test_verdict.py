@@ -4,7 +4,7 @@ from datetime import date
 from typing import Any
 
 from factible_assets.reasoners.llm.engine import ReadingLimits
-from factible_assets.reasoners.llm.material import this_month
+from factible_assets.reasoners.llm.prompts import this_month
 from factible_assets.records import Evidence
 from factible_assets.stages.ports import VerdictDraft
 from tests.reasoners.llm.material import CLAIM, DENIAL, VIDEO, VOTE, reasoner, row
