@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from factible_assets.records import (
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         Video,
     )
 
+_Row = TypeVar("_Row", "Query", "Evidence", "PriorFactCheck")
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~<>])")
 _YOUTUBE_ID = re.compile(r"[A-Za-z0-9_-]{11}")
 
@@ -59,12 +60,16 @@ def plain(text: str, limit: int | None = None) -> str:
     A title could otherwise carry escape sequences that move the cursor or set the window title.
     """
     flat = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return flat if limit is None or len(flat) <= limit else f"{flat[: limit - 1].rstrip()}…"
+    return flat if limit is None else _cut(flat, limit)
 
 
-def counted(number: int, noun: str) -> str:
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else f"{text[: limit - 1].rstrip()}…"
+
+
+def counted(number: int, noun: str, nouns: str | None = None) -> str:
     """Say how many there are of what."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+    return f"{number:,} {noun if number == 1 else nouns or f'{noun}s'}"
 
 
 def dollars(usd: float) -> str:
@@ -147,18 +152,16 @@ def act_words(kind: ReviewKind, target: str | None, value: str | None, query: st
 def moment_url(video: Video, seconds: float | None) -> str | None:
     """Return the link to a second of the video, None where it cannot be linked.
 
-    Only YouTube has a known form for it: an eleven-character id, or a URL on youtube.com.
+    Only YouTube has a known form for it, and an eleven-character id.
     """
-    is_youtube = bool(_YOUTUBE_ID.fullmatch(video.video_id)) or "youtube.com/" in (video.url or "")
-    if seconds is None or not is_youtube or not _YOUTUBE_ID.fullmatch(video.video_id):
+    if seconds is None or not _YOUTUBE_ID.fullmatch(video.video_id):
         return None
     return f"https://www.youtube.com/watch?v={video.video_id}&t={int(seconds)}s"
 
 
 def cell(text: str, limit: int = 300) -> str:
     """Escape hostile text for one cell of a Markdown table, shortened to `limit` characters."""
-    flat = re.sub(r"\s+", " ", text).strip()
-    short = flat if len(flat) <= limit else f"{flat[: limit - 1].rstrip()}…"
+    short = _cut(re.sub(r"\s+", " ", text).strip(), limit)
     return _MARKDOWN.sub(r"\\\1", html.escape(short, quote=False)).replace("\\&", "&")
 
 
@@ -182,39 +185,36 @@ def claims_table(video: Video, claims: Sequence[Claim]) -> str:
         ("#", "at", "claim", "importance", "category"),
         (
             (
-                str(claim.rank),
-                moment(video, claim),
-                cell(claim.text),
-                f"{claim.importance:.2f}",
-                cell(claim.category or "–"),
+                str(each.rank),
+                moment(video, each),
+                cell(each.text),
+                f"{each.importance:.2f}",
+                cell(each.category or "–"),
             )
-            for claim in claims
+            for each in claims
         ),
     )
 
 
 def queries_table(claims: Sequence[Claim], queries: Sequence[Query]) -> str:
     """Return the queries of each claim in the order in which they are asked."""
-    ranks = {claim.claim_id: claim.rank for claim in claims}
-    ordered = sorted(queries, key=lambda query: (ranks.get(query.claim_id, 0), query.rank))
     return table(
         ("claim", "query", "type", "priority", "outcome"),
         (
             (
-                str(ranks.get(query.claim_id, "–")),
+                number,
                 cell(query.text or "–"),
                 query.query_type + (" (opposite)" if query.seeks_opposite else ""),
                 str(query.priority),
                 cell(query.reason or query.status),
             )
-            for query in ordered
+            for number, query in _by_rank(claims, queries, lambda query: query.rank)
         ),
     )
 
 
 def ratings_table(ratings: Sequence[ReliabilityRating]) -> str:
     """Return the rated domains, most reliable first."""
-    ordered = sorted(ratings, key=lambda rating: (-rating.score, rating.domain))
     return table(
         ("domain", "rating", "score", "class", "why"),
         (
@@ -225,7 +225,43 @@ def ratings_table(ratings: Sequence[ReliabilityRating]) -> str:
                 rating.source_class.replace("_", "-"),
                 cell("; ".join(rating.reasons)),
             )
-            for rating in ordered
+            for rating in sorted(ratings, key=lambda rating: (-rating.score, rating.domain))
+        ),
+    )
+
+
+def evidence_table(claims: Sequence[Claim], evidence: Sequence[Evidence]) -> str:
+    """Return what was read for each claim, with links to the sources."""
+    return table(
+        ("claim", "stance", "source", "rating", "quote"),
+        (
+            (
+                number,
+                row.stance or "–",
+                _link(row.title or row.domain, row.canonical_url, 80),
+                row.rating.replace("_", " "),
+                cell(row.quote or "–", 200),
+            )
+            for number, row in _by_rank(claims, evidence, lambda row: -row.rating_score)
+        ),
+    )
+
+
+def prior_fact_checks_table(claims: Sequence[Claim], rows: Sequence[PriorFactCheck]) -> str:
+    """Return the reviews that belong to each claim, with links to them."""
+    kept = [row for row in rows if row.status == "ok"]
+    return table(
+        ("claim", "reviewed", "rating", "by", "on", "similarity"),
+        (
+            (
+                number,
+                _link(row.claim_reviewed or row.title or "–", row.canonical_url or "", 150),
+                cell(row.textual_rating or "–", 80),
+                cell(row.publisher or row.domain or "–", 80),
+                str(row.reviewed_on or "–"),
+                f"{row.similarity or 0:.2f}",
+            )
+            for number, row in _by_rank(claims, kept, lambda row: row.rank)
         ),
     )
 
@@ -283,6 +319,15 @@ def verdict_lines(
     ]
 
 
+def _by_rank(
+    claims: Sequence[Claim], rows: Sequence[_Row], key: Callable[[_Row], float]
+) -> list[tuple[str, _Row]]:
+    """Return rows with the rank of their claim, in its order and then in that of a key."""
+    ranks = {claim.claim_id: claim.rank for claim in claims}
+    ordered = sorted(rows, key=lambda row: (ranks.get(row.claim_id, 0), key(row)))
+    return [(str(ranks.get(row.claim_id, "–")), row) for row in ordered]
+
+
 def _in_time(claims: Sequence[Claim], verdicts: Sequence[Verdict]) -> list[tuple[Claim, Verdict]]:
     """Return the claims that have a verdict in the order in which the video makes them."""
     by_claim = {verdict.claim_id: verdict for verdict in verdicts}
@@ -298,53 +343,12 @@ def _decisive(claim: Claim, evidence: Sequence[Evidence]) -> str:
         if each.claim_id == claim.claim_id and each.stance not in {None, "unclear"}
     ]
     best = sorted(definite, key=lambda each: (-each.rating_score, each.domain))
-    links = (f"[{cell(each.domain, 60)}](<{link_target(each.canonical_url)}>)" for each in best)
+    links = (_link(each.domain, each.canonical_url, 60) for each in best)
     return ", ".join(list(dict.fromkeys(links))[:_SOURCES]) or "–"
 
 
-def evidence_table(claims: Sequence[Claim], evidence: Sequence[Evidence]) -> str:
-    """Return what was read for each claim, with links to the sources."""
-    ranks = {claim.claim_id: claim.rank for claim in claims}
-    ordered = sorted(evidence, key=lambda each: (ranks.get(each.claim_id, 0), -each.rating_score))
-    return table(
-        ("claim", "stance", "source", "rating", "quote"),
-        (
-            (
-                str(ranks.get(each.claim_id, "–")),
-                each.stance or "–",
-                f"[{cell(each.title or each.domain, 80)}](<{link_target(each.canonical_url)}>)",
-                each.rating.replace("_", " "),
-                cell(each.quote or "–", 200),
-            )
-            for each in ordered
-        ),
-    )
-
-
-def prior_fact_checks_table(claims: Sequence[Claim], rows: Sequence[PriorFactCheck]) -> str:
-    """Return the reviews that belong to each claim, with links to them."""
-    ranks = {claim.claim_id: claim.rank for claim in claims}
-    kept = (row for row in rows if row.status == "ok")
-    ordered = sorted(kept, key=lambda row: (ranks.get(row.claim_id, 0), row.rank))
-    return table(
-        ("claim", "reviewed", "rating", "by", "on", "similarity"),
-        (
-            (
-                str(ranks.get(row.claim_id, "–")),
-                _reviewed(row),
-                cell(row.textual_rating or "–", 80),
-                cell(row.publisher or row.domain or "–", 80),
-                str(row.reviewed_on or "–"),
-                f"{row.similarity or 0:.2f}",
-            )
-            for row in ordered
-        ),
-    )
-
-
-def _reviewed(row: PriorFactCheck) -> str:
-    words = cell(row.claim_reviewed or row.title or "–", 150)
-    return f"[{words}](<{link_target(row.canonical_url or '')}>)"
+def _link(words: str, url: str, limit: int) -> str:
+    return f"[{cell(words, limit)}](<{link_target(url)}>)"
 
 
 def link_target(url: str) -> str:

@@ -20,7 +20,7 @@ from factible_assets.corpora.format import rendered_json_schema
 from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.exchange import ImportFormat
 from factible_assets.exchange.averitec import write_averitec
-from factible_assets.exchange.claim_review_writing import reviews_of_corpus
+from factible_assets.exchange.claim_review import reviews_of_corpus
 from factible_assets.exchange.claims import claims_of_corpus
 from factible_assets.exchange.fever import write_fever
 from factible_assets.exchange.importing import import_corpus

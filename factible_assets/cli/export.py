@@ -16,11 +16,11 @@ from factible_assets.cli.output import note, result, wishes
 from factible_assets.corpora.adding import bare_id
 from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.exchange.claim_markdown import claims_as_markdown
-from factible_assets.exchange.claim_review_writing import reviews_of_results
-from factible_assets.exchange.results import averitec_of_results
+from factible_assets.exchange.claim_review import reviews_of_results
+from factible_assets.exchange.averitec import averitec_of_results
 from factible_assets.exchange.tables import write_tables
 from factible_assets.files import write_whole
-from factible_assets.report.reader import read_report_data
+from factible_assets.report.data import read_report_data
 from factible_assets.running.review import open_claim
 from factible_assets.running.targets import open_store
 from factible_assets.settings import Settings, load_settings

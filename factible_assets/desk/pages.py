@@ -1,28 +1,105 @@
 """The pages of the desk: values in, a document and its policy out.
 
-What belongs here: which template, style and script a page has, and who looks at it. What does not:
-what it shows (queue.py, search.py, claim.py), the walls around hostile text, which are those of
-the report (report/render.py).
+What belongs here: which template, style and script a page has, who looks at it, a report narrowed
+to one claim, and what the forms of a claim offer. What does not: lists (queries.py), the report
+itself and its walls around hostile text (report/), recording what a reviewer does
+(running/review.py).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 from typing import Any, cast
+from urllib.parse import quote
 
 import jinja2
 from markupsafe import Markup
 
-from factible_assets.desk.claim import Desk, claim_path, desk_of, video_path
-from factible_assets.report.claims import ClaimView
+from factible_assets.records import Query
+from factible_assets.report.claims import ClaimView, SourceView
 from factible_assets.report.data import ReportData
 from factible_assets.report.render import document, environment, report_values, text_of
-from factible_assets.report.view import ReportView
+from factible_assets.report.view import ReportView, arrange
+from factible_assets.stages.reviews import (
+    NO_CORRECTIONS,
+    by_claim,
+    corrected_queries,
+    corrections_by_claim,
+    latest,
+)
 
 _ROOM = "factible_assets.desk"
+_AROUND = 2
+"""Paragraphs of the transcript that are shown before and after a claim."""
+
+
+def video_path(video_id: str) -> str:
+    """Return where the desk shows a video."""
+    return f"/desk/videos/{quote(video_id, safe='')}"
+
+
+def claim_path(video_id: str, claim_id: str) -> str:
+    """Return where the desk shows a claim, whatever else is found in its video later."""
+    return f"{video_path(video_id)}/claims/{quote(claim_id, safe='')}"
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What a reviewer can act on: the claim, its next queries, its sources, who has it to do."""
+
+    view: ClaimView
+    path: str
+    queries: tuple[Query, ...]
+    sources: tuple[SourceView, ...]
+    spoken_of: tuple[str, ...]
+    assigned_to: str | None
+
+
+def desk_of(data: ReportData, view: ClaimView) -> Desk:
+    """Return what can be acted on."""
+    claim = view.claim
+    mine = corrections_by_claim(data.reviews).get(claim.claim_id, NO_CORRECTIONS)
+    asked = sorted(
+        (query for query in data.queries if query.claim_id == claim.claim_id),
+        key=lambda query: query.rank,
+    )
+    assigned = latest("assign", by_claim(data.reviews).get(claim.claim_id, ()))
+    return Desk(
+        view=view,
+        path=claim_path(claim.video_id, claim.claim_id),
+        queries=corrected_queries(claim, asked, mine),
+        sources=tuple(source for sources in view.groups.values() for source in sources),
+        spoken_of=tuple(mine.sources),
+        assigned_to=assigned.value if assigned else None,
+    )
+
+
+def claim_report(data: ReportData, claim_id: str) -> ReportView | None:
+    """Return the report of a video narrowed to one of its claims; None if it has no such claim.
+
+    The other claims are still known by their ids, as the report links to them.
+    """
+    report = arrange(data)
+    view = report.by_id.get(claim_id)
+    if view is None:
+        return None
+    stored = (replace(each, claims=(view,)) for each in report.stored if view in each.claims)
+    places = [
+        number
+        for number, block in enumerate(report.transcript)
+        if any(claim_id in run.ids for run in block.runs)
+    ]
+    around = slice(max(0, places[0] - _AROUND), places[-1] + 1 + _AROUND) if places else slice(0)
+    return replace(
+        report,
+        claims=(view,),
+        clearest=(),
+        transcript=report.transcript[around],
+        stored=tuple(stored),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +134,7 @@ def report_page(
 ) -> tuple[str, str]:
     """Return the page of a video, or with `is_open` of one claim with the forms to act on it."""
     macros = cast("Any", _engine().get_template("tools.html.jinja").module)
-    video_id = report.video.video_id
+    video_id = data.video.video_id
     is_open = bool(values.get("is_open"))
     shown = {view.claim.claim_id for view in report.claims}
 

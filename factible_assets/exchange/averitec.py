@@ -1,6 +1,7 @@
 """AVeriTeC's JSON: real-world claims with questions, answers and source URLs.
 
-What belongs here: that form, in both directions. What does not: the corpus format.
+What belongs here: that form: read, and written of annotated claims and of results. What does not:
+the corpus format.
 
 Source of the form: Schlichtkrull, Guo and Vlachos 2023, arXiv:2305.13117, section 3, and the data
 set's own files: a list of objects with claim, label, justification, claim_date (day-month-year),
@@ -15,18 +16,23 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import date
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer
 
-from factible_assets.corpora.format import AnswerEntry, AnswerKind, ClaimEntry, QuestionEntry
+from factible_assets.corpora.format import ClaimEntry
 from factible_assets.corpora.reading import CorpusVideo
+from factible_assets.exchange.claim_review import DISCLAIMER, SOFTWARE, Export, exported
 from factible_assets.exchange.claims import StatedClaim, StatedClaims
-from factible_assets.exchange.json_items import Item, Loose, items_of_list, validated
+from factible_assets.exchange.json_items import Loose, items_of_list, validated
 from factible_assets.methods.scales import AVERITEC, label_of, stance_of
+from factible_assets.records import Claim, Stance, Verdict
+from factible_assets.report.data import ReportData
+from factible_assets.report.links import source_links
+from factible_assets.wording import moment_url
 from resources.lines import FileProblem, PlacedError
 
 _DAY_FIRST: Final = re.compile(r"(\d{1,2})[-/.](\d{1,2})[-/.](\d{4})")
@@ -52,87 +58,8 @@ _STRATEGIES: Final = (
     "Audio Analysis",
     "Keyword Search",
 )
-_KINDS: Final[dict[AnswerKind, str]] = {
-    "extractive": "Extractive",
-    "abstractive": "Abstractive",
-    "boolean": "Boolean",
-    "unanswerable": "Unanswerable",
-}
+_KINDS: Final = ("Extractive", "Abstractive", "Boolean", "Unanswerable")
 UNANSWERED: Final = "No answer could be found."
-
-
-class _Answer(Loose):
-    answer: str
-    answer_type: str | None = None
-    boolean_explanation: str | None = None
-    source_url: str | None = None
-    cached_source_url: str | None = None
-    source_medium: str | None = None
-
-    @field_validator("answer_type")
-    @classmethod
-    def _is_known(cls, value: str | None) -> str | None:
-        if value is not None and value.lower() not in _KINDS:
-            raise ValueError(f"it is none of {', '.join(_KINDS.values())}. Correct it.")
-        return value
-
-
-class _Question(Loose):
-    question: str = Field(min_length=1)
-    answers: tuple[_Answer, ...] = ()
-
-
-class _Claim(Loose):
-    claim: str = Field(min_length=1, pattern=r"\S")
-    label: str | None = None
-    justification: str | None = None
-    claim_date: str | None = None
-    speaker: str | None = None
-    original_claim_url: str | None = None
-    fact_checking_article: str | None = None
-    reporting_source: str | None = None
-    claim_types: tuple[str, ...] = ()
-    fact_checking_strategies: tuple[str, ...] = ()
-    questions: tuple[_Question, ...] = ()
-
-    @field_validator("label")
-    @classmethod
-    def _label_is_known(cls, value: str | None) -> str | None:
-        if value is not None:
-            stance_of(value, AVERITEC)
-        return value
-
-    @field_validator("claim_date")
-    @classmethod
-    def _date_is_a_day(cls, value: str | None) -> str | None:
-        if value is not None:
-            day_of(value)
-        return value
-
-
-def read_averitec(text: str, file: Path) -> StatedClaims:
-    """Read AVeriTeC's JSON. Never raises: what cannot be used is a problem with its line."""
-    claims: list[StatedClaim] = []
-    problems: list[FileProblem] = []
-    try:
-        for item in items_of_list(text):
-            given, found = validated(_Claim, item, file)
-            problems.extend(found)
-            if given is not None:
-                claims.append(_stated(given, item))
-    except PlacedError as error:
-        problems.append(error.at(file))
-    return StatedClaims(tuple(claims), tuple(problems))
-
-
-def write_averitec(claims: Iterable[tuple[CorpusVideo, ClaimEntry]]) -> str:
-    """Return annotated claims of a corpus in AVeriTeC's form; without a stance, without a label."""
-    return dumped([_as_item(listed, claim) for listed, claim in claims])
-
-
-def dumped(items: Sequence[dict[str, Any]]) -> str:
-    """Return items as the data set writes them."""
-    return json.dumps(items, ensure_ascii=False, indent=2) + "\n"
 
 
 def day_of(text: str) -> date:
@@ -155,71 +82,171 @@ def day_words(day: date | None) -> str | None:
     return f"{day:%d-%m-}{day.year:04}" if day else None
 
 
-def _stated(given: _Claim, item: Item) -> StatedClaim:
-    claim = ClaimEntry(
-        text=given.claim,
-        stance=stance_of(given.label, AVERITEC) if given.label else None,
-        reasoning=given.justification or None,
-        label=given.label,
-        speaker=given.speaker or None,
-        said_on=day_of(given.claim_date) if given.claim_date else None,
-        appeared_at=given.original_claim_url or None,
-        review_url=given.fact_checking_article or None,
-        questions=tuple(
-            QuestionEntry(text=each.question, answers=tuple(_answer(a) for a in each.answers))
-            for each in given.questions
-        ),
-    )
-    return StatedClaim(
-        claim,
-        line=item.line,
-        language="en",
-        channel=given.reporting_source or None,
-        tags=tuple(dict.fromkeys((*given.claim_types, *given.fact_checking_strategies))),
-    )
+def _known_kind(value: str | None) -> str | None:
+    if value is not None and value.capitalize() not in _KINDS:
+        raise ValueError(f"it is none of {', '.join(_KINDS)}. Correct it.")
+    return value.lower() if value else None
 
 
-def _answer(given: _Answer) -> AnswerEntry:
-    return AnswerEntry.model_validate(
-        {
-            "text": given.answer,
-            "kind": given.answer_type.lower() if given.answer_type else None,
-            "explanation": given.boolean_explanation or None,
-            "source_url": given.source_url or None,
-            "archived_url": given.cached_source_url or None,
-            "medium": given.source_medium or None,
+def _known_label(value: str | None) -> str | None:
+    if value is not None:
+        stance_of(value, AVERITEC)
+    return value
+
+
+Text = Annotated[str | None, AfterValidator(lambda value: value or None)]
+Kind = Annotated[
+    str | None,
+    AfterValidator(_known_kind),
+    PlainSerializer(lambda value: value and value.capitalize()),
+]
+Day = Annotated[
+    date | None,
+    BeforeValidator(lambda value: day_of(value) if isinstance(value, str) else value),
+    PlainSerializer(day_words),
+]
+
+
+class _Answer(Loose):
+    """An answer; its fields are named as the corpus format names them, its keys as the data set."""
+
+    text: str = Field(alias="answer")
+    kind: Kind = Field(None, alias="answer_type")
+    source_url: Text = None
+    medium: Text = Field(None, alias="source_medium")
+    archived_url: Text = Field(None, alias="cached_source_url")
+    explanation: Text = Field(None, alias="boolean_explanation")
+
+
+class _Question(Loose):
+    text: str = Field(alias="question", min_length=1)
+    answers: tuple[_Answer, ...] = ()
+
+
+class _Claim(Loose):
+    text: str = Field(alias="claim", min_length=1, pattern=r"\S")
+    label: Annotated[str | None, AfterValidator(_known_label)] = None
+    reasoning: Text = Field(None, alias="justification")
+    said_on: Day = Field(None, alias="claim_date")
+    speaker: Text = None
+    appeared_at: Text = Field(None, alias="original_claim_url")
+    review_url: Text = Field(None, alias="fact_checking_article")
+    channel: Text = Field(None, alias="reporting_source")
+    claim_types: tuple[str, ...] = ()
+    strategies: tuple[str, ...] = Field((), alias="fact_checking_strategies")
+    questions: tuple[_Question, ...] = ()
+
+    def written(self, **others: Any) -> dict[str, Any]:
+        """Return the item as the data set writes it; an explanation only where there is one."""
+        item = self.model_dump(by_alias=True)
+        for answer in (answer for each in item["questions"] for answer in each["answers"]):
+            if answer["boolean_explanation"] is None:
+                del answer["boolean_explanation"]
+        return {**item, **others}
+
+
+_OF_CLAIM: Final = {"text", "reasoning", "speaker", "appeared_at", "review_url"}
+"""What a claim of the corpus format has under the same name."""
+
+
+def read_averitec(text: str, file: Path) -> StatedClaims:
+    """Read AVeriTeC's JSON. Never raises: what cannot be used is a problem with its line."""
+    claims: list[StatedClaim] = []
+    problems: list[FileProblem] = []
+    try:
+        for item in items_of_list(text):
+            given, found = validated(_Claim, item, file)
+            problems.extend(found)
+            if given is None:
+                continue
+            claim = ClaimEntry.model_validate(
+                {
+                    **given.model_dump(include=_OF_CLAIM | {"label", "questions"}),
+                    "said_on": given.said_on,
+                    "stance": stance_of(given.label, AVERITEC) if given.label else None,
+                }
+            )
+            tags = tuple(dict.fromkeys((*given.claim_types, *given.strategies)))
+            claims.append(
+                StatedClaim(claim, item.line, language="en", channel=given.channel, tags=tags)
+            )
+    except PlacedError as error:
+        problems.append(error.at(file))
+    return StatedClaims(tuple(claims), tuple(problems))
+
+
+def write_averitec(claims: Iterable[tuple[CorpusVideo, ClaimEntry]]) -> str:
+    """Return annotated claims of a corpus in AVeriTeC's form; without a stance, without a label."""
+    items = []
+    for listed, claim in claims:
+        video = listed.video
+        given = {
+            **claim.model_dump(include=_OF_CLAIM | {"questions"}),
+            "label": label_of(claim.stance, AVERITEC) if claim.stance else None,
+            "said_on": claim.said_on or video.published_on,
+            "appeared_at": claim.appeared_at or video.url,
+            "channel": video.channel,
+            "claim_types": [tag for tag in video.tags if tag in _TYPES],
+            "strategies": [tag for tag in video.tags if tag in _STRATEGIES],
         }
+        items.append(_Claim.model_validate(given).written())
+    return _dumped(items)
+
+
+def averitec_of_results(checked: Iterable[ReportData]) -> Export:
+    """Write complete verdicts as AVeriTeC's claims: label, justification, questions, answers.
+
+    A query is a question, and each quote found by it an extractive answer with its source URL; a
+    query that found none is unanswerable. Incomplete verdicts have no label and are left out.
+    """
+    return exported(checked, _result, _dumped)
+
+
+def _result(data: ReportData, claim: Claim, verdict: Verdict, stance: Stance) -> dict[str, Any]:
+    links = source_links(data)
+    answers: dict[str, list[dict[str, Any]]] = {
+        query.query_id: []
+        for query in data.queries
+        if query.claim_id == claim.claim_id and query.status == "ok"
+    }
+    # A verdict that outlived a failed re-check rests on quotes of queries that are no more.
+    others: list[dict[str, Any]] = []
+    for row in data.evidence:
+        if row.claim_id == claim.claim_id and row.quote is not None:
+            answer = {
+                "text": row.quote,
+                "kind": "extractive",
+                "source_url": links[row.evidence_id] or row.canonical_url,
+                "medium": "PDF" if row.via == "pdf" else "Web text",
+            }
+            answers.get(row.query_id, others).append(answer)
+    none = [{"text": UNANSWERED, "kind": "unanswerable"}]
+    questions = [
+        {"text": query.text, "answers": answers[query.query_id] or none}
+        for query in data.queries
+        if query.query_id in answers
+    ]
+    if others:
+        questions.append({"text": claim.text, "answers": others})
+    given = {
+        "text": claim.text,
+        "label": label_of(stance, AVERITEC),
+        "reasoning": verdict.summary,
+        "said_on": data.video.published_on,
+        "appeared_at": moment_url(data.video, claim.start_seconds) or data.video.url,
+        "channel": data.video.channel,
+        "questions": questions,
+    }
+    # Not AVeriTeC's: that no person made this, and where it comes from.
+    return _Claim.model_validate(given).written(
+        made_by=SOFTWARE,
+        disclaimer=DISCLAIMER,
+        basis=verdict.basis,
+        confidence=verdict.confidence,
+        video_id=claim.video_id,
+        claim_id=claim.claim_id,
     )
 
 
-def _as_item(listed: CorpusVideo, claim: ClaimEntry) -> dict[str, Any]:
-    tags = listed.video.tags
-    return {
-        "claim": claim.text,
-        "label": label_of(claim.stance, AVERITEC) if claim.stance else None,
-        "justification": claim.reasoning,
-        "claim_date": day_words(claim.said_on or listed.video.published_on),
-        "speaker": claim.speaker,
-        "original_claim_url": claim.appeared_at or listed.video.url,
-        "fact_checking_article": claim.review_url,
-        "reporting_source": listed.video.channel,
-        "claim_types": [tag for tag in tags if tag in _TYPES],
-        "fact_checking_strategies": [tag for tag in tags if tag in _STRATEGIES],
-        "questions": [
-            {"question": each.text, "answers": [_as_answer(answer) for answer in each.answers]}
-            for each in claim.questions
-        ],
-    }
-
-
-def _as_answer(answer: AnswerEntry) -> dict[str, Any]:
-    values = {
-        "answer": answer.text,
-        "answer_type": _KINDS[answer.kind] if answer.kind else None,
-        "source_url": answer.source_url,
-        "source_medium": answer.medium,
-        "cached_source_url": answer.archived_url,
-    }
-    if answer.explanation:
-        values["boolean_explanation"] = answer.explanation
-    return values
+def _dumped(items: list[dict[str, Any]]) -> str:
+    return json.dumps(items, ensure_ascii=False, indent=2) + "\n"

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -24,7 +25,9 @@ from factible_assets.methods.scales import stance_of_any
 from resources.lines import FileProblem, PlacedError
 
 COLUMNS: Final = ("claim", "date", "label", "speaker", "language", "id")
-_FORMULAS: Final = ("=", "+", "-", "@", "\t", "\r")
+_SIGNS: Final = r"=+\-@\uff1d\uff0b\uff0d\uff20"
+_FORMULA: Final = re.compile(rf"(?:^|(?<=[;\t\r\n]))(?=[\s\0]*[{_SIGNS}]|^[\t\r])")
+"""Where a formula could begin, also for a spreadsheet that splits cells at semicolons."""
 
 
 def read_claim_list(text: str, file: Path) -> StatedClaims:
@@ -33,7 +36,8 @@ def read_claim_list(text: str, file: Path) -> StatedClaims:
     Raises:
         PlacedError: There is no column `claim`.
     """
-    reader = csv.DictReader(io.StringIO(text), dialect=_dialect(text))
+    delimiter = max((",", ";", "\t"), key=text.partition("\n")[0].count)
+    reader = csv.DictReader(io.StringIO(text), delimiter=delimiter)
     names = {name.strip().casefold(): name for name in reader.fieldnames or () if name}
     if "claim" not in names:
         raise PlacedError(
@@ -48,57 +52,39 @@ def read_claim_list(text: str, file: Path) -> StatedClaims:
         told = {
             column: (row.get(names.get(column, "")) or "").strip() or None for column in COLUMNS
         }
+        label = told["label"]
         try:
-            claims.append(_stated(told, line))
+            entry = ClaimEntry.model_validate(
+                {
+                    "text": told["claim"] or "",
+                    "said_on": told["date"],
+                    "label": label,
+                    "stance": stance_of_any(label) if label else None,
+                    "speaker": told["speaker"],
+                }
+            )
+            claims.append(StatedClaim(entry, line, told["id"], told["language"]))
+        except ValidationError as error:
+            sentence = "There is no claim in this row. Word it, or take the row out."
+            if error.errors(include_url=False)[0]["loc"] == ("said_on",):
+                sentence = f"The date is {told['date']!r}. Write it as 2026-01-31, or leave it out."
+            problems.append(FileProblem(file, line, sentence))
         except ValueError as error:
-            problems.append(FileProblem(file, line, _sentence(error)))
+            problems.append(FileProblem(file, line, str(error)))
     return StatedClaims(tuple(claims), tuple(problems))
 
 
-def _dialect(text: str) -> type[csv.Dialect]:
-    head = text.partition("\n")[0]
-    delimiter = max((",", ";", "\t"), key=head.count)
-
-    class Found(csv.excel):
-        pass
-
-    Found.delimiter = delimiter
-    return Found
-
-
-def _stated(told: Mapping[str, str | None], line: int) -> StatedClaim:
-    label = told["label"]
-    entry = ClaimEntry.model_validate(
-        {
-            "text": told["claim"] or "",
-            "said_on": told["date"],
-            "label": label,
-            "stance": stance_of_any(label) if label else None,
-            "speaker": told["speaker"],
-        }
-    )
-    return StatedClaim(entry, line=line, key=told["id"], language=told["language"])
-
-
-def _sentence(error: ValueError) -> str:
-    if isinstance(error, ValidationError):
-        first = error.errors(include_url=False)[0]
-        if first["loc"] == ("said_on",):
-            return f"The date is {first['input']!r}. Write it as 2026-01-31, or leave it out."
-        return "There is no claim in this row. Word it, or take the row out."
-    return str(error)
-
-
-def table_of(rows: Iterator[Mapping[str, object]]) -> str:
+def table_of(rows: Iterable[Mapping[str, object]]) -> str:
     """Write rows as CSV; no cell begins with what a spreadsheet takes for a formula."""
     listed = list(rows)
     written = io.StringIO()
     writer = csv.DictWriter(written, list(listed[0]) if listed else ["claim"])
     writer.writeheader()
     for row in listed:
-        writer.writerow({name: _safe(value) for name, value in row.items()})
+        writer.writerow(
+            {
+                name: _FORMULA.sub("'", value) if isinstance(value, str) else value
+                for name, value in row.items()
+            }
+        )
     return written.getvalue()
-
-
-def _safe(value: object) -> object:
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULAS) else value

@@ -3,11 +3,9 @@
 What belongs here: what every format of stated claims has in common. What does not: formats.
 
 One claim is one entry, with the claim as its whole transcript and as its given claim: it is checked
-as it is worded, and nothing is extracted from it. Grouping by speaker was the other
-choice: it would put claims of many dates under one date limit, let extraction choose among them,
-and check a claim again only together with its neighbours. The day on which the claim was made is
-the entry's date limit, because what was published later may be the fact-check itself (AVeriTeC,
-arXiv:2305.13117, calls that a temporal leak).
+as it is worded, and nothing is extracted from it. The day on which the claim was made is the
+entry's date limit, because what was published later may be the fact-check itself (AVeriTeC,
+arXiv:2305.13117, calls that a temporal leak); claims grouped by speaker would share one.
 """
 
 from __future__ import annotations
@@ -16,13 +14,15 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from factible_assets.corpora.format import ClaimEntry, CorpusFile, VideoEntry
 from factible_assets.corpora.reading import Corpus, CorpusVideo
 from factible_assets.stages.ids import normalise_text
+from factible_assets.wording import plain
 from resources.lines import FileProblem
 from resources.transcripts.base import TranscriptError
 from resources.transcripts.file import parse_transcript
@@ -62,7 +62,7 @@ class ClaimCorpus:
 
     corpus: CorpusFile
     transcripts: Mapping[str, str]
-    problems: tuple[FileProblem, ...] = field(default=())
+    problems: tuple[FileProblem, ...] = ()
 
 
 def corpus_of_claims(
@@ -84,25 +84,35 @@ def corpus_of_claims(
     for one in stated:
         if limit is not None and len(entries) >= limit:
             break
-        video_id = f"{name}.{_key(one)}"
+        claim, video_id = one.claim, f"{name}.{_key(one)}"
+        suffix, words = _transcript_of(claim.text)
+        sentence = None
         if video_id in entries:
             line = first_lines[video_id]
             sentence = (
-                f"The claim {one.claim.text[:60]!r} (id {video_id}) stands before"
+                f"The claim {claim.text[:60]!r} (id {video_id}) stands before"
                 f"{f', on line {line}' if line else ''}. Remove one of the two."
             )
+        elif not suffix:
+            sentence = f"The claim {claim.text[:60]!r} has no words. Word it, or take it out."
+        if sentence is not None:
             problems.append(FileProblem(file, one.line, sentence))
             continue
-        file_of_words = _transcript_of(one.claim.text)
-        if file_of_words is None:
-            sentence = f"The claim {one.claim.text[:60]!r} has no words. Word it, or take it out."
-            problems.append(FileProblem(file, one.line, sentence))
-            continue
-        suffix, words = file_of_words
         first_lines[video_id] = one.line
         transcript = f"{name}/{video_id}{suffix}"
         transcripts[transcript] = words
-        entries[video_id] = _entry(video_id, one, transcript)
+        entries[video_id] = VideoEntry(
+            id=video_id,
+            title=plain(claim.text, _TITLE_CHARACTERS),
+            channel=one.channel,
+            language=one.language,
+            tags=one.tags,
+            published_on=claim.said_on,
+            published_before=claim.said_on,
+            transcript=transcript,
+            claims=(claim,),
+            claims_are_given=True,
+        )
     corpus = CorpusFile(corpus=name, web=web, videos=tuple(entries.values()))
     return ClaimCorpus(corpus, transcripts, tuple(problems))
 
@@ -114,38 +124,19 @@ def claims_of_corpus(corpus: Corpus) -> Iterator[tuple[CorpusVideo, ClaimEntry]]
             yield listed, claim
 
 
-def _entry(video_id: str, one: StatedClaim, transcript: str) -> VideoEntry:
-    text = " ".join(one.claim.text.split())
-    short = len(text) <= _TITLE_CHARACTERS
-    return VideoEntry(
-        id=video_id,
-        title=text if short else f"{text[: _TITLE_CHARACTERS - 1].rstrip()}…",
-        channel=one.channel,
-        language=one.language,
-        tags=one.tags,
-        published_on=one.claim.said_on,
-        published_before=one.claim.said_on,
-        transcript=transcript,
-        claims=(one.claim,),
-        claims_are_given=True,
-    )
-
-
-def _transcript_of(text: str) -> tuple[str, str] | None:
-    """Return suffix and content of a transcript file that says a claim; None if it has no words.
+def _transcript_of(text: str) -> tuple[str, str]:
+    """Return suffix and content of a transcript file that says a claim; empty if it has no words.
 
     The format of a transcript is told by its content, so a claim that begins with a brace could
     pass for another format: such claims are written as JSON, which is read as nothing else.
     """
     as_json = json.dumps({"text": text}, ensure_ascii=False)
     for suffix, content in ((".txt", text), (".json", as_json)):
-        try:
+        with suppress(TranscriptError):
             read = parse_transcript(content.encode(), name="claim", extension=suffix)
-        except TranscriptError:
-            continue
-        if read.plain_text is not None and read.plain_text.strip():
-            return suffix, content
-    return None
+            if read.plain_text is not None and read.plain_text.strip():
+                return suffix, content
+    return "", ""
 
 
 def _key(one: StatedClaim) -> str:

@@ -26,48 +26,76 @@ from pydantic import AfterValidator, Field
 from factible_assets.corpora.format import ClaimEntry, PassageEntry
 from factible_assets.corpora.reading import CorpusVideo
 from factible_assets.exchange.claims import StatedClaim, StatedClaims
-from factible_assets.exchange.json_items import Item, Loose, items_of_lines, validated
+from factible_assets.exchange.json_items import Loose, items_of_lines, validated
 from factible_assets.methods.scales import CLIMATE_FEVER_UNKNOWN, FEVER, label_of, stance_of
 from factible_assets.records import Stance
 from resources.lines import FileProblem
 
 _INTEGER: Final = re.compile(r"0|[1-9][0-9]{0,14}")
-_PAGE: Final = 2
-_SENTENCE: Final = 3
+_PAGE, _SENTENCE = 2, 3
 
 Pointer = list[int | float | str | None]
 """One sentence of FEVER's evidence: annotation, evidence, page, sentence."""
 
 
-def _checked(label: str | None) -> str | None:
+def _known(label: str | None) -> str | None:
     if label is not None:
         stance_of(label, FEVER)
     return label
 
 
-Label = Annotated[str | None, AfterValidator(_checked)]
+Label = Annotated[str | None, AfterValidator(_known)]
 Claimed = Annotated[str, Field(min_length=1, pattern=r"\S")]
 
 
+class _Passage(Loose):
+    place: str | None = Field(None, alias="evidence_id")
+    label: Label = Field(None, alias="evidence_label")
+    source: str = Field(alias="article", min_length=1)
+    text: str | None = Field(None, alias="evidence")
+
+
 class _Fever(Loose):
-    id: int | str | None = None
+    key: int | str | None = Field(None, alias="id")
     claim: Claimed
     label: Label = None
     evidence: tuple[tuple[Pointer, ...], ...] = ()
 
-
-class _Passage(Loose):
-    article: str = Field(min_length=1)
-    evidence: str | None = None
-    evidence_id: str | None = None
-    evidence_label: Label = None
+    def passages(self) -> list[PassageEntry]:
+        stance = stance_of(self.label, FEVER) if self.label else None
+        # A pointer without a page belongs to a claim on which nothing was found.
+        pointers = [
+            (str(each[_PAGE]), each[_SENTENCE] if len(each) > _SENTENCE else None)
+            for group in self.evidence
+            for each in group
+            if len(each) > _PAGE and each[_PAGE] not in {None, ""}
+        ]
+        return [
+            PassageEntry(
+                source=page,
+                place=None if sentence is None else str(sentence),
+                stance=stance if stance in {"supports", "refutes"} else None,
+            )
+            for page, sentence in dict.fromkeys(pointers)
+        ]
 
 
 class _ClimateFever(Loose):
-    claim_id: int | str | None = None
+    key: int | str | None = Field(None, alias="claim_id")
     claim: Claimed
-    claim_label: Label = None
+    label: Label = Field(None, alias="claim_label")
     evidences: tuple[_Passage, ...] = ()
+
+    def passages(self) -> list[PassageEntry]:
+        return [
+            PassageEntry(
+                source=each.source,
+                text=each.text,
+                place=each.place,
+                stance=stance_of(each.label, FEVER) if each.label else None,
+            )
+            for each in self.evidences
+        ]
 
 
 def read_fever(lines: Iterable[bytes], file: Path) -> StatedClaims:
@@ -84,10 +112,20 @@ def read_fever(lines: Iterable[bytes], file: Path) -> StatedClaims:
         if isinstance(item, FileProblem):
             problems.append(item)
             continue
-        stated, found = _stated(item, file)
+        value = item.value
+        is_climate = isinstance(value, dict) and ("claim_label" in value or "evidences" in value)
+        model: type[_Fever | _ClimateFever] = _ClimateFever if is_climate else _Fever
+        given, found = validated(model, item, file)
         problems.extend(found)
-        if stated is not None:
-            claims.append(stated)
+        if given is not None:
+            claim = ClaimEntry(
+                text=given.claim,
+                stance=stance_of(given.label, FEVER) if given.label else None,
+                label=given.label,
+                passages=tuple(given.passages()),
+            )
+            key = None if given.key is None else str(given.key)
+            claims.append(StatedClaim(claim, item.line, key, "en"))
     return StatedClaims(tuple(claims), tuple(problems))
 
 
@@ -97,102 +135,33 @@ def write_fever(claims: Iterable[tuple[CorpusVideo, ClaimEntry]]) -> Iterator[st
     A claim without a stance has no label, as in FEVER's test set.
     """
     for number, (listed, claim) in enumerate(claims):
-        has_text = any(passage.text is not None for passage in claim.passages)
-        key = _key(listed, number)
-        values = _as_climate_fever(key, claim) if has_text else _as_fever(key, claim)
+        # The data set's own id where the entry's id carries it, else the position.
+        _, dot, own = listed.video.video_id.rpartition(".")
+        key = own if dot else str(number)
+        if any(passage.text is not None for passage in claim.passages):
+            values: dict[str, Any] = {"claim_id": key, "claim": claim.text}
+            if claim.stance is not None:
+                values["claim_label"] = _climate_label(claim.stance)
+            values["evidences"] = [
+                {
+                    "evidence_id": each.place,
+                    "evidence_label": _climate_label(each.stance) if each.stance else None,
+                    "article": each.source,
+                    "evidence": each.text,
+                }
+                for each in claim.passages
+            ]
+        else:
+            evidence = [[[None, None, each.source, _number(each.place)]] for each in claim.passages]
+            values = {"id": _number(key), "claim": claim.text}
+            if claim.stance is not None:
+                is_open = claim.stance == "unclear"
+                values["verifiable"] = "NOT VERIFIABLE" if is_open else "VERIFIABLE"
+                values["label"] = label_of(claim.stance, FEVER)
+                evidence = evidence or [[[None, None, None, None]]]
+            if evidence:
+                values["evidence"] = evidence
         yield json.dumps(values, ensure_ascii=False) + "\n"
-
-
-def _stated(item: Item, file: Path) -> tuple[StatedClaim | None, list[FileProblem]]:
-    value = item.value
-    is_climate = isinstance(value, dict) and ("claim_label" in value or "evidences" in value)
-    if is_climate:
-        climate, problems = validated(_ClimateFever, item, file)
-        return (_from_climate_fever(climate, item) if climate else None), problems
-    fever, problems = validated(_Fever, item, file)
-    return (_from_fever(fever, item) if fever else None), problems
-
-
-def _from_fever(given: _Fever, item: Item) -> StatedClaim:
-    stance = stance_of(given.label, FEVER) if given.label else None
-    # A pointer without a page belongs to a claim on which nothing was found.
-    pointers = [
-        (str(each[_PAGE]), each[_SENTENCE] if len(each) > _SENTENCE else None)
-        for group in given.evidence
-        for each in group
-        if len(each) > _PAGE and each[_PAGE] not in {None, ""}
-    ]
-    passages = tuple(
-        PassageEntry(
-            source=page,
-            place=None if sentence is None else str(sentence),
-            stance=stance if stance in {"supports", "refutes"} else None,
-        )
-        for page, sentence in dict.fromkeys(pointers)
-    )
-    return _claim(given.claim, given.label, stance, passages, given.id, item)
-
-
-def _from_climate_fever(given: _ClimateFever, item: Item) -> StatedClaim:
-    passages = tuple(
-        PassageEntry(
-            source=each.article,
-            text=each.evidence,
-            place=each.evidence_id,
-            stance=stance_of(each.evidence_label, FEVER) if each.evidence_label else None,
-        )
-        for each in given.evidences
-    )
-    label = given.claim_label
-    stance = stance_of(label, FEVER) if label else None
-    return _claim(given.claim, label, stance, passages, given.claim_id, item)
-
-
-def _claim(
-    text: str,
-    label: str | None,
-    stance: Stance | None,
-    passages: tuple[PassageEntry, ...],
-    key: int | str | None,
-    item: Item,
-) -> StatedClaim:
-    claim = ClaimEntry(text=text, stance=stance, label=label, passages=passages)
-    return StatedClaim(claim, line=item.line, key=None if key is None else str(key), language="en")
-
-
-def _key(listed: CorpusVideo, number: int) -> str:
-    """Return the data set's own id where the entry's id carries it, else the position."""
-    _, dot, key = listed.video.video_id.rpartition(".")
-    return key if dot else str(number)
-
-
-def _as_fever(key: str, claim: ClaimEntry) -> dict[str, Any]:
-    label = label_of(claim.stance, FEVER) if claim.stance else None
-    evidence = [[[None, None, each.source, _number(each.place)]] for each in claim.passages]
-    values: dict[str, Any] = {"id": _number(key), "claim": claim.text}
-    if label is not None:
-        values["verifiable"] = "NOT VERIFIABLE" if claim.stance == "unclear" else "VERIFIABLE"
-        values["label"] = label
-        values["evidence"] = evidence or [[[None, None, None, None]]]
-    elif evidence:
-        values["evidence"] = evidence
-    return values
-
-
-def _as_climate_fever(key: str, claim: ClaimEntry) -> dict[str, Any]:
-    values: dict[str, Any] = {"claim_id": key, "claim": claim.text}
-    if claim.stance is not None:
-        values["claim_label"] = _climate_label(claim.stance)
-    values["evidences"] = [
-        {
-            "evidence_id": each.place,
-            "evidence_label": _climate_label(each.stance) if each.stance else None,
-            "article": each.source,
-            "evidence": each.text,
-        }
-        for each in claim.passages
-    ]
-    return values
 
 
 def _climate_label(stance: Stance) -> str:

@@ -14,11 +14,7 @@ from typing import Final, NoReturn
 
 from factible_assets.corpora.format import CorpusError, CorpusFile
 from factible_assets.corpora.published import CorpusImport, import_published
-from factible_assets.corpora.reading import (
-    SUFFIXES,
-    CorporaReading,
-    load_corpus,
-)
+from factible_assets.corpora.reading import SUFFIXES, CorporaReading, load_corpus
 from factible_assets.corpora.writing import write_corpus
 from factible_assets.exchange import ImportFormat
 from factible_assets.exchange.averitec import read_averitec
@@ -27,12 +23,7 @@ from factible_assets.exchange.claim_review import read_claim_reviews
 from factible_assets.exchange.claims import StatedClaims, corpus_of_claims
 from factible_assets.exchange.fever import read_fever
 from factible_assets.exchange.json_items import MAX_BYTES, read_lines
-from resources.lines import (
-    FileProblem,
-    PlacedError,
-    read_document,
-    read_text,
-)
+from resources.lines import FileProblem, PlacedError, read_document, read_text
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,60}")
 _HEAD_BYTES: Final = 64 * 1024

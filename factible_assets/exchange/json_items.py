@@ -34,9 +34,12 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 
 class Loose(BaseModel):
-    """An object of a data set; keys that are not used here are passed over."""
+    """An object of a data set; keys that are not used here are passed over.
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    Its fields may be named otherwise than the data set's keys, which are then their aliases.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from resources.statements import statements
 
@@ -54,40 +54,32 @@ def write_tables(
         WarehouseError: the warehouse cannot be opened.
         OSError: a file cannot be written; files that were written stay.
     """
+    # Loaded here, because it takes most of a second.
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
     folder.mkdir(parents=True, exist_ok=True)
     written: list[Table] = []
     left_out: list[str] = []
+    chosen = {} if video_ids is None else {"video_ids": list(video_ids)}
     with warehouse.connection(read_only=True) as connection:
         ask = statements("factible_assets.exchange", "tables.sql")
         for name, by_video in connection.execute(ask["views"]).fetchall():
-            if video_ids is not None and not by_video:
+            if chosen and not by_video:
                 left_out.append(name)
                 continue
             # Identifiers take no parameters.
             view = '"{}"'.format(name.replace('"', '""'))
-            if video_ids is None:
-                reader = connection.execute(ask["every_row"].format(view=view))
-            else:
-                chosen = ask["rows_of_videos"].format(view=view)
-                reader = connection.execute(chosen, {"video_ids": list(video_ids)})
-            path = folder / f"{name}.parquet"
-            rows = _write(reader.to_arrow_reader(_BATCH_ROWS), path)
+            question = ask["rows_of_videos" if chosen else "every_row"].format(view=view)
+            batches = connection.execute(question, chosen).to_arrow_reader(_BATCH_ROWS)
+            path, unfinished = folder / f"{name}.parquet", folder / f".{name}.parquet.unfinished"
+            rows = 0
+            try:
+                with pq.ParquetWriter(unfinished, batches.schema, compression="zstd") as writer:
+                    for batch in batches:
+                        writer.write_batch(batch)
+                        rows += batch.num_rows
+                unfinished.replace(path)
+            finally:
+                unfinished.unlink(missing_ok=True)
             written.append(Table(name, path, rows))
     return Tables(tuple(written), tuple(left_out))
-
-
-def _write(batches: Any, path: Path) -> int:
-    # Loaded here, because it takes most of a second.
-    import pyarrow.parquet as pq  # noqa: PLC0415
-
-    unfinished = path.with_name(f".{path.name}.unfinished")
-    rows = 0
-    try:
-        with pq.ParquetWriter(unfinished, batches.schema, compression="zstd") as writer:
-            for batch in batches:
-                writer.write_batch(batch)
-                rows += batch.num_rows
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
-    return rows

@@ -11,6 +11,7 @@ import uuid
 from collections.abc import AsyncIterable, AsyncIterator
 from contextlib import asynccontextmanager
 from http import HTTPStatus
+from importlib.resources import files
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, FastAPI, Header, Path, Query, Request, Response
@@ -25,13 +26,11 @@ from starlette.routing import compile_path
 import factible_assets
 from factible_assets.errors import FactibleError
 from factible_assets.http_service import desk
-from factible_assets.http_service.auth import Client, Quotas, Tokens, is_loopback
-from factible_assets.http_service.docs import docs_page
-from factible_assets.http_service.events import ProgressUpdate
-from factible_assets.http_service.house import House, start_check
+from factible_assets.http_service.house import ByClient, House, InHouse
 from factible_assets.http_service.models import (
     FactCheckRequest,
     Health,
+    ProgressUpdate,
     RunInfo,
     RunList,
     VideoHistory,
@@ -40,22 +39,14 @@ from factible_assets.http_service.models import (
 )
 from factible_assets.http_service.problems import (
     MEDIA_TYPE,
-    NotFoundError,
     Problem,
-    ProblemError,
+    problem_response,
     validation_sentence,
 )
-from factible_assets.http_service.results import PublishedResults
-from factible_assets.http_service.runs import GRACE_SECONDS, Run, Runs
-from factible_assets.http_service.walls import (
-    DESK,
-    SECURITY_HEADERS,
-    Admission,
-    Walls,
-    host_names,
-    problem_response,
-)
-from factible_assets.http_service.workers import Launch, launch_worker
+from factible_assets.http_service.results import PublishedResults, result_of
+from factible_assets.http_service.runs import GRACE_SECONDS, Launch, Run, Runs, launch_worker
+from factible_assets.http_service.walls import DESK, SECURITY_HEADERS, Admission, Walls
+from factible_assets.report.render import document, environment, render_report, text_of
 from factible_assets.settings import Settings
 
 _DESCRIPTION = """
@@ -100,22 +91,11 @@ def _problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
-def _house(request: Request) -> House:
-    house: House = request.app.state.house
-    return house
-
-
-def _client(request: Request) -> str:
-    client: Client = request.state.client
-    return client.id
-
-
-InHouse = Annotated[House, Depends(_house)]
-ByClient = Annotated[str, Depends(_client)]
-
+_OF_WRITING = _problems(400, 403, 408, 409, 413, 415)
+_OF_READING = _problems(404, 503)
 open_routes = APIRouter(prefix="/api/v1", tags=["service"])
-routes = APIRouter(prefix="/api/v1")
-pages = APIRouter()
+routes = APIRouter(prefix="/api/v1", responses=_OF_READING)
+pages = APIRouter(responses=_OF_READING)
 
 
 @open_routes.get("/health", responses=_problems(), summary="Whether the service is there")
@@ -124,27 +104,18 @@ async def health() -> Health:
     return Health(version=factible_assets.__version__)
 
 
-async def _started(
-    asked: FactCheckRequest, house: House, client: str, response: Response, *, detached: bool
-) -> Run:
-    """Launch or join a run, and name it in the header Location."""
-    run = await start_check(
-        asked.video_url,
-        asked.config(),
-        house,
-        client,
-        detached=detached,
-        experiment_name=asked.experiment_name,
-    )
-    response.headers["Location"] = f"/api/v1/runs/{run.run_id}"
-    return run
-
-
 async def _launched(
     asked: FactCheckRequest, house: InHouse, client: ByClient, response: Response
 ) -> AsyncIterator[Run]:
     """Launch or join a run and follow it for as long as the client listens."""
-    run = await _started(asked, house, client, response, detached=asked.detach)
+    run = await house.start_check(
+        asked.video_url,
+        asked.config(),
+        client,
+        detached=asked.detach,
+        experiment_name=asked.experiment_name,
+    )
+    response.headers["Location"] = f"/api/v1/runs/{run.run_id}"
     with house.runs.followed(run):
         yield run
 
@@ -164,7 +135,7 @@ async def _as_events(run: Run, after: int = 0) -> AsyncIterator[ServerSentEvent]
 @routes.post(
     "/fact-check",
     status_code=202,
-    responses=_problems(400, 403, 404, 408, 409, 413, 415, 503),
+    responses=_OF_WRITING,
     tags=["fact-check"],
     summary="Fact-check a video and come back for the result",
 )
@@ -176,13 +147,17 @@ async def fact_check(
     `GET /api/v1/runs/{run_id}` says how it stands; when it has succeeded, the result is at
     `GET /api/v1/videos/{video_id}`.
     """
-    return (await _started(asked, house, client, response, detached=True)).info()
+    run = await house.start_check(
+        asked.video_url, asked.config(), client, experiment_name=asked.experiment_name
+    )
+    response.headers["Location"] = f"/api/v1/runs/{run.run_id}"
+    return run.info()
 
 
 @routes.post(
     "/fact-check/stream",
     response_class=EventSourceResponse,
-    responses=_problems(400, 403, 404, 408, 409, 413, 415, 503),
+    responses=_OF_WRITING,
     tags=["fact-check"],
     summary="Fact-check a video and follow the run",
 )
@@ -202,7 +177,6 @@ async def fact_check_stream(
 @routes.get(
     "/runs/{run_id}/events",
     response_class=EventSourceResponse,
-    responses=_problems(404),
     tags=["runs"],
     summary="Follow a run of this service, from its first event on",
 )
@@ -218,7 +192,7 @@ async def run_events(
         yield event  # type: ignore[misc] # its data is the declared model
 
 
-@routes.get("/runs", responses=_problems(503), tags=["runs"], summary="List the newest runs")
+@routes.get("/runs", tags=["runs"], summary="List the newest runs")
 async def runs(
     house: InHouse,
     limit: Annotated[int, Query(ge=1, le=100, description="How many runs at most.")] = 20,
@@ -227,9 +201,11 @@ async def runs(
     ] = None,
 ) -> RunList:
     """List runs of the data folder, whoever launched them, as the Dagster UI does."""
-    from factible_assets.http_service.instance import newest_runs  # noqa: PLC0415 - loads Dagster
+    from factible_assets.http_service.instance import recorded_runs  # noqa: PLC0415 - loads Dagster
 
-    recorded = await asyncio.to_thread(newest_runs, house.settings, limit=limit, video_id=video_id)
+    recorded = await asyncio.to_thread(
+        recorded_runs, house.settings, limit=limit, video_id=video_id
+    )
     own = {run.run_id: run for run in house.runs.all()}
     known = {info.run_id for info in recorded}
     # A run is Dagster's only seconds after it was launched here.
@@ -242,31 +218,31 @@ async def runs(
     return RunList(items=[*fresh, *merged][:limit], limit=limit)
 
 
-@routes.get("/runs/{run_id}", responses=_problems(404, 503), tags=["runs"], summary="Show one run")
+@routes.get("/runs/{run_id}", tags=["runs"], summary="Show one run")
 async def run(run_id: RunId, house: InHouse) -> RunInfo:
     """Show a run as Dagster has recorded it."""
-    from factible_assets.http_service.instance import recorded_run  # noqa: PLC0415
+    from factible_assets.http_service.instance import recorded_runs  # noqa: PLC0415
 
     own = next((each for each in house.runs.all() if each.run_id == str(run_id)), None)
-    recorded = await asyncio.to_thread(recorded_run, house.settings, str(run_id))
-    if recorded is not None:
-        return _with_events(recorded, own)
+    recorded = await asyncio.to_thread(recorded_runs, house.settings, limit=1, run_id=str(run_id))
+    if recorded:
+        return _with_events(recorded[0], own)
     if own is not None:
         return own.info()
-    raise NotFoundError(f"There is no run {run_id}. GET /api/v1/runs lists the newest ones.")
+    raise HTTPException(404, f"There is no run {run_id}. GET /api/v1/runs lists the newest ones.")
 
 
 @routes.delete(
     "/runs/{run_id}",
     status_code=202,
-    responses=_problems(400, 403, 404, 408, 409, 413, 415),
+    responses=_OF_WRITING,
     tags=["runs"],
     summary="Cancel a run of this service",
 )
 async def cancel_run(run_id: RunId, house: InHouse, client: ByClient) -> RunInfo:
     """Cancel a run. Its events end with `error`, and Dagster records it as canceled."""
     found = house.runs.get(str(run_id))
-    house.runs.cancel_for(found, client)
+    house.runs.cancel_for(found, client.id)
     return found.info()
 
 
@@ -277,9 +253,7 @@ def _with_events(info: RunInfo, own: Run | None) -> RunInfo:
     return info.model_copy(update={"events": own.info().events, "status": status})
 
 
-@routes.get(
-    "/videos", responses=_problems(503), tags=["results"], summary="List the checked videos"
-)
+@routes.get("/videos", tags=["results"], summary="List the checked videos")
 def videos(house: InHouse, limit: Limit = 50, offset: Offset = 0) -> VideoPage:
     """List the checked videos, the newest check first."""
     return house.results.videos(limit=limit, offset=offset)
@@ -287,18 +261,16 @@ def videos(house: InHouse, limit: Limit = 50, offset: Offset = 0) -> VideoPage:
 
 @routes.get(
     "/videos/{video_id}",
-    responses=_problems(404, 503),
     tags=["results"],
     summary="Show the claims of a video with their verdicts and evidence",
 )
 def video(video_id: VideoId, house: InHouse) -> VideoResult:
     """Show what the newest checks of a video found."""
-    return house.results.video(video_id)
+    return result_of(house.results.data(video_id))
 
 
 @routes.get(
     "/videos/{video_id}/history",
-    responses=_problems(404, 503),
     tags=["results"],
     summary="Show the checks of a video, and the verdicts that turned",
 )
@@ -312,21 +284,24 @@ def video_history(
 @pages.get(
     "/reports/{video_id}",
     response_class=HTMLResponse,
-    responses=_problems(404, 503),
     tags=["results"],
     summary="Show the HTML report of a video, by its short address",
 )
 @routes.get(
     "/videos/{video_id}/report",
     response_class=HTMLResponse,
-    responses=_problems(404, 503),
     tags=["results"],
     summary="Show the HTML report of a video",
 )
 def video_report(video_id: VideoId, house: InHouse) -> HTMLResponse:
     """Return the report as one self-contained page."""
-    page, policy = house.results.report(video_id)
-    return HTMLResponse(page, headers={"Content-Security-Policy": policy})
+    page, policy = render_report(house.results.data(video_id))
+    return _page(page, policy)
+
+
+def _page(page: str, policy: str) -> HTMLResponse:
+    rules = f"{policy}; frame-ancestors 'none'"
+    return HTMLResponse(page, headers={"Content-Security-Policy": rules})
 
 
 @pages.get("/", include_in_schema=False)
@@ -338,8 +313,16 @@ def front() -> RedirectResponse:
 @pages.get("/docs", include_in_schema=False)
 def docs(request: Request) -> HTMLResponse:
     """Show the API, with a client in Python."""
-    page, policy = docs_page(request.app.openapi())
-    return HTMLResponse(page, headers={"Content-Security-Policy": policy})
+    here = "factible_assets.http_service"
+    page, policy = document(
+        environment(here),
+        "docs.html.jinja",
+        style=text_of("docs.css", package=here),
+        script="",
+        api=request.app.openapi(),
+        example=files(here).joinpath("client_example.py").read_text("utf-8"),
+    )
+    return _page(page, policy)
 
 
 def create_app(
@@ -365,15 +348,7 @@ def create_app(
         SettingsError: The service cannot be opened to others with these settings.
     """
     has_walls = admission is not None
-    if admission is None:
-        beyond = not is_loopback(address)
-        tokens = Tokens.of(settings, beyond_loopback=beyond)
-        admission = Admission(
-            tokens,
-            Quotas.of(settings, beyond_loopback=beyond),
-            host_names(name, settings.serve_hosts, has_tokens=bool(tokens.clients)),
-            frozenset(origin.rstrip("/") for origin in settings.serve_origins),
-        )
+    admission = admission or Admission.of(settings, name=name, address=address)
 
     async def end_run(run_id: str, cancelled: bool) -> None:
         from factible_assets.http_service.instance import end_run as end  # noqa: PLC0415
@@ -384,8 +359,7 @@ def create_app(
         settings,
         Runs(launch, end_run, most_at_once=settings.serve_max_runs, grace_seconds=grace_seconds),
         PublishedResults(settings),
-        admission.quotas,
-        admission.tokens,
+        admission.clients,
     )
 
     @asynccontextmanager
@@ -404,17 +378,22 @@ def create_app(
         redoc_url=None,
     )
     app.state.house = house
-    bearer = [Depends(HTTPBearer(auto_error=False))] if admission.tokens.clients else []
+    bearer = [Depends(HTTPBearer(auto_error=False))] if admission.clients.by_digest else []
     app.include_router(open_routes)
     app.include_router(routes, dependencies=bearer)
     app.include_router(pages, dependencies=bearer)
     app.include_router(desk.routes)
-    _describe_problems(app)
-    app.add_exception_handler(ProblemError, _said)
-    app.add_exception_handler(FactibleError, _wrong)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(HTTPException, _refused)
-    app.add_exception_handler(Exception, _unexpected)
+    describe = app.openapi
+
+    def described() -> dict[str, Any]:
+        # The shape of problems, which routes refer to.
+        schemas = describe().setdefault("components", {}).setdefault("schemas", {})
+        schemas.setdefault("Problem", Problem.model_json_schema())
+        return describe()
+
+    app.openapi = described  # type: ignore[method-assign] # the documented way to extend it
+    for kind in (HTTPException, FactibleError, RequestValidationError, Exception):
+        app.add_exception_handler(kind, _refused)
     if has_walls:
         return app
     app.add_middleware(Walls, admission=admission)
@@ -430,78 +409,36 @@ def create_app(
     return app
 
 
-def _describe_problems(app: FastAPI) -> None:
-    """Add the shape of problems, which routes refer to, to the description of the service."""
-    describe = app.openapi
-
-    def described() -> dict[str, Any]:
-        schema = describe()
-        schemas = schema.setdefault("components", {}).setdefault("schemas", {})
-        schemas.setdefault("Problem", Problem.model_json_schema())
-        return schema
-
-    app.openapi = described  # type: ignore[method-assign] # the documented way to extend it
-
-
-async def _said(request: Request, error: Exception) -> Response:
-    assert isinstance(error, ProblemError)  # noqa: S101 - as it was registered
-    if _is_for_people(request):
-        return desk.refused(request, error.status, error.status.phrase, str(error))
-    return problem_response(error)
-
-
-async def _wrong(request: Request, error: Exception) -> Response:
-    return _problem(request, HTTPStatus.UNPROCESSABLE_ENTITY, str(error))
-
-
-async def _invalid(request: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestValidationError)  # noqa: S101 - as it was registered
-    return _problem(request, 422, validation_sentence(error.errors()))
-
-
-def _is_for_people(request: Request) -> bool:
-    return request.url.path.startswith(DESK)
-
-
 async def _refused(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)  # noqa: S101 - as it was registered
-    sentences = {
-        404: "There is nothing at this address; /openapi.json lists what there is.",
-        405: f"{request.method} is not answered here; /openapi.json lists what is.",
-    }
-    detail = sentences.get(error.status_code, str(error.detail))
-    response = _problem(request, error.status_code, detail)
-    response.headers.update(error.headers or {})
-    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+    """Say what went wrong: to people on a page of the desk, to programs as a problem."""
+    if isinstance(error, RequestValidationError):
+        error = HTTPException(422, validation_sentence(error.errors()))
+    elif isinstance(error, FactibleError):
+        error = HTTPException(422, str(error))
+    elif not isinstance(error, HTTPException):
+        # The server's log has the traceback; a client gets none of it. This answer is made outside
+        # the walls, which would have added the headers.
+        words = "Something unforeseen went wrong; the service's log has more."
+        error = HTTPException(500, words, SECURITY_HEADERS)
+    title, headers = HTTPStatus(error.status_code).phrase, dict(error.headers or {})
+    if error.detail == title and error.status_code == HTTPStatus.NOT_FOUND:
+        error = HTTPException(404, "There is nothing at this address; /openapi.json lists what is.")
+    elif error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         # The router names the methods of the first route at this address alone.
-        response.headers["Allow"] = ", ".join(_methods_at(request))
-    return response
-
-
-def _methods_at(request: Request) -> list[str]:
-    app: FastAPI = request.app
-    return sorted(
-        method.upper()
-        for path, operations in app.openapi()["paths"].items()
-        if compile_path(path)[0].match(request.url.path)
-        for method in operations
-    )
-
-
-async def _unexpected(request: Request, error: Exception) -> Response:
-    # The server's log has the traceback; a client gets none of it.
-    del error
-    response = _problem(
-        request, 500, "Something unforeseen went wrong; the service's log has more."
-    )
-    # This one is made outside the walls, which would have added them.
-    for name, value in SECURITY_HEADERS.items():
-        response.headers.setdefault(name, value)
-    return response
-
-
-def _problem(request: Request, status: int, detail: str) -> Response:
-    if _is_for_people(request):
-        return desk.refused(request, status, HTTPStatus(status).phrase, detail)
-    body = Problem(title=HTTPStatus(status).phrase, status=status, detail=detail)
-    return Response(body.model_dump_json(), status_code=status, media_type=MEDIA_TYPE)
+        headers["Allow"] = ", ".join(
+            sorted(
+                method.upper()
+                for path, operations in request.app.openapi()["paths"].items()
+                if compile_path(path)[0].match(request.url.path)
+                for method in operations
+            )
+        )
+        words = f"{request.method} is not answered here; /openapi.json lists what is."
+        error = HTTPException(405, words)
+    if request.url.path.startswith(DESK):
+        answer: Response = desk.refused(request, error.status_code, title, error.detail)
+    else:
+        answer = problem_response(error)
+    for name, value in headers.items():
+        answer.headers.setdefault(name, value)
+    return answer

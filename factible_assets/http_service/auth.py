@@ -15,17 +15,20 @@ import hashlib
 import hmac
 import ipaddress
 import re
+import secrets
 import sqlite3
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
-from contextlib import closing
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, cast, get_args
+from typing import Literal, Self, cast, get_args
 
-from factible_assets.http_service.problems import TooManyError, UnauthorizedError
+from starlette.exceptions import HTTPException
+
+from factible_assets.http_service.problems import too_many
 from factible_assets.settings import Settings, SettingsError
 from resources.statements import statements
 
@@ -38,7 +41,6 @@ SESSION_SECONDS = 12 * 3600.0
 """How long a browser that gave a token need not give it again."""
 
 _NAMED = re.compile(r"([^:]{1,80}):(read|review|admin):(.*)", re.DOTALL)
-
 _MINUTE, _DAY = 60.0, 86_400.0
 _VIDEOS_PER_DAY, _REQUESTS_PER_MINUTE = 50, 120
 """The quotas of clients beyond loopback, where the settings state none."""
@@ -55,7 +57,7 @@ def is_loopback(address: str) -> bool:
 
 
 def _digest(token: str) -> bytes:
-    return hashlib.sha256(token.encode()).digest()
+    return hashlib.sha256(token.strip().encode()).digest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,19 +78,28 @@ ANYBODY = Client("", role="read")
 """Who asks for what is open to all."""
 
 
-@dataclass(frozen=True)
-class Tokens:
-    """The clients by the digests of their tokens. None at all: everybody is let in."""
+@dataclass
+class Clients:
+    """The clients by the digests of their tokens, and what each may do; without any, all may enter.
 
-    clients: Mapping[bytes, Client] = field(default_factory=dict)
+    Launches and sessions are kept in a file, so that a restart gives nobody a new day. A limit that
+    is None is none.
+    """
+
+    file: Path
+    by_digest: Mapping[bytes, Client]
+    videos_per_day: int | None = None
+    requests_per_minute: int | None = None
+    _requests: dict[str, deque[float]] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
-    def of(cls, settings: Settings, *, beyond_loopback: bool) -> Tokens:
-        """Read the tokens of the settings.
+    def of(cls, settings: Settings, *, beyond_loopback: bool) -> Self:
+        """Read tokens and quotas of the settings; beyond loopback there are always some.
 
         Raises:
-            SettingsError: There is none although others than this machine can reach the service,
-                or one is too short to be a secret.
+            SettingsError: There is no token although others than this machine can reach the
+                service, or one is too short to be a secret.
         """
         written = settings.serve_token.get_secret_value() if settings.serve_token else ""
         clients: dict[bytes, Client] = {}
@@ -100,31 +111,36 @@ class Tokens:
                     f"FACTIBLE_SERVE_TOKEN is too short: give at least {SHORTEST_TOKEN} "
                     "characters, such as the output of: openssl rand -hex 32"
                 )
-            digest = _digest(token.strip())
+            digest = _digest(token)
             clients[digest] = Client(digest.hex()[:16], name and name.strip(), cast("Role", role))
-        if beyond_loopback and not clients:
-            raise SettingsError(
-                "Others could reach the service, so it needs a token: set FACTIBLE_SERVE_TOKEN "
-                "(such as the output of: openssl rand -hex 32), or listen on 127.0.0.1."
-            )
-        return cls(clients)
+        videos, requests = settings.serve_videos_per_day, settings.serve_requests_per_minute
+        if beyond_loopback:
+            if not clients:
+                raise SettingsError(
+                    "Others could reach the service, so it needs a token: set FACTIBLE_SERVE_TOKEN "
+                    "(such as the output of: openssl rand -hex 32), or listen on 127.0.0.1."
+                )
+            videos = _VIDEOS_PER_DAY if videos is None else videos
+            requests = _REQUESTS_PER_MINUTE if requests is None else requests
+        return cls(settings.home / "serve.sqlite", clients, videos, requests)
 
-    def client_of(self, authorization: str | None, session: str | None = None) -> Client:
+    def who(self, authorization: str | None, session: str | None = None) -> Client:
         """Return who sends a request, by its Authorization header, else by its session.
 
         Raises:
-            UnauthorizedError: Neither is of one of the tokens.
+            HTTPException: Neither is of one of the tokens (401).
         """
-        if not self.clients:
+        if not self.by_digest:
             return MACHINE
         if authorization is None and session is not None:
-            client_id, _, rest = session.partition(".")
-            until, _, _ = rest.partition(".")
-            for digest, client in self.clients.items():
-                if client.id == client_id and until.isdecimal() and int(until) > time.time():
-                    expected = _session(digest, client, int(until))
-                    if hmac.compare_digest(expected.encode(), session.encode()):
-                        return client
+            with self._kept() as database:
+                row = database.execute(
+                    _ASK["signed_in"], [_digest(session), time.time()]
+                ).fetchone()
+            # A session ends with its token, too.
+            for client in self.by_digest.values():
+                if row is not None and row[0] == client.id:
+                    return client
         scheme, _, token = (authorization or "").partition(" ")
         if scheme.lower() == "basic":
             # A browser's form: any name, the token as the password.
@@ -133,96 +149,67 @@ class Tokens:
             except ValueError:
                 token = ""
         if scheme.lower() not in {"bearer", "basic"} or not token.strip():
-            raise UnauthorizedError(
-                "This service needs a token: send the header Authorization: Bearer TOKEN."
+            raise HTTPException(
+                401, "This service needs a token: send the header Authorization: Bearer TOKEN."
             )
-        return self.client_with(token)
+        holder = self.with_token(token)
+        if holder is None:
+            raise HTTPException(
+                401,
+                "The token is not one of this service's; ask its operator for a valid one.",
+            )
+        return holder
 
-    def client_with(self, token: str) -> Client:
-        """Return whose token it is.
-
-        Raises:
-            UnauthorizedError: Nobody's.
-        """
-        given = _digest(token.strip())
+    def with_token(self, token: str) -> Client | None:
+        """Return whose token it is; None if it is nobody's."""
+        given = _digest(token)
         # All are compared, each in constant time, so that the time taken tells nothing.
-        known = [digest for digest in self.clients if hmac.compare_digest(digest, given)]
-        if not known:
-            raise UnauthorizedError(
-                "The token is not one of this service's; ask its operator for a valid one."
-            )
-        return self.clients[known[0]]
+        known = [digest for digest in self.by_digest if hmac.compare_digest(digest, given)]
+        return self.by_digest[known[0]] if known else None
 
-    def session_of(self, client: Client) -> str:
-        """Return what a browser brings instead of the token, which cannot be told from it.
+    def begin_session(self, client: Client) -> str:
+        """Return what a browser brings instead of the token, for SESSION_SECONDS at most."""
+        session = secrets.token_urlsafe(32)
+        with self._kept() as database:
+            until = time.time() + SESSION_SECONDS
+            database.execute(_ASK["begin"], [_digest(session), client.id, until])
+        return session
 
-        It ends after SESSION_SECONDS, or when the token is taken out of the settings.
-        """
-        digest = next(digest for digest, each in self.clients.items() if each == client)
-        return _session(digest, client, int(time.time() + SESSION_SECONDS))
+    def end_session(self, session: str) -> None:
+        """End a session for whoever holds it, also a copy of it."""
+        with self._kept() as database:
+            database.execute(_ASK["end"], [_digest(session), time.time()])
 
     def sign(self, client: Client, subject: str) -> str:
         """Return with what anybody may see one thing that a client shows to all."""
-        digest = next((digest for digest, each in self.clients.items() if each == client), b"")
-        return _seal(digest, f"shown: {subject}")
+        digest = next((digest for digest, each in self.by_digest.items() if each == client), b"")
+        return _seal(digest, subject)
 
     def is_signed(self, subject: str, signature: str) -> bool:
         """Tell whether one of the clients shows a thing to all; without tokens everything is."""
-        return not self.clients or any(
-            hmac.compare_digest(_seal(digest, f"shown: {subject}").encode(), signature.encode())
-            for digest in self.clients
+        return not self.by_digest or any(
+            hmac.compare_digest(_seal(digest, subject).encode(), signature.encode())
+            for digest in self.by_digest
         )
-
-
-def _session(digest: bytes, client: Client, until: int) -> str:
-    return f"{client.id}.{until}.{_seal(digest, f'session until {until}')}"
-
-
-def _seal(digest: bytes, text: str) -> str:
-    return hmac.new(digest, text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
-
-
-@dataclass
-class Quotas:
-    """What one client may do. None is no limit.
-
-    Launches are kept in a file, so that a restart gives nobody a new day.
-    """
-
-    file: Path
-    videos_per_day: int | None = None
-    requests_per_minute: int | None = None
-    now: Callable[[], float] = time.time
-    _requests: dict[str, deque[float]] = field(default_factory=dict)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    @classmethod
-    def of(cls, settings: Settings, *, beyond_loopback: bool) -> Quotas:
-        """Return the quotas of the settings, or the standard ones beyond loopback."""
-        videos, requests = settings.serve_videos_per_day, settings.serve_requests_per_minute
-        if beyond_loopback:
-            videos = _VIDEOS_PER_DAY if videos is None else videos
-            requests = _REQUESTS_PER_MINUTE if requests is None else requests
-        return cls(settings.home / "serve.sqlite", videos, requests)
 
     def count_request(self, client: str) -> None:
         """Count a request.
 
         Raises:
-            TooManyError: The client has sent too many within a minute.
+            HTTPException: The client has sent too many within a minute.
         """
         if self.requests_per_minute is None:
             return
-        now = self.now()
+        now = time.time()
         with self._lock:
             times = self._requests.setdefault(client, deque())
             while times and times[0] <= now - _MINUTE:
                 times.popleft()
             if len(times) >= self.requests_per_minute:
-                raise TooManyError(
+                raise too_many(
                     f"More than {self.requests_per_minute} requests within a minute; slow down, "
                     "or raise FACTIBLE_SERVE_REQUESTS_PER_MINUTE.",
-                    retry_after_seconds=times[0] + _MINUTE - now,
+                    times[0] + _MINUTE - now,
                 )
             times.append(now)
 
@@ -230,20 +217,30 @@ class Quotas:
         """Count a launched fact-check.
 
         Raises:
-            TooManyError: The client has launched its share of the last 24 hours.
+            HTTPException: The client has launched its share of the last 24 hours.
         """
         if self.videos_per_day is None:
             return
-        now = self.now()
-        with self._lock, closing(sqlite3.connect(self.file, timeout=10)) as database, database:
-            database.executescript(_ASK["table"])
+        now = time.time()
+        with self._kept() as database:
             database.execute(_ASK["forget"], [now - _DAY])
             launched, first = database.execute(_ASK["launched"], [client]).fetchone()
             if launched >= self.videos_per_day:
-                raise TooManyError(
+                raise too_many(
                     f"{launched} fact-checks were launched with this token within 24 hours, and "
                     f"{self.videos_per_day} are allowed. Wait, or raise "
                     "FACTIBLE_SERVE_VIDEOS_PER_DAY.",
-                    retry_after_seconds=(first or now) + _DAY - now,
+                    (first or now) + _DAY - now,
                 )
             database.execute(_ASK["count"], [client, now])
+
+    @contextmanager
+    def _kept(self) -> Iterator[sqlite3.Connection]:
+        with self._lock, closing(sqlite3.connect(self.file, timeout=10)) as database, database:
+            database.executescript(_ASK["tables"])
+            yield database
+
+
+def _seal(digest: bytes, subject: str) -> str:
+    text = f"shown: {subject}".encode("utf-8", "surrogatepass")
+    return hmac.new(digest, text, hashlib.sha256).hexdigest()

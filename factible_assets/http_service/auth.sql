@@ -1,8 +1,9 @@
--- The fact-checks that clients launched, kept so that a restart gives nobody a new day.
+-- What outlives a restart: the fact-checks that clients launched, and who is signed in.
 
--- name: table
+-- name: tables
 CREATE TABLE IF NOT EXISTS launches (client TEXT NOT NULL, at REAL NOT NULL);
 CREATE INDEX IF NOT EXISTS launches_by_client ON launches (client, at);
+CREATE TABLE IF NOT EXISTS sessions (digest BLOB PRIMARY KEY, client TEXT NOT NULL, until REAL NOT NULL);
 
 -- name: forget
 DELETE FROM launches WHERE at <= ?
@@ -12,3 +13,12 @@ SELECT count(*), min(at) FROM launches WHERE client = ?
 
 -- name: count
 INSERT INTO launches VALUES (?, ?)
+
+-- name: begin
+INSERT INTO sessions VALUES (?, ?, ?)
+
+-- name: signed_in
+SELECT client FROM sessions WHERE digest = ? AND until > ?
+
+-- name: end
+DELETE FROM sessions WHERE digest = ? OR until <= ?

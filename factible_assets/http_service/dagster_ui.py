@@ -19,8 +19,8 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
-from http import HTTPStatus
 from types import SimpleNamespace
 from typing import Any
 
@@ -29,19 +29,17 @@ import dagster._daemon.cli as dagster_daemon
 import dagster_webserver.cli as dagster_web
 import uvicorn
 from fastapi import FastAPI
+from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.config import HTTP_PROTOCOLS
 
-from factible_assets.http_service.auth import Quotas, Tokens, is_loopback
-from factible_assets.http_service.problems import ForbiddenError, ProblemError
 from factible_assets.http_service.walls import (
     DESK,
     READING,
     Admission,
     ImpatientProtocol,
     Walls,
-    host_names,
-    problem_response,
+    refuse,
 )
 from factible_assets.settings import Settings, load_settings
 
@@ -63,28 +61,19 @@ _HEADERS = {
 }
 
 
-class _WrongMethodError(ProblemError):
-    """A question that is sent as an address, which a page anywhere can have loaded."""
-
-    status = HTTPStatus.METHOD_NOT_ALLOWED
-
-
 def admission(settings: Settings, name: str) -> Admission:
     """Return who is let in to the UI that listens on a host of that name or address.
 
-    A browser asks its user for the token as a password.
+    A browser asks its user for the token as a password. The UI asks often, and is not counted.
 
     Raises:
         SettingsError: Others could reach it, and there is no token, or none that is a secret.
     """
     address = str(socket.getaddrinfo(name, None)[0][4][0])
-    tokens = Tokens.of(settings, beyond_loopback=not is_loopback(address))
-    hosts = host_names(name, settings.serve_hosts, has_tokens=bool(tokens.clients))
-    return Admission(
-        tokens,
-        Quotas(settings.home / "serve.sqlite"),
-        hosts,
-        frozenset(origin.rstrip("/") for origin in settings.serve_origins),
+    admits = Admission.of(settings, name=name, address=address)
+    return replace(
+        admits,
+        clients=replace(admits.clients, videos_per_day=None, requests_per_minute=None),
         challenge='Basic realm="Dagster; any name, the token as password"',
     )
 
@@ -110,27 +99,16 @@ def behind_walls(app: ASGIApp, admits: Admission, service: FastAPI | None = None
         if service is not None and scope["type"] == "http" and path.startswith(_SERVICE):
             await service(scope, receive, send)
             return
-        problem: ProblemError | None = None
+        asks = scope["type"] == "http" and path.rstrip("/").endswith("/graphql")
         if not scope["state"]["client"].may("admin"):
-            problem = ForbiddenError(
-                f"Dagster's pages are for administrators; yours are at {DESK}."
-            )
-        elif (
-            scope["type"] == "http"
-            and scope["method"] in READING
-            and path.rstrip("/").endswith("/graphql")
-            and scope["query_string"]
-        ):
-            problem = _WrongMethodError(
-                "Send questions by POST, as JSON.", headers={"Allow": "POST"}
-            )
-        if problem is None:
-            await app(scope, receive, send)
-        elif scope["type"] == "websocket":
-            await receive()
-            await send({"type": "websocket.close", "code": 1008, "reason": ""})
+            words = f"Dagster's pages are for administrators; yours are at {DESK}."
+            await refuse(HTTPException(403, words), scope, receive, send)
+        elif asks and scope["method"] in READING and scope["query_string"]:
+            # A page anywhere can have an address loaded.
+            problem = HTTPException(405, "Send questions by POST, as JSON.", {"Allow": "POST"})
+            await refuse(problem, scope, receive, send)
         else:
-            await problem_response(problem)(scope, receive, send)
+            await app(scope, receive, send)
 
     return Walls(answer, admits, headers=_HEADERS, most_body_bytes=_MOST_BODY_BYTES)
 

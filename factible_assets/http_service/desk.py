@@ -17,7 +17,6 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from email import message_from_bytes, policy
-from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_args
 from urllib.parse import parse_qsl, quote
@@ -26,42 +25,36 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from pydantic import ValidationError
 from starlette.background import BackgroundTask
+from starlette.exceptions import HTTPException
 
 from factible_assets.config import FactCheckConfig
 from factible_assets.desk import pages
-from factible_assets.desk.claim import claim_path, claim_report
-from factible_assets.desk.claim import video_path as path_of_video
-from factible_assets.desk.pages import Viewer
-from factible_assets.desk.questions import QUESTIONS
-from factible_assets.desk.queue import SORTS, TABS, Wanted, read_queue
-from factible_assets.desk.search import said_before, search
+from factible_assets.desk.pages import Viewer, claim_path, claim_report
+from factible_assets.desk.pages import video_path as path_of_video
+from factible_assets.desk.queries import (
+    QUESTIONS,
+    SORTS,
+    TABS,
+    Wanted,
+    read_queue,
+    said_before,
+    search,
+)
 from factible_assets.errors import FactibleError
 from factible_assets.exchange.claim_markdown import claims_as_markdown
-from factible_assets.exchange.claim_review_writing import reviews_of_results
+from factible_assets.exchange.claim_review import reviews_of_results
 from factible_assets.files import digest
-from factible_assets.http_service.auth import SESSION_SECONDS, Client, Tokens
-from factible_assets.http_service.house import House, start_check
+from factible_assets.http_service.auth import SESSION_SECONDS
+from factible_assets.http_service.house import ByClient, House, InHouse
 from factible_assets.http_service.models import FactCheckRequest
-from factible_assets.http_service.problems import (
-    ForbiddenError,
-    NotFoundError,
-    ProblemError,
-    UnauthorizedError,
-    validation_sentence,
-)
-from factible_assets.http_service.walls import CARDS, DESK, SESSION, SIGN_IN, SIGN_OUT
+from factible_assets.http_service.problems import validation_sentence
+from factible_assets.http_service.walls import CARDS, DESK, SESSION, SIGN_IN, SIGN_OUT, session_of
 from factible_assets.records import QueryType, ReviewKind
 from factible_assets.report.links import safe_url
 from factible_assets.report.view import ReportView, arrange
 from factible_assets.report.words import outcome_words
 from factible_assets.running.result import stored_result
-from factible_assets.running.review import (
-    Wish,
-    new_claim,
-    open_claim,
-    planned,
-    reviewer_name,
-)
+from factible_assets.running.review import Wish, new_claim, open_claim, planned, reviewer_name
 from factible_assets.running.scales import scale_named
 from factible_assets.running.targets import enlist, resolve
 from factible_assets.stages.reviews import OPINIONS, claims_in_force
@@ -77,12 +70,6 @@ _VIDEOS = 25
 _LONGEST_SEARCH = 300
 
 routes = APIRouter(include_in_schema=False)
-
-
-class RefusedError(ProblemError):
-    """What a form asks for cannot be done; the sentence says why."""
-
-    status = HTTPStatus.UNPROCESSABLE_ENTITY
 
 
 # --- What comes with a request ------------------------------------------------------------------
@@ -106,7 +93,7 @@ async def _form(request: Request) -> Form:
         try:
             return Form(dict(parse_qsl(body.decode("utf-8", "replace"), max_num_fields=100)))
         except ValueError as error:
-            raise RefusedError("This form has more fields than any page here asks for.") from error
+            raise HTTPException(422, "This form has more fields than any page asks for.") from error
     fields: dict[str, str] = {}
     files: dict[str, list[tuple[str, bytes]]] = {}
     head = f"Content-Type: {kind}\r\n\r\n".encode()
@@ -121,31 +108,15 @@ async def _form(request: Request) -> Form:
     return Form(fields, files)
 
 
-def _house(request: Request) -> House:
-    return cast("House", request.app.state.house)
-
-
-def _client(request: Request) -> Client:
-    return cast("Client", request.state.client)
-
-
-def _viewer(request: Request) -> Viewer:
-    client, settings = _client(request), _house(request).settings
+def _viewer(request: Request, house: InHouse, client: ByClient) -> Viewer:
     try:
-        name = client.name or reviewer_name(None, settings)
+        name = client.name or reviewer_name(None, house.settings)
     except FactibleError:
         name = "nobody"
-    has_session = bool(_tokens(request).clients) and SESSION in request.cookies
-    behind = _house(request).results.behind_since()
-    return Viewer(name, client.may("review"), has_session, behind)
+    has_session = bool(house.clients.by_digest) and SESSION in request.cookies
+    return Viewer(name, client.may("review"), has_session, house.results.behind_since())
 
 
-def _tokens(request: Request) -> Tokens:
-    return _house(request).tokens
-
-
-InHouse = Annotated[House, Depends(_house)]
-ByClient = Annotated[Client, Depends(_client)]
 Looking = Annotated[Viewer, Depends(_viewer)]
 Filled = Annotated[Form, Depends(_form)]
 Number = Annotated[int, Query(ge=1, le=100_000)]
@@ -168,7 +139,7 @@ _PLAIN_TITLES = {403: "This is not allowed", 405: "Not found", 422: "This cannot
 def refused(request: Request, status: int, title: str, detail: str) -> HTMLResponse:
     """Say on a page why something was not done."""
     client = getattr(request.state, "client", None)
-    viewer = _viewer(request) if client is not None and client.id else None
+    viewer = _viewer(request, request.app.state.house, client) if client and client.id else None
     back = request.url.path.rpartition("/")[0] if request.method == "POST" else DESK
     back = back if back.startswith(f"{DESK}/videos/") else DESK
     values = {"title": _PLAIN_TITLES.get(status, title), "detail": detail, "back": back}
@@ -189,30 +160,30 @@ def sign_in_page(to: str = DESK) -> HTMLResponse:
 
 
 @routes.post(SIGN_IN)
-def sign_in(request: Request, form: Filled) -> Response:
+def sign_in(request: Request, house: InHouse, form: Filled) -> Response:
     """Take a token for a session."""
-    tokens, to = _tokens(request), _own(form.get("to"))
-    if not tokens.clients:
+    to = _own(form.get("to"))
+    if not house.clients.by_digest:
         return _there(to)
-    try:
-        client = tokens.client_with(form.get("token"))
-    except UnauthorizedError:
+    client = house.clients.with_token(form.get("token"))
+    if client is None:
         return _shown(pages.page("sign_in", None, to=to, refused=True), status=401)
     response = _there(to)
     response.set_cookie(
         SESSION,
-        tokens.session_of(client),
+        house.clients.begin_session(client),
         max_age=int(SESSION_SECONDS),
         httponly=True,
         samesite="strict",
-        secure=_base(request).startswith("https:"),
+        secure=_base(request, house).startswith("https:"),
     )
     return response
 
 
 @routes.post(SIGN_OUT)
-def sign_out() -> Response:
-    """Take the session from the browser."""
+def sign_out(request: Request, house: InHouse) -> Response:
+    """End the session, for this browser and for whoever has a copy of its cookie."""
+    house.clients.end_session(session_of(request.headers) or "")
     response = _there(SIGN_IN)
     response.delete_cookie(SESSION)
     return response
@@ -244,7 +215,7 @@ def start(house: InHouse, viewer: Looking, page: Number = 1) -> HTMLResponse:
 
 
 @routes.post(f"{DESK}/checks")
-async def check(request: Request, house: InHouse, client: ByClient, form: Filled) -> Response:
+async def check(house: InHouse, client: ByClient, form: Filled) -> Response:
     """Start a check of a link, or of a transcript."""
     web = None
     if form.files.get("transcript"):
@@ -252,24 +223,23 @@ async def check(request: Request, house: InHouse, client: ByClient, form: Filled
     else:
         video = form.get("link")
     if not video:
-        raise RefusedError("Give the link of a video, or a transcript.")
+        raise HTTPException(422, "Give the link of a video, or a transcript.")
     try:
         asked = FactCheckRequest.model_validate(
             {"video_url": video, "max_claims": form.get("max_claims") or None}
         )
     except ValidationError as error:
-        raise RefusedError(validation_sentence(error.errors())) from error
+        raise HTTPException(422, validation_sentence(error.errors())) from error
     config = asked.config()
     if web is not None:
         config = config.model_copy(
-            update={"search": config.search.model_copy(update={"web": web, **_RATED})}
+            # The pages that somebody brings are rated as `factible check --pages` does.
+            update={
+                "search": config.search.model_copy(update={"web": web, "pages_rating": "medium"})
+            }
         )
-    run = await start_check(video, config, house, client.id, detached=True)
+    run = await house.start_check(video, config, client)
     return _there(f"{DESK}/runs/{run.run_id}")
-
-
-_RATED: dict[str, Any] = {"pages_rating": "medium"}
-"""What the pages are rated that somebody brings, as `factible check --pages` does."""
 
 
 def _listed(form: Form, house: House) -> tuple[str, str | None]:
@@ -301,7 +271,7 @@ def _listed(form: Form, house: House) -> tuple[str, str | None]:
                 archive = Archive(settings.archive, canonicalise=canonical_url)
                 archive.import_folder(folder, collection)
         except (TranscriptError, ArchiveError) as error:
-            raise RefusedError(str(error).replace(place, "")) from error
+            raise HTTPException(422, str(error).replace(place, "")) from error
         enlist(target, settings, web, "medium" if web else None)
     return target.video_id, web
 
@@ -391,9 +361,10 @@ def _claim(house: House, video_id: str, claim_id: str) -> tuple[ReportData, Repo
     now = claims_in_force(data.reviews).names.get(claim_id, claim_id)
     report = claim_report(data, claim_id) or claim_report(data, now)
     if report is None:
-        raise NotFoundError(
+        raise HTTPException(
+            404,
             "The newest check of this video does not find that claim any more; the page of the "
-            "video lists those that it finds."
+            "video lists those that it finds.",
         )
     return data, report
 
@@ -404,6 +375,7 @@ def claim_page(
     video_id: str,
     claim_id: str,
     house: InHouse,
+    client: ByClient,
     viewer: Looking,
     recorded: Literal["kept", "waits"] | None = None,
 ) -> HTMLResponse:
@@ -413,13 +385,20 @@ def claim_page(
     """
     try:
         data, report = _claim(house, video_id, claim_id)
-    except NotFoundError as error:
-        return _gone(video_id, claim_id, house, viewer, error)
+    except HTTPException as error:
+        # Reviewers dropped or split it, or it waits for its first check.
+        try:
+            file = open_claim(video_id, claim_id, house.settings)
+        except FactibleError:
+            raise error from None
+        path, video = claim_path(video_id, file.claim.claim_id), path_of_video(video_id)
+        values = {"text": file.claim.text, "gone": file.gone, "path": path, "video": video}
+        return _shown(pages.page("gone", viewer, **values))
     claim_id = report.claims[0].claim.claim_id
     with house.results.asking(QUESTIONS) as ask:
         twins = said_before(ask, video_id, claim_id)
-    base, client = _base(request), _client(request)
-    signature = _tokens(request).sign(client, f"{video_id} {claim_id}")
+    base = _base(request, house)
+    signature = house.clients.sign(client, f"{video_id} {claim_id}")
     card = f"{CARDS}{quote(video_id, safe='')}/{quote(claim_id, safe='')}?key={signature}"
     source, title = html.escape(base + card), html.escape(report.claims[0].claim.text[:120])
     frame = f'<iframe src="{source}" title="Fact-check: {title}" width="560" height="320"></iframe>'
@@ -438,22 +417,8 @@ def claim_page(
     )
 
 
-def _gone(
-    video_id: str, claim_id: str, house: House, viewer: Viewer, error: NotFoundError
-) -> HTMLResponse:
-    """Show a claim that reviewers dropped or split, or that waits for its first check."""
-    try:
-        file = open_claim(video_id, claim_id, house.settings)
-    except FactibleError:
-        raise error from None
-    path = claim_path(video_id, file.claim.claim_id)
-    values = {"text": file.claim.text, "gone": file.gone, "path": path}
-    return _shown(pages.page("gone", viewer, video=path_of_video(video_id), **values))
-
-
-def _base(request: Request) -> str:
-    settings = _house(request).settings
-    return str(settings.public_url or request.base_url).rstrip("/")
+def _base(request: Request, house: House) -> str:
+    return str(house.settings.public_url or request.base_url).rstrip("/")
 
 
 @routes.get(f"{DESK}/videos/{{video_id}}/claims/{{claim_id}}/claim.md")
@@ -468,7 +433,7 @@ def claim_markdown(video_id: str, claim_id: str, house: InHouse) -> Response:
 def claim_review(request: Request, video_id: str, claim_id: str, house: InHouse) -> Response:
     """Return a claim as ClaimReview, which leads to its page."""
     data, report = _claim(house, video_id, claim_id)
-    base = f"{_base(request)}{DESK}/videos/{{video}}/claims/{{claim}}"
+    base = f"{_base(request, house)}{DESK}/videos/{{video}}/claims/{{claim}}"
     made = reviews_of_results([data], base_url=base, only=report.claims[0].claim.claim_id)
     return Response(made.text, media_type="application/ld+json")
 
@@ -478,12 +443,12 @@ def card_page(
     request: Request, video_id: str, claim_id: str, house: InHouse, key: str = ""
 ) -> HTMLResponse:
     """Show the card of a claim, also within pages of others, to whoever has its address."""
-    if not _tokens(request).is_signed(f"{video_id} {claim_id}", key):
-        raise ForbiddenError("This address of a card was not made by this service.")
+    if not house.clients.is_signed(f"{video_id} {claim_id}", key):
+        raise HTTPException(403, "This address of a card was not made by this service.")
     _, report = _claim(house, video_id, claim_id)
     view = report.claims[0]
     words = verdict_words(view.verdict) if view.verdict else outcome_words(view.outcome, None)
-    address = _base(request) + claim_path(video_id, claim_id)
+    address = _base(request, house) + claim_path(video_id, claim_id)
     return _shown(pages.card(report=report, view=view, words=words, address=address), framed=True)
 
 
@@ -498,7 +463,7 @@ async def act(
 ) -> Response:
     """Record what a reviewer does, and check the claim again if they ask for it."""
     if form.get("act") not in get_args(ReviewKind):
-        raise RefusedError("This form asks for nothing that can be done.")
+        raise HTTPException(422, "This form asks for nothing that can be done.")
     kind, now = await asyncio.to_thread(_record, video_id, claim_id, form, viewer.name, house)
     if form.get("again"):
         return await check_claim(video_id, now, house, client)
@@ -522,7 +487,9 @@ def _record(
     if form.get("query"):
         ids = [query.query_id for query in file.queries]
         if form.get("query") not in ids:
-            raise RefusedError("That query was changed meanwhile; load the claim's page again.")
+            raise HTTPException(
+                422, "That query was changed meanwhile; load the claim's page again."
+            )
         number = ids.index(form.get("query")) + 1
         kind = kind if form.get("text") else "remove_query"
     given = form.get("query_type")
@@ -546,7 +513,5 @@ def _record(
 async def check_claim(video_id: str, claim_id: str, house: InHouse, client: ByClient) -> Response:
     """Check one claim again."""
     await asyncio.to_thread(open_claim, video_id, claim_id, house.settings)
-    run = await start_check(
-        video_id, FactCheckConfig(), house, client.id, detached=True, claim_id=claim_id
-    )
+    run = await house.start_check(video_id, FactCheckConfig(), client, claim_id=claim_id)
     return _there(f"{DESK}/runs/{run.run_id}")

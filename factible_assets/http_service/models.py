@@ -1,30 +1,25 @@
-"""What clients send and receive.
+"""What passes between client, service and worker: requests, answers, orders and events.
 
-What belongs here: the shapes of requests and answers, with their ranges. What does not: the events
-of a stream (events.py), problems (problems.py), how answers come about (results.py, runs.py).
+What belongs here: their shapes and ranges, the vocabulary of a stream, and how far along each event
+is. What does not: problems (problems.py), how answers come about (results.py, runs.py), who sends
+events (worker.py) and how they reach clients (app.py).
 
 The names and limits of a request are those of Factible's API (section 1.8.4, listing 8 of its
-draft); an unknown field is refused, so that a misspelt one is not silently ignored.
+draft); an unknown field is refused, so that a misspelt one is not silently ignored. The events are
+those of its section 1.8.3, table 8, and one per verdict and per silence.
 """
 
 from __future__ import annotations
 
 from datetime import date, datetime
-from typing import Annotated, Literal
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from factible_assets.config import ClaimsConfig, FactCheckConfig, QueriesConfig, SearchConfig
-from factible_assets.records import (
-    Basis,
-    Claim,
-    Confidence,
-    Rating,
-    ReviewAction,
-    Stance,
-    Status,
-    Verdict,
-)
+from factible_assets.records import Basis, Claim, Rating, ReviewAction, Stance, Status, Verdict
+from factible_assets.report.data import VerdictChange
 
 MOST_CLAIMS = 20
 
@@ -190,21 +185,6 @@ class Check(Answer):
     incomplete: int
 
 
-class Change(Answer):
-    """A verdict that turned from one check to a later one."""
-
-    claim_id: str
-    claim: str
-    previous_stance: Stance
-    stance: Stance
-    previous_confidence: Confidence
-    confidence: Confidence
-    previous_checked_at: datetime
-    checked_at: datetime
-    previous_run_id: str
-    run_id: str
-
-
 class VideoHistory(Answer):
     """The checks of a video and the verdicts that turned between them, the newest first."""
 
@@ -214,7 +194,7 @@ class VideoHistory(Answer):
     limit: int
     offset: int
     checks: list[Check]
-    changes: list[Change]
+    changes: list[VerdictChange]
 
 
 class RunInfo(Answer):
@@ -235,3 +215,113 @@ class RunList(Answer):
 
     items: list[RunInfo]
     limit: int
+
+
+Step = Literal[
+    "transcript_extraction",
+    "transcript_complete",
+    "claim_extraction",
+    "claims_extracted",
+    "verdict_reached",
+    "still_running",
+    "generating_report",
+    "complete",
+    "error",
+]
+"""The names of the events, in the order in which they come.
+
+`error` ends a stream at any point; `still_running` breaks a silence at any point."""
+
+PROGRESS: dict[Step, int] = {
+    "transcript_extraction": 5,
+    "transcript_complete": 15,
+    "claim_extraction": 20,
+    "claims_extracted": 35,
+    "generating_report": 90,
+    "complete": 100,
+    "error": 100,
+}
+"""How far along a run is, in percent (Factible, section 1.8.3, table 8); verdicts lie between."""
+
+FINAL: frozenset[Step] = frozenset({"complete", "error"})
+"""The events that end a stream."""
+
+
+class Order(BaseModel):
+    """One fact-check to run. `run_id` is the id of the Dagster run, a UUID.
+
+    With a `claim_id` that claim alone is checked again, with the knobs of the last check.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    run_id: str
+    video_id: str
+    home: Path
+    config: FactCheckConfig
+    experiment_name: str = "default"
+    claim_id: str | None = None
+
+    @property
+    def tags(self) -> dict[str, str]:
+        """The tags of the Dagster run."""
+        return {"launched_by": "factible serve", "experiment": self.experiment_name}
+
+    def is_like(self, other: Order) -> bool:
+        """Tell whether another order asks for the same work."""
+        work = {"video_id", "config", "claim_id"}
+        return self.model_dump(include=work) == other.model_dump(include=work)
+
+
+class ProgressUpdate(BaseModel):
+    """One event of a run."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        json_schema_extra={
+            "example": {
+                "step": "transcript_complete",
+                "message": "The transcript has 4312 characters.",
+                "progress": 15,
+                "data": {"transcript_length": 4312},
+            }
+        },
+    )
+
+    step: Step = Field(description="What has happened.")
+    message: str = Field(description="The same, as a sentence for a person.")
+    progress: int = Field(ge=0, le=100, description="How far along the run is, in percent.")
+    data: dict[str, Any] | None = Field(
+        default=None,
+        description=(
+            "transcript_extraction: run_id, video_id. transcript_complete: transcript_length, in "
+            "characters. claims_extracted: claims, total_claims. verdict_reached: claim, verdict, "
+            "reached, total_claims. complete: result. error: run_id, cancelled, failures."
+        ),
+    )
+
+
+def update(step: Step, message: str, **data: Any) -> ProgressUpdate:
+    """Return an event whose progress is fixed by its step."""
+    return ProgressUpdate(step=step, message=message, progress=PROGRESS[step], data=data or None)
+
+
+def verdict_update(message: str, *, reached: int, total: int, **data: Any) -> ProgressUpdate:
+    """Return the event of one verdict, the `reached`-th of `total`."""
+    first, last = PROGRESS["claims_extracted"], PROGRESS["generating_report"] - 1
+    share = min(reached / total, 1.0) if total else 1.0
+    return ProgressUpdate(
+        step="verdict_reached",
+        message=message,
+        progress=first + int((last - first) * share),
+        data={**data, "reached": reached, "total_claims": total},
+    )
+
+
+def error_update(
+    message: str, run_id: str, *, cancelled: bool = False, failures: tuple[str, ...] = ()
+) -> ProgressUpdate:
+    """Return the event that ends a run without a result."""
+    return update(
+        "error", message, run_id=run_id, cancelled=cancelled, failures=list(failures or (message,))
+    )

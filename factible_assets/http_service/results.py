@@ -8,8 +8,6 @@ An answer is made from one connection: a copy that is swapped in meanwhile is se
 
 from __future__ import annotations
 
-import html
-import re
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
@@ -18,9 +16,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from factible_assets.desk.questions import Ask
+from starlette.exceptions import HTTPException
+
+from factible_assets.desk.queries import Ask
 from factible_assets.http_service.models import (
-    Change,
     Check,
     CheckedClaim,
     Source,
@@ -29,10 +28,9 @@ from factible_assets.http_service.models import (
     VideoResult,
     VideoSummary,
 )
-from factible_assets.http_service.problems import NotFoundError, UnavailableError
+from factible_assets.http_service.problems import SHOWN_CHARACTERS
+from factible_assets.report.data import VerdictChange, read_report_data
 from factible_assets.report.links import source_links
-from factible_assets.report.reader import read_report_data
-from factible_assets.report.render import render_report
 from resources.statements import statements
 from warehouse.connection import FileConnector
 from warehouse.errors import WarehouseError
@@ -49,12 +47,6 @@ if TYPE_CHECKING:
 
 _PATIENCE_SECONDS = 10.0
 _KEPT_VIDEOS = 16
-_SHOWN_CHARACTERS = 80
-_STRICTEST_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-_POLICY = re.compile(
-    r'<meta\s+http-equiv="Content-Security-Policy"\s+content="([^"]+)"', re.IGNORECASE
-)
-
 _ASK = statements("factible_assets.http_service", "results.sql")
 
 
@@ -72,7 +64,8 @@ class _PublishedFile(FileConnector):
 class PublishedResults:
     """Answers about checked videos. Every method blocks for some ten to hundred milliseconds.
 
-    Every method raises UnavailableError where the copy cannot be read.
+    Every method raises HTTPException: of a video that was not checked (404), and where the copy
+    cannot be read (503).
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -97,39 +90,16 @@ class PublishedResults:
 
     def videos(self, *, limit: int, offset: int) -> VideoPage:
         """List the videos; a data folder without a published copy has none."""
-        if not self._path.exists():
-            return VideoPage(items=[], total=0, limit=limit, offset=offset)
-        with self._line, self._opened() as (_, ask):
-            total = ask("total")[0]["videos"]
-            rows = ask("summaries", limit=limit, offset=offset)
+        total, rows = 0, []
+        if self._path.exists():
+            with self._line, self._opened() as (_, ask):
+                total = ask("total")[0]["videos"]
+                rows = ask("summaries", limit=limit, offset=offset)
         items = [VideoSummary(**row) for row in rows]
         return VideoPage(items=items, total=total, limit=limit, offset=offset)
 
-    def video(self, video_id: str) -> VideoResult:
-        """Return what is known of a video.
-
-        Raises:
-            NotFoundError: Nothing is.
-        """
-        return result_of(self.data(video_id))
-
-    def report(self, video_id: str) -> tuple[str, str]:
-        """Return the HTML report of a video and the content policy that it is to be shown under.
-
-        Raises:
-            NotFoundError: The video was not checked.
-        """
-        page = render_report(self.data(video_id))
-        found = _POLICY.search(page)
-        policy = html.unescape(found[1]) if found else _STRICTEST_POLICY
-        return page, f"{policy}; frame-ancestors 'none'"
-
     def history(self, video_id: str, *, limit: int, offset: int) -> VideoHistory:
-        """Return the checks of a video and what changed between them.
-
-        Raises:
-            NotFoundError: The video was not checked.
-        """
+        """Return the checks of a video and what changed between them."""
         self._require_copy(video_id)
         part = {"limit": limit, "offset": offset}
         with self._line, self._opened() as (_, ask):
@@ -141,37 +111,30 @@ class PublishedResults:
                 **totals,
                 **part,
                 checks=[Check(**row) for row in ask("checks", video_id=video_id, **part)],
-                changes=[Change(**row) for row in ask("changes", video_id=video_id, **part)],
+                changes=[VerdictChange(**row) for row in ask("changes", video_id=video_id, **part)],
             )
 
     def data(self, video_id: str) -> ReportData:
-        """Return the rows of a video.
-
-        Raises:
-            NotFoundError: Nothing is known of it.
-        """
+        """Return the rows of a video."""
         self._require_copy(video_id)
         with self._line:
-            key = video_id, self._newest()
-            data = self._kept.get(key)
+            if isinstance(self._path, Lake):
+                with self._opened():
+                    newest: object = self._path.newest_change()
+            else:
+                # A new copy is another file.
+                found = self._path.stat()
+                newest = found.st_ino, found.st_mtime_ns
+            data = self._kept.get((video_id, newest))
             if data is None:
                 with self._opened() as (warehouse, _):
                     data = read_report_data(warehouse, video_id)
                 if data is None:
                     raise _unknown(video_id)
-                self._kept[key] = data
+                self._kept[video_id, newest] = data
                 if len(self._kept) > _KEPT_VIDEOS:
                     self._kept.popitem(last=False)
         return data
-
-    def _newest(self) -> object:
-        """Return what is another one once there is something new to read."""
-        if isinstance(self._path, Lake):
-            with self._opened():
-                return self._path.newest_change()
-        # A new copy is another file.
-        found = self._path.stat()
-        return found.st_ino, found.st_mtime_ns
 
     def _require_copy(self, video_id: str) -> None:
         if not self._path.exists():
@@ -179,13 +142,9 @@ class PublishedResults:
 
     @contextmanager
     def asking(self, questions: Mapping[str, str]) -> Iterator[Ask]:
-        """Lend a way to ask named questions, all answered from one moment.
-
-        Raises:
-            NotFoundError: Nothing was published yet.
-        """
+        """Lend a way to ask named questions, all answered from one moment."""
         if not self._path.exists():
-            raise NotFoundError("No video has been checked yet. Start with one.")
+            raise HTTPException(404, "No video has been checked yet. Start with one.")
         with self._line, self._opened(questions) as (_, ask):
             yield ask
 
@@ -220,9 +179,10 @@ class PublishedResults:
 
                 yield now, ask
         except WarehouseError as error:
-            raise UnavailableError(
+            raise HTTPException(
+                503,
                 "The published copy of the warehouse cannot be read now; check a video again, "
-                "which publishes a new one, or ask the operator to look at it."
+                "which publishes a new one, or ask the operator to look at it.",
             ) from error
 
 
@@ -240,46 +200,32 @@ def result_of(data: ReportData) -> VideoResult:
         link = links[evidence.evidence_id] or evidence.canonical_url
         source = Source(url=link, **evidence.model_dump(include=_OF_SOURCE))
         sources.setdefault(evidence.claim_id, []).append(source)
-    claims = sorted(
-        data.claims,
-        key=lambda each: (each.start_seconds is None, each.start_seconds or 0.0, each.rank),
-    )
-    checked = [
-        CheckedClaim(
-            **claim.model_dump(),
-            verdict=verdicts.get(claim.claim_id),
-            ruling=rulings.get(claim.claim_id),
-            evidence=sources.get(claim.claim_id, []),
-        )
-        for claim in claims
-    ]
-    complete = {verdict.claim_id for verdict in data.verdicts if verdict.status == "complete"}
     return VideoResult(
         **data.video.model_dump(include=_OF_VIDEO),
         run_id=data.run_id,
         checked_at=data.checked_at,
-        is_finished=(
-            data.checked_at is not None
-            and not data.outlived
-            and all(claim.claim_id in complete for claim in claims)
-        ),
+        is_finished=data.is_finished,
         transcript_length=len(data.transcript.text) if data.transcript else None,
-        total_claims=len(checked),
-        claims=checked,
+        total_claims=len(data.claims),
+        claims=[
+            CheckedClaim(
+                **claim.model_dump(),
+                verdict=verdicts.get(claim.claim_id),
+                ruling=rulings.get(claim.claim_id),
+                evidence=sources.get(claim.claim_id, []),
+            )
+            for claim in data.in_time
+        ],
         model_calls=len(data.llm_calls),
         cost_usd=sum(call.cost_usd for call in data.llm_calls),
-        report=report_path(data.video.video_id),
+        report=f"/reports/{quote(data.video.video_id, safe='')}",
     )
 
 
-def report_path(video_id: str) -> str:
-    """Return where the service answers with the report of a video."""
-    return f"/reports/{quote(video_id, safe='')}"
-
-
-def _unknown(video_id: str) -> NotFoundError:
-    shown = video_id if len(video_id) <= _SHOWN_CHARACTERS else f"{video_id[:_SHOWN_CHARACTERS]}…"
-    return NotFoundError(
+def _unknown(video_id: str) -> HTTPException:
+    shown = f"{video_id[:SHOWN_CHARACTERS]}…" if len(video_id) > SHOWN_CHARACTERS else video_id
+    return HTTPException(
+        404,
         f"The video {shown!r} has not been checked. Check it first: "
-        "POST /api/v1/fact-check/stream with its link or id as video_url."
+        "POST /api/v1/fact-check/stream with its link or id as video_url.",
     )

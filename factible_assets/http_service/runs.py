@@ -1,7 +1,8 @@
 """The runs of this service: launched, followed by any number of clients, cancelled.
 
-What belongs here: which runs there are, their events, who follows them, when one is cancelled. What
-does not: processes (workers.py), quotas (auth.py), routes (app.py).
+What belongs here: which runs there are, the process of each and its pipes, their events, who
+follows them, when one is cancelled. What does not: what a worker does (worker.py), quotas
+(auth.py), routes (app.py).
 
 Everything here happens on the service's event loop, so nothing needs a lock.
 """
@@ -11,26 +12,27 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
+import signal
+import sys
+from asyncio.subprocess import Process
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import TypeAlias
 
-from factible_assets.http_service.events import (
+from pydantic import ValidationError
+from starlette.exceptions import HTTPException
+
+from factible_assets.http_service.models import (
     FINAL,
     Order,
     ProgressUpdate,
+    RunInfo,
+    RunStatus,
     error_update,
-    silence_update,
 )
-from factible_assets.http_service.models import RunInfo, RunStatus
-from factible_assets.http_service.problems import (
-    ConflictError,
-    ForbiddenError,
-    NotFoundError,
-    TooManyError,
-    UnavailableError,
-)
-from factible_assets.http_service.workers import Launch, Worker
+from factible_assets.http_service.problems import SHOWN_CHARACTERS, too_many
 
 _LOG = logging.getLogger("factible.serve")
 
@@ -48,9 +50,69 @@ SILENCE_SECONDS = 10.0
 some clients (httpx-sse) take for an event without data."""
 
 _RETRY_SECONDS = 10.0
+_LONGEST_LINE_BYTES = 64 * 1024 * 1024
 
 EndRun = Callable[[str, bool], Awaitable[None]]
 """Records the end of a run whose worker cannot: its id, and whether it was cancelled."""
+
+
+class Worker:
+    """A process that carries out an order."""
+
+    def __init__(self, process: Process) -> None:
+        self._process = process
+
+    async def updates(self) -> AsyncIterator[ProgressUpdate]:
+        """Yield the events until the process closes its end."""
+        if self._process.stdout is None:
+            return
+        async for line in self._process.stdout:
+            # A worker that is killed can leave half a line behind.
+            with contextlib.suppress(ValidationError):
+                yield ProgressUpdate.model_validate_json(line)
+
+    def cancel(self) -> None:
+        """Close its stdin, which it takes for the wish to stop; its last event says that it did."""
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+
+    def kill(self) -> None:
+        """Kill the process and those that it has started, such as a browser."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+
+    async def wait(self) -> int:
+        """Wait until the process is gone and return its exit code."""
+        self.cancel()
+        return await self._process.wait()
+
+
+Launch: TypeAlias = Callable[[Order], Awaitable[Worker]]
+"""Starts a worker on an order."""
+
+
+async def launch_worker(order: Order) -> Worker:
+    """Start a worker on an order.
+
+    It leads a session of its own, so that Ctrl-C in the service's terminal reaches the service
+    alone, which then ends its runs in good order.
+    """
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "factible_assets.http_service.worker",
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        start_new_session=True,
+        # Nothing in the working folder is taken for a module.
+        env={**os.environ, "PYTHONSAFEPATH": "1"},
+        limit=_LONGEST_LINE_BYTES,
+    )
+    if process.stdin is not None:
+        process.stdin.write(order.model_dump_json().encode() + b"\n")
+        with contextlib.suppress(ConnectionError):
+            await process.stdin.drain()
+    return Worker(process)
 
 
 @dataclass(eq=False)
@@ -110,7 +172,13 @@ class Run:
                 async with asyncio.timeout(SILENCE_SECONDS):
                     await news.wait()
             except TimeoutError:
-                yield None, silence_update(self.events)
+                progress = self.events[-1].progress if self.events else 0
+                yield (
+                    None,
+                    ProgressUpdate(
+                        step="still_running", message="The run goes on.", progress=progress
+                    ),
+                )
 
     def info(self) -> RunInfo:
         """Return the run as clients see it."""
@@ -163,15 +231,15 @@ class Runs:
         """Return one run.
 
         Raises:
-            NotFoundError: This service did not launch it, or has forgotten it.
+            HTTPException: This service did not launch it, or has forgotten it.
         """
-        run = self._runs.get(run_id)
-        if run is None:
-            raise NotFoundError(
-                f"This service has no events of a run {run_id[:80]!r}: it did not launch it, or "
-                "long ago. GET /api/v1/runs lists the runs that Dagster has recorded."
+        if run_id not in self._runs:
+            raise HTTPException(
+                404,
+                f"This service has no events of a run {run_id[:SHOWN_CHARACTERS]!r}: it did not "
+                "launch it, or long ago. GET /api/v1/runs lists those that Dagster has recorded.",
             )
-        return run
+        return self._runs[run_id]
 
     def start(self, order: Order, *, client: str, detached: bool, pay: Callable[[], None]) -> Run:
         """Launch a run, or join the one that is doing the same for the same video.
@@ -183,21 +251,34 @@ class Runs:
             pay: Called before something is launched; raises if the client may not.
 
         Raises:
-            ConflictError: The video is being checked with other settings.
-            TooManyError: All workers are busy.
-            UnavailableError: The service is being stopped.
+            HTTPException: The video is being checked with other settings (409), all workers are
+                busy (429), or the service is being stopped (503).
         """
         if self._closing:
-            raise UnavailableError("The service is being stopped; ask again when it is back.")
+            raise HTTPException(503, "The service is being stopped; ask again when it is back.")
         active = [run for run in self._runs.values() if not run.is_over]
         same = next((run for run in active if run.order.video_id == order.video_id), None)
         if same is not None:
-            return self._join(same, order, detached=detached)
+            if same.status == "canceling":
+                raise HTTPException(
+                    409,
+                    f"The check of {order.video_id} is being cancelled; ask again in a few "
+                    "seconds.",
+                    {"Retry-After": "5"},
+                )
+            if not same.order.is_like(order):
+                raise HTTPException(
+                    409,
+                    f"{order.video_id} is being checked with other settings. Follow that run with "
+                    f"GET /api/v1/runs/{same.run_id}/events, or ask again when it is over.",
+                )
+            same.detached = same.detached or detached
+            return same
         if len(active) >= self._most:
-            raise TooManyError(
+            raise too_many(
                 f"{len(active)} videos are being checked, and no more are at once. Ask again "
                 "later, or raise FACTIBLE_SERVE_MAX_RUNS.",
-                retry_after_seconds=_RETRY_SECONDS,
+                _RETRY_SECONDS,
             )
         pay()
         run = Run(order, client, detached)
@@ -206,21 +287,6 @@ class Runs:
         for old in over[: max(0, len(over) - KEPT_RUNS)]:
             del self._runs[old.run_id]
         run.task = asyncio.create_task(self._attend(run), name=f"run {run.run_id}")
-        return run
-
-    def _join(self, run: Run, order: Order, *, detached: bool) -> Run:
-        where = f"GET /api/v1/runs/{run.run_id}/events"
-        if run.status == "canceling":
-            raise ConflictError(
-                f"The check of {order.video_id} is being cancelled; ask again in a few seconds.",
-                headers={"Retry-After": "5"},
-            )
-        if not run.order.is_like(order):
-            raise ConflictError(
-                f"{order.video_id} is being checked with other settings. Follow that run with "
-                f"{where}, or ask again when it is over."
-            )
-        run.detached = run.detached or detached
         return run
 
     @contextlib.contextmanager
@@ -242,15 +308,15 @@ class Runs:
         """Cancel a run because a client asks.
 
         Raises:
-            ForbiddenError: Somebody else launched it.
-            ConflictError: It is over.
+            HTTPException: Somebody else launched it (403), or it is over (409).
         """
         if run.client != client:
-            raise ForbiddenError(
-                f"The run {run.run_id} was launched with another token, which alone can cancel it."
+            raise HTTPException(
+                403,
+                f"The run {run.run_id} was launched with another token, which alone can cancel it.",
             )
         if run.is_over:
-            raise ConflictError(f"The run {run.run_id} is over; its status is {run.status}.")
+            raise HTTPException(409, f"The run {run.run_id} is over; its status is {run.status}.")
         self.cancel(run)
 
     def cancel(self, run: Run) -> None:
@@ -259,7 +325,7 @@ class Runs:
             return
         run.status = "canceling"
         if run.worker is not None:
-            self._stop(run, run.worker)
+            _stop(run, run.worker)
 
     async def close(self) -> None:
         """Cancel all runs and wait until they are over."""
@@ -270,18 +336,13 @@ class Runs:
         if tasks:
             await asyncio.wait(tasks)
 
-    def _stop(self, run: Run, worker: Worker) -> None:
-        worker.cancel()
-        loop = asyncio.get_running_loop()
-        run.killing = loop.call_later(PATIENCE_SECONDS, worker.kill)
-
     async def _attend(self, run: Run) -> None:
         """Pass on what a worker says until it is gone; whatever happens, the run ends."""
         code: int | None = None
         try:
             run.worker = await self._launch(run.order)
             if run.status == "canceling":
-                self._stop(run, run.worker)
+                _stop(run, run.worker)
             else:
                 run.status = "started"
             async for event in run.worker.updates():
@@ -294,23 +355,24 @@ class Runs:
             for timer in (run.killing, run.leaving):
                 if timer is not None:
                     timer.cancel()
-            await self._finish(run, code)
+            if not run.events or run.events[-1].step not in FINAL:
+                cancelled = run.status == "canceling"
+                _LOG.warning("The worker of run %s ended without a last word: %s", run.run_id, code)
+                words = "The run was cancelled."
+                if not cancelled:
+                    words = (
+                        "The worker of this run ended unexpectedly; the service's log may say why. "
+                        "Launch the check again."
+                    )
+                with contextlib.suppress(OSError):
+                    await self._end_run(run.run_id, cancelled)
+                run.tell(error_update(words, run.run_id, cancelled=cancelled))
+            last = run.events[-1]
+            is_cancelled = (last.data or {}).get("cancelled")
+            failed: RunStatus = "canceled" if is_cancelled else "failure"
+            run.end("success" if last.step == "complete" else failed)
 
-    async def _finish(self, run: Run, code: int | None) -> None:
-        last = run.events[-1] if run.events else None
-        if last is None or last.step not in FINAL:
-            cancelled = run.status == "canceling"
-            _LOG.warning("The worker of run %s ended without a last word (%s)", run.run_id, code)
-            words = (
-                "The run was cancelled."
-                if cancelled
-                else "The worker of this run ended unexpectedly; the service's log may say why. "
-                "Launch the check again."
-            )
-            with contextlib.suppress(OSError):
-                await self._end_run(run.run_id, cancelled)
-            last = error_update(words, run.run_id, cancelled=cancelled)
-            run.tell(last)
-        is_cancelled = (last.data or {}).get("cancelled")
-        failed: RunStatus = "canceled" if is_cancelled else "failure"
-        run.end("success" if last.step == "complete" else failed)
+
+def _stop(run: Run, worker: Worker) -> None:
+    worker.cancel()
+    run.killing = asyncio.get_running_loop().call_later(PATIENCE_SECONDS, worker.kill)

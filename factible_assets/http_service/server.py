@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import uvicorn
 from fastapi import FastAPI
 
+from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.http_service.house import House
 from factible_assets.http_service.walls import ImpatientProtocol
 from factible_assets.settings import Settings
@@ -22,10 +23,7 @@ from factible_assets.wording import web_address
 
 _BACKLOG = 128
 _GOODBYE_SECONDS = 5
-
-
-class ListenError(Exception):
-    """The service cannot listen there; the message is a sentence with the remedy."""
+_FIRST_FREE_PORT, _HIGHEST_PORT = 1024, 65_535
 
 
 @dataclass(frozen=True)
@@ -45,13 +43,15 @@ def open_door(host: str, port: int) -> Door:
     """Bind a socket. Port 0 takes any that is free.
 
     Raises:
-        ListenError: The host is unknown or not this machine's, or the port is taken or reserved.
+        FactibleError: The host is unknown or not this machine's, or the port is taken or reserved.
     """
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (socket.gaierror, UnicodeError) as error:
-        raise ListenError(
-            f"There is no host {host!r}. Give an address of this machine, such as 127.0.0.1."
+        raise FactibleError(
+            f"There is no host {host!r}.",
+            "Give an address of this machine, such as 127.0.0.1.",
+            ExitCode.ENVIRONMENT,
         ) from error
     family, kind, protocol, _, place = found[0]
     sock = socket.socket(family, kind, protocol)
@@ -61,22 +61,19 @@ def open_door(host: str, port: int) -> Door:
         sock.listen(_BACKLOG)
     except OSError as error:
         sock.close()
-        raise ListenError(_sentence(error, host, port)) from error
+        other = port + 1 if port < _HIGHEST_PORT else _FIRST_FREE_PORT
+        sentences = {
+            errno.EADDRINUSE: f"Port {port} on {host} is in use. Choose another one, such as "
+            f"--port {other}, or end what listens there.",
+            errno.EADDRNOTAVAIL: f"{host} is no address of this machine. Listen on 127.0.0.1, or "
+            "on one that is.",
+            errno.EACCES: f"Port {port} is reserved for the system. Choose one above 1023.",
+        }
+        unknown = f"The service cannot listen on {host}, port {port}: {error.strerror}."
+        sentence = sentences.get(error.errno or 0, unknown)
+        raise FactibleError(sentence, code=ExitCode.ENVIRONMENT) from error
     address, bound = sock.getsockname()[:2]
     return Door(sock, address, bound)
-
-
-def _sentence(error: OSError, host: str, port: int) -> str:
-    if error.errno == errno.EADDRINUSE:
-        return (
-            f"Port {port} on {host} is in use. Choose another one, such as --port {port + 1}, or "
-            "end what listens there."
-        )
-    if error.errno == errno.EADDRNOTAVAIL:
-        return f"{host} is no address of this machine. Listen on 127.0.0.1, or on one that is."
-    if error.errno == errno.EACCES:
-        return f"Port {port} is reserved for the system. Choose one above 1023."
-    return f"The service cannot listen on {host}, port {port}: {error.strerror}."
 
 
 class _Server(uvicorn.Server):
@@ -106,13 +103,14 @@ def build_server(app: FastAPI) -> uvicorn.Server:
 
 def serve_app(app: FastAPI, door: Door) -> None:
     """Answer requests until the process is interrupted or terminated; runs are cancelled then."""
+
+    def warm_up() -> None:
+        from factible_assets.http_service.instance import recorded_runs  # noqa: PLC0415
+
+        settings: Settings = app.state.house.settings
+        recorded_runs(settings, limit=1)
+
     # Loading Dagster takes seconds, which the first question about runs need not wait for.
-    threading.Thread(target=_warm_up, args=(app.state.house.settings,), daemon=True).start()
+    threading.Thread(target=warm_up, daemon=True).start()
     with door.sock, contextlib.suppress(KeyboardInterrupt):
         build_server(app).run(sockets=[door.sock])
-
-
-def _warm_up(settings: Settings) -> None:
-    from factible_assets.http_service.instance import newest_runs  # noqa: PLC0415
-
-    newest_runs(settings, limit=1)

@@ -15,27 +15,21 @@ The walls stand before the body is read, so that a stranger's body is never pars
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
+from typing import Self
 from urllib.parse import urlencode, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
-from factible_assets.http_service.auth import ANYBODY, Client, Quotas, Tokens
-from factible_assets.http_service.problems import (
-    MEDIA_TYPE,
-    ForbiddenError,
-    MisdirectedError,
-    ProblemError,
-    SlowBodyError,
-    TooLargeError,
-    UnauthorizedError,
-    WrongTypeError,
-)
+from factible_assets.http_service.auth import ANYBODY, Client, Clients, is_loopback
+from factible_assets.http_service.problems import SHOWN_CHARACTERS, problem_response
+from factible_assets.settings import Settings
 
 MOST_BODY_BYTES = 64 * 1024
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -50,13 +44,11 @@ pages of others frame, are open too; their route looks for the signature in the 
 SESSION = "factible_session"
 """The cookie that a browser brings once its user has given a token."""
 
-_FORMS = frozenset({"application/x-www-form-urlencoded", "multipart/form-data"})
-
 HEAD_SECONDS = 10.0
 """How long a connection may take to send the head of a request."""
 
 _BODY_SECONDS = 30.0
-_SHOWN_CHARACTERS = 80
+_FORMS = frozenset({"application/x-www-form-urlencoded", "multipart/form-data"})
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 SECURITY_HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -74,30 +66,47 @@ class Admission:
     """Who is let in.
 
     Attributes:
-        tokens: The tokens that are accepted.
-        quotas: How much one client may ask.
+        clients: Whose tokens are accepted, and how much each may ask.
         hosts: The names of this service, lower case; None lets every name pass.
         origins: The web origins whose pages may write here, besides the service's own.
+        challenge: How a client without a token is asked for one.
     """
 
-    tokens: Tokens
-    quotas: Quotas
+    clients: Clients
     hosts: frozenset[str] | None
     origins: frozenset[str] = frozenset()
-
     challenge: str = "Bearer"
-    """How a client without a token is asked for one."""
+
+    @classmethod
+    def of(cls, settings: Settings, *, name: str, address: str) -> Self:
+        """Return who is let in to what listens on an address, which its operator called a name.
+
+        Raises:
+            SettingsError: The service cannot be opened to others with these settings.
+        """
+        clients = Clients.of(settings, beyond_loopback=not is_loopback(address))
+        listed = {host.lower() for host in settings.serve_hosts}
+        # With tokens a rebound name is worth nothing to a stranger, so any name will do where the
+        # settings list none.
+        any_name = bool(clients.by_digest) and not listed
+        hosts = None if any_name else frozenset(listed | LOOPBACK_NAMES | {name.lower()})
+        return cls(clients, hosts, frozenset(each.rstrip("/") for each in settings.serve_origins))
 
     def client_of(self, scope: Scope) -> Client:
         """Return who asks.
 
         Raises:
-            ProblemError: They may not.
+            HTTPException: They may not.
         """
         headers, path = Headers(scope=scope), scope["path"]
         host = headers.get("host", "")
-        self._require_host(host)
-        authorization, session = headers.get("authorization"), _session(headers)
+        if self.hosts is not None and _name_of(host) not in self.hosts:
+            raise HTTPException(
+                421,
+                f"This service is not {host[:SHOWN_CHARACTERS]!r}. Ask it by its address, or add "
+                "the name to FACTIBLE_SERVE_HOSTS.",
+            )
+        authorization, session = headers.get("authorization"), session_of(headers)
         # A websocket is not held back by the browser's own rule for pages of other origins.
         writes = scope["type"] == "websocket" or scope["method"] not in READING
         if writes:
@@ -107,21 +116,14 @@ class Admission:
         if path in OPEN_PATHS or path.startswith(CARDS):
             return ANYBODY
         try:
-            client = self.tokens.client_of(authorization, session)
-        except UnauthorizedError as error:
-            error.headers["WWW-Authenticate"] = self.challenge
+            client = self.clients.who(authorization, session)
+        except HTTPException as error:
+            error.headers = {"WWW-Authenticate": self.challenge}
             raise
-        self.quotas.count_request(client.id)
+        self.clients.count_request(client.id)
         if writes and path != SIGN_OUT and not client.may("review"):
-            raise ForbiddenError("This token may read, and neither start checks nor review.")
+            raise HTTPException(403, "This token may read, and neither start checks nor review.")
         return client
-
-    def _require_host(self, host: str) -> None:
-        if self.hosts is not None and _name_of(host) not in self.hosts:
-            raise MisdirectedError(
-                f"This service is not {host[:_SHOWN_CHARACTERS]!r}. Ask it by its address, or add "
-                "the name to FACTIBLE_SERVE_HOSTS."
-            )
 
     def _require_origin(self, headers: Headers, host: str, *, by_itself: bool) -> None:
         """Refuse what a page of another site sends.
@@ -131,17 +133,19 @@ class Admission:
             host: The host that it names.
             by_itself: Whether a browser may have sent it for a page that cannot read the answer.
         """
-        origin = headers.get("origin")
-        if origin is None:
-            if by_itself and headers.get("sec-fetch-site") != "same-origin":
-                raise ForbiddenError(
-                    "A form must say which page it is from: send the header Origin with it."
-                )
-            return
-        if origin not in self.origins and urlsplit(origin).netloc.lower() != host.lower():
-            raise ForbiddenError(
-                f"Pages of {origin[:_SHOWN_CHARACTERS]!r} may not call this service. Add the "
-                "origin to FACTIBLE_SERVE_ORIGINS if they should."
+        origin, site = headers.get("origin"), headers.get("sec-fetch-site")
+        if origin is None and by_itself and site != "same-origin":
+            raise HTTPException(
+                403, "A form must say which page it is from: send the header Origin with it."
+            )
+        if origin is None and site not in {None, "same-origin", "none"}:
+            raise HTTPException(403, "Pages of other sites may not call this service.")
+        is_own = origin is None or urlsplit(origin).netloc.lower() == host.lower()
+        if not is_own and origin not in self.origins:
+            raise HTTPException(
+                403,
+                f"Pages of {(origin or '')[:SHOWN_CHARACTERS]!r} may not call this service. Add "
+                "the origin to FACTIBLE_SERVE_ORIGINS if they should.",
             )
 
 
@@ -149,7 +153,8 @@ def _kind(headers: Headers) -> str:
     return headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-def _session(headers: Headers) -> str | None:
+def session_of(headers: Headers) -> str | None:
+    """Return the session that a browser brings, None if it brings none."""
     try:
         found = SimpleCookie(headers.get("cookie", "")).get(SESSION)
     except CookieError:
@@ -185,59 +190,57 @@ class Walls:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
+        path = scope["path"]
 
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in self._headers.items():
-                    if name != "X-Frame-Options" or not scope["path"].startswith(CARDS):
+                    if name != "X-Frame-Options" or not path.startswith(CARDS):
                         headers.setdefault(name, value)
             await send(message)
 
         try:
             scope.setdefault("state", {})["client"] = self._admission.client_of(scope)
             if scope["type"] == "http" and scope["method"] not in READING:
-                forms = scope["path"].startswith(f"{DESK}/")
-                most = MOST_FORM_BYTES if forms and scope["path"] != SIGN_IN else self._most
+                forms = path.startswith(f"{DESK}/")
+                most = MOST_FORM_BYTES if forms and path != SIGN_IN else self._most
                 body = await _body(Headers(scope=scope), receive, most, forms=forms)
-                receive = _replayed(body, receive)
-        except ProblemError as problem:
-            if scope["type"] == "websocket":
-                await receive()
-                await send({"type": "websocket.close", "code": 1008, "reason": ""})
-            else:
-                way_in = _way_in(scope) if isinstance(problem, UnauthorizedError) else None
-                await (way_in or problem_response(problem))(scope, receive, guarded)
+                rest = receive
+                first: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+                async def replayed() -> Message:
+                    return first.pop() if first else await rest()
+
+                receive = replayed
+        except HTTPException as problem:
+            await refuse(problem, scope, receive, guarded)
             return
         await self._app(scope, receive, guarded)
 
 
-def _way_in(scope: Scope) -> Response | None:
-    """Return where a browser that wants a page is sent to give its token; None for programs."""
-    is_page = scope["path"] == "/" or scope["path"].startswith((DESK, "/reports/"))
-    if not is_page or "text/html" not in Headers(scope=scope).get("accept", ""):
-        return None
-    query = scope["query_string"].decode("latin-1")
-    is_read = scope["method"] in READING
-    wanted = scope["path"] + (f"?{query}" if query else "") if is_read else DESK
-    return RedirectResponse(f"{SIGN_IN}?{urlencode({'to': wanted})}", status_code=303)
-
-
-def problem_response(error: ProblemError) -> Response:
-    """Return the answer that says what is wrong."""
-    return Response(
-        error.problem.model_dump_json(),
-        status_code=error.status,
-        headers=error.headers,
-        media_type=MEDIA_TYPE,
-    )
+async def refuse(problem: HTTPException, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer with what is wrong; a browser that wants a page is sent to give its token first."""
+    if scope["type"] == "websocket":
+        await receive()
+        await send({"type": "websocket.close", "code": 1008, "reason": ""})
+        return
+    path, is_read = scope["path"], scope["method"] in READING
+    answer: Response = problem_response(problem)
+    is_page = path == "/" or path.startswith((DESK, "/reports/"))
+    accepts_pages = "text/html" in Headers(scope=scope).get("accept", "")
+    if problem.status_code == 401 and is_page and accepts_pages:  # noqa: PLR2004
+        query = scope["query_string"].decode("latin-1")
+        wanted = path + (f"?{query}" if query else "") if is_read else DESK
+        answer = RedirectResponse(f"{SIGN_IN}?{urlencode({'to': wanted})}", status_code=303)
+    await answer(scope, receive, send)
 
 
 async def _body(headers: Headers, receive: Receive, most: int, *, forms: bool) -> bytes:
     """Read a body whole: small, in time, and JSON, or where they are taken a form, if there is any.
 
     Raises:
-        ProblemError: It is not.
+        HTTPException: It is not.
     """
     parts: list[bytes] = []
     size = 0
@@ -248,39 +251,20 @@ async def _body(headers: Headers, receive: Receive, most: int, *, forms: bool) -
                 parts.append(message.get("body", b""))
                 size += len(parts[-1])
                 if size > most:
-                    raise TooLargeError(
-                        f"The body is larger than {most} bytes, and no request needs that much."
+                    raise HTTPException(
+                        413,
+                        f"The body is larger than {most} bytes, and no request needs that much.",
                     )
                 if not message.get("more_body", False):
                     break
     except TimeoutError as error:
-        raise SlowBodyError("The body did not come in time; send the request again.") from error
+        raise HTTPException(
+            408, "The body did not come in time; send the request again."
+        ) from error
     kind = _kind(headers)
     if size and kind != "application/json" and not (forms and kind in _FORMS):
-        raise WrongTypeError("Send JSON, with the header Content-Type: application/json.")
+        raise HTTPException(415, "Send JSON, with the header Content-Type: application/json.")
     return b"".join(parts)
-
-
-def _replayed(body: bytes, receive: Receive) -> Receive:
-    """Return a `receive` that gives the body that was read, then whatever comes."""
-    first: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
-
-    async def replay() -> Message:
-        return first.pop() if first else await receive()
-
-    return replay
-
-
-def host_names(bound: str, listed: Iterable[str], *, has_tokens: bool) -> frozenset[str] | None:
-    """Return the names that requests may give this service; None if any will do.
-
-    With tokens a rebound name is worth nothing to a stranger, so any name will do where the
-    settings list none.
-    """
-    names = {name.lower() for name in listed}
-    if has_tokens and not names:
-        return None
-    return frozenset(names | LOOPBACK_NAMES | {bound.lower()})
 
 
 class ImpatientProtocol(H11Protocol):

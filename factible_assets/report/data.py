@@ -1,17 +1,26 @@
-"""What a report is made of: the records of one video, or of all, as they stand in the warehouse.
+"""What reports are made of: the rows of one video, or of all, as they stand in a warehouse.
 
-What belongs here: the containers. What does not: how they are read or shown.
+What belongs here: the containers, and which rows a report and the index need. What does not:
+connections (warehouse/), arranging the rows (view.py, index_view.py).
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
 
-from factible_assets.records import Basis, Confidence, ReviewAction, Stance, Video
+from factible_assets.records import Basis, Claim, Confidence, ReviewAction, Stance, Video
 from factible_assets.rows import Materialization, VideoRows
 from factible_assets.stages.reviews import by_claim, latest
+from resources.statements import statements
+
+if TYPE_CHECKING:
+    from warehouse.store import Warehouse
+
+_QUESTIONS = statements("factible_assets.report", "data.sql")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +37,7 @@ class Outlived:
 
 @dataclass(frozen=True, slots=True)
 class VerdictChange:
-    """One turn of a claim's verdict; both times are timezone-aware."""
+    """A verdict that turned from one check to a later one; both times are timezone-aware."""
 
     claim_id: str
     claim: str | None
@@ -38,6 +47,8 @@ class VerdictChange:
     confidence: Confidence
     previous_checked_at: datetime
     checked_at: datetime
+    previous_run_id: str
+    run_id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +65,26 @@ class ReportData(VideoRows):
     reviewed_queries: Mapping[str, str] = field(default_factory=dict)
     outlived: Mapping[str, Outlived] = field(default_factory=dict)
     checks: int = 0
+
+    @property
+    def in_time(self) -> list[Claim]:
+        """The claims in the order in which the video makes them, those without a time last."""
+        return sorted(
+            self.claims,
+            key=lambda c: (
+                c.start_seconds is None,
+                c.start_seconds or 0.0,
+                c.char_start or 0,
+                c.rank,
+            ),
+        )
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether every claim has a complete verdict, and no re-check of one failed since."""
+        complete = {each.claim_id for each in self.verdicts if each.status == "complete"}
+        is_whole = all(claim.claim_id in complete for claim in self.claims)
+        return self.checked_at is not None and not self.outlived and is_whole
 
     @property
     def rulings(self) -> dict[str, ReviewAction]:
@@ -77,22 +108,15 @@ class ReportData(VideoRows):
         """When it was made; timezone-aware."""
         return self.newest.checked_at if self.newest else None
 
-    @property
-    def seconds(self) -> float | None:
-        """How long all sets took to make; None where there is none."""
-        return sum(each.duration_seconds for each in self.sets.values()) if self.sets else None
-
 
 @dataclass(frozen=True, slots=True)
 class IndexedClaim:
-    """One claim in the index; `stance` is unknown where no verdict or an incomplete one stands."""
+    """One claim in the index; its outcome is a stance, `incomplete` or `unjudged`."""
 
     claim_id: str
     text: str
-    category: str | None
     start_seconds: float | None
-    is_judged: bool
-    stance: Stance | None
+    outcome: str
     confidence: Confidence | None
     basis: Basis | None
     supporting: int
@@ -110,8 +134,55 @@ class IndexedVideo:
     cost_usd: float
 
 
-@dataclass(frozen=True, slots=True)
-class IndexData:
-    """Every video that the warehouse knows, the one that was checked last first."""
+def read_report_data(warehouse: Warehouse, video_id: str) -> ReportData | None:
+    """Return what stands of one video, from one moment; None if the warehouse knows no such video.
 
-    videos: tuple[IndexedVideo, ...]
+    Raises:
+        WarehouseError: If the file cannot be opened.
+    """
+    # As late as the warehouse itself, which only the caller has loaded.
+    from warehouse.reviews import read_actions  # noqa: PLC0415
+
+    with warehouse.snapshot() as now:
+        rows = now.read_standing(video_id)
+        if not rows.videos:
+            return None
+        changes, queries, outlived, ((checks,),) = (
+            _rows(now, question, video_id=video_id)
+            for question in ("changes", "reviewed_queries", "outlived", "checks")
+        )
+        return ReportData(
+            **rows.parts(),
+            changes=tuple(VerdictChange(*row) for row in changes),
+            reviews=tuple(read_actions(now, video_id)),
+            reviewed_queries=dict(queries),
+            outlived={claim_id: Outlived(*row) for claim_id, *row in outlived},
+            checks=checks,
+        )
+
+
+def read_index_data(warehouse: Warehouse) -> tuple[IndexedVideo, ...]:
+    """Return every video that the warehouse knows, the one that was checked last first.
+
+    Raises:
+        WarehouseError: If the file cannot be opened.
+    """
+    claims: dict[str, list[IndexedClaim]] = defaultdict(list)
+    with warehouse.snapshot() as now:
+        claim_rows, video_rows = _rows(now, "index_claims"), _rows(now, "index_videos")
+    for video_id, *row in claim_rows:
+        claims[video_id].append(IndexedClaim(*row))
+    return tuple(
+        IndexedVideo(Video(**video), checked_at, tuple(claims[video["video_id"]]), changes, cost)
+        for video, checked_at, changes, cost in video_rows
+    )
+
+
+def _rows(warehouse: Warehouse, question: str, **values: Any) -> list[list[Any]]:
+    """Return the rows of an answer, their times with the zone that all of them have."""
+    with warehouse.connection(read_only=True) as connection:
+        found = connection.execute(_QUESTIONS[question], values).fetchall()
+    return [
+        [each.replace(tzinfo=UTC) if isinstance(each, datetime) else each for each in row]
+        for row in found
+    ]

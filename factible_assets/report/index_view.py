@@ -10,23 +10,15 @@ import base64
 import gzip
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from factible_assets.records import Confidence, Video
+from factible_assets.records import Confidence
 from factible_assets.report.claims import claim_anchor
-from factible_assets.report.data import IndexData, IndexedClaim, IndexedVideo
+from factible_assets.report.data import IndexedVideo
 from factible_assets.report.view import Count, count_outcomes
-from factible_assets.report.words import (
-    GLYPHS,
-    INCOMPLETE,
-    OUTCOME_WORDS,
-    OUTCOMES,
-    UNJUDGED,
-    day,
-    outcome_words,
-)
+from factible_assets.report.words import GLYPHS, OUTCOME_WORDS, OUTCOMES, day, outcome_words
 from factible_assets.wording import clock
 
 CONFIDENCES: tuple[Confidence, ...] = ("high", "medium", "low")
@@ -46,29 +38,17 @@ class IndexRow:
     """
 
     number: int
-    video: Video
+    of: IndexedVideo
     href: str | None
     under: tuple[str, ...]
-    checked_at: datetime | None
     counts: tuple[Count, ...]
-    claims: tuple[IndexedClaim, ...]
-    changes: int
-    cost_usd: float
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """One option of a filter, and for how many rows it holds."""
-
-    value: str
-    words: str
-    number: int
 
 
 @dataclass(frozen=True, slots=True)
 class IndexView:
-    """Everything that the template of the index prints; choices count claims or videos.
+    """Everything that the template of the index prints.
 
+    `choices` has by filter each value, its words, and for how many claims or videos it holds.
     `checked_at` is that of the newest check, timezone-aware.
     """
 
@@ -78,48 +58,49 @@ class IndexView:
     is_leaning: bool
     cost_usd: float
     checked_at: datetime | None
-    outcomes: tuple[Choice, ...]
-    confidences: tuple[Choice, ...]
-    corpora: tuple[Choice, ...]
-    categories: tuple[Choice, ...]
-    channels: tuple[Choice, ...]
+    choices: Mapping[str, Sequence[tuple[str, str, int]]]
 
 
-def arrange_index(data: IndexData, hrefs: Mapping[str, str]) -> IndexView:
+def arrange_index(videos: Sequence[IndexedVideo], hrefs: Mapping[str, str]) -> IndexView:
     """Arrange all videos; `hrefs` has the relative address of each report that is written."""
-    rows = tuple(
-        _row(number, item, hrefs.get(item.video.video_id))
-        for number, item in enumerate(data.videos, 1)
-    )
-    every = [claim for row in rows for claim in row.claims]
-    claims = [(outcome_of(claim), claim.basis) for claim in every]
-    confidences = [claim.confidence for claim in every]
+    rows = []
+    for number, item in enumerate(videos, 1):
+        video, href = item.video, hrefs.get(item.video.video_id)
+        under = (
+            video.channel,
+            day(video.published_on) if video.published_on else None,
+            clock(video.duration_seconds) if video.duration_seconds is not None else None,
+            video.corpus,
+            video.category,
+            None if href else f"no report is written: factible report -- {video.video_id}",
+        )
+        counts = count_outcomes((claim.outcome, claim.basis) for claim in item.claims)
+        rows.append(IndexRow(number, item, href, tuple(filter(None, under)), counts))
+    claims = [claim for item in videos for claim in item.claims]
+    found: dict[str, Counter[str]] = {
+        "outcome": Counter(claim.outcome for claim in claims),
+        "confidence": Counter(claim.confidence or "" for claim in claims),
+        "corpus": Counter(item.video.corpus or "" for item in videos),
+        "category": Counter(item.video.category or "" for item in videos),
+        "channel": Counter(item.video.channel or "" for item in videos),
+    }
+    orders: dict[str, Sequence[str]] = {"outcome": OUTCOMES, "confidence": CONFIDENCES}
     return IndexView(
-        rows=rows,
-        counts=count_outcomes(claims),
+        rows=tuple(rows),
+        counts=count_outcomes((claim.outcome, claim.basis) for claim in claims),
         claim_count=len(claims),
-        is_leaning=any(basis == "embedded" for _, basis in claims),
-        cost_usd=sum(row.cost_usd for row in rows),
-        checked_at=max((row.checked_at for row in rows if row.checked_at), default=None),
-        outcomes=tuple(
-            Choice(outcome, outcome_words(outcome, None), number)
-            for outcome in OUTCOMES
-            if (number := sum(each == outcome for each, _ in claims))
-        ),
-        confidences=tuple(
-            Choice(each, each, number)
-            for each in CONFIDENCES
-            if (number := confidences.count(each))
-        ),
-        corpora=_choices(row.video.corpus for row in rows),
-        categories=_choices(row.video.category for row in rows),
-        channels=_choices(row.video.channel for row in rows),
+        is_leaning=any(claim.basis == "embedded" for claim in claims),
+        cost_usd=sum(item.cost_usd for item in videos),
+        checked_at=max((item.checked_at for item in videos if item.checked_at), default=None),
+        choices={
+            name: [
+                (value, OUTCOME_WORDS[value] if name == "outcome" else value, numbers[value])
+                for value in orders.get(name) or sorted(numbers, key=str.casefold)
+                if value and numbers[value]
+            ]
+            for name, numbers in found.items()
+        },
     )
-
-
-def outcome_of(claim: IndexedClaim) -> str:
-    """Return how a claim ended."""
-    return claim.stance or (INCOMPLETE if claim.is_judged else UNJUDGED)
 
 
 def packed(view: IndexView) -> str:
@@ -129,7 +110,10 @@ def packed(view: IndexView) -> str:
     base64 has no character that could become some. Words stand once, and the claims are numbers of
     words, digit by digit: compression alone finds repeated letters, and half as much.
     """
-    every = [word for row in view.rows for claim in row.claims for word in _words(claim)]
+    # A claim's words, and the empty one at which they end.
+    every = [
+        word for row in view.rows for claim in row.of.claims for word in (*claim.text.split(), "")
+    ]
     words = [word for word, _ in Counter(every).most_common()]
     numbers = {word: number for number, word in enumerate(words)}
     said = [
@@ -138,25 +122,25 @@ def packed(view: IndexView) -> str:
     ]
     videos = [
         (
-            row.video.title,
+            row.of.video.title,
             row.href,
             row.under,
-            row.video.corpus or "",
-            row.video.category or "",
-            row.video.channel or "",
-            row.checked_at.date().isoformat() if row.checked_at else "",
-            row.changes,
+            row.of.video.corpus or "",
+            row.of.video.category or "",
+            row.of.video.channel or "",
+            row.of.checked_at.date().isoformat() if row.of.checked_at else "",
+            row.of.changes,
             [
                 (
                     None if claim.start_seconds is None else int(claim.start_seconds),
                     claim_anchor(claim.claim_id, number)[:_ANCHOR],
-                    OUTCOMES.index(outcome_of(claim)),
+                    OUTCOMES.index(claim.outcome),
                     int(claim.basis == "embedded"),
                     _RANKS.index(claim.confidence or ""),
                     claim.supporting,
                     claim.refuting,
                 )
-                for number, claim in enumerate(row.claims, 1)
+                for number, claim in enumerate(row.of.claims, 1)
             ],
         )
         for row in view.rows
@@ -170,36 +154,3 @@ def packed(view: IndexView) -> str:
     # Lone surrogates, which a transcript may hold, are no UTF-8.
     text = json.dumps(document, ensure_ascii=False).encode("utf-8", "replace")
     return base64.b64encode(gzip.compress(text, mtime=0)).decode()
-
-
-def _words(claim: IndexedClaim) -> list[str]:
-    """Return the words of a claim, and the empty one at which it ends."""
-    return [*claim.text.split(), ""]
-
-
-def _row(number: int, item: IndexedVideo, href: str | None) -> IndexRow:
-    video = item.video
-    under = (
-        video.channel,
-        day(video.published_on) if video.published_on else None,
-        clock(video.duration_seconds) if video.duration_seconds is not None else None,
-        video.corpus,
-        video.category,
-        None if href else f"no report is written: factible report -- {video.video_id}",
-    )
-    return IndexRow(
-        number=number,
-        video=video,
-        href=href,
-        under=tuple(words for words in under if words),
-        checked_at=item.checked_at,
-        counts=count_outcomes([(outcome_of(claim), claim.basis) for claim in item.claims]),
-        claims=item.claims,
-        changes=item.changes,
-        cost_usd=item.cost_usd,
-    )
-
-
-def _choices(values: Iterable[str | None]) -> tuple[Choice, ...]:
-    found = Counter(value for value in values if value)
-    return tuple(Choice(value, value, found[value]) for value in sorted(found, key=str.casefold))

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from factible_assets.records import Video
 from factible_assets.rows import VideoRows
+from factible_assets.wording import moment_url
 
 PLAYER_ORIGIN = "https://www.youtube-nocookie.com"
 """YouTube's host for embedded videos that sets no cookie before the video is played."""
@@ -94,3 +95,8 @@ def youtube_id(video: Video) -> str | None:
     host = urlsplit(safe_url(video.url) or "").hostname or ""
     is_there = any(host == name or host.endswith(f".{name}") for name in _YOUTUBE_HOSTS)
     return video.video_id if is_there else None
+
+
+def jump_url(video: Video, seconds: float | None) -> str | None:
+    """Return the link to a second of a video, None where it is not known to be on YouTube."""
+    return moment_url(video, seconds) if youtube_id(video) else None

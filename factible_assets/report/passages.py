@@ -104,7 +104,19 @@ def stored_text(text: str, quotes: Sequence[Span]) -> StoredText:
 
     A long text without a quote shows its beginning.
     """
-    ranges = [(0, len(text))] if len(text) <= WHOLE_CHARACTERS else _around(text, quotes)
+    ranges: list[tuple[int, int]] = []
+    if len(text) <= WHOLE_CHARACTERS:
+        ranges = [(0, len(text))]
+    elif not quotes:
+        ranges = [(0, _word_end(text, WHOLE_CHARACTERS, 0))]
+    else:
+        for start, end, _ in sorted(quotes):
+            first = _word_start(text, max(0, start - _AROUND_QUOTE_CHARACTERS), start)
+            last = _word_end(text, min(len(text), end + _AROUND_QUOTE_CHARACTERS), end)
+            if ranges and first <= ranges[-1][1]:
+                # Stretches that touch are one.
+                first, last = ranges[-1][0], max(last, ranges.pop()[1])
+            ranges.append((first, last))
     excerpts = []
     position = 0
     for first, last in ranges:
@@ -112,21 +124,6 @@ def stored_text(text: str, quotes: Sequence[Span]) -> StoredText:
         position = last
     shown = sum(last - first for first, last in ranges)
     return StoredText(tuple(excerpts), len(text) - position, shown, len(text))
-
-
-def _around(text: str, quotes: Sequence[Span]) -> list[tuple[int, int]]:
-    """Return the stretches around the quotes in order, those that touch joined."""
-    if not quotes:
-        return [(0, _word_end(text, WHOLE_CHARACTERS, 0))]
-    merged: list[tuple[int, int]] = []
-    for start, end, _ in sorted(quotes):
-        first = _word_start(text, max(0, start - _AROUND_QUOTE_CHARACTERS), start)
-        last = _word_end(text, min(len(text), end + _AROUND_QUOTE_CHARACTERS), end)
-        if merged and first <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(last, merged[-1][1]))
-        else:
-            merged.append((first, last))
-    return merged
 
 
 def _word_start(text: str, position: int, limit: int) -> int:
@@ -157,37 +154,28 @@ def transcript_blocks(
         for claim in claims
         if claim.char_start is not None and claim.char_end is not None
     ]
-    starts = _timed_starts(text, segments) if segments else _untimed_starts(text)
+    starts: list[tuple[int, float | None]] = [(0, None)]
+    if segments:
+        ordered = sorted(segments, key=lambda segment: segment.position)
+        opened_at = ordered[0].start_seconds
+        starts = [(0, opened_at)]
+        for segment in ordered:
+            is_due = segment.start_seconds - opened_at >= _BLOCK_SECONDS
+            if is_due and starts[-1][0] < segment.char_start < len(text):
+                starts.append((segment.char_start, segment.start_seconds))
+                opened_at = segment.start_seconds
+    else:
+        position = 0
+        for line in text.splitlines(keepends=True):
+            position += len(line)
+            if position - starts[-1][0] >= _BLOCK_CHARACTERS and position < len(text):
+                starts.append((position, None))
     ends = [start for start, _ in starts[1:]] + [len(text)]
     return tuple(
         Block(seconds, _runs(text, start, end, spans))
         for (start, seconds), end in zip(starts, ends, strict=True)
         if start < end
     )
-
-
-def _timed_starts(
-    text: str, segments: Sequence[TranscriptSegment]
-) -> list[tuple[int, float | None]]:
-    ordered = sorted(segments, key=lambda segment: segment.position)
-    starts: list[tuple[int, float | None]] = [(0, ordered[0].start_seconds)]
-    opened_at = ordered[0].start_seconds
-    for segment in ordered:
-        is_due = segment.start_seconds - opened_at >= _BLOCK_SECONDS
-        if is_due and starts[-1][0] < segment.char_start < len(text):
-            starts.append((segment.char_start, segment.start_seconds))
-            opened_at = segment.start_seconds
-    return starts
-
-
-def _untimed_starts(text: str) -> list[tuple[int, float | None]]:
-    starts: list[tuple[int, float | None]] = [(0, None)]
-    position = 0
-    for line in text.splitlines(keepends=True):
-        position += len(line)
-        if position - starts[-1][0] >= _BLOCK_CHARACTERS and position < len(text):
-            starts.append((position, None))
-    return starts
 
 
 def _runs(text: str, start: int, end: int, spans: Sequence[Span]) -> tuple[Run, ...]:

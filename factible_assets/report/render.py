@@ -25,20 +25,20 @@ import jinja2
 from markupsafe import Markup
 
 import factible_assets
-from factible_assets.report.data import IndexData, ReportData
-from factible_assets.report.index_view import arrange_index, packed
-from factible_assets.report.links import PLAYER_ORIGIN
+from factible_assets.report.data import IndexedVideo, ReportData
+from factible_assets.report.view import arrange_index, packed
+from factible_assets.report.links import PLAYER_ORIGIN, jump_url, safe_url
 from factible_assets.report.view import ReportView, arrange
 from factible_assets.report.words import (
     GLYPHS,
+    GROUP_WORDS,
     OUTCOME_WORDS,
+    VIA_WORDS,
     day,
-    dollars,
     moment,
     outcome_words,
-    plural,
 )
-from factible_assets.wording import clock, source_words
+from factible_assets.wording import clock, counted, dollars, rating_words, source_words
 
 VIDEOS_PER_PAGE = 25
 """Rows of one page of the index, which are complete where no script runs."""
@@ -47,27 +47,29 @@ VIDEOS_PER_PAGE = 25
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
-def render_report(data: ReportData, *, index: str | None = None) -> str:
-    """Return the report of one video as an HTML document, encodable as UTF-8.
+def render_report(data: ReportData, *, index: str | None = None) -> tuple[str, str]:
+    """Return the report of one video as an HTML document, encodable as UTF-8, and its policy.
 
     Args:
         data: The records of the video.
         index: The relative address of the index, if the report stands beside one.
     """
-    return _page("report", **report_values(arrange(data), index=index))[0]
+    return _page("report", **report_values(arrange(data), index=index))
 
 
-def render_index(data: IndexData, hrefs: Mapping[str, str], pages: Sequence[str] = ()) -> list[str]:
+def render_index(
+    videos: Sequence[IndexedVideo], hrefs: Mapping[str, str], pages: Sequence[str] = ()
+) -> list[str]:
     """Return the index of all videos as HTML documents, encodable as UTF-8, one per page.
 
     The first page alone can filter and sort: it holds the rows of all videos and claims.
 
     Args:
-        data: The videos.
+        videos: The videos.
         hrefs: The relative address of each report that is written, by video.
         pages: The relative address of each page; of as many as there are (see `page_count`).
     """
-    view = arrange_index(data, hrefs)
+    view = arrange_index(videos, hrefs)
     return [
         _page(
             "index",
@@ -77,23 +79,13 @@ def render_index(data: IndexData, hrefs: Mapping[str, str], pages: Sequence[str]
             pages=pages,
             page=number + 1,
         )[0]
-        for number in range(page_count(data))
+        for number in range(page_count(len(videos)))
     ]
 
 
-def page_count(data: IndexData) -> int:
-    """Return how many pages an index has; at least one."""
-    return max(1, math.ceil(len(data.videos) / VIDEOS_PER_PAGE))
-
-
-def _verdict_of(view: ReportView) -> str:
-    """Say in one phrase who judged."""
-    judges = []
-    if "embedded" in view.bases:
-        judges.append("the embedded engine (an automatic leaning)")
-    if "llm" in view.bases:
-        judges.append("a language model")
-    return " and ".join(judges) or "nobody yet"
+def page_count(videos: int) -> int:
+    """Return how many pages an index of so many videos has; at least one."""
+    return max(1, math.ceil(videos / VIDEOS_PER_PAGE))
 
 
 def report_values(view: ReportView, **values: Any) -> dict[str, Any]:
@@ -109,7 +101,6 @@ def report_values(view: ReportView, **values: Any) -> dict[str, Any]:
         "frames": PLAYER_ORIGIN if view.youtube_id else None,
         "report": view,
         "index": None,
-        "verdict_of": _verdict_of(view),
         "tools": None,
         "claim_href": lambda each: f"#claim-{each.anchor}",
         "is_open": False,
@@ -201,10 +192,15 @@ def environment(*packages: str) -> jinja2.Environment:
     )
     engine.filters.update(clock=clock, day=day, moment=moment, dollars=dollars)
     engine.globals.update(
-        plural=plural,
+        plural=counted,
         outcome_words=outcome_words,
         source_words=source_words,
+        rating_words=rating_words,
+        group_words=GROUP_WORDS,
+        via_words=VIA_WORDS,
         glyphs=GLYPHS,
         words_of=OUTCOME_WORDS,
+        jump_url=jump_url,
+        safe_url=safe_url,
     )
     return engine

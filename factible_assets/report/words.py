@@ -1,18 +1,14 @@
-"""The words of the reports: outcomes, ratings, amounts.
+"""The words of the reports: outcomes, sides, ways of reading, days.
 
-What belongs here: how a value of a closed vocabulary, a count, a date or a sum is said. What does
-not: sentences about one claim (claims.py), markup.
+What belongs here: how a value of a closed vocabulary or a date is said. What does not: sentences
+about one claim (claims.py), markup, what other rooms say too (wording.py).
 """
 
 from __future__ import annotations
 
 from datetime import date, datetime
 
-from factible_assets.records import (
-    Basis,
-    RetrievedVia,
-    Stance,
-)
+from factible_assets.records import Basis, RetrievedVia, Stance
 from factible_assets.wording import STANCE_WORDS
 
 UNJUDGED = "unjudged"
@@ -57,16 +53,6 @@ def outcome_words(outcome: str, basis: Basis | None) -> str:
     words = OUTCOME_WORDS[outcome]
     is_leaning = basis == "embedded" and outcome in STANCE_WORDS
     return f"leaning {words}" if is_leaning else words
-
-
-def plural(number: int, noun: str, nouns: str | None = None) -> str:
-    """Say a count with its noun."""
-    return f"{number:,} {noun if number == 1 else nouns or noun + 's'}"
-
-
-def dollars(amount: float) -> str:
-    """Say a cost; small ones with four digits, as single calls cost less than a cent."""
-    return f"${amount:,.2f}" if amount >= 1 or amount == 0 else f"${amount:.4f}"
 
 
 def day(value: date) -> str:

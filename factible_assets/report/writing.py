@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from factible_assets.files import file_stem, write_whole
-from factible_assets.report.data import ReportData
-from factible_assets.report.reader import read_index_data, read_report_data
+from factible_assets.report.data import ReportData, read_index_data, read_report_data
 from factible_assets.report.render import page_count, render_index, render_report
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ def write_report(data: ReportData, path: Path) -> Path:
         OSError: If the file cannot be written.
     """
     home = INDEX if path == report_path(path.parent, data.video.video_id) else None
-    return write_whole(path, render_report(data, index=home).encode("utf-8"))
+    return write_whole(path, render_report(data, index=home)[0].encode("utf-8"))
 
 
 def write_index(warehouse: Warehouse, folder: Path) -> Path:
@@ -58,15 +57,15 @@ def write_index(warehouse: Warehouse, folder: Path) -> Path:
         OSError: If the file cannot be written.
         WarehouseError: If the warehouse cannot be read.
     """
-    data = read_index_data(warehouse)
-    paths = {each.video.video_id: report_path(folder, each.video.video_id) for each in data.videos}
+    videos = read_index_data(warehouse)
+    paths = {each.video.video_id: report_path(folder, each.video.video_id) for each in videos}
     hrefs = {video_id: path.name for video_id, path in paths.items() if path.is_file()}
     # No report is called so: a video's id leaves no dot in the name of its file.
-    names = [INDEX, *(f"index.{number}.html" for number in range(2, page_count(data) + 1))]
+    names = [INDEX, *(f"index.{number}.html" for number in range(2, page_count(len(videos)) + 1))]
     for old in set(folder.glob("index.*.html")) - {folder / name for name in names}:
         old.unlink(missing_ok=True)
     # The first page last, so that no page is linked that is not there.
-    for name, page in reversed(list(zip(names, render_index(data, hrefs, names), strict=True))):
+    for name, page in reversed(list(zip(names, render_index(videos, hrefs, names), strict=True))):
         write_whole(folder / name, page.encode("utf-8"))
     return index_path(folder)
 
@@ -113,7 +112,7 @@ def publish_all(warehouse: Warehouse, folder: Path) -> dict[str, Path]:
         WarehouseError: If the warehouse cannot be read.
     """
     written: dict[str, Path] = {}
-    video_ids = [item.video.video_id for item in read_index_data(warehouse).videos]
+    video_ids = [item.video.video_id for item in read_index_data(warehouse)]
     for start in range(0, len(video_ids), _VIDEOS_AT_ONCE):
         with warehouse.snapshot() as now:
             found = [read_report_data(now, each) for each in video_ids[start:][:_VIDEOS_AT_ONCE]]

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from factible_assets.errors import ExitCode
 from factible_assets.records import Claim, Verdict
-from factible_assets.report.data import ReportData
-from factible_assets.report.reader import read_report_data
+from factible_assets.report.data import ReportData, read_report_data
 from factible_assets.report.writing import publish_data
 from factible_assets.settings import Settings
 from resources.statements import statements
@@ -45,18 +44,12 @@ class Checked:
     @property
     def claims(self) -> list[Claim]:
         """The claims in order of time."""
-        return sorted(
-            self.data.claims,
-            key=lambda c: (c.start_seconds is None, c.start_seconds or 0.0, c.rank),
-        )
+        return self.data.in_time
 
     @property
     def is_finished(self) -> bool:
         """Whether every claim has a complete verdict, and no re-check of one failed since."""
-        if self.data.checked_at is None or self.data.outlived:
-            return False
-        complete = {each.claim_id for each in self.data.verdicts if each.status == "complete"}
-        return all(claim.claim_id in complete for claim in self.data.claims)
+        return self.data.is_finished
 
     @property
     def code(self) -> ExitCode:

@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 
 from factible_assets.cli.main import app
 from factible_assets.definitions import build_defs
-from factible_assets.report.reader import read_report_data
+from factible_assets.report.data import read_report_data
 from factible_assets.report.render import render_report
 from factible_assets.services.media import media_services
 from factible_assets.settings import SetupError
@@ -69,7 +69,7 @@ def test_pictures_of_a_video_become_hints_in_the_warehouse_and_the_report(
         ("still.jpg", "match", "skipped"),
         ("still.jpg", "metadata", "ok"),
     ]
-    page = render_report(data)
+    page = render_report(data)[0]
     assert "Pictures of the video" in page
     assert "64 by 48 pixels." in page
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from factible_assets.report.reader import read_report_data
+from factible_assets.report.data import read_report_data
 from tests.cli.conftest import Run
 from tests.cli.stored import VIDEO_ID, store_failed_recheck, store_sample
 from tests.report import samples

@@ -13,7 +13,7 @@ import duckdb
 import httpx
 import pytest
 
-from factible_assets.http_service.events import update, verdict_update
+from factible_assets.http_service.models import update, verdict_update
 from factible_assets.settings import Settings
 from tests.cli.stored import VIDEO_ID, store_failed_recheck, store_sample
 from tests.desk.many import store_many

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import re
 from datetime import date
 from pathlib import Path
 
@@ -57,3 +60,9 @@ def test_each_claim_is_an_entry_with_its_own_date_limit(tmp_path: Path) -> None:
 def test_no_cell_of_a_written_table_is_a_formula() -> None:
     written = table_of(iter([{"claim": "=1+1", "score": -0.5}]))
     assert written.splitlines() == ["claim,score", "'=1+1,-0.5"]
+    # Where lists are parted by semicolons, spreadsheets split the cells of this file at them.
+    for hostile in (" =1+1", "\uff1d1+1", "\t=1", "a;=cmd()", "a; @b", "a\n+1"):
+        (cell,) = list(csv.reader(io.StringIO(table_of([{"claim": hostile}]))))[1]
+        assert not any(
+            part.strip().startswith(tuple("=+-@\uff1d")) for part in re.split("[;\n\t]", cell)
+        )

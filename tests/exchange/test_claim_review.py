@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from factible_assets.corpora import ClaimEntry
-from factible_assets.exchange.claim_review import read_claim_reviews
-from factible_assets.exchange.claim_review_writing import (
+from factible_assets.exchange.claim_review import (
     DISCLAIMER,
+    read_claim_reviews,
     reviews_of_corpus,
     reviews_of_results,
 )

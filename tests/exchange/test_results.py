@@ -4,8 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from factible_assets.exchange.averitec import read_averitec
-from factible_assets.exchange.results import averitec_of_results
+from factible_assets.exchange.averitec import averitec_of_results, read_averitec
 from factible_assets.report.data import ReportData
 from tests.report import samples
 

@@ -14,13 +14,14 @@ from typing import Any
 import httpx
 from fastapi import FastAPI
 
-from factible_assets.http_service.events import Order, ProgressUpdate, error_update, update
+from factible_assets.http_service.models import Order, ProgressUpdate, error_update, update
+from factible_assets.http_service.runs import Worker
 from factible_assets.http_service.server import build_server, open_door
 
 DEADLINE_SECONDS = 60.0
 
 
-class ScriptedWorker:
+class ScriptedWorker(Worker):
     """A worker that waits for the test's words."""
 
     def __init__(self, order: Order) -> None:

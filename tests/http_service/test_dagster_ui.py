@@ -81,6 +81,10 @@ def test_no_other_page_and_no_other_name_is_answered(tmp_path: Path) -> None:
     foreign = {"Origin": "http://127.0.0.1:8888"}
     assert ask(app, "POST", "/graphql", json={"query": "{version}"}, headers=foreign).is_error
     assert ask(app, "POST", "/graphql?query={version}", headers=foreign).is_error
+    for site in ("cross-site", "same-site"):  # A browser says so, and keeps the origin to itself.
+        unnamed = {"Sec-Fetch-Site": site}
+        asked = ask(app, "POST", "/graphql", json={"query": "{version}"}, headers=unnamed)
+        assert asked.status_code == 403
     assert ask(app, "POST", "/graphql", content="{version}").status_code == 415
     assert ask(app, "GET", "/graphql?query=mutation{x}").status_code == 405
     assert ask(app, "HEAD", "/graphql/?query=mutation{x}").status_code == 405

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import httpx
 
-from factible_assets.http_service.instance import newest_runs, recorded_run
+from factible_assets.http_service.instance import recorded_runs
 from factible_assets.settings import Settings
 from tests.http_service.doubles import DEADLINE_SECONDS, Heard, events_of, wait_until
 from tests.http_service.slow_world import SLOW_VIDEO, list_slow_video, nobody_answers
@@ -113,7 +113,7 @@ def test_the_demo_video_is_checked_live_and_dagster_has_the_run(home: Path) -> N
     assert (home / "reports" / f"{DEMO_VIDEO}.html").exists()
 
     assert [(run["run_id"], run["status"]) for run in listed] == [(run_id, "success")]
-    (recorded,) = newest_runs(Settings(home=home), limit=5)
+    (recorded,) = recorded_runs(Settings(home=home), limit=5)
     assert recorded.launched_by == "factible serve"
 
 
@@ -143,8 +143,8 @@ def test_cancelled_runs_end_as_canceled_and_leave_nothing_half_written(home: Pat
             process.kill()
 
         def is_canceled() -> bool:
-            recorded = recorded_run(Settings(home=home), run_id)
-            return recorded is not None and recorded.status == "canceled"
+            recorded = recorded_runs(Settings(home=home), limit=1, run_id=run_id)
+            return [each.status for each in recorded] == ["canceled"]
 
         wait_until(is_canceled)
     assert sets_of(home, run_id) == {"transcripts", "claims"}

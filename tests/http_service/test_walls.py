@@ -144,9 +144,9 @@ def test_too_many_requests_are_slowed_down(serve: Serve) -> None:
 
 def test_quotas_apply_beyond_loopback_where_the_settings_state_none(home: Path) -> None:
     app = create_app(Settings(home=home, serve_token=BOTH), address=EVERYWHERE)
-    quotas = app.state.house.quotas
-    assert (quotas.videos_per_day, quotas.requests_per_minute) == (50, 120)
-    own = create_app(Settings(home=home)).state.house.quotas
+    clients = app.state.house.clients
+    assert (clients.videos_per_day, clients.requests_per_minute) == (50, 120)
+    own = create_app(Settings(home=home)).state.house.clients
     assert (own.videos_per_day, own.requests_per_minute) == (None, None)
 
 

@@ -8,8 +8,8 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from factible_assets.http_service.events import PROGRESS, verdict_update
-from factible_assets.http_service.worker import Teller, Wire
+from factible_assets.http_service.models import PROGRESS, verdict_update
+from factible_assets.http_service.worker import Teller
 from tests.report import samples
 
 
@@ -19,7 +19,7 @@ def told(stream: io.StringIO) -> list[dict[str, object]]:
 
 def test_claims_never_come_before_the_transcript_they_come_from() -> None:
     stream = io.StringIO()
-    teller = Teller(Wire(stream), lambda: 42)
+    teller = Teller(stream, lambda: 42)
     teller.claims_found([samples.claim(0)])
     teller.asset_stored("transcripts")
     steps = [event["step"] for event in told(stream)]
@@ -29,7 +29,7 @@ def test_claims_never_come_before_the_transcript_they_come_from() -> None:
 
 def test_a_step_that_is_repeated_is_heard_once() -> None:
     stream = io.StringIO()
-    teller = Teller(Wire(stream), lambda: None)
+    teller = Teller(stream, lambda: None)
     claims = [samples.claim(number) for number in range(2)]
     for _ in range(2):
         teller.asset_stored("transcripts")
@@ -49,7 +49,7 @@ def test_a_listener_that_is_gone_disturbs_no_run() -> None:
         def write(self, text: str) -> int:
             raise BrokenPipeError
 
-    Teller(Wire(Gone()), lambda: 1).claims_found([samples.claim(0)])
+    Teller(Gone(), lambda: 1).claims_found([samples.claim(0)])
 
 
 @given(total=st.integers(0, 50), data=st.data())

@@ -53,7 +53,7 @@ class Page:
     """The element tree of one page; of a report, if it is given records."""
 
     def __init__(self, page: ReportData | str) -> None:
-        self.source = page if isinstance(page, str) else render_report(page)
+        self.source = page if isinstance(page, str) else render_report(page)[0]
         self.root = _html.document_fromstring(self.source)
 
     def text(self, path: str = "//body") -> str:

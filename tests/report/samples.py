@@ -25,7 +25,6 @@ from factible_assets.records import (
     Video,
 )
 from factible_assets.report.data import (
-    IndexData,
     IndexedClaim,
     IndexedVideo,
     ReportData,
@@ -287,6 +286,8 @@ def changes(**fields: Any) -> tuple[VerdictChange, ...]:
         "confidence": "medium",
         "previous_checked_at": datetime(2025, 12, 1, 3, 4, tzinfo=UTC),
         "checked_at": datetime(2026, 1, 2, 3, 4, tzinfo=UTC),
+        "previous_run_id": "run-0",
+        "run_id": "run-1",
     }
     gone = {"claim_id": "gone", "claim": "A claim that is made no more"}
     return VerdictChange(**(common | fields)), VerdictChange(**(common | gone | fields))
@@ -332,10 +333,8 @@ def indexed_claim(number: int, **changes: Any) -> IndexedClaim:
     fields: dict[str, Any] = {
         "claim_id": row.claim_id,
         "text": row.text,
-        "category": None,
         "start_seconds": row.start_seconds,
-        "is_judged": outcome != "unjudged",
-        "stance": outcome if has_stance else None,
+        "outcome": outcome,
         "confidence": ("high", "low", "medium")[number % 3] if has_stance else None,
         "basis": "embedded" if outcome != "unjudged" else None,
         "supporting": number,
@@ -344,7 +343,7 @@ def indexed_claim(number: int, **changes: Any) -> IndexedClaim:
     return IndexedClaim(**(fields | changes))
 
 
-def index_data() -> IndexData:
+def index_data() -> tuple[IndexedVideo, ...]:
     """Return three videos: with a claim of every outcome, with two claims, and unchecked."""
     checked = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
     every = tuple(indexed_claim(number) for number in range(len(OUTCOMES)))
@@ -355,12 +354,10 @@ def index_data() -> IndexData:
         video_id="second-talk", title="A second talk", url=None, channel="Other", corpus="talks"
     )
     third = video(video_id="third-talk", title="A third talk", url=None, category="science")
-    return IndexData(
-        (
-            IndexedVideo(video(corpus="kitchen", category="food"), checked, every, 2, 0.0123),
-            IndexedVideo(second, checked.replace(month=2), two, 0, 0.0),
-            IndexedVideo(third, None, (), 0, 0.0),
-        )
+    return (
+        IndexedVideo(video(corpus="kitchen", category="food"), checked, every, 2, 0.0123),
+        IndexedVideo(second, checked.replace(month=2), two, 0, 0.0),
+        IndexedVideo(third, None, (), 0, 0.0),
     )
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from factible_assets.report.data import IndexData
 from factible_assets.report.render import render_index, render_report
 from tests.chromium import needs_browser
 from tests.report import samples
@@ -67,7 +66,7 @@ def report() -> str:
             checks=2,
         ),
         index="index.html",
-    )
+    )[0]
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +85,7 @@ def test_hostile_text_runs_nothing_and_asks_nobody(browser: Browser, report: str
     with visit(browser, report) as seen:
         for payload in TELLING_PAYLOADS:
             for source in (
-                render_report(hostile_report(payload)),
+                render_report(hostile_report(payload))[0],
                 render_index(hostile_index(payload), {})[0],
             ):
                 seen.load(source)
@@ -149,7 +148,7 @@ def test_axe_finds_nothing_serious_in_light_in_dark_and_on_a_phone(
 
 
 def test_nothing_is_wider_than_a_phone(browser: Browser, report: str, index: str) -> None:
-    long_words = render_report(hostile_report("x" * 400, "https://a.example/" + "y" * 400))
+    long_words = render_report(hostile_report("x" * 400, "https://a.example/" + "y" * 400))[0]
     with visit(browser, report) as seen:
         for source in (report, index, long_words):
             seen.load(source)
@@ -498,10 +497,8 @@ def test_headings_sort_both_ways_and_say_so(browser: Browser, index: str) -> Non
 
 
 def test_long_tables_are_turned_page_by_page(browser: Browser) -> None:
-    sample = samples.index_data().videos[0]
-    many = IndexData(
-        tuple(replace(sample, video=samples.video(title=f"Talk {n:03}")) for n in range(120))
-    )
+    sample = samples.index_data()[0]
+    many = tuple(replace(sample, video=samples.video(title=f"Talk {n:03}")) for n in range(120))
     with visit(browser, render_index(many, {})[0], fragment="#view=claims&page=2") as seen:
         seen.page.get_by_text("51–100 of 720").wait_for()
         seen.page.click("#show-videos")

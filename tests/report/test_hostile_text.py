@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from factible_assets.records import PageText, Transcript
-from factible_assets.report.data import IndexData, IndexedVideo, ReportData
+from factible_assets.report.data import IndexedVideo, ReportData
 from factible_assets.report.links import safe_url
 from factible_assets.report.render import render_index
 from factible_assets.report.writing import report_path
@@ -166,7 +166,7 @@ def hostile_report(payload: str, url: str = "https://a.example/page") -> ReportD
     )
 
 
-def hostile_index(payload: str, url: str = "https://a.example/page") -> IndexData:
+def hostile_index(payload: str, url: str = "https://a.example/page") -> tuple[IndexedVideo, ...]:
     """Put one payload into every field of the index that the outside world fills."""
     video = samples.video(
         title=payload,
@@ -177,10 +177,10 @@ def hostile_index(payload: str, url: str = "https://a.example/page") -> IndexDat
         category=payload,
     )
     claims = tuple(
-        replace(samples.indexed_claim(number), claim_id=payload, text=payload, category=payload)
+        replace(samples.indexed_claim(number), claim_id=payload, text=payload)
         for number in range(2)
     )
-    return IndexData((IndexedVideo(video, None, claims, 1, 0.5),))
+    return (IndexedVideo(video, None, claims, 1, 0.5),)
 
 
 BASE64 = f"{string.ascii_letters}{string.digits}+/="
@@ -207,8 +207,8 @@ def test_hostile_text_anywhere_is_shown_and_runs_nothing(payload: str) -> None:
 @pytest.mark.parametrize("payload", PAYLOADS)
 def test_hostile_text_in_the_index_is_shown_and_runs_nothing(payload: str) -> None:
     data = hostile_index(payload)
-    href = report_path(Path("reports"), data.videos[0].video.video_id).name
-    (source,) = render_index(data, {data.videos[0].video.video_id: href})
+    href = report_path(Path("reports"), data[0].video.video_id).name
+    (source,) = render_index(data, {data[0].video.video_id: href})
     page = Page(source)
     assert [danger for danger in page.dangers() if f"link {href}" not in danger] == []
     assert printable(payload) in page.text("//section[@id='videos']//th[@scope='row']")

@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 
-from factible_assets.report.data import IndexData, IndexedClaim
-from factible_assets.report.index_view import arrange_index
-from factible_assets.report.reader import read_index_data
+from factible_assets.report.data import IndexedClaim, read_index_data
+from factible_assets.report.view import arrange_index
 from factible_assets.report.render import render_index
 from factible_assets.report.writing import (
     index_path,
@@ -82,18 +81,16 @@ def test_the_index_of_500_videos_weighs_less_than_half_a_megabyte() -> None:
         at, name = dice.uniform(0, 3_600), f"{dice.getrandbits(64):016x}"
         return replace(of, claim_id=name, text=text, start_seconds=at)
 
-    sample = samples.index_data().videos[0]
-    many = IndexData(
-        tuple(
-            replace(
-                sample,
-                video=samples.video(
-                    video_id=f"talk-{number}", title=" ".join(dice.choices(words, k=6))
-                ),
-                claims=tuple(claim(each) for each in sample.claims * 2),
-            )
-            for number in range(500)
+    sample = samples.index_data()[0]
+    many = tuple(
+        replace(
+            sample,
+            video=samples.video(
+                video_id=f"talk-{number}", title=" ".join(dice.choices(words, k=6))
+            ),
+            claims=tuple(claim(each) for each in sample.claims * 2),
         )
+        for number in range(500)
     )
     names = ["index.html", *(f"index.{number}.html" for number in range(2, 21))]
     sources = render_index(many, {}, names)
@@ -103,7 +100,7 @@ def test_the_index_of_500_videos_weighs_less_than_half_a_megabyte() -> None:
     assert pages[0].links() == ["#content", *names[:2], names[-1]]
     assert pages[9].links() == ["#content", names[0], *names[8:11], names[-1]]
     shown = unpacked(pages[0])
-    assert shown["claims"] == [each.text for video in many.videos for each in video.claims]
+    assert shown["claims"] == [each.text for video in many for each in video.claims]
     assert all(page.all("//*[@id='packed']") == [] for page in pages[1:])
     assert "Videos 26 to 50 of 500" in pages[1].text("//main")
     # Each claim as elements would be 15 of them; packed, no page has more than its rows.
@@ -112,7 +109,11 @@ def test_the_index_of_500_videos_weighs_less_than_half_a_megabyte() -> None:
 
 def test_every_filter_offers_what_is_there_with_its_count() -> None:
     view = arrange_index(samples.index_data(), HREFS)
-    assert [(each.value, each.number) for each in view.outcomes] == [
+    found = {
+        name: [(value, number) for value, _, number in choices]
+        for name, choices in view.choices.items()
+    }
+    assert found["outcome"] == [
         ("supports", 2),
         ("refutes", 2),
         ("mixed", 1),
@@ -120,17 +121,10 @@ def test_every_filter_offers_what_is_there_with_its_count() -> None:
         ("incomplete", 1),
         ("unjudged", 1),
     ]
-    assert [(each.value, each.number) for each in view.confidences] == [
-        ("high", 3),
-        ("medium", 1),
-        ("low", 2),
-    ]
-    assert [each.value for each in view.corpora] == ["kitchen", "talks"]
-    assert [each.value for each in view.categories] == ["food", "science"]
-    assert [(each.value, each.number) for each in view.channels] == [
-        ("Kitchen Table", 2),
-        ("Other", 1),
-    ]
+    assert found["confidence"] == [("high", 3), ("medium", 1), ("low", 2)]
+    assert found["corpus"] == [("kitchen", 1), ("talks", 1)]
+    assert found["category"] == [("food", 1), ("science", 1)]
+    assert found["channel"] == [("Kitchen Table", 2), ("Other", 1)]
 
 
 def test_without_scripts_the_videos_are_there_and_the_filters_are_not(page: Page) -> None:
@@ -148,17 +142,16 @@ def test_the_index_is_well_ordered_and_frames_nothing(page: Page) -> None:
 
 
 def test_an_index_of_nothing_says_how_to_begin() -> None:
-    assert "factible check" in Page(render_index(IndexData(()), {})[0]).text("//main")
+    assert "factible check" in Page(render_index((), {})[0]).text("//main")
 
 
 def test_the_reader_finds_every_video_with_its_current_verdicts(tmp_path: Path) -> None:
-    (video,) = read_index_data(store_sample(tmp_path)).videos
+    (video,) = read_index_data(store_sample(tmp_path))
     assert video.video.video_id == VIDEO_ID
     assert video.video.title == "Six things people believe"
     assert video.checked_at == samples.report_data().checked_at
     assert [claim.text for claim in video.claims] == list(samples.SENTENCES[:5])
-    assert [claim.stance for claim in video.claims] == [*samples.OUTCOMES[:4], None]
-    assert [claim.is_judged for claim in video.claims] == [True] * 5
+    assert [claim.outcome for claim in video.claims] == list(samples.OUTCOMES[:5])
 
 
 def test_all_reports_are_written_beside_an_index_that_links_them(tmp_path: Path) -> None:

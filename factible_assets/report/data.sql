@@ -8,7 +8,7 @@ WHERE video_id = $video_id AND status = 'complete' AND latest_status = 'incomple
 
 -- name: changes
 SELECT claim_id, claim, previous_stance, stance, previous_confidence, confidence,
-       previous_checked_at, checked_at
+       previous_checked_at, checked_at, previous_run_id, run_id
 FROM verdict_changes
 WHERE video_id = $video_id
 ORDER BY checked_at, claim_id
@@ -26,8 +26,11 @@ GROUP BY queries.query_id
 SELECT count(*) FROM materializations WHERE video_id = $video_id AND asset = 'verdicts'
 
 -- name: index_videos
-SELECT videos.video_id, videos.title, videos.url, videos.channel, videos.duration_seconds,
-       videos.published_on, videos.category, videos.corpus,
+SELECT {
+           'video_id': videos.video_id, 'title': videos.title, 'url': videos.url,
+           'channel': videos.channel, 'duration_seconds': videos.duration_seconds,
+           'published_on': videos.published_on, 'category': videos.category, 'corpus': videos.corpus
+       },
        judged.checked_at, coalesce(turned.changes, 0), coalesce(paid.cost_usd, 0)
 FROM current_videos AS videos
 LEFT JOIN current_materializations AS judged
@@ -39,8 +42,9 @@ LEFT JOIN (SELECT video_id, sum(cost_usd) AS cost_usd FROM llm_calls GROUP BY vi
 ORDER BY judged.checked_at DESC NULLS LAST, videos.title, videos.video_id
 
 -- name: index_claims
-SELECT claims.video_id, claims.claim_id, claims.text, claims.category, claims.start_seconds,
-       verdicts.claim_id IS NOT NULL, verdicts.stance, verdicts.confidence, verdicts.basis,
+SELECT claims.video_id, claims.claim_id, claims.text, claims.start_seconds,
+       coalesce(verdicts.stance, CASE WHEN verdicts.claim_id IS NULL THEN 'unjudged' ELSE 'incomplete' END),
+       verdicts.confidence, verdicts.basis,
        coalesce(verdicts.supporting, 0), coalesce(verdicts.refuting, 0)
 FROM current_claims AS claims
 LEFT JOIN current_verdicts AS verdicts

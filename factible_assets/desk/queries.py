@@ -1,18 +1,29 @@
-"""The queue: which claims need a person, in tabs, pages and orders that an address names.
+"""What the pages of the desk ask the published copy: the queue, the search, what was said before.
 
-What belongs here: what an address asks for, and the rows that answer it. What does not: markup.
+What belongs here: what an address asks for, and the rows that answer it. What does not:
+connections, markup.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+import unicodedata
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import Any, Literal, Self, cast, get_args
+from typing import Any, Literal, Self, TypeAlias, cast, get_args
 from urllib.parse import urlencode
 
-from factible_assets.desk.questions import Ask, Row
+from factible_assets.reasoners.embedded.text import is_stop_word
 from factible_assets.stages.ids import claim_id
+from resources.statements import statements
+
+Row: TypeAlias = dict[str, Any]
+Ask: TypeAlias = Callable[..., list[Row]]
+"""Answers a named question with rows, the values of its parameters given by name."""
+
+_WRITTEN = statements("factible_assets.desk", "queries.sql")
+QUESTIONS = {name: sql.replace("{listed}", _WRITTEN["listed"]) for name, sql in _WRITTEN.items()}
 
 Tab = Literal["incomplete", "turned", "uncertain", "unreviewed", "mine", "all"]
 Sort = Literal["uncertainty", "importance", "confidence", "turned", "newest", "oldest", "video"]
@@ -34,15 +45,22 @@ SORTS: dict[Sort, str] = {
     "oldest": "checked longest ago first",
     "video": "by video and time",
 }
-ROWS = 40
-"""Rows of one page."""
+ROWS_OF_QUEUE, ROWS_FOUND = 40, 15
+"""Rows of one page of the queue, and of each kind on one page of what was found."""
 
 DOUBT = 0.35
 """From where a claim is important and uncertain: its importance times what its confidence leaves to
 certainty, both from 0 to 1."""
 
+ALIKE = 0.5
+"""From which similarity two claims are shown as near-duplicates, of 1."""
+
 _DAYS = 7
 _LAST_PAGE = 100_000
+_MOST_ALIKE = 8
+_MOST_WORDS = 12
+_STEM = 6
+_WORD = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +116,7 @@ class Queue:
     @property
     def pages(self) -> int:
         """How many pages that makes, at least one."""
-        return max(1, -(-self.total // ROWS))
+        return max(1, -(-self.total // ROWS_OF_QUEUE))
 
 
 def read_queue(ask: Ask, wanted: Wanted, me: str) -> Queue:
@@ -111,8 +129,8 @@ def read_queue(ask: Ask, wanted: Wanted, me: str) -> Queue:
     filters: dict[str, Any] = {"since": wanted.since, "doubt": DOUBT, "me": me}
     filters |= {"corpus": wanted.corpus, "channel": wanted.channel}
     filters |= {"former": list(names), "now": list(names.values())}
-    part = {"tab": wanted.tab, "sort": wanted.sort, "limit": ROWS}
-    rows = ask("queue", **filters, **part, offset=ROWS * (wanted.page - 1))
+    part = {"tab": wanted.tab, "sort": wanted.sort, "limit": ROWS_OF_QUEUE}
+    rows = ask("queue", **filters, **part, offset=ROWS_OF_QUEUE * (wanted.page - 1))
     (counts,) = ask("counts", **filters)
     places = ask("places")
     return Queue(
@@ -121,4 +139,52 @@ def read_queue(ask: Ask, wanted: Wanted, me: str) -> Queue:
         {tab: counts[tab] for tab in TABS},
         sorted({row["corpus"] for row in places if row["corpus"]}),
         sorted({row["channel"] for row in places if row["channel"]}, key=str.casefold),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A page of what was found: the rows of each kind, best first, and how many there are."""
+
+    rows: dict[str, list[Row]]
+    totals: dict[str, int]
+    page: int
+
+    @property
+    def pages(self) -> int:
+        """How many pages the longest list has, at least one."""
+        return max(1, -(-max(self.totals.values(), default=0) // ROWS_FOUND))
+
+
+def sought(text: str) -> list[str]:
+    """Return the beginnings of the words that are sought, without marks, each once.
+
+    Words that every text has are sought where there are no others.
+
+    A word of more than six letters stands for all that begin as it does, so that "vaccines" finds
+    "vaccination"; one with a digit for itself.
+    """
+    bare = unicodedata.normalize("NFKD", text.lower())
+    words = _WORD.findall("".join(each for each in bare if not unicodedata.combining(each)))
+    words = [word for word in words if not is_stop_word(word)] or words
+    stems = (word if re.search(r"\d", word) else word[:_STEM] for word in words)
+    return list(dict.fromkeys(stems))[:_MOST_WORDS]
+
+
+def search(ask: Ask, text: str, page: int) -> Found:
+    """Return what says most of the words of a text."""
+    words = sought(text)
+    offset = ROWS_FOUND * (page - 1)
+    rows = ask("search", words=words, limit=ROWS_FOUND, offset=offset) if words else []
+    by_kind = {
+        kind: [row for row in rows if row["kind"] == kind] for kind in ("claim", "quote", "review")
+    }
+    totals = {kind: each[0]["total"] if each else 0 for kind, each in by_kind.items()}
+    return Found(by_kind, totals, page)
+
+
+def said_before(ask: Ask, video_id: str, claim_id: str) -> list[Row]:
+    """Return the claims of other videos that say almost what one claim says, most alike first."""
+    return ask(
+        "said_before", video_id=video_id, claim_id=claim_id, similarity=ALIKE, limit=_MOST_ALIKE
     )
