@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         Video,
     )
 
-_Row = TypeVar("_Row", "Query", "Evidence", "PriorFactCheck")
+_Row = TypeVar("_Row")
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~<>])")
 _YOUTUBE_ID = re.compile(r"[A-Za-z0-9_-]{11}")
 
@@ -179,91 +179,82 @@ def moment(video: Video, claim: Claim) -> str:
     return f"[{words}]({url})" if url else words
 
 
+def _laid_out(rows: Iterable[_Row], columns: Mapping[str, Callable[[_Row], str]]) -> str:
+    """Lay out rows as a table by what makes the cells of each column."""
+    return table(list(columns), ([make(row) for make in columns.values()] for row in rows))
+
+
 def claims_table(video: Video, claims: Sequence[Claim]) -> str:
     """Return a video's claims in order of importance."""
-    return table(
-        ("#", "at", "claim", "importance", "category"),
-        (
-            (
-                str(each.rank),
-                moment(video, each),
-                cell(each.text),
-                f"{each.importance:.2f}",
-                cell(each.category or "–"),
-            )
-            for each in claims
-        ),
-    )
+    columns: dict[str, Callable[[Claim], str]] = {
+        "#": lambda claim: str(claim.rank),
+        "at": lambda claim: moment(video, claim),
+        "claim": lambda claim: cell(claim.text),
+        "importance": lambda claim: f"{claim.importance:.2f}",
+        "category": lambda claim: cell(claim.category or "–"),
+    }
+    return _laid_out(claims, columns)
 
 
 def queries_table(claims: Sequence[Claim], queries: Sequence[Query]) -> str:
     """Return the queries of each claim in the order in which they are asked."""
-    return table(
-        ("claim", "query", "type", "priority", "outcome"),
-        (
-            (
-                number,
-                cell(query.text or "–"),
-                query.query_type + (" (opposite)" if query.seeks_opposite else ""),
-                str(query.priority),
-                cell(query.reason or query.status),
-            )
-            for number, query in _by_rank(claims, queries, lambda query: query.rank)
-        ),
-    )
+    rank = _ranks(claims)
+    columns: dict[str, Callable[[Query], str]] = {
+        "claim": lambda query: str(rank(query) or "–"),
+        "query": lambda query: cell(query.text or "–"),
+        "type": lambda query: query.query_type + " (opposite)" * query.seeks_opposite,
+        "priority": lambda query: str(query.priority),
+        "outcome": lambda query: cell(query.reason or query.status),
+    }
+    return _laid_out(sorted(queries, key=lambda query: (rank(query), query.rank)), columns)
 
 
 def ratings_table(ratings: Sequence[ReliabilityRating]) -> str:
     """Return the rated domains, most reliable first."""
-    return table(
-        ("domain", "rating", "score", "class", "why"),
-        (
-            (
-                cell(rating.domain),
-                rating.rating.replace("_", " "),
-                f"{rating.score:.2f}",
-                rating.source_class.replace("_", "-"),
-                cell("; ".join(rating.reasons)),
-            )
-            for rating in sorted(ratings, key=lambda rating: (-rating.score, rating.domain))
-        ),
-    )
+    columns: dict[str, Callable[[ReliabilityRating], str]] = {
+        "domain": lambda rating: cell(rating.domain),
+        "rating": lambda rating: rating.rating.replace("_", " "),
+        "score": lambda rating: f"{rating.score:.2f}",
+        "class": lambda rating: rating.source_class.replace("_", "-"),
+        "why": lambda rating: cell("; ".join(rating.reasons)),
+    }
+    return _laid_out(sorted(ratings, key=lambda each: (-each.score, each.domain)), columns)
 
 
 def evidence_table(claims: Sequence[Claim], evidence: Sequence[Evidence]) -> str:
     """Return what was read for each claim, with links to the sources."""
-    return table(
-        ("claim", "stance", "source", "rating", "quote"),
-        (
-            (
-                number,
-                row.stance or "–",
-                _link(row.title or row.domain, row.canonical_url, 80),
-                row.rating.replace("_", " "),
-                cell(row.quote or "–", 200),
-            )
-            for number, row in _by_rank(claims, evidence, lambda row: -row.rating_score)
-        ),
-    )
+    rank = _ranks(claims)
+    columns: dict[str, Callable[[Evidence], str]] = {
+        "claim": lambda row: str(rank(row) or "–"),
+        "stance": lambda row: row.stance or "–",
+        "source": lambda row: _link(row.title or row.domain, row.canonical_url, 80),
+        "rating": lambda row: row.rating.replace("_", " "),
+        "quote": lambda row: cell(row.quote or "–", 200),
+    }
+    return _laid_out(sorted(evidence, key=lambda row: (rank(row), -row.rating_score)), columns)
 
 
 def prior_fact_checks_table(claims: Sequence[Claim], rows: Sequence[PriorFactCheck]) -> str:
     """Return the reviews that belong to each claim, with links to them."""
-    kept = [row for row in rows if row.status == "ok"]
-    return table(
-        ("claim", "reviewed", "rating", "by", "on", "similarity"),
-        (
-            (
-                number,
-                _link(row.claim_reviewed or row.title or "–", row.canonical_url or "", 150),
-                cell(row.textual_rating or "–", 80),
-                cell(row.publisher or row.domain or "–", 80),
-                str(row.reviewed_on or "–"),
-                f"{row.similarity or 0:.2f}",
-            )
-            for number, row in _by_rank(claims, kept, lambda row: row.rank)
+    rank = _ranks(claims)
+    columns: dict[str, Callable[[PriorFactCheck], str]] = {
+        "claim": lambda row: str(rank(row) or "–"),
+        "reviewed": lambda row: _link(
+            row.claim_reviewed or row.title or "–", row.canonical_url or "", 150
         ),
-    )
+        "rating": lambda row: cell(row.textual_rating or "–", 80),
+        "by": lambda row: cell(row.publisher or row.domain or "–", 80),
+        "on": lambda row: str(row.reviewed_on or "–"),
+        "similarity": lambda row: f"{row.similarity or 0:.2f}",
+    }
+    kept = [row for row in rows if row.status == "ok"]
+    return _laid_out(sorted(kept, key=lambda row: (rank(row), row.rank)), columns)
+
+
+def _ranks(claims: Sequence[Claim]) -> Callable[[Query | Evidence | PriorFactCheck], int]:
+    """Return what tells the rank of a row's claim, from 1; 0 where it is of none of them."""
+    ranks = {claim.claim_id: claim.rank for claim in claims}
+    return lambda row: ranks.get(row.claim_id, 0)
 
 
 def verdict_words(verdict: Verdict) -> str:
@@ -286,23 +277,17 @@ def verdicts_table(
 
     With their evidence at hand, the most reliable sources that take a side are linked.
     """
-    headings = ("at", "claim", "verdict", "confidence", "for : against", "why", "sources")
-    shown = len(headings) if evidence else len(headings) - 1
-    return table(
-        headings[:shown],
-        (
-            (
-                moment(video, claim),
-                cell(claim.text),
-                f"**{verdict_words(verdict)}**",
-                verdict.confidence or "–",
-                f"{verdict.supporting} : {verdict.refuting}",
-                cell(verdict.summary, _WHY_CHARACTERS),
-                _decisive(claim, evidence),
-            )[:shown]
-            for claim, verdict in _in_time(claims, verdicts)
-        ),
-    )
+    columns: dict[str, Callable[[tuple[Claim, Verdict]], str]] = {
+        "at": lambda each: moment(video, each[0]),
+        "claim": lambda each: cell(each[0].text),
+        "verdict": lambda each: f"**{verdict_words(each[1])}**",
+        "confidence": lambda each: each[1].confidence or "–",
+        "for : against": lambda each: f"{each[1].supporting} : {each[1].refuting}",
+        "why": lambda each: cell(each[1].summary, _WHY_CHARACTERS),
+    }
+    if evidence:
+        columns["sources"] = lambda each: _decisive(each[0], evidence)
+    return _laid_out(_in_time(claims, verdicts), columns)
 
 
 def verdict_lines(
@@ -317,15 +302,6 @@ def verdict_lines(
         f"{moment(video, claim)} {cell(claim.text)} Sources: {_decisive(claim, evidence)}"
         for claim, verdict in _in_time(claims, verdicts)
     ]
-
-
-def _by_rank(
-    claims: Sequence[Claim], rows: Sequence[_Row], key: Callable[[_Row], float]
-) -> list[tuple[str, _Row]]:
-    """Return rows with the rank of their claim, in its order and then in that of a key."""
-    ranks = {claim.claim_id: claim.rank for claim in claims}
-    ordered = sorted(rows, key=lambda row: (ranks.get(row.claim_id, 0), key(row)))
-    return [(str(ranks.get(row.claim_id, "–")), row) for row in ordered]
 
 
 def _in_time(claims: Sequence[Claim], verdicts: Sequence[Verdict]) -> list[tuple[Claim, Verdict]]:

@@ -11,17 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cache
 from typing import Any, cast
 from urllib.parse import quote
 
-import jinja2
 from markupsafe import Markup
 
 from factible_assets.records import Query
 from factible_assets.report.claims import ClaimView, SourceView
 from factible_assets.report.data import ReportData
-from factible_assets.report.render import document, environment, report_values, text_of
+from factible_assets.report.render import document, environment, report_values
 from factible_assets.report.view import ReportView, arrange
 from factible_assets.stages.reviews import (
     NO_CORRECTIONS,
@@ -31,7 +29,7 @@ from factible_assets.stages.reviews import (
     latest,
 )
 
-_ROOM = "factible_assets.desk"
+_STYLES = ("shared.css", "desk.css")
 _AROUND = 2
 """Paragraphs of the transcript that are shown before and after a claim."""
 
@@ -44,6 +42,10 @@ def video_path(video_id: str) -> str:
 def claim_path(video_id: str, claim_id: str) -> str:
     """Return where the desk shows a claim, whatever else is found in its video later."""
     return f"{video_path(video_id)}/claims/{quote(claim_id, safe='')}"
+
+
+_ENGINE = environment("factible_assets.desk")
+_ENGINE.globals.update(video_path=video_path, claim_path=claim_path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,23 +119,16 @@ class Viewer:
 
 def page(name: str, viewer: Viewer | None, **values: Any) -> tuple[str, str]:
     """Return a page of the desk and its policy; without a viewer it has no way to the others."""
-    return document(
-        _engine(),
-        f"{name}.html.jinja",
-        style=text_of("shared.css") + text_of("desk.css", package=_ROOM),
-        script=text_of("shared.js") + text_of("desk.js", package=_ROOM),
-        sends=True,
-        here=name,
-        viewer=viewer,
-        **values,
-    )
+    scripts = ("shared.js", "desk.js")
+    given = {"here": name, "viewer": viewer, **values}
+    return document(_ENGINE, f"{name}.html.jinja", _STYLES, scripts, sends=True, **given)
 
 
 def report_page(
     viewer: Viewer, data: ReportData, report: ReportView, **values: Any
 ) -> tuple[str, str]:
     """Return the page of a video, or with `is_open` of one claim with the forms to act on it."""
-    macros = cast("Any", _engine().get_template("tools.html.jinja").module)
+    macros = cast("Any", _ENGINE.get_template("tools.html.jinja").module)
     video_id = data.video.video_id
     is_open = bool(values.get("is_open"))
     shown = {view.claim.claim_id for view in report.claims}
@@ -149,10 +144,10 @@ def report_page(
         return claim_path(video_id, view.claim.claim_id)
 
     return document(
-        _engine(),
+        _ENGINE,
         "video.html.jinja",
-        style=text_of("shared.css", "report.css") + text_of("desk.css", package=_ROOM),
-        script=text_of("shared.js", "report.js"),
+        ("shared.css", "report.css", "desk.css"),
+        ("shared.js", "report.js"),
         sends=True,
         here="video",
         viewer=viewer,
@@ -162,17 +157,4 @@ def report_page(
 
 def card(**values: Any) -> tuple[str, str]:
     """Return the small page of one claim that others may frame, without any script."""
-    return document(
-        _engine(),
-        "card.html.jinja",
-        style=text_of("shared.css") + text_of("desk.css", package=_ROOM),
-        script="",
-        **values,
-    )
-
-
-@cache
-def _engine() -> jinja2.Environment:
-    engine = environment(_ROOM)
-    engine.globals.update(video_path=video_path, claim_path=claim_path)
-    return engine
+    return document(_ENGINE, "card.html.jinja", _STYLES, **values)

@@ -35,7 +35,7 @@ from factible_assets.corpora.reading import CorpusVideo
 from factible_assets.exchange.claims import StatedClaim, StatedClaims
 from factible_assets.exchange.json_items import whole
 from factible_assets.methods.scales import stance_of_rating
-from factible_assets.records import Basis, Claim, ReviewAction, Stance, Verdict, Video
+from factible_assets.records import Basis, Claim, ReviewAction, Stance, Verdict
 from factible_assets.report.data import ReportData
 from factible_assets.report.links import source_links
 from factible_assets.wording import STANCE_WORDS, moment_url, verdict_words
@@ -256,12 +256,7 @@ def exported(
 
     An incomplete verdict is no rating, and is counted; so is a claim without a verdict.
 
-    Args:
-        checked: The videos.
-        make: Makes an item of a verdict.
-        render: Makes the document.
-        sign: Makes an item of a signed ruling, whatever the verdict is.
-        only: The id of the one claim that is wanted.
+    `sign` makes an item of a signed ruling, whatever the verdict is.
     """
     items: list[dict[str, Any]] = []
     incomplete = unjudged = 0
@@ -288,12 +283,8 @@ def reviews_of_results(
 ) -> Export:
     """Write the complete verdicts of checked videos, and the rulings on them, as reviews.
 
-    Args:
-        checked: The videos.
-        base_url: Where the HTML reports are published; each review then points to its claim in
-            `BASE/VIDEO.html`, or to where `{video}` and `{claim}` in it lead. Without one the links
-            are relative, to reports beside the file.
-        only: The id of the one claim that is wanted; None: all.
+    Each points to its claim in `BASE/VIDEO.html`, where the HTML reports are published, or to where
+    `{video}` and `{claim}` in the base lead; without one to reports beside the file.
     """
     return exported(
         checked, partial(_review, base_url), _document, sign=partial(_signed, base_url), only=only
@@ -307,8 +298,28 @@ def reviews_of_corpus(name: str, claims: Iterable[tuple[CorpusVideo, ClaimEntry]
     for listed, claim in claims:
         if claim.stance is None:
             unjudged += 1
-        else:
-            nodes.append(_annotation(name, listed, claim, claim.stance))
+            continue
+        video = listed.video
+        appeared = claim.appeared_at or video.url
+        item = {
+            "@type": "Claim",
+            "text": claim.text,
+            "author": {"@type": "Person", "name": claim.speaker} if claim.speaker else None,
+            "datePublished": _day(claim.said_on or video.published_on),
+            "firstAppearance": {"@type": "CreativeWork", "url": appeared} if appeared else None,
+        }
+        words = claim.label or STANCE_WORDS[claim.stance].capitalize()
+        annotators = claim.review_publisher or f"Annotators of the corpus {name}"
+        node = {
+            "@type": "ClaimReview",
+            "url": claim.review_url or f"{quote(video.video_id)}.html",
+            "claimReviewed": claim.text,
+            "inLanguage": video.language,
+            "author": {"@type": "Organization", "name": annotators},
+            "reviewRating": _rating(claim.stance, words, claim.reasoning or SCALE),
+            "itemReviewed": _known(item),
+        }
+        nodes.append(_known(node))
     return Export(_document(nodes), len(nodes), unjudged=unjudged)
 
 
@@ -326,22 +337,16 @@ def _review(
     outlived = data.outlived.get(claim.claim_id)
     # "Leaning unclear" would lean nowhere.
     words = STANCE_WORDS[stance] if stance == "unclear" else verdict_words(verdict)
+    words = f"{words[:1].upper()}{words[1:]} ({verdict.confidence} confidence, automatic)"
+    made_by = f"Fact-checking software, not a publisher. {DISCLAIMER}"
     return {
         **_head(base_url, data, claim),
         "datePublished": _day(outlived.reached_at if outlived else data.checked_at),
-        "author": {
-            "@type": "Organization",
-            "name": SOFTWARE,
-            "description": f"Fact-checking software, not a publisher. {DISCLAIMER}",
-        },
+        "author": {"@type": "Organization", "name": SOFTWARE, "description": made_by},
         "digitalSourceType": _SOURCE_TYPES[verdict.basis],
         "disambiguatingDescription": f"{DISCLAIMER} Basis: {_BASIS_WORDS[verdict.basis]}.",
         "reviewBody": verdict.summary,
-        "reviewRating": _rating(
-            stance,
-            f"{words[:1].upper()}{words[1:]} ({verdict.confidence} confidence, automatic)",
-            f"{SCALE} {DISCLAIMER}",
-        ),
+        "reviewRating": _rating(stance, words, f"{SCALE} {DISCLAIMER}"),
         "citation": list(_citations(data, claim, stance)),
         "identifier": _identifiers(
             claim,
@@ -363,11 +368,10 @@ def _signed(
     """Return the review of a person who signed it; the machine's verdict is named beside it."""
     stance: Stance = ruling.stance or "unclear"
     house = {"@type": "Organization", "name": ruling.organisation} if ruling.organisation else None
-    person = {"@type": "Person", "name": ruling.reviewer, "affiliation": house}
     return {
         **_head(base_url, data, claim),
         "datePublished": _day(ruling.acted_at),
-        "author": _without_nulls(person),
+        "author": _known({"@type": "Person", "name": ruling.reviewer, "affiliation": house}),
         "reviewBody": ruling.reason,
         "reviewRating": _rating(stance, ruling.value or STANCE_WORDS[stance], ruling.reason or ""),
         "citation": list(_citations(data, claim, stance)),
@@ -384,17 +388,32 @@ def _signed(
 
 
 def _head(base_url: str | None, data: ReportData, claim: Claim) -> dict[str, Any]:
-    video, mine = quote(data.video.video_id, safe=""), quote(claim.claim_id, safe="")
-    place = f"{video}.html#claim-{mine}"
+    video = data.video
+    video_id, claim_id = quote(video.video_id, safe=""), quote(claim.claim_id, safe="")
+    place = f"{video_id}.html#claim-{claim_id}"
     url = f"{base_url.rstrip('/')}/{place}" if base_url else place
     if base_url and "{claim}" in base_url:
-        url = base_url.replace("{video}", video).replace("{claim}", mine)
+        url = base_url.replace("{video}", video_id).replace("{claim}", claim_id)
+    appearance = {
+        "@type": "VideoObject",
+        "name": video.title,
+        "url": moment_url(video, claim.start_seconds) or video.url,
+        "datePublished": _day(video.published_on),
+        "publisher": {"@type": "Organization", "name": video.channel} if video.channel else None,
+    }
+    item = {
+        "@type": "Claim",
+        "text": claim.text,
+        "inLanguage": video.language,
+        "datePublished": _day(video.published_on),
+        "appearance": _known(appearance),
+    }
     return {
         "@type": "ClaimReview",
         "@id": url,
         "url": url,
         "claimReviewed": claim.text,
-        "itemReviewed": _item(data.video, claim),
+        "itemReviewed": _known(item),
     }
 
 
@@ -408,38 +427,11 @@ def _identifiers(claim: Claim, **values: str | float | None) -> list[dict[str, A
 
 
 def _rating(stance: Stance, words: str, explanation: str) -> dict[str, Any]:
-    rating: dict[str, Any] = {
-        "@type": "Rating",
-        "alternateName": words,
-        "ratingExplanation": explanation,
-    }
-    if stance in _VALUES:
-        values = _VALUES.values()
-        rating |= {
-            "ratingValue": _VALUES[stance],
-            "worstRating": min(values),
-            "bestRating": max(values),
-        }
-    return rating
-
-
-def _item(video: Video, claim: Claim) -> dict[str, Any]:
-    appearance = {
-        "@type": "VideoObject",
-        "name": video.title,
-        "url": moment_url(video, claim.start_seconds) or video.url,
-        "datePublished": _day(video.published_on),
-        "publisher": {"@type": "Organization", "name": video.channel} if video.channel else None,
-    }
-    return _without_nulls(
-        {
-            "@type": "Claim",
-            "text": claim.text,
-            "inLanguage": video.language,
-            "datePublished": _day(video.published_on),
-            "appearance": _without_nulls(appearance),
-        }
-    )
+    rating = {"@type": "Rating", "alternateName": words, "ratingExplanation": explanation}
+    if stance not in _VALUES:
+        return rating
+    worst, best = min(_VALUES.values()), max(_VALUES.values())
+    return {**rating, "ratingValue": _VALUES[stance], "worstRating": worst, "bestRating": best}
 
 
 def _citations(data: ReportData, claim: Claim, stance: Stance) -> Iterator[dict[str, Any]]:
@@ -464,34 +456,5 @@ def _day(moment: Any) -> str | None:
     return moment.isoformat() if moment is not None else None
 
 
-def _without_nulls(values: dict[str, Any]) -> dict[str, Any]:
+def _known(values: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value is not None}
-
-
-def _annotation(
-    corpus: str, listed: CorpusVideo, claim: ClaimEntry, stance: Stance
-) -> dict[str, Any]:
-    video = listed.video
-    appeared = claim.appeared_at or video.url
-    said_on = claim.said_on or video.published_on
-    item = {
-        "@type": "Claim",
-        "text": claim.text,
-        "author": {"@type": "Person", "name": claim.speaker} if claim.speaker else None,
-        "datePublished": _day(said_on),
-        "firstAppearance": {"@type": "CreativeWork", "url": appeared} if appeared else None,
-    }
-    words = claim.label or STANCE_WORDS[stance].capitalize()
-    node = {
-        "@type": "ClaimReview",
-        "url": claim.review_url or f"{quote(video.video_id)}.html",
-        "claimReviewed": claim.text,
-        "inLanguage": video.language,
-        "author": {
-            "@type": "Organization",
-            "name": claim.review_publisher or f"Annotators of the corpus {corpus}",
-        },
-        "reviewRating": _rating(stance, words, claim.reasoning or SCALE),
-        "itemReviewed": _without_nulls(item),
-    }
-    return _without_nulls(node)

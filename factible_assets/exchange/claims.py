@@ -70,12 +70,7 @@ def corpus_of_claims(
 ) -> ClaimCorpus:
     """Turn claims into a corpus: one entry per claim, with the claim as its transcript.
 
-    Args:
-        name: The corpus; ids begin with it.
-        stated: The claims.
-        file: Where they stand, for the problems.
-        web: Where evidence is looked for.
-        limit: Only the first so many claims; all if not given.
+    Ids begin with its name; `file` is where the claims stand, for the problems.
     """
     entries: dict[str, VideoEntry] = {}
     first_lines: dict[str, int | None] = {}

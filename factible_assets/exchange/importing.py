@@ -48,15 +48,9 @@ def import_corpus(
 ) -> CorpusImport:
     """Write a corpus file, and the transcripts that it names, from data of another form.
 
-    Args:
-        path: A file, or a folder of the published layout.
-        destination: The folder of corpora to write into.
-        form: What the path holds.
-        name: The corpus, in letters, digits, hyphens and underscores; else after the path.
-        web: Where evidence is looked for; else the archive for published runs, auto for the rest.
-        limit: Only the first so many claims.
-        replace: Whether a different corpus of that name may be overwritten.
-        listing: Corpora that may know what the path does not say of a video.
+    `path` is a file, or a folder of the published layout, and names the corpus if nothing does.
+    Evidence is looked for on `web`, else in the archive for published runs and on auto for the
+    rest; `listing` may know what the path does not say of a video.
 
     Raises:
         CorpusError: nothing can be imported; the message names the file, the line and the remedy.

@@ -44,11 +44,8 @@ def write_tables(
 ) -> Tables:
     """Write every view as `folder/NAME.parquet`.
 
-    Args:
-        warehouse: Where the views are.
-        folder: Where the files go; files of the same names are replaced.
-        video_ids: Only rows of these videos; all rows if not given. Views over all videos, such
-            as the scoreboard of sources, are then left out: part of them would be another answer.
+    Files of the same names are replaced. For some videos alone, views over all videos, such as the
+    scoreboard of sources, are left out: part of them would be another answer.
 
     Raises:
         WarehouseError: the warehouse cannot be opened.

@@ -46,7 +46,7 @@ from factible_assets.http_service.problems import (
 from factible_assets.http_service.results import PublishedResults, result_of
 from factible_assets.http_service.runs import GRACE_SECONDS, Launch, Run, Runs, launch_worker
 from factible_assets.http_service.walls import DESK, SECURITY_HEADERS, Admission, Walls
-from factible_assets.report.render import document, environment, render_report, text_of
+from factible_assets.report.render import document, environment, render_report
 from factible_assets.settings import Settings
 
 _DESCRIPTION = """
@@ -314,14 +314,9 @@ def front() -> RedirectResponse:
 def docs(request: Request) -> HTMLResponse:
     """Show the API, with a client in Python."""
     here = "factible_assets.http_service"
-    page, policy = document(
-        environment(here),
-        "docs.html.jinja",
-        style=text_of("docs.css", package=here),
-        script="",
-        api=request.app.openapi(),
-        example=files(here).joinpath("client_example.py").read_text("utf-8"),
-    )
+    example = files(here).joinpath("client_example.py").read_text("utf-8")
+    values = {"api": request.app.openapi(), "example": example}
+    page, policy = document(environment(here), "docs.html.jinja", ("docs.css",), **values)
     return _page(page, policy)
 
 
@@ -336,13 +331,8 @@ def create_app(
 ) -> FastAPI:
     """Assemble the service over one data folder.
 
-    Args:
-        settings: The data folder, tokens and quotas.
-        address: The address that it will listen on, which decides whether it needs a token.
-        name: The host as its operator wrote it, which requests may name.
-        launch: Starts workers.
-        grace_seconds: How long a run outlives its last follower.
-        admission: Of the walls that stand around it already; it puts up its own if there are none.
+    `address` decides whether it needs a token, `name` is what requests may call it; inside walls
+    that stand already, `admission` is theirs, and it puts up none.
 
     Raises:
         SettingsError: The service cannot be opened to others with these settings.

@@ -73,13 +73,7 @@ class House:
     ) -> Run:
         """Launch a run, or join the one that does the same.
 
-        Args:
-            video: A link, a YouTube id, or the id of a video of a corpus.
-            config: The knobs; of one claim those of its last check count instead.
-            client: Who asks.
-            detached: Whether it goes on when nobody follows it.
-            experiment_name: What the run is tagged with.
-            claim_id: The one claim that is checked again.
+        Of one claim, the knobs of its last check count instead of `config`.
 
         Raises:
             HTTPException: It is no video, or it cannot be checked now.

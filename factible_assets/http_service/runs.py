@@ -201,11 +201,8 @@ class Run:
 class Runs:
     """All runs of this service.
 
-    Args:
-        launch: Starts a worker.
-        end_run: Records the end of a run whose worker could not.
-        most_at_once: How many runs may go on at the same time.
-        grace_seconds: How long a run outlives its last follower.
+    `end_run` records the end of a run whose worker could not; a run outlives its last follower by
+    `grace_seconds`.
     """
 
     def __init__(
@@ -244,11 +241,8 @@ class Runs:
     def start(self, order: Order, *, client: str, detached: bool, pay: Callable[[], None]) -> Run:
         """Launch a run, or join the one that is doing the same for the same video.
 
-        Args:
-            order: The fact-check.
-            client: Who asks, and may cancel it.
-            detached: Whether it goes on without followers.
-            pay: Called before something is launched; raises if the client may not.
+        `client` may cancel it; `pay` is called before anything is launched, and raises if the
+        client may not.
 
         Raises:
             HTTPException: The video is being checked with other settings (409), all workers are

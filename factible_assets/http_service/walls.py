@@ -63,13 +63,9 @@ SECURITY_HEADERS = {
 
 @dataclass(frozen=True)
 class Admission:
-    """Who is let in.
+    """Who is let in: clients, under `hosts` (lower case; None: any), from own pages and `origins`.
 
-    Attributes:
-        clients: Whose tokens are accepted, and how much each may ask.
-        hosts: The names of this service, lower case; None lets every name pass.
-        origins: The web origins whose pages may write here, besides the service's own.
-        challenge: How a client without a token is asked for one.
+    `challenge` is how a client without a token is asked for one.
     """
 
     clients: Clients
@@ -128,10 +124,7 @@ class Admission:
     def _require_origin(self, headers: Headers, host: str, *, by_itself: bool) -> None:
         """Refuse what a page of another site sends.
 
-        Args:
-            headers: Of the request.
-            host: The host that it names.
-            by_itself: Whether a browser may have sent it for a page that cannot read the answer.
+        `by_itself`: whether a browser may have sent it for a page that cannot read the answer.
         """
         origin, site = headers.get("origin"), headers.get("sec-fetch-site")
         if origin is None and by_itself and site != "same-origin":

@@ -104,9 +104,7 @@ class ClaimView:
 class Shelves:
     """The records of a video, laid out by the claim that they belong to.
 
-    Args:
-        data: The records.
-        stored: The anchor of each stored page text, by content hash.
+    `stored` has the anchor of each stored page text by content hash.
     """
 
     def __init__(self, data: ReportData, stored: Mapping[str, str]) -> None:

@@ -1,7 +1,7 @@
 """What reports are made of: the rows of one video, or of all, as they stand in a warehouse.
 
 What belongs here: the containers, and which rows a report and the index need. What does not:
-connections (warehouse/), arranging the rows (view.py, index_view.py).
+connections (warehouse/), arranging the rows (view.py).
 """
 
 from __future__ import annotations

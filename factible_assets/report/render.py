@@ -1,7 +1,7 @@
 """The pages: records in, one self-contained HTML document out.
 
 What belongs here: the template engine, its filters, and the content security policy. What does not:
-what is shown (view.py, index_view.py) and where it is written (writing.py).
+what is shown (view.py) and where it is written (writing.py).
 
 Everything that a report shows can be hostile: titles, transcripts, pages, URLs. Four independent
 walls stand between it and the reader: every value is escaped by the template engine; links are made
@@ -18,7 +18,6 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 import jinja2
@@ -26,9 +25,8 @@ from markupsafe import Markup
 
 import factible_assets
 from factible_assets.report.data import IndexedVideo, ReportData
-from factible_assets.report.view import arrange_index, packed
 from factible_assets.report.links import PLAYER_ORIGIN, jump_url, safe_url
-from factible_assets.report.view import ReportView, arrange
+from factible_assets.report.view import ReportView, arrange, arrange_index, packed
 from factible_assets.report.words import (
     GLYPHS,
     GROUP_WORDS,
@@ -50,11 +48,11 @@ _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\uf
 def render_report(data: ReportData, *, index: str | None = None) -> tuple[str, str]:
     """Return the report of one video as an HTML document, encodable as UTF-8, and its policy.
 
-    Args:
-        data: The records of the video.
-        index: The relative address of the index, if the report stands beside one.
+    `index` is the relative address of the index, if the report stands beside one.
     """
-    return _page("report", **report_values(arrange(data), index=index))
+    values = report_values(arrange(data), index=index)
+    names = ("shared.css", "report.css"), ("shared.js", "report.js")
+    return document(environment(), "report.html.jinja", *names, **values)
 
 
 def render_index(
@@ -62,17 +60,17 @@ def render_index(
 ) -> list[str]:
     """Return the index of all videos as HTML documents, encodable as UTF-8, one per page.
 
-    The first page alone can filter and sort: it holds the rows of all videos and claims.
-
-    Args:
-        videos: The videos.
-        hrefs: The relative address of each report that is written, by video.
-        pages: The relative address of each page; of as many as there are (see `page_count`).
+    The first page alone can filter and sort: it holds the rows of all videos and claims. `hrefs`
+    has by video the relative address of its report, if one is written; `pages` that of each page,
+    of as many as there are (see `page_count`).
     """
     view = arrange_index(videos, hrefs)
     return [
-        _page(
-            "index",
+        document(
+            environment(),
+            "index.html.jinja",
+            ("shared.css", "index.css"),
+            ("shared.js", "index.js"),
             index=view,
             rows=view.rows[number * VIDEOS_PER_PAGE : (number + 1) * VIDEOS_PER_PAGE],
             packed=packed(view) if number == 0 else None,
@@ -91,11 +89,8 @@ def page_count(videos: int) -> int:
 def report_values(view: ReportView, **values: Any) -> dict[str, Any]:
     """Return what the template of a report is given.
 
-    Args:
-        view: The report.
-        **values: What a page that shows the report within others sets: `index` (the address of
-            the index), `tools` (makes the markup that a claim's card ends with), `claim_href`
-            (the address of a claim), `is_open` (whether all of a claim is shown at first).
+    A page that shows the report within others sets `tools` (makes the markup that a claim's card
+    ends with), `claim_href` (the address of a claim) and `is_open` (whether all of it is shown).
     """
     return {
         "frames": PLAYER_ORIGIN if view.youtube_id else None,
@@ -108,37 +103,22 @@ def report_values(view: ReportView, **values: Any) -> dict[str, Any]:
     }
 
 
-def _page(name: str, **values: Any) -> tuple[str, str]:
-    return document(
-        environment(),
-        f"{name}.html.jinja",
-        style=text_of("shared.css", f"{name}.css"),
-        script=text_of("shared.js", f"{name}.js"),
-        **values,
-    )
-
-
 def document(
     engine: jinja2.Environment,
     template: str,
+    styles: tuple[str, ...],
+    scripts: tuple[str, ...] = (),
     *,
-    style: str,
-    script: str,
     frames: str | None = None,
     sends: bool = False,
     **values: Any,
 ) -> tuple[str, str]:
     """Return a page and the policy that it is shown under, which stands in it too.
 
-    Args:
-        engine: The template engine, one of `environment`.
-        template: The template's name.
-        style: The one style sheet of the page.
-        script: Its one script.
-        frames: The one origin that may be framed.
-        sends: Whether its forms and its script may ask the server that the page is from.
-        **values: What the template is given.
+    Style sheets and scripts are files beside the templates; `frames` is the one origin that may be
+    framed, and with `sends` forms and scripts may ask the server that the page is from.
     """
+    style, script = _text_of(engine, styles), _text_of(engine, scripts)
     none, own = "'none'", "'self'"
     rules = [
         "default-src 'none'",
@@ -170,9 +150,9 @@ def _hash_source(text: str) -> str:
 
 
 @cache
-def text_of(*names: str, package: str = "factible_assets.report") -> str:
-    """Return the text of files of a package, one after the other."""
-    return "".join(files(package).joinpath(name).read_text("utf-8") for name in names)
+def _text_of(engine: jinja2.Environment, names: tuple[str, ...]) -> str:
+    loader = engine.loader
+    return "".join(loader.get_source(engine, name)[0] for name in names) if loader else ""
 
 
 @cache

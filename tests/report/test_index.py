@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from factible_assets.report.data import IndexedClaim, read_index_data
-from factible_assets.report.view import arrange_index
 from factible_assets.report.render import render_index
+from factible_assets.report.view import arrange_index
 from factible_assets.report.writing import (
     index_path,
     publish_all,
