@@ -6,18 +6,13 @@ Dagster (running/launch.py).
 
 from __future__ import annotations
 
-import errno
-import socket
 from typing import Annotated
 
 import typer
 
 from factible_assets.cli.output import note, print_json, wishes
-from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.settings import load_settings
 from factible_assets.wording import web_address
-
-_HIGHEST_PORT = 65_535
 
 
 def serve(
@@ -39,11 +34,12 @@ def serve(
 
     settings = load_settings()
     door = open_door(host, port)
-    with door.sock:
+    with door:
+        address, bound = door.getsockname()[:2]
         # Refuses to go without the token that it needs, before anything is made.
-        app = create_app(settings, address=door.address, name=host)
+        app = create_app(settings, address=address, name=host)
         settings.ensure_home()
-        url = door.url(host)
+        url = web_address(host, bound)
         if wishes.json:
             print_json({"url": url, "openapi": f"{url}/openapi.json"})
         note(f"The desk is at {url}; {url}/docs describes the API. Ctrl-C ends it.")
@@ -62,27 +58,12 @@ def dev(
 
     Example: factible dev --port 3001
     """
-    try:
-        with socket.create_server((host, port)):
-            pass  # nobody else listens there
-    except OSError as error:
-        if error.errno == errno.EADDRINUSE:
-            free = f"factible dev --port {port + 1 if port < _HIGHEST_PORT else 3000}"
-            raise FactibleError(
-                f"Port {port} of {host} is in use by another program.",
-                f"End that one, or choose another port: {free}",
-                ExitCode.ENVIRONMENT,
-            ) from error
-        raise FactibleError(
-            # Python repeats the address in brackets.
-            f"Nothing can listen on {host}: {str(error.strerror or error).split(' (')[0]}.",
-            "Choose another --host or --port.",
-            ExitCode.ENVIRONMENT,
-        ) from error
     from factible_assets.http_service.dagster_ui import admission
+    from factible_assets.http_service.server import open_door
     from factible_assets.running.launch import serve_ui
 
     settings = load_settings()
+    open_door(host, port).close()  # Dagster would say it later, and less plainly.
     admission(settings, host)  # What is wrong with a token is said before anything starts.
     settings.ensure_home()
     url = web_address(host, port)

@@ -311,7 +311,9 @@ def _encoded(frame: pl.DataFrame, form: Format) -> bytes:
             if kind.is_nested()
         ]
         # Source: OWASP, CSV Injection (https://owasp.org/www-community/attacks/CSV_Injection).
-        safe = cs.string().str.replace(r"^[=+\-@\t\r]", "'${0}")
+        # Some spreadsheets split cells at semicolons, too, whatever stands around them.
+        begins = r"(^|[;\t\r\n])([\s\x00]*[=+\-@\x{ff1d}\x{ff0b}\x{ff0d}\x{ff20}]|^[\t\r])"
+        safe = cs.string().str.replace_all(begins, "${1}'${2}")
         return frame.with_columns(nested).with_columns(safe).write_csv().encode()
     text = io.StringIO()
     plainly: dict[str, Any] = dict.fromkeys(("highlight", "markup", "emoji"), False)

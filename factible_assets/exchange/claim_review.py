@@ -88,7 +88,10 @@ def read_claim_reviews(text: str, file: Path) -> StatedClaims:
     if not found:
         sentence = "There is no ClaimReview in this file. Give JSON-LD that contains some."
         return StatedClaims((), (FileProblem(file, document.line, sentence),))
-    graph = _Graph(document.value)
+    graph = _Graph()
+    for _, node in _nodes(document.value):
+        if isinstance(node.get("@id"), str) and len(node) > 1:
+            graph.setdefault(node["@id"], node)
     lines = document.line_of(*(place for place, _ in found))
     claims: list[StatedClaim] = []
     problems: list[FileProblem] = []
@@ -101,15 +104,8 @@ def read_claim_reviews(text: str, file: Path) -> StatedClaims:
     return StatedClaims(tuple(claims), tuple(problems))
 
 
-class _Graph:
+class _Graph(dict[str, Mapping[str, Any]]):
     """The nodes of a document by their @id."""
-
-    def __init__(self, value: Any) -> None:
-        self._nodes: dict[str, Mapping[str, Any]] = {}
-        for _, node in _nodes(value):
-            name = node.get("@id")
-            if isinstance(name, str) and len(node) > 1:
-                self._nodes.setdefault(name, node)
 
     def node(self, value: Any) -> Mapping[str, Any]:
         """Return the node that a value is or refers to; an empty one if it is none."""
@@ -117,13 +113,13 @@ class _Graph:
             if isinstance(value, list):
                 value = value[0] if value else None
             if isinstance(value, str):
-                return self._nodes.get(value, {})
+                return self.get(value, {})
             if not isinstance(value, dict):
                 return {}
             name = value.get("@id")
-            if len(value) > 1 or not isinstance(name, str) or name not in self._nodes:
+            if len(value) > 1 or not isinstance(name, str) or name not in self:
                 return value
-            value = self._nodes[name]
+            value = self[name]
         return {}
 
 

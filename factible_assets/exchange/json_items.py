@@ -80,8 +80,7 @@ def whole(text: str) -> Item:
     value, end = _decoded(text, start, 1)
     rest = _skip(text, end)
     if rest < len(text):
-        line = text.count("\n", 0, rest) + 1
-        raise PlacedError(line, "More text follows the JSON value here. Take it out.")
+        raise _placed(text, rest, "More text follows the JSON value here. Take it out.")
     return Item(value, 1, text.count("\n", 0, start) + 1, text[start:end])
 
 
@@ -93,8 +92,8 @@ def items_of_list(text: str) -> Iterator[Item]:
     """
     position = _skip(text, 0)
     if not text.startswith("[", position):
-        line = text.count("\n", 0, position) + 1
-        raise PlacedError(line, "The file is not a JSON list. Give a list of claims in brackets.")
+        words = "The file is not a JSON list. Give a list of claims in brackets."
+        raise _placed(text, position, words)
     position = _skip(text, position + 1)
     line, counted, number = 1, 0, 0
     while not text.startswith("]", position):
@@ -106,13 +105,15 @@ def items_of_list(text: str) -> Iterator[Item]:
         if text.startswith(",", position):
             position = _skip(text, position + 1)
             if text.startswith("]", position):
-                at = text.count("\n", 0, position) + 1
-                raise PlacedError(
-                    at, f"No item follows the comma after item {number}. Take it out."
-                )
+                words = f"No item follows the comma after item {number}. Take it out."
+                raise _placed(text, position, words)
         elif not text.startswith("]", position):
-            at = text.count("\n", 0, position) + 1
-            raise PlacedError(at, f"After item {number} a comma or the end is missing. Correct it.")
+            words = f"After item {number} a comma or the end is missing. Correct it."
+            raise _placed(text, position, words)
+
+
+def _placed(text: str, position: int, sentence: str) -> PlacedError:
+    return PlacedError(text.count("\n", 0, position) + 1, sentence)
 
 
 def items_of_lines(lines: Iterable[bytes], file: Path) -> Iterator[Item | FileProblem]:

@@ -37,12 +37,6 @@ RunStatus = Literal[
 """The states of a run, as Dagster names them."""
 
 
-class Answer(BaseModel):
-    """The base of what clients receive."""
-
-    model_config = ConfigDict(frozen=True)
-
-
 class FactCheckRequest(BaseModel):
     """Which video to fact-check, and how thoroughly."""
 
@@ -100,14 +94,14 @@ class FactCheckRequest(BaseModel):
         )
 
 
-class Health(Answer):
+class Health(BaseModel):
     """That the service answers."""
 
     status: Literal["healthy"] = "healthy"
     version: str
 
 
-class Source(Answer):
+class Source(BaseModel):
     """What one page says about a claim, or why it could not be asked."""
 
     url: str
@@ -131,7 +125,7 @@ class CheckedClaim(Claim):
     evidence: list[Source]
 
 
-class VideoResult(Answer):
+class VideoResult(BaseModel):
     """What is known of a video: its claims in order of time, with their verdicts and evidence."""
 
     video_id: str
@@ -151,7 +145,7 @@ class VideoResult(Answer):
     report: str = Field(description="The path of the HTML report on this service.")
 
 
-class VideoSummary(Answer):
+class VideoSummary(BaseModel):
     """A checked video in a list."""
 
     video_id: str
@@ -167,7 +161,7 @@ class VideoSummary(Answer):
     checked_at: datetime | None
 
 
-class VideoPage(Answer):
+class VideoPage(BaseModel):
     """A part of the list of checked videos, the newest check first."""
 
     items: list[VideoSummary]
@@ -176,7 +170,7 @@ class VideoPage(Answer):
     offset: int
 
 
-class Check(Answer):
+class Check(BaseModel):
     """One check of a video."""
 
     run_id: str
@@ -185,7 +179,7 @@ class Check(Answer):
     incomplete: int
 
 
-class VideoHistory(Answer):
+class VideoHistory(BaseModel):
     """The checks of a video and the verdicts that turned between them, the newest first."""
 
     video_id: str
@@ -197,7 +191,7 @@ class VideoHistory(Answer):
     changes: list[VerdictChange]
 
 
-class RunInfo(Answer):
+class RunInfo(BaseModel):
     """A run, as the Dagster UI shows it too."""
 
     run_id: str
@@ -210,7 +204,7 @@ class RunInfo(Answer):
     events: str | None = Field(description="Where it can be followed; null if not here.")
 
 
-class RunList(Answer):
+class RunList(BaseModel):
     """The newest runs of the data folder, whoever launched them."""
 
     items: list[RunInfo]

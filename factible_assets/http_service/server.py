@@ -10,7 +10,6 @@ import contextlib
 import errno
 import socket
 import threading
-from dataclasses import dataclass
 
 import uvicorn
 from fastapi import FastAPI
@@ -19,27 +18,13 @@ from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.http_service.house import House
 from factible_assets.http_service.walls import ImpatientProtocol
 from factible_assets.settings import Settings
-from factible_assets.wording import web_address
 
 _BACKLOG = 128
 _GOODBYE_SECONDS = 5
 _FIRST_FREE_PORT, _HIGHEST_PORT = 1024, 65_535
 
 
-@dataclass(frozen=True)
-class Door:
-    """A bound socket and its address."""
-
-    sock: socket.socket
-    address: str
-    port: int
-
-    def url(self, name: str) -> str:
-        """Return where the service answers, for a host as its operator wrote it."""
-        return web_address(name, self.port)
-
-
-def open_door(host: str, port: int) -> Door:
+def open_door(host: str, port: int) -> socket.socket:
     """Bind a socket. Port 0 takes any that is free.
 
     Raises:
@@ -72,8 +57,7 @@ def open_door(host: str, port: int) -> Door:
         unknown = f"The service cannot listen on {host}, port {port}: {error.strerror}."
         sentence = sentences.get(error.errno or 0, unknown)
         raise FactibleError(sentence, code=ExitCode.ENVIRONMENT) from error
-    address, bound = sock.getsockname()[:2]
-    return Door(sock, address, bound)
+    return sock
 
 
 class _Server(uvicorn.Server):
@@ -101,7 +85,7 @@ def build_server(app: FastAPI) -> uvicorn.Server:
     return _Server(config)
 
 
-def serve_app(app: FastAPI, door: Door) -> None:
+def serve_app(app: FastAPI, door: socket.socket) -> None:
     """Answer requests until the process is interrupted or terminated; runs are cancelled then."""
 
     def warm_up() -> None:
@@ -112,5 +96,5 @@ def serve_app(app: FastAPI, door: Door) -> None:
 
     # Loading Dagster takes seconds, which the first question about runs need not wait for.
     threading.Thread(target=warm_up, daemon=True).start()
-    with door.sock, contextlib.suppress(KeyboardInterrupt):
-        build_server(app).run(sockets=[door.sock])
+    with door, contextlib.suppress(KeyboardInterrupt):
+        build_server(app).run(sockets=[door])

@@ -12,7 +12,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from factible_assets.records import (
     Claim,
@@ -97,8 +97,7 @@ class ClaimView:
     @property
     def is_leaning(self) -> bool:
         """Whether rules and word statistics judged."""
-        is_judged = self.verdict is not None and self.outcome != INCOMPLETE
-        return is_judged and self.verdict is not None and self.verdict.basis == "embedded"
+        return bool(self.verdict and self.verdict.stance and self.verdict.basis == "embedded")
 
 
 class Shelves:
@@ -256,12 +255,7 @@ class Shelves:
         return tuple(lines)
 
 
-class _OfClaim(Protocol):
-    @property
-    def claim_id(self) -> str: ...
-
-
-_Row = TypeVar("_Row", bound=_OfClaim)
+_Row = TypeVar("_Row", Evidence, PriorFactCheck, Query, Step, VerdictChange)
 
 
 def _by_claim(rows: Iterable[_Row]) -> dict[str, list[_Row]]:

@@ -46,11 +46,13 @@ def test_lists_are_json_inside_csv(factible: Run) -> None:
 def test_no_text_in_a_csv_is_a_formula(factible: Run, tmp_path: Path, start: str) -> None:
     cell = f"{start}HYPERLINK(1)"
     target = tmp_path / "cells.csv"
-    query = "select $cell as cell, -1 as number, 'a' || $cell as inside"
+    query = "select $cell as cell, -1 as number, 'a' || $cell as inside, 'a; =b()' as split"
     result = factible("sql", query, "-p", f"cell={cell}", "-f", "csv", "-o", target)
     assert result.exit_code == 0, result.stderr
     with target.open(newline="") as file:
         (row,) = csv.DictReader(file)
+    assert row["split"] == "a;' =b()"
+    del row["split"]
     assert row == {"cell": f"'{cell}", "number": "-1", "inside": f"a{cell}"}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -46,19 +47,43 @@ def rows(store: Warehouse, table: str, claim_id: str, run_id: str) -> list[dict[
     return [{key: value for key, value in row.items() if key != "rank"} for row in found]
 
 
-@pytest.fixture
-def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+def live_in(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OPENAI_API_KEY", "SERPER_API_KEY", "FACTIBLE_WEB"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("FACTIBLE_HOME", str(tmp_path))
+    monkeypatch.setenv("FACTIBLE_HOME", str(home))
     monkeypatch.setenv("FACTIBLE_REVIEWER", "health desk")
-    return Settings(home=tmp_path)
+
+
+@pytest.fixture(scope="module")
+def checked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """A data folder in which the video was checked, and what the check found."""
+    home = tmp_path_factory.mktemp("checked")
+    with pytest.MonkeyPatch.context() as patch:
+        live_in(home, patch)
+        return home, factible("check", VIDEO, "--max-claims", "2", "--max-queries", "2")
+
+
+@pytest.fixture
+def settings(
+    checked: tuple[Path, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Settings:
+    """A copy of that folder, of the test's own."""
+    home = tmp_path / "home"
+    shutil.copytree(checked[0], home)
+    live_in(home, monkeypatch)
+    return Settings(home=home)
+
+
+@pytest.fixture
+def first(checked: tuple[Path, dict[str, Any]]) -> dict[str, Any]:
+    return checked[1]
 
 
 @pytest.mark.filterwarnings("ignore::dagster.BetaWarning", "ignore::dagster.PreviewWarning")
-def test_one_claim_is_corrected_checked_alone_and_stays_corrected(settings: Settings) -> None:
+def test_one_claim_is_corrected_checked_alone_and_stays_corrected(
+    settings: Settings, first: dict[str, Any]
+) -> None:
     store = Warehouse(settings.warehouse)
-    first = factible("check", VIDEO, "--max-claims", "2", "--max-queries", "2")
     shown = factible("review", VIDEO, "1")
     mine, other = (row["claim_id"] for row in sorted(first["claims"], key=lambda row: row["rank"]))
     assert shown["claim_id"] == mine
@@ -129,10 +154,9 @@ def test_one_claim_is_corrected_checked_alone_and_stays_corrected(settings: Sett
 
 
 def test_a_claim_in_better_words_is_checked_alone_and_outlives_a_new_extraction(
-    settings: Settings,
+    settings: Settings, first: dict[str, Any]
 ) -> None:
     store = Warehouse(settings.warehouse)
-    first = factible("check", VIDEO, "--max-claims", "2", "--max-queries", "2")
     old, other = (row["claim_id"] for row in sorted(first["claims"], key=lambda row: row["rank"]))
     words = "Water boils at roughly 70 degrees Celsius near the summit of Everest."
     done = factible("review", VIDEO, "1", "--reword", words, "--reason", "one claim, not two")

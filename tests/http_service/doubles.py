@@ -104,15 +104,17 @@ def listening(app: FastAPI) -> Iterator[httpx.Client]:
     """Serve an app on loopback and yield a client of it."""
     door = open_door("127.0.0.1", 0)
     server = build_server(app)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [door.sock]})
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [door]})
     thread.start()
     try:
-        with httpx.Client(base_url=door.url("127.0.0.1"), timeout=DEADLINE_SECONDS) as client:
+        with httpx.Client(
+            base_url=f"http://127.0.0.1:{door.getsockname()[1]}", timeout=DEADLINE_SECONDS
+        ) as client:
             yield client
     finally:
         server.should_exit = True
         thread.join(DEADLINE_SECONDS)
-        door.sock.close()
+        door.close()
 
 
 @dataclass(frozen=True)
