@@ -15,9 +15,9 @@ import typer
 from factible_assets.cli.output import note, result, wishes
 from factible_assets.corpora.adding import bare_id
 from factible_assets.errors import ExitCode, FactibleError
+from factible_assets.exchange.averitec import averitec_of_results
 from factible_assets.exchange.claim_markdown import claims_as_markdown
 from factible_assets.exchange.claim_review import reviews_of_results
-from factible_assets.exchange.averitec import averitec_of_results
 from factible_assets.exchange.tables import write_tables
 from factible_assets.files import write_whole
 from factible_assets.report.data import read_report_data
