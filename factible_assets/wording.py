@@ -14,6 +14,7 @@ import html
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     from factible_assets.records import (
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 _Row = TypeVar("_Row")
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~<>])")
 _YOUTUBE_ID = re.compile(r"[A-Za-z0-9_-]{11}")
+_YOUTUBE_HOSTS = ("youtube.com", "youtu.be", "youtube-nocookie.com")
 
 _SOURCES = 3
 """Sources linked beside a verdict; all of them stand in the table of the evidence."""
@@ -149,12 +151,19 @@ def act_words(kind: ReviewKind, target: str | None, value: str | None, query: st
     return words[kind]
 
 
-def moment_url(video: Video, seconds: float | None) -> str | None:
-    """Return the link to a second of the video, None where it cannot be linked.
+def youtube_id(video: Video) -> str | None:
+    """Return the id under which YouTube plays a video, None if it is not known to be there."""
+    try:
+        host = urlsplit(video.url or "https://youtu.be").hostname or ""
+    except ValueError:
+        return None
+    is_there = any(host == name or host.endswith(f".{name}") for name in _YOUTUBE_HOSTS)
+    return video.video_id if is_there and _YOUTUBE_ID.fullmatch(video.video_id) else None
 
-    Only YouTube has a known form for it, and an eleven-character id.
-    """
-    if seconds is None or not _YOUTUBE_ID.fullmatch(video.video_id):
+
+def moment_url(video: Video, seconds: float | None) -> str | None:
+    """Return the link to a second of the video, None where it is not known to be on YouTube."""
+    if seconds is None or youtube_id(video) is None:
         return None
     return f"https://www.youtube.com/watch?v={video.video_id}&t={int(seconds)}s"
 

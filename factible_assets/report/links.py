@@ -1,7 +1,7 @@
 """Where a reader of a report may be sent.
 
-What belongs here: which addresses are safe to link, the link to a quote in its page, the video that
-may be embedded. What does not: markup.
+What belongs here: which addresses are safe to link, the link to a quote in its page, the player.
+What does not: markup, the link to a second of a video (wording.py).
 """
 
 from __future__ import annotations
@@ -10,17 +10,13 @@ import re
 from urllib.parse import quote as percent_encoded
 from urllib.parse import urlsplit
 
-from factible_assets.records import Video
 from factible_assets.rows import VideoRows
-from factible_assets.wording import moment_url
 
 PLAYER_ORIGIN = "https://www.youtube-nocookie.com"
 """YouTube's host for embedded videos that sets no cookie before the video is played."""
 
 _LINKABLE = re.compile(r"https?://[^\s\x00-\x20\x7f-\x9f\"'<>\\^`{|}]+", re.IGNORECASE)
 _MAX_URL_LENGTH = 4096
-_YOUTUBE_ID = re.compile(r"[A-Za-z0-9_-]{11}")
-_YOUTUBE_HOSTS = ("youtube.com", "youtu.be", "youtube-nocookie.com")
 _EXACT_WORDS = 12
 _EDGE_WORDS = 5
 
@@ -84,19 +80,3 @@ def source_links(rows: VideoRows) -> dict[str, str | None]:
         found = safe_url(hits.get(row.hit_id)) or safe_url(row.canonical_url)
         links[row.evidence_id] = final if final and is_own else found
     return links
-
-
-def youtube_id(video: Video) -> str | None:
-    """Return the id under which YouTube plays a video, None if it is not known to be there."""
-    if not _YOUTUBE_ID.fullmatch(video.video_id):
-        return None
-    if video.url is None:
-        return video.video_id
-    host = urlsplit(safe_url(video.url) or "").hostname or ""
-    is_there = any(host == name or host.endswith(f".{name}") for name in _YOUTUBE_HOSTS)
-    return video.video_id if is_there else None
-
-
-def jump_url(video: Video, seconds: float | None) -> str | None:
-    """Return the link to a second of a video, None where it is not known to be on YouTube."""
-    return moment_url(video, seconds) if youtube_id(video) else None

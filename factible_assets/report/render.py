@@ -25,7 +25,7 @@ from markupsafe import Markup
 
 import factible_assets
 from factible_assets.report.data import IndexedVideo, ReportData
-from factible_assets.report.links import PLAYER_ORIGIN, jump_url, safe_url
+from factible_assets.report.links import PLAYER_ORIGIN, safe_url
 from factible_assets.report.view import ReportView, arrange, arrange_index, packed
 from factible_assets.report.words import (
     GLYPHS,
@@ -36,7 +36,14 @@ from factible_assets.report.words import (
     moment,
     outcome_words,
 )
-from factible_assets.wording import clock, counted, dollars, rating_words, source_words
+from factible_assets.wording import (
+    clock,
+    counted,
+    dollars,
+    moment_url,
+    rating_words,
+    source_words,
+)
 
 VIDEOS_PER_PAGE = 25
 """Rows of one page of the index, which are complete where no script runs."""
@@ -180,7 +187,7 @@ def environment(*packages: str) -> jinja2.Environment:
         via_words=VIA_WORDS,
         glyphs=GLYPHS,
         words_of=OUTCOME_WORDS,
-        jump_url=jump_url,
+        moment_url=moment_url,
         safe_url=safe_url,
     )
     return engine

@@ -20,10 +20,10 @@ from datetime import datetime
 from factible_assets.records import Basis, Confidence, Evidence, MediaFinding, Page
 from factible_assets.report.claims import ClaimView, Shelves, claim_anchor
 from factible_assets.report.data import IndexedVideo, ReportData
-from factible_assets.report.links import safe_url, youtube_id
+from factible_assets.report.links import safe_url
 from factible_assets.report.passages import Block, StoredText, stored_text, transcript_blocks
 from factible_assets.report.words import GLYPHS, OUTCOME_WORDS, OUTCOMES, day, outcome_words
-from factible_assets.wording import clock, counted, dollars
+from factible_assets.wording import clock, counted, dollars, youtube_id
 
 _CLEAREST = 4
 CONFIDENCES: tuple[Confidence, ...] = ("high", "medium", "low")
