@@ -32,11 +32,12 @@ ALLOWED_PORTS = frozenset({80, 443, 8080, 8443})
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
-# IANA IPv4 Special-Purpose Address Registry (RFC 6890) without its globally reachable entries,
+# IANA's special-purpose address registries (RFC 6890) without their globally reachable entries,
 # multicast (RFC 5771), and one public address at which a cloud serves its hosts' secrets. Python's
 # own `is_global` is not used: its answer differs between patch releases.
-_CLOSED_IPV4 = tuple(
-    (ipaddress.IPv4Network(network), name)
+# Of IPv6, only 2000::/3 is global unicast (RFC 4291, section 2.4), less the parts named here.
+_CLOSED = tuple(
+    (ipaddress.ip_network(network), name)
     for network, name in (
         ("0.0.0.0/8", "this host"),
         ("10.0.0.0/8", "a private network"),
@@ -54,20 +55,13 @@ _CLOSED_IPV4 = tuple(
         ("203.0.113.0/24", "reserved for documentation"),
         ("224.0.0.0/4", "multicast"),
         ("240.0.0.0/4", "reserved"),
-    )
-)
-
-# Only 2000::/3 is global unicast (RFC 4291, section 2.4); these parts of it are not (RFC 6890).
-_GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
-_CLOSED_IPV6 = tuple(
-    (ipaddress.IPv6Network(network), name)
-    for network, name in (
         ("2001::/23", "reserved for protocols and tunnels"),
         ("2001:db8::/32", "reserved for documentation"),
         ("2002::/16", "a 6to4 tunnel"),
         ("3fff::/20", "reserved for documentation"),
     )
 )
+_GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
 _IPV4_MAPPED = ipaddress.IPv6Network("::ffff:0:0/96")
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 # RFC 5214, section 6.1: an interface identifier that carries an IPv4 address.
@@ -232,34 +226,23 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
             httpcore.ConnectError: No address answered, or the name does not resolve.
             httpcore.ConnectTimeout: The time was up first.
         """
+        failure = httpcore.ConnectError(f"{host} has no address")
         try:
             async with asyncio.timeout(timeout):
-                return await self._connect(host, port, local_address, socket_options)
+                for address, target_port in await self._guard.targets(host, port):
+                    try:
+                        return await self._inner.connect_tcp(
+                            address,
+                            target_port,
+                            local_address=local_address,
+                            socket_options=socket_options,
+                        )
+                    except httpcore.ConnectError as error:
+                        failure = error
         except TimeoutError as error:
             raise httpcore.ConnectTimeout(str(error)) from error
-
-    async def _connect(
-        self,
-        host: str,
-        port: int,
-        local_address: str | None,
-        socket_options: Iterable[httpcore.SOCKET_OPTION] | None,
-    ) -> httpcore.AsyncNetworkStream:
-        try:
-            targets = await self._guard.targets(host, port)
         except (OSError, UnicodeError) as error:
             raise httpcore.ConnectError(str(error)) from error
-        failure = httpcore.ConnectError(f"{host} has no address")
-        for address, target_port in targets:
-            try:
-                return await self._inner.connect_tcp(
-                    address,
-                    target_port,
-                    local_address=local_address,
-                    socket_options=socket_options,
-                )
-            except httpcore.ConnectError as error:
-                failure = error
         raise failure
 
     async def connect_unix_socket(
@@ -292,27 +275,22 @@ def check_address(address: str) -> None:
         parsed = ipaddress.ip_address(address)
     except ValueError as error:
         raise ForbiddenTargetError(f"{address[:60]} is not an internet address") from error
-    closed = (
-        _closed_ipv4(parsed) if isinstance(parsed, ipaddress.IPv4Address) else _closed_ipv6(parsed)
-    )
+    closed = _closed(parsed)
     if closed is not None:
         raise ForbiddenTargetError(f"{parsed} is not a public address ({closed})")
 
 
-def _closed_ipv4(address: ipaddress.IPv4Address) -> str | None:
-    return next((name for network, name in _CLOSED_IPV4 if address in network), None)
-
-
-def _closed_ipv6(address: ipaddress.IPv6Address) -> str | None:
-    number = int(address)
-    embedded = ipaddress.IPv4Address(number & 0xFFFFFFFF)
-    if address in _IPV4_MAPPED or address in _NAT64:
-        return _closed_ipv4(embedded)
-    if address not in _GLOBAL_UNICAST:
-        return "outside global unicast"
-    if (number >> 32) & 0xFFFFFFFF in _ISATAP_MARKS:
-        return "an ISATAP tunnel"
-    return next((name for network, name in _CLOSED_IPV6 if address in network), None)
+def _closed(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> str | None:
+    """Return why an address is not reached; None if it may be."""
+    if isinstance(address, ipaddress.IPv6Address):
+        number = int(address)
+        if address in _IPV4_MAPPED or address in _NAT64:
+            return _closed(ipaddress.IPv4Address(number & 0xFFFFFFFF))
+        if address not in _GLOBAL_UNICAST:
+            return "outside global unicast"
+        if (number >> 32) & 0xFFFFFFFF in _ISATAP_MARKS:
+            return "an ISATAP tunnel"
+    return next((name for network, name in _CLOSED if address in network), None)
 
 
 def _normal(host: str) -> str:

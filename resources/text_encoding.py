@@ -8,7 +8,7 @@ HTML declares its own encoding and is decoded by the extractor; this is for file
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 _BOMS: tuple[tuple[bytes, str], ...] = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -58,39 +58,26 @@ def decode_text(data: bytes) -> str:
     if data.startswith(_BINARY_SIGNATURES):
         raise NotTextError("the file begins like a binary format")
     if b"\x00" in sample:
-        return _decode_unmarked_utf16(data, sample)
-    _refuse_controls(sample)
-    return _decode_bytes(data)
-
-
-def _refuse_controls(codes: Iterable[int]) -> None:
-    seen = list(codes)
-    controls = sum(1 for code in seen if code < ord(" ") and code not in _TEXT_CONTROLS)
-    if controls > _MAX_CONTROL_SHARE * len(seen):
-        raise NotTextError("the file is full of control characters")
-
-
-def _decode_unmarked_utf16(data: bytes, sample: bytes) -> str:
-    """Decode UTF-16 of a mostly Latin text, in which every other byte is zero."""
-    pairs = len(sample) // 2
-    little, big = sample[1::2].count(0), sample[0::2].count(0)
-    if pairs and max(little, big) >= _MIN_UTF16_ZERO_SHARE * pairs and min(little, big) == 0:
+        # UTF-16 of a mostly Latin text without a mark: every other byte is zero.
+        pairs = len(sample) // 2
+        little, big = sample[1::2].count(0), sample[0::2].count(0)
+        if min(little, big) or max(little, big) < max(1, _MIN_UTF16_ZERO_SHARE * pairs):
+            raise NotTextError("the file contains zero bytes")
         text = data.decode("utf-16-le" if little > big else "utf-16-be", "replace")
-        _refuse_controls(ord(character) for character in text[:_SAMPLE_BYTES])
+        _refuse_controls([ord(character) for character in text[:_SAMPLE_BYTES]])
         return text
-    raise NotTextError("the file contains zero bytes")
-
-
-def _decode_bytes(data: bytes) -> str:
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        lenient = data.decode("utf-8", "replace")
+    _refuse_controls(sample)
+    lenient = data.decode("utf-8", "replace")
     damaged = lenient.count("\ufffd")
-    multibyte = sum(1 for character in lenient if character > "\x7f") - damaged
-    if multibyte > damaged:
+    if damaged == 0 or sum(character > "\x7f" for character in lenient) > 2 * damaged:
         return lenient
     try:
         return data.decode("cp1252")
     except UnicodeDecodeError:
         return data.decode("latin-1")
+
+
+def _refuse_controls(codes: Sequence[int]) -> None:
+    controls = sum(code < ord(" ") and code not in _TEXT_CONTROLS for code in codes)
+    if controls > _MAX_CONTROL_SHARE * len(codes):
+        raise NotTextError("the file is full of control characters")

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
 from typing import Self
 
 import httpcore
@@ -28,18 +27,6 @@ _BLOCK = 65_536
 _ESTABLISHED = b"HTTP/1.1 200 Connection established\r\n\r\n"
 _HOP_HEADERS = (b"connection", b"keep-alive", b"proxy-connection", b"proxy-authorization")
 _LOST = (OSError, httpcore.NetworkError, httpcore.TimeoutException, asyncio.IncompleteReadError)
-
-Send = Callable[[bytes], Awaitable[None]]
-"""Sends bytes on, and returns when more may follow."""
-
-
-class _RefusedError(Exception):
-    """A request that is answered with a status instead of being carried."""
-
-    def __init__(self, status: int, reason: str) -> None:
-        super().__init__(reason)
-        self.status = status
-        self.reason = reason
 
 
 class GuardedProxy:
@@ -101,46 +88,31 @@ class GuardedProxy:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             head = await reader.readuntil(b"\r\n\r\n")
-            method, url = _target(head)
-            upstream = await self._connect(url)
-        except _RefusedError as refusal:
-            status = (
-                f"HTTP/1.1 {refusal.status} -\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
-            )
-            with contextlib.suppress(OSError):
-                writer.write(status.encode())
-                await writer.drain()
-            return
         except (*_LOST, asyncio.LimitOverrunError):
             return
-        send = self._counted(writer)
+        method, url = _target(head)
+        upstream = 400 if url is None else await self._connect(url)
+        if url is None or isinstance(upstream, int):
+            refusal = f"HTTP/1.1 {upstream} -\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+            with contextlib.suppress(OSError):
+                writer.write(refusal.encode())
+                await writer.drain()
+            return
         try:
             if method == b"CONNECT":
                 writer.write(_ESTABLISHED)
             else:
                 await upstream.write(_rewritten(head, method + b" " + url.raw_path + b" HTTP/1.1"))
-            await self._carry(reader, send, upstream, raw=method == b"CONNECT")
+            await self._carry(reader, writer, upstream, raw=method == b"CONNECT")
         except _LOST:
             return
         finally:
             await upstream.aclose()
 
-    async def _connect(self, url: httpx.URL) -> httpcore.AsyncNetworkStream:
-        host, port = host_of(url), url.port or (443 if url.scheme == "https" else 80)
-        try:
-            self._guard.check_url(url)
-            return await self._backend.connect_tcp(host, port, timeout=self._connect_seconds)
-        except ForbiddenTargetError as error:
-            self.refused.append(f"{host[:80]}: {error.reason}")
-            raise _RefusedError(403, error.reason) from error
-        except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
-            self.failures.append(host)
-            raise _RefusedError(502, "no connection") from error
-
     async def _carry(
         self,
         reader: asyncio.StreamReader,
-        send: Send,
+        writer: asyncio.StreamWriter,
         upstream: httpcore.AsyncNetworkStream,
         *,
         raw: bool,
@@ -152,12 +124,16 @@ class GuardedProxy:
                 await upstream.write(block)
 
         async def to_browser() -> None:
-            if not raw:
-                await _forward_answer_head(upstream, send)
-            while block := await upstream.read(_BLOCK):
-                await send(block)
+            block = await (upstream.read(_BLOCK) if raw else _answer_head(upstream))
+            while block:
+                self.received += len(block)
+                if self.received > self._max_bytes:
+                    return
+                writer.write(block)
+                await writer.drain()
+                block = await upstream.read(_BLOCK)
 
-        ways = [asyncio.ensure_future(to_site()), asyncio.ensure_future(to_browser())]
+        ways = [asyncio.create_task(to_site()), asyncio.create_task(to_browser())]
         try:
             await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -166,30 +142,31 @@ class GuardedProxy:
             # What ended a way (a lost connection, too many bytes) ends the other in any case.
             await asyncio.gather(*ways, return_exceptions=True)
 
-    def _counted(self, writer: asyncio.StreamWriter) -> Send:
-        async def send(block: bytes) -> None:
-            self.received += len(block)
-            if self.received > self._max_bytes:
-                raise ConnectionAbortedError
-            writer.write(block)
-            await writer.drain()
+    async def _connect(self, url: httpx.URL) -> httpcore.AsyncNetworkStream | int:
+        """Return a connection to a target, or the status that refuses it."""
+        host, port = host_of(url), url.port or (443 if url.scheme == "https" else 80)
+        try:
+            self._guard.check_url(url)
+            return await self._backend.connect_tcp(host, port, timeout=self._connect_seconds)
+        except ForbiddenTargetError as error:
+            self.refused.append(f"{host[:80]}: {error.reason}")
+            return 403
+        except (httpcore.ConnectError, httpcore.ConnectTimeout):
+            self.failures.append(host)
+            return 502
 
-        return send
 
-
-def _target(head: bytes) -> tuple[bytes, httpx.URL]:
-    """Read method and target; a request in any form but a proxy's is refused."""
-    parts = head.split(b"\r\n", 1)[0].split(b" ")
-    if len(parts) != 3:  # noqa: PLR2004 - method, target, version (RFC 9112, section 3)
-        raise _RefusedError(400, "no request line")
-    method, target = parts[0], parts[1].decode("ascii", "replace")
+def _target(head: bytes) -> tuple[bytes, httpx.URL | None]:
+    """Read method and target; a request in any form but a proxy's has no target."""
+    method, _, rest = head.split(b"\r\n", 1)[0].partition(b" ")
+    target, _, version = rest.decode("ascii", "replace").partition(" ")
+    if not version or " " in version:  # method, target, version (RFC 9112, section 3)
+        return method, None
     try:
         url = httpx.URL(f"https://{target}/" if method == b"CONNECT" else target)
-    except (httpx.InvalidURL, ValueError) as error:
-        raise _RefusedError(400, "no target") from error
-    if url.scheme not in {"http", "https"} or (method != b"CONNECT" and url.scheme != "http"):
-        raise _RefusedError(400, "not a request to a proxy")
-    return method, url
+    except (httpx.InvalidURL, ValueError):
+        return method, None
+    return method, url if url.scheme == "http" or method == b"CONNECT" else None
 
 
 def _rewritten(head: bytes, first_line: bytes) -> bytes:
@@ -202,8 +179,8 @@ def _rewritten(head: bytes, first_line: bytes) -> bytes:
     return b"\r\n".join([first_line, *kept, b"Connection: close", b"", b""])
 
 
-async def _forward_answer_head(upstream: httpcore.AsyncNetworkStream, send: Send) -> None:
-    """Pass on the answer's head, and interim ones (1xx) before it, with what came behind it."""
+async def _answer_head(upstream: httpcore.AsyncNetworkStream) -> bytes:
+    """Read the answer's head, without interim ones (1xx), and what came behind it."""
     buffer = b""
     while True:
         while b"\r\n\r\n" not in buffer and len(buffer) <= _MAX_HEAD:
@@ -212,13 +189,10 @@ async def _forward_answer_head(upstream: httpcore.AsyncNetworkStream, send: Send
                 raise ConnectionResetError
             buffer += block
         head, end, rest = buffer.partition(b"\r\n\r\n")
-        if not end:
-            raise ConnectionResetError
         first_line = head.split(b"\r\n", 1)[0]
         version, _, status = first_line.partition(b" ")
-        if not version.startswith(b"HTTP/1."):
+        if not end or not version.startswith(b"HTTP/1."):
             raise ConnectionResetError
         if not status.startswith(b"1"):
-            await send(_rewritten(head + end, first_line) + rest)
-            return
+            return _rewritten(head + end, first_line) + rest
         buffer = rest

@@ -12,7 +12,8 @@ _VIDEO_ID = re.compile(r"[A-Za-z0-9_-]{11}")
 _HOSTS = frozenset({"youtube.com", "youtube-nocookie.com", "youtubekids.com"})
 _SUBDOMAINS = ("www.", "m.", "music.")
 _SHORT_HOST = "youtu.be"
-_ID_IN_PATH = frozenset({"shorts", "live", "embed", "v", "e"})
+_ID_IN_QUERY = frozenset({"watch", "watch_popup", ""})
+_ID_BEHIND = frozenset({"shorts", "live", "embed", "v", "e", "watch", "watch_popup"})
 # Places under /embed/ that have the length of an id and are none.
 _EMBEDDED_PAGES = frozenset({"videoseries", "live_stream"})
 _MAX_SHOWN = 120
@@ -53,66 +54,39 @@ def video_id_of(link: str) -> str:
     text = link.strip()
     if is_video_id(text):
         return text
-    parts = _split(text)
-    host = _host(parts)
-    if host == _SHORT_HOST:
-        candidate = _segments(parts)[0] if _segments(parts) else ""
-    elif host in _HOSTS:
-        candidate = _id_on_main_host(text, parts)
-    else:
-        raise NotAVideoLinkError(text, "is not a YouTube link")
-    if is_video_id(candidate) and candidate not in _EMBEDDED_PAGES:
-        return candidate
-    raise NotAVideoLinkError(text, _what_it_names_instead(parts))
-
-
-def _split(text: str) -> SplitResult:
     try:
-        if "://" in text or text.startswith("//"):
-            return urlsplit(text)
-        return urlsplit(f"//{text}")
+        parts = urlsplit(text if "://" in text or text.startswith("//") else f"//{text}")
+        host = (parts.hostname or "").rstrip(".")
     except ValueError as error:
         raise NotAVideoLinkError(text, "is not a web address") from error
-
-
-def _host(parts: SplitResult) -> str:
-    if parts.scheme.lower() not in {"", "http", "https"}:
-        return ""
-    host = (parts.hostname or "").rstrip(".")
     for prefix in _SUBDOMAINS:
         host = host.removeprefix(prefix)
-    return host
-
-
-def _segments(parts: SplitResult) -> list[str]:
-    return [segment for segment in parts.path.split("/") if segment]
+    if parts.scheme.lower() not in {"", "http", "https"} or host not in {_SHORT_HOST, *_HOSTS}:
+        raise NotAVideoLinkError(text, "is not a YouTube link")
+    if host != _SHORT_HOST:
+        candidate = _id_on_main_host(text, parts)
+    else:
+        candidate = parts.path.strip("/").partition("/")[0]
+    if is_video_id(candidate) and candidate not in _EMBEDDED_PAGES:
+        return candidate
+    first = parts.path.strip("/").partition("/")[0].lower()
+    parameters = parse_qs(parts.query)
+    if first.startswith("@") or first in {"channel", "c", "user"}:
+        raise NotAVideoLinkError(text, "names a channel, not a video")
+    if first == "playlist" or ("list" in parameters and "v" not in parameters):
+        raise NotAVideoLinkError(text, "names a playlist, not a video")
+    raise NotAVideoLinkError(text, "contains no video id of 11 characters")
 
 
 def _id_on_main_host(text: str, parts: SplitResult) -> str:
-    segments = _segments(parts)
+    segments = [segment for segment in parts.path.split("/") if segment]
     parameters = parse_qs(parts.query)
     first = segments[0].lower() if segments else ""
-    if first in _ID_IN_PATH and len(segments) > 1:
-        return segments[1]
     if first == "attribution_link" and "u" in parameters:
         target = urlsplit(parameters["u"][0])
         if target.netloc:
             raise NotAVideoLinkError(text, "leads away from YouTube")
         return _id_on_main_host(text, target)
-    if first in {"watch", "watch_popup", ""}:
-        if len(segments) > 1:
-            return segments[1]
-        return parameters.get("v", [""])[0]
-    return ""
-
-
-def _what_it_names_instead(parts: SplitResult) -> str:
-    segments = _segments(parts)
-    first = segments[0].lower() if segments else ""
-    if first.startswith("@") or first in {"channel", "c", "user"}:
-        return "names a channel, not a video"
-    if first == "playlist" or (
-        "list" in parse_qs(parts.query) and "v" not in parse_qs(parts.query)
-    ):
-        return "names a playlist, not a video"
-    return "contains no video id of 11 characters"
+    if len(segments) > 1:
+        return segments[1] if first in _ID_BEHIND else ""
+    return parameters.get("v", [""])[0] if first in _ID_IN_QUERY else ""
