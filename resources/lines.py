@@ -136,8 +136,7 @@ def read_document(path: Path) -> Document:
     Its values are for reading: who reads the same text again, as every asset does with the corpora,
     gets the same ones.
     """
-    text = read_text(path)
-    return _parse_once(text) if len(text) <= _MOST_KEPT else parse_document(text)
+    return parse_document(read_text(path))
 
 
 @lru_cache(maxsize=32)
@@ -161,11 +160,6 @@ def parse_document(text: str) -> Document:
             line, "There is a character here that YAML does not allow. Remove it."
         ) from error
     return Document(data, reader.lines, tuple(reader.duplicates))
-
-
-_parse_once = lru_cache(maxsize=32)(parse_document)
-_MOST_KEPT = 500_000
-"""Characters up to which the values of a text are kept."""
 
 
 @dataclass

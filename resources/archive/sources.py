@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 from urllib.parse import quote
 
 from resources.scraping.base import UNDATED, FetchedPage
@@ -78,13 +78,8 @@ class Unusable:
 Entry = FetchedPage | NewSearch | Unusable
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One entry of a source, and how far into the source it stands."""
-
-    entry: Entry
-    done: int
-    total: int
+Step: TypeAlias = tuple[Entry, int, int]
+"""One entry of a source, how far into the source it stands, and where the source ends."""
 
 
 # --- JSONL --------------------------------------------------------------------------------------
@@ -105,7 +100,7 @@ def read_jsonl(path: Path) -> Iterator[Step]:
                 content = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
                 if content.strip():
                     entry = _entry(content, f"{path}, line {number}")
-                    yield Step(entry, done, total)
+                    yield entry, done, total
     except _LineError as error:
         problem, remedy = error.args
         raise ArchiveImportError(path, problem, remedy, number) from error
@@ -246,9 +241,9 @@ def read_folder(folder: Path) -> Iterator[Step]:
     for done, path in enumerate(sorted(files), start=1):
         if path.suffix.lower() == JSONL_SUFFIX:
             for step in read_jsonl(path):
-                yield Step(step.entry, done, len(files))
+                yield step[0], done, len(files)
         else:
-            yield Step(_saved_page(path, _address_of(folder, path)), done, len(files))
+            yield _saved_page(path, _address_of(folder, path)), done, len(files)
 
 
 def _address_of(folder: Path, path: Path) -> str:

@@ -82,9 +82,10 @@ AND iif(
 )
 AND (:before IS NULL OR documents.published_on IS NULL OR documents.published_on < :before)
 AND (:after IS NULL OR documents.published_on IS NULL OR documents.published_on >= :after)
+-- How much a word counts in title, recorded snippet and text; and by how much a page that can be
+-- read goes before an equally good hit that cannot.
 ORDER BY
-    bm25(documents_fts, :title_weight, :snippet_weight, :text_weight)
-    * iif(documents.has_text, :text_factor, 1.0),
+    bm25(documents_fts, 2.0, 1.5, 1.0) * iif(documents.has_text, 1.5, 1.0),
     documents.id
 
 -- name: show_documents
@@ -92,7 +93,7 @@ SELECT id, url, title, snippet, has_text, published_on FROM documents
 WHERE id IN (SELECT value FROM json_each(:ids))
 
 -- name: show_snippets
-SELECT rowid, snippet(documents_fts, 2, '', '', ' … ', :words) AS around
+SELECT rowid, snippet(documents_fts, 2, '', '', ' … ', 48) AS around
 FROM documents_fts
 WHERE documents_fts MATCH :expression AND rowid IN (SELECT value FROM json_each(:ids))
 

@@ -33,7 +33,6 @@ from urllib.parse import urlsplit
 
 from resources.archive.sources import (
     ArchiveError,
-    Entry,
     NewSearch,
     Step,
     Unusable,
@@ -53,19 +52,9 @@ _SCHEMA_VERSION: Final = 1
 _BUSY_SECONDS: Final = 60.0
 _MAX_REMARKS: Final = 20
 _COLLECTION_NAME = re.compile(r"[\w.-]{1,80}")
-_SNIPPET_WORDS: Final = 48
 _KEPT_AS_THEY_ARE: Final = (
     *("url", "final_url", "author", "http_status", "byte_count", "etag", "last_modified", "text"),
 )
-
-_WEIGHTS: Final = {
-    # How much a word counts in the title, in the recorded snippet and in the text.
-    "title_weight": 2.0,
-    "snippet_weight": 1.5,
-    "text_weight": 1.0,
-    # By how much a page that can be read goes before an equally good hit that cannot.
-    "text_factor": 1.5,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,12 +119,12 @@ class Archive:
 
         A dated text replaces an older one, an undated text only a shorter undated one.
         """
-        report = self._store_all([page], collection)
+        report = self._store_all([(page, 1, 1)], collection)
         return bool(report.added or report.updated)
 
     def add_search(self, search: NewSearch, collection: str) -> None:
         """Store a search and its hits."""
-        self._store_all([search], collection)
+        self._store_all([(search, 1, 1)], collection)
 
     def import_jsonl(
         self,
@@ -151,7 +140,7 @@ class Archive:
         """
         files = [paths] if isinstance(paths, Path) else list(paths)
         steps = (step for path in files for step in read_jsonl(path))
-        return self._store_all(_told(steps, progress), collection)
+        return self._store_all(steps, collection, progress)
 
     def import_folder(
         self, folder: Path, collection: str, *, progress: Progress | None = None
@@ -161,9 +150,11 @@ class Archive:
         Raises:
             ArchiveImportError: if the folder holds no pages or malformed JSONL.
         """
-        return self._store_all(_told(read_folder(folder), progress), collection)
+        return self._store_all(read_folder(folder), collection, progress)
 
-    def _store_all(self, entries: Iterable[Entry], collection: str) -> ImportReport:
+    def _store_all(
+        self, steps: Iterable[Step], collection: str, progress: Progress | None = None
+    ) -> ImportReport:
         if _COLLECTION_NAME.fullmatch(collection) is None:
             raise ArchiveError(
                 f"{collection[:80]!r} cannot name a collection. Use letters, digits, dots, "
@@ -172,7 +163,7 @@ class Archive:
         tally: Counter[str] = Counter()
         remarks: list[str] = []
         with self._transaction("BEGIN IMMEDIATE") as connection:
-            for entry in entries:
+            for entry, done, total in steps:
                 match entry:
                     case FetchedPage():
                         found = self._store_page(connection, entry, collection)
@@ -186,6 +177,8 @@ class Archive:
                         problems = [entry]
                 tally["unusable"] += len(problems)
                 remarks += [problem.reason for problem in problems[: _MAX_REMARKS - len(remarks)]]
+                if progress is not None:
+                    progress(done, total)
         return ImportReport(**tally, remarks=tuple(remarks))
 
     def _store_page(
@@ -274,8 +267,6 @@ class Archive:
             "collections": None if collections is None else json.dumps(list(collections)),
             "before": before.isoformat() if before else None,
             "after": after.isoformat() if after else None,
-            "words": _SNIPPET_WORDS,
-            **_WEIGHTS,
         }
         skipped = (page - 1) * limit
         with self._transaction("BEGIN") as connection:
@@ -442,13 +433,6 @@ def _stamp(moment: datetime) -> str | None:
 
 def _day(value: str | None) -> date | None:
     return date.fromisoformat(value) if value else None
-
-
-def _told(steps: Iterable[Step], progress: Progress | None) -> Iterator[Entry]:
-    for step in steps:
-        yield step.entry
-        if progress is not None:
-            progress(step.done, step.total)
 
 
 # --- Queries -----------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Reads one PDF in a process of its own: bytes on standard input, one JSON object on output.
 
 What belongs here: text and metadata of a PDF, and the names of what keeps one from being read.
-What does not: starting this process and ending it in time (pdf.py). Nothing but pypdf and the
+What does not: starting this process and ending it in time (reading.py). Nothing but pypdf and the
 standard library is imported, so that it starts fast and holds no secret.
 
 The answer is `{"text": …, "title": …, "author": …, "created": "YYYY-MM-DD" or null}`, or

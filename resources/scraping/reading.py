@@ -1,7 +1,7 @@
 """Reads the body of an answer: which content types are read, by whom, and off the event loop.
 
 What belongs here: choosing the reader of a body, bounding its time, and naming what keeps a body
-from being read. What does not: fetching (pages.py), markup (extract.py), PDF (pdf.py).
+from being read. What does not: fetching (pages.py), markup (extract.py), PDF (pdf_worker.py).
 
 Content types that are read: HTML, XHTML, plain text and PDF. Any other ends as unavailable with
 the reason `unsupported content type: …`. A PDF is known by its first bytes, however it is declared.
@@ -14,9 +14,12 @@ import codecs
 import json
 import os
 import re
+import sys
 from collections.abc import Callable
+from datetime import date
 from email.message import Message
 from http import HTTPStatus
+from pathlib import Path
 from typing import Literal
 
 from resources.http import (
@@ -27,9 +30,8 @@ from resources.http import (
     about,
     status_failure,
 )
-from resources.scraping.extract import Extract, decode, extract_html, extract_plain
+from resources.scraping.extract import Extract, decode, extract_html, extract_plain, storable
 from resources.scraping.notices import OBSTACLES, PASSING, Obstacle
-from resources.scraping.pdf import read_pdf
 
 Kind = Literal["text", "pdf"]
 
@@ -231,3 +233,53 @@ _WIDE_TOLERANCE = 0.1
 _PROSE_ENDS = (b".", b"!", b"?", b'"', b"'", b")", b"]", b":", b";")
 _CALL = re.compile(rb"[\w.$]+\(\s*[\[{]\s*[\"'{\[]")
 _OPEN_TAG = re.compile(rb"<[a-z/!][^<>]*$")
+
+
+# --- PDF, in a process of its own, which is ended when its time is up ---------------------------
+#
+# A thread would not do: pypdf is written in Python and would keep the event loop waiting, and a
+# thread that reads a hostile file for ever cannot be ended.
+
+_WORKER = Path(__file__).with_name("pdf_worker.py")
+# What Python needs to start. Nothing else is handed on: the environment holds keys.
+_ENVIRONMENT = ("PATH", "PYTHONPATH", "PYTHONHOME", "HOME", "LD_LIBRARY_PATH", "SYSTEMROOT", "TEMP")
+
+
+class PdfError(UnavailableError):
+    """A PDF that cannot be read. `reason` is a sentence that begins with what is the matter."""
+
+
+async def read_pdf(data: bytes, *, seconds: float = 30.0) -> Extract:
+    """Read text, title, author and date of creation of a PDF.
+
+    At most the first 150 pages and a million characters are read (pdf_worker.py).
+
+    Raises:
+        PdfError: It is encrypted, broken, scanned or empty, or took longer than `seconds`.
+    """
+    worker = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-P",
+        str(_WORKER),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
+    )
+    try:
+        async with asyncio.timeout(seconds):
+            output, _ = await worker.communicate(data)
+    except TimeoutError as error:
+        raise PdfError(f"too long: the PDF could not be read within {seconds:g} seconds") from error
+    finally:
+        if worker.returncode is None:
+            worker.kill()
+            await worker.wait()
+    if worker.returncode != 0:
+        raise PdfError("broken: the PDF cannot be read")
+    answer: dict[str, str | None] = json.loads(output)
+    if answer.get("failure"):
+        raise PdfError(str(answer["failure"]))
+    text, title, author = (storable(answer[name] or "") for name in ("text", "title", "author"))
+    created = date.fromisoformat(answer["created"]) if answer["created"] else None
+    return Extract(text.strip(), title or None, author or None, created)

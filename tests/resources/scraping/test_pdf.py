@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from resources.http import HttpClient
 from resources.network_guard import NetworkGuard
 from resources.scraping.pages import PageFetcher
-from resources.scraping.pdf import PdfError, read_pdf
 from resources.scraping.pdf_worker import reflow
+from resources.scraping.reading import PdfError, read_pdf
 from tests.resources.scraping.pdfs import endless_pdf, pdf, scanned_pdf
 from tests.servers import MisbehavingServer, respond
 
