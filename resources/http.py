@@ -210,13 +210,12 @@ class HttpClient:
         guard: NetworkGuard | None = None,
         limits: HttpLimits | None = None,
         retry: RetryPolicy | None = None,
-        user_agent: str = USER_AGENT,
     ) -> None:
         self._guard = guard or NetworkGuard()
         self._limits = limits or HttpLimits()
         self._retry = retry or RetryPolicy()
         self._headers = {
-            "User-Agent": user_agent,
+            "User-Agent": USER_AGENT,
             "Accept": "*/*",
             "Accept-Encoding": "gzip, deflate",
         }

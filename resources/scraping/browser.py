@@ -27,6 +27,7 @@ import shutil
 from collections.abc import AsyncIterator, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
@@ -173,11 +174,12 @@ class Browser:
             if executable is None:
                 raise UnavailableError(f"no browser was found on this machine; {_INSTALL}")
             self._process = _Process.join(executable)
+        errors = _playwright().Error
         async with self._slots:
             try:
                 browser = await self._process.running()
                 return await self._process.unless_it_ends(self._draw(browser, response))
-            except _playwright_error() as error:
+            except errors as error:
                 raise OutageError(
                     f"the browser could not draw the page: {_first_line(error)}"
                 ) from error
@@ -233,13 +235,11 @@ class _Visit:
 
     async def load(self, page: Page, seconds: float) -> bool:
         """Open the page; tell whether its document was not complete in time."""
-        from playwright.async_api import TimeoutError as PlaywrightTimeoutError  # noqa: PLC0415
-
         try:
             await page.goto(
                 self._response.url, wait_until="domcontentloaded", timeout=seconds * 1_000
             )
-        except PlaywrightTimeoutError:
+        except _playwright().TimeoutError:
             return True
         return False
 
@@ -254,7 +254,7 @@ class _Visit:
                 while quiet < _QUIET_POLLS:
                     try:
                         length = int(await page.evaluate(_TEXT_LENGTH))
-                    except _playwright_error():
+                    except _playwright().Error:
                         if page.is_closed():
                             raise
                         length = 0  # the page is on its way to another address
@@ -268,7 +268,7 @@ class _Visit:
 
     async def _on_request(self, route: Route) -> None:
         request = route.request
-        with contextlib.suppress(_playwright_error()):  # the page may be gone by now
+        with contextlib.suppress(_playwright().Error):  # the page may be gone by now
             if request.resource_type in _UNLOADED:
                 await route.abort("blockedbyclient")
             elif (
@@ -364,17 +364,9 @@ class _Process:
             self._ended.set()
 
     async def _start(self) -> PlaywrightBrowser:
-        try:
-            # Imported late: it is an extra, and few pages need it.
-            from playwright.async_api import async_playwright  # noqa: PLC0415
-        except ImportError as error:
-            raise UnavailableError(
-                "the part that steers a browser is not installed; "
-                "install it by: pip install 'factible-assets[browser]'"
-            ) from error
         if not is_sandboxed():
             _LOG.warning("%s", UNSANDBOXED)
-        self._playwright = await async_playwright().start()
+        self._playwright = await _playwright().async_playwright().start()
         try:
             return await self._playwright.chromium.launch(
                 executable_path=self._executable,
@@ -388,7 +380,7 @@ class _Process:
                 handle_sighup=False,
                 timeout=_START_SECONDS * 1_000,
             )
-        except _playwright_error() as error:
+        except _playwright().Error as error:
             await self._stop()
             raise OutageError(
                 f"the browser {Path(self._executable).name} did not start "
@@ -398,8 +390,8 @@ class _Process:
     async def _stop(self) -> None:
         browser, self._browser = self._browser, None
         playwright, self._playwright = self._playwright, None
-        with contextlib.suppress(_playwright_error(), TimeoutError):
-            if browser is not None:
+        if browser is not None:
+            with contextlib.suppress(_playwright().Error, TimeoutError):
                 async with asyncio.timeout(_CLOSE_SECONDS):
                     await browser.close()
         if playwright is not None:
@@ -427,14 +419,14 @@ async def _context(browser: PlaywrightBrowser, proxy_port: int) -> AsyncIterator
         yield context
     finally:
         if browser.is_connected():
-            with contextlib.suppress(_playwright_error(), TimeoutError):
+            with contextlib.suppress(_playwright().Error, TimeoutError):
                 async with asyncio.timeout(_CLOSE_SECONDS):
                     await context.close()
 
 
 async def _close_other(page: Page) -> None:
     """Close a window that the page opened."""
-    with contextlib.suppress(_playwright_error()):
+    with contextlib.suppress(_playwright().Error):
         await page.close()
 
 
@@ -453,17 +445,15 @@ def _host(url: str) -> str:
     return (urlsplit(url).hostname or "")[:80]
 
 
-def _playwright_error() -> type[Exception]:
-    """Return the base of Playwright's errors; without Playwright, one that nothing raises."""
+def _playwright() -> Any:
+    """Return the library, imported late: it is an extra, and few pages need it."""
     try:
-        from playwright.async_api import Error  # noqa: PLC0415 - see _start
-    except ImportError:
-        return _NeverRaisedError
-    return Error
-
-
-class _NeverRaisedError(Exception):
-    """Stands for Playwright's errors where it is not installed."""
+        return import_module("playwright.async_api")
+    except ImportError as error:
+        raise UnavailableError(
+            "the part that steers a browser is not installed; "
+            "install it by: pip install 'factible-assets[browser]'"
+        ) from error
 
 
 def _first_line(error: Exception) -> str:

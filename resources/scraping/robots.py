@@ -32,6 +32,7 @@ TOKEN = "factible-assets"  # noqa: S105 - a product token (RFC 9309, section 2.2
 _READ_BYTES = 512_000  # RFC 9309, section 2.5: at least 500 kibibytes are parsed
 _MAX_BYTES = 4_000_000
 _KEPT_SITES = 5_000
+_KEEP_SECONDS = 86_400.0  # RFC 9309, section 2.4: at most a day
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +49,11 @@ class Robots:
 
     Args:
         http: The client; its owner closes it.
-        keep_seconds: How long rules are kept; at most a day (RFC 9309, section 2.4).
         retry_seconds: How long a site whose rules could not be read is left alone.
     """
 
-    def __init__(
-        self, http: HttpClient, *, keep_seconds: float = 86_400.0, retry_seconds: float = 60.0
-    ) -> None:
+    def __init__(self, http: HttpClient, *, retry_seconds: float = 60.0) -> None:
         self._http = http
-        self._keep_seconds = keep_seconds
         self._retry_seconds = retry_seconds
         self._sites: OrderedDict[str, _Rules] = OrderedDict()
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -106,7 +103,7 @@ class Robots:
         except OutageError as error:
             return _Rules(now + self._retry_seconds, failure=error.reason)
         except UnavailableError:
-            return _Rules(now + self._keep_seconds)
+            return _Rules(now + _KEEP_SECONDS)
         text = response.body[:_READ_BYTES].decode("utf-8-sig", "replace")
         rules = await asyncio.to_thread(protego.Protego.parse, text)
-        return _Rules(now + self._keep_seconds, rules)
+        return _Rules(now + _KEEP_SECONDS, rules)

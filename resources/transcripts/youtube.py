@@ -169,20 +169,21 @@ class YouTubeTranscripts:
         chosen = choose(available, self._languages)
         if chosen is not None:
             return chosen, None
-        if not self._translate:
-            return NoTranscript(
-                f"The video {video_id} has captions in {_listed(available) or 'no language'}, none "
-                f"in {', '.join(self._languages)}. Add one of its languages, or allow translation."
-            )
-        source = choose_to_translate(available, self._languages)
-        if source is None:
-            return NoTranscript(
-                f"The video {video_id} has captions in {_listed(available) or 'no language'}, and "
-                f"YouTube translates none of them into {', '.join(self._languages)}. Add one of "
-                "its languages."
-            )
-        captions, target = source
-        return captions.translate(target), captions.language_code
+        source = choose_to_translate(available, self._languages) if self._translate else None
+        if source is not None:
+            captions, target = source
+            return captions.translate(target), captions.language_code
+        wanted = ", ".join(self._languages)
+        codes = sorted({one_line(captions.language_code)[:20] for captions in available})
+        more = f" and {len(codes) - _MAX_LISTED} more" if len(codes) > _MAX_LISTED else ""
+        has = f"has captions in {', '.join(codes[:_MAX_LISTED]) or 'no language'}{more}"
+        if self._translate:
+            lack = f"{has}, and YouTube translates none of them into {wanted}."
+            return NoTranscript(f"The video {video_id} {lack} Add one of its languages.")
+        lack = f"{has}, none in {wanted}."
+        return NoTranscript(
+            f"The video {video_id} {lack} Add one of its languages, or allow translation."
+        )
 
     def _found(
         self,
@@ -394,9 +395,3 @@ def _no_id(video_id: str) -> UnknownVideo:
 
 def _too_slow(video_id: str) -> str:
     return f"For the video {video_id}, YouTube was not done in time. Try again later."
-
-
-def _listed(available: TranscriptList) -> str:
-    codes = sorted({one_line(captions.language_code)[:20] for captions in available})
-    more = f" and {len(codes) - _MAX_LISTED} more" if len(codes) > _MAX_LISTED else ""
-    return ", ".join(codes[:_MAX_LISTED]) + more

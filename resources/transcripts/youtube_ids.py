@@ -28,7 +28,6 @@ class NotAVideoLinkError(ValueError):
             f"{shown!r} {problem}. Give the link of one video, such as "
             "https://www.youtube.com/watch?v=VIDEO_ID, or its id of 11 characters."
         )
-        self.given = given
 
 
 def is_video_id(text: str) -> bool:
