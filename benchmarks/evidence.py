@@ -39,7 +39,6 @@ from factible_assets.reasoners.embedded import lexicon, page_text
 from factible_assets.reasoners.embedded.embedder import Embedder, OnnxEmbedder, Vectors
 from factible_assets.reasoners.embedded.reading import (
     denials,
-    fact_checks,
     passages,
     quantities,
     stance,
@@ -344,10 +343,6 @@ def _without_part(name: str, place: Any, attribute: str, instead: Any) -> Rule:
     return Rule(name, parts=((place, attribute, instead),))
 
 
-def _says_nothing(*_: object, **__: object) -> tuple[()]:
-    return ()
-
-
 def _no(*_: object) -> bool:
     return False
 
@@ -359,14 +354,9 @@ def _yes(*_: object) -> bool:
 RULES: tuple[Rule, ...] = (
     *(
         Rule(f"ground: {each}", grounds=frozenset({each}))
-        for each in ("assertion", "denial", "number", "opposite", "another", "divided", "rating")
+        for each in ("assertion", "denial", "number", "opposite", "another")
     ),
     _without_part("ground: tone", StatementsAndTone, "_from_tone", lambda *_: PageStance()),
-    Rule(
-        "quoted claims with ratings",
-        parts=((passages, "find_fact_checks", _says_nothing),),
-        of_passages=True,
-    ),
     _never("negations", "negations"),
     _never("phrases that deny what follows", "denies_what_follows"),
     _never("phrases that deny what precedes", "denies_what_precedes"),
@@ -378,7 +368,7 @@ RULES: tuple[Rule, ...] = (
         "affirms_previous_sentence",
     ),
     _without_part("a question answered by no", statements, "_ANSWERED", 2.0),
-    _never("findings both ways", "divided"),
+    _never("claims that are labelled, findings both ways", "leaves_open"),
     _never("reports of what some say", "reports"),
     _without_part("headings state nothing", statements, "STATED", re.compile("")),
     _without_part("clauses", statements, "_JOINT", NEVER),
@@ -396,7 +386,7 @@ RULES: tuple[Rule, ...] = (
         "statements against keep tone silent",
         statements,
         "_AGAINST",
-        {"denies": 2.0, "divided": 2.0, "open": 2.0},
+        {"denies": 2.0, "open": 2.0},
     ),
     _without_part("tone needs half of the numbers", stance, "_has_numbers", _yes),
     _without_part("tone needs a role in one sentence", stance, "_is_named_at_once", _yes),
@@ -406,7 +396,6 @@ RULES: tuple[Rule, ...] = (
 )
 _MODULES: tuple[ModuleType, ...] = (
     denials,
-    fact_checks,
     page_text,
     passages,
     quantities,

@@ -54,7 +54,7 @@ def _stance_model(home: Path, cache: DiskCache) -> StanceModel:
     name = stance_model_in_use(home)
     pulled = None if name is None else model_path(home, name)
     if pulled is not None and name != "mpnet":
-        return InferenceStance(_loaded_inference(pulled), _embedder(None, cache))
+        return InferenceStance(_loaded_inference(pulled))
     return StatementsAndTone(_embedder(pulled, cache))
 
 

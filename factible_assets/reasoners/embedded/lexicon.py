@@ -1,7 +1,7 @@
 """The words and phrases by which pages are read, loaded from lexicon.yaml beside this file.
 
 What belongs here: loading and compiling the lists, and looking words up by stem. What does not:
-what a match means (page_text.py, fact_checks.py, reading/).
+what a match means (page_text.py, reading/).
 """
 
 from __future__ import annotations
@@ -10,16 +10,12 @@ import re
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from importlib.resources import files
-from typing import Literal
 
 import yaml
 
 from factible_assets.reasoners.embedded.text import stem
 
 Pattern = re.Pattern[str]
-RatingWord = Literal["true", "false", "mixed", "unproven"]
-_RATINGS: tuple[RatingWord, ...] = ("mixed", "unproven", "false", "true")
-"""In the order in which they are tried: "partly true" is mixed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +36,7 @@ class Lexicon:
     denies_what_precedes: Pattern
     denies_previous_sentence: Pattern
     affirms_previous_sentence: Pattern
-    divided: Pattern
-    ratings: tuple[tuple[RatingWord, Pattern], ...]
+    leaves_open: Pattern
     reports: Pattern
     families: dict[str, set[int]]
     opposites: dict[str, set[str]]
@@ -82,7 +77,6 @@ def load_lexicon() -> Lexicon:
     return Lexicon(
         abbreviations=frozenset(lists["abbreviations"].split()),
         walls=tuple((wall["says"], _any_of(wall["patterns"])) for wall in lists["walls"]),
-        ratings=tuple((rating, _any_of(lists["ratings"][rating])) for rating in _RATINGS),
         families=families,
         opposites=opposites,
         light=_stems(lists["light"]),

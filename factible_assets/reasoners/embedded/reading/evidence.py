@@ -32,8 +32,6 @@ _SIDES: dict[Stance, str] = {
 }
 _INSTRUCTS = " Text of it that gives its reader instructions was left out."
 _GROUNDS: dict[Ground, str] = {
-    "rating": "it quotes the claim and rates it",
-    "divided": "it reports findings both ways",
     "assertion": "it says much the same",
     "denial": "it speaks of the same by way of a denial",
     "number": "it gives a different figure",

@@ -10,21 +10,18 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from factible_assets.reasoners.embedded.embedder import Embedder
 from factible_assets.reasoners.embedded.reading.passages import Selection
 from factible_assets.reasoners.embedded.reading.stance import (
     PageStance,
-    from_statements,
     uncapitalised,
 )
-from factible_assets.reasoners.embedded.reading.statements import read_claim, read_statements
 from factible_assets.records import Stance
 
 if TYPE_CHECKING:
@@ -82,9 +79,8 @@ def leaning_of(claim: Inference, denial: Inference) -> float:
 class InferenceStance:
     """A stance model made of an inference model: each passage against the claim and its denial."""
 
-    def __init__(self, model: InferenceModel, embedder: Embedder) -> None:
+    def __init__(self, model: InferenceModel) -> None:
         self._model = model
-        self._embedder = embedder
 
     @property
     def name(self) -> str:
@@ -94,25 +90,18 @@ class InferenceStance:
     def read(self, claim: str, selection: Selection, *, title: str) -> PageStance:
         """Return what a page says. A premise stands for itself, without its title.
 
-        A quoted claim with its rating is read as a statement: to a model it would be an assertion.
         The strongest passage of each side counts; sides about equally strong make a page mixed.
         """
         passages = selection.passages
-        prose = [number for number, each in enumerate(passages) if each.check is None]
-        rated = [number for number in range(len(passages)) if number not in prose]
-        checks = [passages[number] for number in rated]
-        heard = read_statements(read_claim(claim), checks, title, self._embedder).decisions
-        if heard:
-            return from_statements([replace(each, passage=rated[each.passage]) for each in heard])
         pairs = [
-            (passages[number].text, hypothesis)
-            for number in prose
+            (passage.text, hypothesis)
+            for passage in passages
             for hypothesis in (claim, denial_of(claim))
         ]
         scores = iter(self._model.infer(pairs)) if pairs else iter(())
-        leanings = {number: leaning_of(next(scores), next(scores)) for number in prose}
+        leanings = [leaning_of(next(scores), next(scores)) for _ in passages]
         told = sorted(
-            (number for number in prose if abs(leanings[number]) >= _LEANING),
+            (number for number, leaning in enumerate(leanings) if abs(leaning) >= _LEANING),
             key=lambda number: -abs(leanings[number]),
         )
         if not told:

@@ -20,7 +20,6 @@ from functools import lru_cache
 from factible_assets.reasoners.embedded.embedder import Embedder
 from factible_assets.reasoners.embedded.lexicon import load_lexicon
 from factible_assets.reasoners.embedded.page_text import PageSentence, readable_sentences
-from factible_assets.reasoners.embedded.reading.fact_checks import FactCheck, find_fact_checks
 from factible_assets.reasoners.embedded.text import content_stems, tokenise
 
 SHORTEST_WINDOW = 25
@@ -38,12 +37,11 @@ class Passage:
     """Consecutive sentences of a page, `page[start:end]`, or the snippet of a search hit.
 
     `in_page` is False for a snippet, whose offsets index the snippet itself and which is never
-    quoted. `check` is set for a passage that is a quoted claim with its rating, and nothing else.
+    quoted.
     """
 
     sentences: tuple[PageSentence, ...]
     in_page: bool = True
-    check: FactCheck | None = None
 
     @property
     def start(self) -> int:
@@ -73,31 +71,21 @@ def windows(sentences: Sequence[PageSentence]) -> list[Passage]:
     """Group consecutive sentences into windows of 25 to 60 words.
 
     A window is longer only if one sentence is (by at most the length at which page_sentences cuts).
-    It is shorter at the end of a text, before a quoted claim with its rating, which is a window of
-    its own, and where its last lines are headings or questions, which go with what follows them.
+    It is shorter at the end of a text, and where its last lines are headings or questions, which go
+    with what follows them.
     """
     found: list[Passage] = []
-    start = 0
-    for check in find_fact_checks(sentences):
-        found += _prose_windows(sentences, start, check.first)
-        found.append(Passage(tuple(sentences[check.first : check.last + 1]), check=check))
-        start = check.last + 1
-    return found + _prose_windows(sentences, start, len(sentences))
-
-
-def _prose_windows(sentences: Sequence[PageSentence], start: int, stop: int) -> list[Passage]:
-    found: list[Passage] = []
-    begin, words = start, 0
-    for index in range(start, stop):
-        length = len(tokenise(sentences[index].text))
+    begin, words = 0, 0
+    for index, sentence in enumerate(sentences):
+        length = len(tokenise(sentence.text))
         if index > begin and (words >= SHORTEST_WINDOW or words + length > LONGEST_WINDOW):
             cut = _before_headings(sentences, begin, index)
             found.append(Passage(tuple(sentences[begin:cut])))
             begin = cut
             words = sum(len(tokenise(each.text)) for each in sentences[cut:index])
         words += length
-    if begin < stop:
-        found.append(Passage(tuple(sentences[begin:stop])))
+    if begin < len(sentences):
+        found.append(Passage(tuple(sentences[begin:])))
     return found
 
 
@@ -181,22 +169,12 @@ def select_passages(claim: str, text: str, snippet: str, embedder: Embedder) -> 
     }
     best = sorted(first, key=lambda index: (-mixed[index], index))[:_KEPT]
     passages = [candidates[index] for index in best]
+    # A snippet's sentences stand one by one: it is cut together from anywhere.
+    told = [Passage((each,), in_page=False) for each in readable_sentences(snippet)]
     return Selection(
-        passages=(*passages, *_snippet_passages(snippet)),
+        passages=(*passages, *told),
         relevance=_relevance(query, [stems[index] for index in best], max(similar, default=0.0)),
     )
-
-
-def _snippet_passages(snippet: str) -> list[Passage]:
-    """Return a snippet's sentences one by one, and its quoted claims with their ratings."""
-    sentences = readable_sentences(snippet)
-    found: list[Passage] = []
-    quoted: set[PageSentence] = set()
-    for check in find_fact_checks(sentences):
-        whole = sentences[check.first : check.last + 1]
-        found.append(Passage(whole, in_page=False, check=check))
-        quoted |= {*whole}
-    return found + [Passage((each,), in_page=False) for each in sentences if each not in quoted]
 
 
 _WORDS, _NEAREST = 0.75, 0.25

@@ -65,6 +65,8 @@ class StanceModel(Protocol):
 
 _TIED = 0.03
 """Cosines of two statements closer than this: neither is the nearer one."""
+_BOTH_WAYS = 0.6
+"""Confidence of a page that two such statements make mixed, set by hand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,20 +94,18 @@ below it accuracy falls, above it the share decided. all-mpnet-base-v2, measured
 the same stretch."""
 
 CONFIDENCE: dict[Ground, float] = {
-    "rating": 0.9,
     "assertion": 0.8,
     "denial": 0.8,
     "number": 0.75,
     "opposite": 0.75,
     "another": 0.75,
-    "divided": 0.6,
     "tone": 0.75,
 }
 """How often a page is read right, by what decided. Of 1,500 pairs of VitaminC (Schuster et al.,
 2021; CC BY-SA 3.0), read in November 2026: assertion .80 of 287, number .75 of 12, denial 3 of 4
 (and .82 of 45 on AVeriTeC). Tone is right on .51 of 568 there, where a revision differs by a number
 or a word, and on .91 of 209 recorded pages: its .75 lies between. What hardly ever decides
-(rating, opposite, another, divided) is set by hand."""
+(opposite, another) is set by hand."""
 
 
 class StatementsAndTone:
@@ -128,8 +128,8 @@ class StatementsAndTone:
     def read(self, claim: str, selection: Selection, *, title: str) -> PageStance:
         """Return what a page says.
 
-        A fact-checker's rating of the claim decides alone, else the nearest statement. Statements
-        on both sides that are equally near make a page mixed. Where no statement decides, and none
+        The nearest statement decides. Statements on both sides that are equally near make a page
+        mixed. Where no statement decides, and none
         that is roughly about the claim is against it, the tone may.
 
         Raises:
@@ -206,12 +206,12 @@ def _has_numbers(claim: ClaimWords, passages: Sequence[Passage]) -> bool:
 
 def from_statements(decisions: Sequence[Decision]) -> PageStance:
     """Make a page's stance of what its statements decide, the nearest first."""
-    rated = [each for each in decisions if each.ground == "rating"]
-    first, *others = rated or decisions
-    side, shown = first.side, [each for each in decisions if each.side == first.side]
+    first, *others = decisions
+    side: Stance = first.side
+    shown = [each for each in decisions if each.side == side]
     against = next((each for each in others if each.side != side), None)
-    if against is not None and not rated and first.nearness - against.nearness < _TIED:
+    if against is not None and first.nearness - against.nearness < _TIED:
         side, shown = "mixed", [first, against]
     quotes = dict.fromkeys((each.passage, each.statement.span) for each in shown)
-    confidence = CONFIDENCE["divided" if side == "mixed" else first.ground]
+    confidence = _BOTH_WAYS if side == "mixed" else CONFIDENCE[first.ground]
     return PageStance(side, confidence, first.ground, tuple(quotes))

@@ -22,7 +22,7 @@ from typing import Literal
 import numpy as np
 
 from factible_assets.reasoners.embedded.embedder import Embedder
-from factible_assets.reasoners.embedded.lexicon import RatingWord, load_lexicon
+from factible_assets.reasoners.embedded.lexicon import load_lexicon
 from factible_assets.reasoners.embedded.page_text import PageSentence
 from factible_assets.reasoners.embedded.reading.denials import fold_evenly, without_denials
 from factible_assets.reasoners.embedded.reading.passages import Passage, term_weight
@@ -59,15 +59,12 @@ answers means what is claimed."""
 _IN_CONTEXT = 0.03
 """Taken off the cosine of a statement that is near only if its pronoun means the subject."""
 
-Says = Literal["asserts", "denies", "divided", "open"]
-Ground = Literal[
-    "rating", "assertion", "denial", "number", "opposite", "another", "divided", "tone", "inference"
-]
-"""Why a page says what it says: a fact-checker's rating, the same statement, its denial, another
-figure, the opposite, the same of another, findings both ways, the leaning of its passages, an
-inference model."""
+Says = Literal["asserts", "denies", "open"]
+Ground = Literal["assertion", "denial", "number", "opposite", "another", "tone", "inference"]
+"""Why a page says what it says: the same statement, its denial, another figure, the opposite, the
+same of another, the leaning of its passages, an inference model."""
 
-_AGAINST: dict[Says, float] = {"denies": 0.5, "divided": 0.6, "open": NEAR}
+_AGAINST: dict[Says, float] = {"denies": 0.5, "open": NEAR}
 """Cosine from which a statement that is not on the claim's side keeps tone from speaking for it."""
 
 
@@ -75,26 +72,22 @@ _AGAINST: dict[Says, float] = {"denies": 0.5, "divided": 0.6, "open": NEAR}
 class Statement:
     """A clause of a page: what it speaks of, without denials, and what it says of that.
 
-    `span` is the raw span of the words that say so. `rated` is a quoted claim with its rating,
-    `answers` a question with its answer, yes or no.
+    `span` is the raw span of the words that say so. `answers` is a question with its answer, yes or
+    no.
     """
 
     about: str
     says: Says
     raw: str
     span: tuple[int, int]
-    rated: bool = False
     answers: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A statement that takes a side: supports, refutes or, if findings differ, mixed.
+    """A statement that takes a side; `passage` is the index of its passage."""
 
-    `passage` is the index of its passage.
-    """
-
-    side: Literal["supports", "refutes", "mixed"]
+    side: Literal["supports", "refutes"]
     ground: Ground
     nearness: float
     statement: Statement
@@ -121,12 +114,6 @@ _SHORTEST = 3
 STATED = re.compile(r"[.!:;][\"'\u201d\u2019)\]]*(\[\d+\])*\s*$")
 """How a statement ends. A heading or a list item names a claim more often than it makes it."""
 _KEPT = 4096
-_RATED: dict[RatingWord, Says] = {
-    "true": "asserts",
-    "false": "denies",
-    "mixed": "divided",
-    "unproven": "open",
-}
 
 
 @lru_cache(maxsize=_KEPT)
@@ -135,19 +122,9 @@ def statements(passage: Passage, *, whole: bool = False) -> tuple[Statement, ...
 
     Kept, as one page is read for many claims.
     """
-    if passage.check is not None:
-        says = _RATED[passage.check.rating] if passage.check.rating else "open"
-        return (_rated(passage.check.claimed, says, (passage.start, passage.end)),)
     following = [*passage.sentences[1:], None]
     pairs = zip(passage.sentences, following, strict=True)
     return tuple(each for pair in pairs for each in _of_sentence(*pair, whole=whole))
-
-
-def _rated(about: str, says: Says, span: tuple[int, int]) -> Statement:
-    found = without_denials(about)
-    if found.is_denied and says in {"asserts", "denies"}:
-        says = "denies" if says == "asserts" else "asserts"
-    return Statement(found.text, says, about, span, rated=True)
 
 
 def _of_sentence(
@@ -156,14 +133,15 @@ def _of_sentence(
     lexicon = load_lexicon()
     folded = fold_evenly(sentence.text)
     comment = None if following is None else _comment(fold_evenly(following.text))
+    leaves_open = lexicon.leaves_open.search(folded) is not None or folded.endswith("?")
+    if _MYTH.match(folded):
+        comment = "denies"
     end = sentence.end if following is None or comment is None else following.end
     for clause in _clauses(sentence.text, whole=whole):
         found = without_denials(clause)
         words = lexicon.not_denials.sub(" ", fold_evenly(clause))
         says: Says = "denies" if found.is_denied else "asserts"
-        if lexicon.divided.search(folded):
-            says = "divided"
-        elif folded.endswith("?") or (not found.denials and lexicon.reports.search(words)):
+        if leaves_open or (not found.denials and lexicon.reports.search(words)):
             says = comment or "open"
         elif folded.endswith("..."):
             says = "open"
@@ -173,6 +151,9 @@ def _of_sentence(
             says = "asserts" if found.is_denied else "denies"
         answers = comment is not None and folded.endswith("?")
         yield Statement(found.text, says, clause, (sentence.start, end), answers=answers)
+
+
+_MYTH = re.compile(r"\W*(?:common )?myth(?: (?:no\. ?)?\d+)?\s*[:\u2013\u2014]")
 
 
 def _comment(following: str) -> Says | None:
@@ -415,8 +396,6 @@ def _decide(
     is_about = nearness >= (_ANSWERED if is_answer else _NEARER) or (
         nearness >= NEAR and shared >= enough and not (claim.is_denied and denies)
     )
-    if statement.says == "divided":
-        return Decision("mixed", "divided", nearness, statement) if is_about else None
     agreement = compare_quantities(claim.quantities, quantities_in(statement.raw))
     ground: Ground = "denial" if statement.says == "denies" else "assertion"
     if _turns(claim, statement) or (agreement == "conflicts" and not denies):
@@ -426,8 +405,6 @@ def _decide(
         denies = not denies
     elif not is_about or agreement == "conflicts" or (agreement == "silent" and not denies):
         return None
-    if statement.rated:
-        ground = "rating"
     return Decision("refutes" if denies else "supports", ground, nearness, statement)
 
 

@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 import tokenizers
 
-from factible_assets.reasoners.embedded.embedder import TfidfEmbedder
 from factible_assets.reasoners.embedded.page_text import PageSentence
 from factible_assets.reasoners.embedded.reading.inference import (
     Inference,
@@ -192,7 +191,7 @@ def test_a_claim_and_its_denial_pull_a_passage_to_one_side(
 ) -> None:
     # The wording of the denial adds "no", which contradicts, and "evidence".
     monkeypatch.setitem(SCORES, "evidence", denial)
-    model = InferenceStance(OnnxInference(make(tmp_path / "m")), TfidfEmbedder())
+    model = InferenceStance(OnnxInference(make(tmp_path / "m")))
     read = model.read("there", Selection((passage("there"),), 1.0), title="")
     assert read.stance == stance
     assert (read.confidence >= 0.3) == (stance != "unclear")

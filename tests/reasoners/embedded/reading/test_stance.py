@@ -187,16 +187,16 @@ def test_a_claim_that_denies_is_not_supported_by_what_it_denies() -> None:
         (SUGAR, "Sugar makes children hyperactive only if they lack sleep."),
     ],
 )
-def test_findings_both_ways_are_mixed(claim: str, text: str) -> None:
-    assert read(claim, text).stance == "mixed"
+def test_findings_both_ways_are_left_open(claim: str, text: str) -> None:
+    assert read(claim, text).stance == "unclear"
 
 
 @pytest.mark.parametrize(
     ("rating", "stance"),
     [
         ("False", "refutes"),
-        ("Mostly true", "supports"),
-        ("Half true", "mixed"),
+        ("True", "supports"),
+        ("Half true", "unclear"),
         ("Unproven", "unclear"),
     ],
 )
@@ -204,12 +204,15 @@ def test_findings_both_ways_are_mixed(claim: str, text: str) -> None:
     "layout",
     [
         "Claim: {claim}\nRating: {rating}",
-        "- Claim\n- {claim}\n- Rating\n- {rating}",
-        "The claim: {claim}\nOur verdict: {rating}",
+        "The claim: {claim}.\nOur verdict: {rating}",
     ],
 )
 def test_the_rating_beside_a_quoted_claim_decides(layout: str, rating: str, stance: str) -> None:
     assert read(SUGAR, layout.format(claim=SUGAR, rating=rating)).stance == stance
+
+
+def test_a_myth_that_is_labelled_as_one_is_no_assertion() -> None:
+    assert read(BATS, "Myth: Bats are blind. They find their way by echoes.").stance == "refutes"
 
 
 def test_what_decides_is_what_is_quoted() -> None:
@@ -346,16 +349,9 @@ class _Contradicting:
 def test_an_inference_model_is_asked_for_claim_and_denial() -> None:
     model = _Contradicting()
     selection = select_passages(SUGAR, "Sugar had no effect on children in trials.", "", minilm())
-    said = InferenceStance(model, minilm()).read(SUGAR, selection, title="")
+    said = InferenceStance(model).read(SUGAR, selection, title="")
     assert (said.stance, said.ground) == ("refutes", "inference")
     assert [hypothesis for _, hypothesis in model.asked] == [SUGAR, denial_of(SUGAR)]
-
-
-def test_an_inference_model_is_not_asked_about_a_rated_claim() -> None:
-    model = _Contradicting()
-    passages = tuple(windows(page_sentences(f"Claim: {SUGAR}\nRating: True")))
-    said = InferenceStance(model, minilm()).read(SUGAR, Selection(passages, 0.5), title="")
-    assert (said.stance, said.ground, model.asked) == ("supports", "rating", [])
 
 
 def test_a_model_that_entails_everything_leans_to_no_side() -> None:
