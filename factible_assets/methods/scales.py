@@ -14,7 +14,6 @@ import re
 from collections.abc import Mapping
 from typing import Final, get_args
 
-from factible_assets.reasoners.embedded.reading.fact_checks import read_rating
 from factible_assets.records import Confidence, Stance, Veracity
 
 AVERITEC: Final[Mapping[str, Stance]] = {
@@ -69,12 +68,28 @@ LEVELS: Final[tuple[Veracity, ...]] = get_args(Veracity)
 
 _OTHER_NAMES: Final = {"pants on fire": "pants-fire", "mostly false": "barely-true"}
 
-_WORDS: Final[Mapping[str, Stance]] = {
-    "true": "supports",
-    "false": "refutes",
-    "mixed": "mixed",
-    "unproven": "unclear",
+_WORDS: Final[Mapping[Stance, str]] = {
+    "mixed": (
+        r"mixed|mixture|half|partly|partially|in part|some truth|a bit of both|both"
+        r"|(?:lacks?|missing|needs?|out of) (?:\w+ )?context"
+    ),
+    "unclear": (
+        r"unproven|unproved|unverified|unclear|inconclusive|undetermined|unsubstantiated"
+        r"|no verdict|insufficient|not (?:enough|yet|proven|verified)|research in progress"
+        r"|unknown|cannot be"
+    ),
+    "refutes": (
+        r"(?:(?:mostly|largely|completely|totally|entirely|clearly|demonstrably|simply|pants|a|an) "
+        r")*(?:false|fake|untrue|incorrect|wrong|inaccurate|misleading|myth|hoax|debunked|fabricated"
+        r"|baseless|unfounded|fiction|scam|misinformation|not true|not correct|not accurate|no"
+        r"|refuted|on fire)"
+    ),
+    "supports": (
+        r"(?:(?:mostly|largely|completely|entirely|basically|essentially) )*"
+        r"(?:true|correct|accurate|yes|confirmed|verified|supported|fact|legit)"
+    ),
 }
+"""How a rating in words begins, in the order in which they are tried: "partly true" is mixed."""
 _LOWEST_SUPPORT: Final = 0.75
 _HIGHEST_REFUTATION: Final = 0.25
 
@@ -146,7 +161,12 @@ def stance_of_rating(
     is 4 (developers.google.com, fact check structured data). "Mostly" true or false thus counts
     as true or false, as in the words.
     """
-    stance = _WORDS.get(read_rating(words) or "") if words else None
+    told = " ".join(re.findall(r"[\w']+", _folded(words or "")))
+    lead = "(?:rated |is |was |it is |this is |as )?"
+    stance = next(
+        (each for each, opening in _WORDS.items() if re.match(rf"{lead}(?:{opening})\b", told)),
+        None,
+    )
     if stance is not None or value is None:
         return stance
     low, high = 1.0 if worst is None else worst, 5.0 if best is None else best

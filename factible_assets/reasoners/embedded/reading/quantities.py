@@ -156,8 +156,18 @@ def compare_quantities(claim: Sequence[Quantity], page: Sequence[Quantity]) -> A
 
 
 def is_met(wanted: Quantity, page: Sequence[Quantity]) -> bool:
-    """Tell whether one of a page's quantities is about the wanted one."""
-    return any(_comparable(wanted, each) and _close(wanted, each) for each in page)
+    """Tell whether one of a page's quantities is about the wanted one.
+
+    What was counted may be called otherwise: "won five times", "with five titles".
+    """
+    return any(
+        _close(wanted, each)
+        and (
+            _comparable(wanted, each)
+            or (_is_counted(wanted) and _is_counted(each) and wanted.value == each.value)
+        )
+        for each in page
+    )
 
 
 def _compare_one(wanted: Quantity, page: Sequence[Quantity]) -> Agreement:

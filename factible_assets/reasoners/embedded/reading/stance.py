@@ -206,7 +206,8 @@ def _has_numbers(claim: ClaimWords, passages: Sequence[Passage]) -> bool:
 
 def from_statements(decisions: Sequence[Decision]) -> PageStance:
     """Make a page's stance of what its statements decide, the nearest first."""
-    first, *others = decisions
+    # Who else has what one alone can have leaves no room for what sounds alike.
+    first, *others = [each for each in decisions if each.ground == "another"] or decisions
     side: Stance = first.side
     shown = [each for each in decisions if each.side == side]
     against = next((each for each in others if each.side != side), None)

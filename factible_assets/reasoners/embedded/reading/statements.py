@@ -191,6 +191,7 @@ _BY = re.compile(r"\b(?:is|are|was|were|been)\s+(?:\w+ly\s+)?[a-z]{3,}\s+by\s+(?
 _ROLE_ENDS = re.compile(r"[,;:(\u2013\u2014]|\s(?:and|but|with|that|which|who|after|before|as)\s")
 
 
+_LEAD = re.compile(r"^(?:by|in|on|at|for|of|with|as|after|today)\b[^,]{0,40}, ", re.IGNORECASE)
 _ONE_OF_MANY = re.compile(r"\b(?:among|(?:one|some|two|three|many|several) of)\b", re.IGNORECASE)
 _PARTICLES = frozenset({"the", "da", "de", "van", "von", "of", "du", "la", "le", "di"})
 
@@ -218,7 +219,7 @@ def role_in(text: str) -> Role | None:
             return None
         before, after = text[: link.start()].strip(" ,"), text[link.end() :]
         role, holder = (before, after) if _ROLE.search(before) else (after, before)
-        role = _ROLE_ENDS.split(role)[0]
+        role = _ROLE_ENDS.split(_LEAD.sub("", role))[0]
         if _ROLE.search(role) is None:
             return None
     if _PRONOUN.search(holder) or _ONE_OF_MANY.search(text):
@@ -339,12 +340,13 @@ def read_statements(
         for statement in statements(passage, whole=claim.is_compound)
         if statement.answers or _may_be_about(claim, statement, context)
     ]
-    if not claim.stems or 2 * len(claim.names & context) < len(claim.names):
+    named = {name for name in claim.names if any(_is_same_name(name, word) for word in context)}
+    if not claim.stems or 2 * len(named) < len(claim.names):
         return Heard()
     if not found:
         return Heard(leaves_room=True)
     related = load_lexicon().same_family
-    is_named = claim.names <= context and any(
+    is_named = claim.names == named and any(
         each in context or any(related(each, word) for word in context)
         for each in claim.subject_stems
     )
@@ -484,6 +486,17 @@ def _met_in_context(claim: ClaimWords, statement: Statement, context: frozenset[
     if statement.about[:1].islower() or _PRONOUN.search(statement.about):
         met |= (claim.names & frozenset(claim.stems)) | (claim.subject_stems & context)
     return met
+
+
+_NAME, _ENDING = 5, 3  # letters
+
+
+def _is_same_name(name: str, word: str) -> bool:
+    """Tell whether two stems name the same: "Antarctica" and "Antarctic", "Italy" and "Italian"."""
+    short, long = sorted((name, word), key=len)
+    return short == long or (
+        len(short) >= _NAME and len(long) - len(short) <= _ENDING and long.startswith(short[:-1])
+    )
 
 
 def _weight(claim: ClaimWords, met: set[str]) -> float:
