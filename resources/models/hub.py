@@ -21,6 +21,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
+from pathlib import Path
 from typing import Self, TypeVar
 from urllib.parse import quote
 
@@ -32,7 +33,6 @@ from resources.http import (
     OutageError,
     Response,
     RetryPolicy,
-    Sink,
     TooLargeError,
     UnavailableError,
     retry_after_seconds,
@@ -46,6 +46,7 @@ from resources.models.base import (
     ModelPullError,
     NotOnHubError,
     UnverifiedFileError,
+    size_of,
 )
 from resources.network_guard import NameTable, NetworkGuard
 
@@ -53,6 +54,7 @@ DEFAULT_HUB = "https://huggingface.co"
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _GIT_ID = re.compile(r"[0-9a-f]{40}")
+_RANGE = re.compile(r"bytes (\d{1,15})-")
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 _ANNOUNCED = ("x-repo-commit", "x-linked-etag", "x-linked-size")
 _MOST_REDIRECTS = 6
@@ -60,6 +62,8 @@ _LONGEST_SECONDS = 86_400.0
 _RETRY = RetryPolicy(attempts=5, max_delay_seconds=20.0, max_retry_after_seconds=60.0)
 
 Done = TypeVar("Done")
+Progress = Callable[[str, int, int], None]
+"""Told a file's name, the bytes of it that are there, and the bytes that there will be."""
 
 
 class OfferedFile(ManifestFile):
@@ -83,7 +87,7 @@ class Offer:
         return sum(file.bytes for file in self.files)
 
 
-class PassingError(Exception):
+class _PassingError(Exception):
     """A request failed and may be repeated. The text ends without a full stop."""
 
     def __init__(self, reason: str, pause: float | None = None) -> None:
@@ -96,16 +100,14 @@ class Hub:
 
     No private address is reached but that of the hub that the user named, and nothing without TLS
     but a hub on this machine.
+
+    Raises:
+        ModelPullError: The address is none, or neither https nor on this machine.
     """
 
     def __init__(
         self, base_url: str, *, retry: RetryPolicy = _RETRY, read_seconds: float = 30.0
     ) -> None:
-        """Name the hub; nothing is opened yet.
-
-        Raises:
-            ModelPullError: The address is none, or neither https nor on this machine.
-        """
         try:
             base = httpx.URL(base_url.rstrip("/"))
             names = NameTable.for_service(base_url)
@@ -150,7 +152,7 @@ class Hub:
         commit, files = model.revision, []
         for spec in model.files:
             ask = partial(self._said, self._url(model, commit, spec), spec)
-            said = await self.repeat(ask, spec.path)
+            said = await self._repeat(ask, spec.path)
             # All files are of the commit that the first one is of, though a branch may move on.
             named = said.get("x-repo-commit", "")
             if _GIT_ID.fullmatch(commit) and _GIT_ID.fullmatch(named) and named != commit:
@@ -162,46 +164,62 @@ class Hub:
             files.append(_offered(spec, said, self.host))
         return Offer(model, commit, tuple(files))
 
-    async def fetch(self, offer: Offer, file: OfferedFile, *, have: int, sink: Sink) -> Response:
-        """Ask once for a file from the byte after those that are there, as far as it goes.
-
-        Returns:
-            The answer's head: a success, or 416 if the file does not go on there.
+    async def download(
+        self, offer: Offer, file: OfferedFile, part: Path, progress: Progress
+    ) -> None:
+        """Fetch what is missing of a file, going on where it broke off.
 
         Raises:
-            PassingError: It failed and may be repeated.
-            NotOnHubError: The hub does not give it out.
+            HubUnreachableError: It failed too often without coming further.
+            NotOnHubError: The hub does not give it out, or leads to where nothing is fetched from.
             TooLargeError: It is longer than announced.
         """
-        headers = {"Accept-Encoding": "identity"}
-        if have:
-            headers["Range"] = f"bytes={have}-"
-        url = self._url(offer.model, offer.commit, file)
-        try:
-            response = await self._http.get(url, headers=headers, max_bytes=file.bytes, sink=sink)
-        except OutageError as error:
-            raise PassingError(error.reason) from error
-        self._check_status(response, file.path)
-        return response
+        ask = partial(
+            self._continue, self._url(offer.model, offer.commit, file), file, part, progress
+        )
+        await self._repeat(ask, file.path, reached=lambda: size_of(part))
 
-    async def repeat(
+    async def _continue(self, url: str, file: OfferedFile, part: Path, progress: Progress) -> None:
+        """Ask once for a file from the byte after those that are there, as far as it goes."""
+        if size_of(part) > file.bytes:
+            part.unlink()  # noqa: ASYNC240 - a moment, between two requests
+        have, start = size_of(part), None
+        headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
+        with part.open("ab") as target:
+
+            def write(answer: Response, block: bytes) -> None:
+                nonlocal start
+                if start is None:
+                    found = _RANGE.match(answer.headers.get("content-range", ""))
+                    partial_answer = answer.status == HTTPStatus.PARTIAL_CONTENT
+                    start = int(found[1]) if found and partial_answer else 0
+                    if start not in {0, have}:
+                        raise _PassingError("it went on in another place than asked for")
+                    if start != have:
+                        target.truncate(start)
+                target.write(block)
+                progress(file.save_as, target.tell(), file.bytes)
+
+            try:
+                response = await self._http.get(
+                    url, headers=headers, max_bytes=file.bytes, sink=write
+                )
+            except OutageError as error:
+                raise _PassingError(error.reason) from error
+        if response.status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
+            part.unlink()  # noqa: ASYNC240
+            raise _PassingError("it does not go on where the download stopped")
+        self._check_status(response, file.path)
+        if size_of(part) < file.bytes:
+            raise _PassingError("it broke off in the middle of the file")
+
+    async def _repeat(
         self,
         ask: Callable[[], Awaitable[Done]],
         what: str,
         reached: Callable[[], int] = lambda: 0,
     ) -> Done:
-        """Ask until there is an answer.
-
-        Args:
-            ask: Asks once.
-            what: What is asked for, for the sentence.
-            reached: How far it came; whatever comes further may fail as often as in the beginning.
-
-        Raises:
-            HubUnreachableError: It failed too often without coming further.
-            NotOnHubError: The hub, or a redirect, leads to where nothing is fetched from.
-            TooLargeError: A file is longer than announced.
-        """
+        """Ask until there is an answer; whatever comes further may fail as often as at first."""
         failures, best = 0, reached()
         while True:
             try:
@@ -210,7 +228,7 @@ class Hub:
                 raise
             except UnavailableError as error:
                 raise NotOnHubError(f"{what}: {error.reason}.") from error
-            except PassingError as error:
+            except _PassingError as error:
                 now = reached()
                 failures, best = (1, now) if now > best else (failures + 1, best)
                 pause = self._retry.delay(failures) if error.pause is None else error.pause
@@ -234,7 +252,7 @@ class Hub:
             try:
                 response = await self._http.head(url)
             except OutageError as error:
-                raise PassingError(error.reason) from error
+                raise _PassingError(error.reason) from error
             said = {name: response.headers[name] for name in _ANNOUNCED if name in response.headers}
             announced = said | announced
             target = response.redirect()
@@ -248,10 +266,10 @@ class Hub:
 
     def _check_status(self, response: Response, what: str) -> None:
         status = response.status
-        if status < HTTPStatus.BAD_REQUEST or status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
+        if status < HTTPStatus.BAD_REQUEST:
             return
         if isinstance(status_failure(response), OutageError):
-            raise PassingError(f"it answered {status}", retry_after_seconds(response.headers))
+            raise _PassingError(f"it answered {status}", retry_after_seconds(response.headers))
         if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
             raise NotOnHubError(
                 f"{self.host} gives {what} only to those who have an account, or does not have it "

@@ -12,15 +12,13 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from http import HTTPStatus
 from pathlib import Path
 
-from resources.http import Response, TooLargeError
+from resources.http import TooLargeError
 from resources.models.base import (
     FOLDER,
     RECEIPT,
@@ -30,14 +28,10 @@ from resources.models.base import (
     UnverifiedFileError,
     size_of,
 )
-from resources.models.hub import Hub, Offer, OfferedFile, PassingError
-
-Progress = Callable[[str, int, int], None]
-"""Told a file's name, the bytes of it that are there, and the bytes that there will be."""
+from resources.models.hub import Hub, Offer, OfferedFile, Progress
 
 _PARTIAL = ".partial"
 _KEPT = {"bytes", "sha256", "git_id"}
-_RANGE = re.compile(r"bytes (\d{1,15})-")
 _BLOCK = 1024 * 1024
 _SPARE_BYTES = 50 * 1024 * 1024
 """Room that a download must leave on the disk."""
@@ -141,15 +135,10 @@ class ModelStore:
 async def _fetch(
     hub: Hub, offer: Offer, file: OfferedFile, folder: Path, progress: Progress
 ) -> None:
-    done = folder / file.save_as
-    part = _part(file, folder)
-
-    async def ask() -> None:
-        await _continue(hub, offer, file, part, progress)
-
+    done, part = folder / file.save_as, _part(file, folder)
     try:
         if size_of(part) != file.bytes:
-            await hub.repeat(ask, file.path, reached=lambda: size_of(part))
+            await hub.download(offer, file, part, progress)
         problem = await asyncio.to_thread(_problem, part, file)
     except TooLargeError:
         problem = f"it has more than its {file.bytes:,} bytes"
@@ -164,42 +153,6 @@ async def _fetch(
         )
     part.replace(done)
     progress(done.name, file.bytes, file.bytes)
-
-
-async def _continue(
-    hub: Hub, offer: Offer, file: OfferedFile, part: Path, progress: Progress
-) -> None:
-    """Fetch what is missing of a file, as far as one request goes.
-
-    Raises:
-        PassingError: It is not complete yet.
-        TooLargeError: It is longer than announced.
-    """
-    if size_of(part) > file.bytes:
-        part.unlink()  # noqa: ASYNC240 - a moment, between two requests
-    have = size_of(part)
-    start: int | None = None
-    with part.open("ab") as target:
-
-        def write(answer: Response, block: bytes) -> None:
-            nonlocal start
-            if start is None:
-                found = _RANGE.match(answer.headers.get("content-range", ""))
-                partial = answer.status == HTTPStatus.PARTIAL_CONTENT
-                start = int(found[1]) if found and partial else 0
-                if start not in {0, have}:
-                    raise PassingError("it went on in another place than asked for")
-                if start != have:
-                    target.truncate(start)
-            target.write(block)
-            progress(file.save_as, target.tell(), file.bytes)
-
-        response = await hub.fetch(offer, file, have=have, sink=write)
-    if response.status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
-        part.unlink()  # noqa: ASYNC240
-        raise PassingError("it does not go on where the download stopped")
-    if size_of(part) < file.bytes:
-        raise PassingError("it broke off in the middle of the file")
 
 
 def _part(file: OfferedFile, folder: Path) -> Path:
