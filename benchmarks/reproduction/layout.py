@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from factible_assets.corpora.format import ClaimEntry
 from factible_assets.corpora.reading import load_ground_truth
 from factible_assets.errors import FactibleError
-from factible_assets.evaluation.metrics.claims import GoldClaim
 
 JsonObject = Mapping[str, Any]
 
@@ -127,7 +127,7 @@ class PublishedFolder:
     folder: Path
     evaluations: tuple[Evaluation, ...]
     runs: Mapping[tuple[int, str], Sequence[Run]]
-    gold: Mapping[str, tuple[GoldClaim, ...]]
+    gold: Mapping[str, tuple[ClaimEntry, ...]]
     problems: tuple[str, ...] = field(default=())
 
     @property
@@ -188,17 +188,14 @@ def _runs(folder: Path, problems: list[str]) -> dict[tuple[int, str], list[Run]]
     return runs
 
 
-def _gold(folder: Path, video_id: str, problems: list[str]) -> tuple[GoldClaim, ...] | None:
+def _gold(folder: Path, video_id: str, problems: list[str]) -> tuple[ClaimEntry, ...] | None:
     path = folder / _TRUTHS / f"{video_id}.yaml"
     if not path.is_file():
         problems.append(f"{path}: there is no ground truth for this video.")
         return None
     truth = load_ground_truth(path)
     problems.extend(str(problem) for problem in truth.problems)
-    return tuple(
-        GoldClaim(claim.text, claim.importance, claim.stance, claim.checkable)
-        for claim in truth.claims
-    )
+    return truth.claims
 
 
 def _json_object(file: Path, problems: list[str]) -> JsonObject | None:

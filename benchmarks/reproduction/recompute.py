@@ -28,10 +28,10 @@ from benchmarks.reproduction.layout import (
     number,
     strings,
 )
+from factible_assets.corpora.format import ClaimEntry
 from factible_assets.evaluation.figures import Ratio
 from factible_assets.evaluation.matching import Matcher, Matching, Pair
 from factible_assets.evaluation.metrics.claims import (
-    GoldClaim,
     MatchedVideo,
     SystemClaim,
     average_precision_over_hits,
@@ -102,7 +102,7 @@ def system_claims(run: Run) -> tuple[SystemClaim, ...]:
 
 
 def from_outputs(
-    evaluation: Evaluation, run: Run, gold: tuple[GoldClaim, ...], matching: Matching
+    evaluation: Evaluation, run: Run, gold: tuple[ClaimEntry, ...], matching: Matching
 ) -> Recomputation:
     """Compute every value from a run's outputs and a matching of its claims."""
     video = MatchedVideo(evaluation.video_id, system_claims(run), gold, matching)
@@ -118,7 +118,7 @@ def from_outputs(
 
 
 def recorded_matching(
-    evaluation: Evaluation, system: Sequence[SystemClaim], gold: Sequence[GoldClaim]
+    evaluation: Evaluation, system: Sequence[SystemClaim], gold: Sequence[ClaimEntry]
 ) -> Matching:
     """Return the matches that the evaluator recorded, as positions in both lists.
 
@@ -208,7 +208,7 @@ def _sources(report: JsonObject) -> list[str]:
 
 
 def from_recorded(
-    evaluation: Evaluation, gold: tuple[GoldClaim, ...], queries_per_claim: int | None
+    evaluation: Evaluation, gold: tuple[ClaimEntry, ...], queries_per_claim: int | None
 ) -> Recomputation:
     """Compute what the recorded matches determine, where the run itself is not published.
 
@@ -325,7 +325,7 @@ def with_other_runs(
     return replace(recomputation, values=values)
 
 
-def _shown_by(run: Run, evaluation: Evaluation, gold: tuple[GoldClaim, ...]) -> Values:
+def _shown_by(run: Run, evaluation: Evaluation, gold: tuple[ClaimEntry, ...]) -> Values:
     texts = Counter(_text(claim) for claim in run.claims)
     if texts != Counter(_recorded_texts(evaluation)):
         return {"end_to_end.total_time_seconds": Computed(run.seconds)}

@@ -30,6 +30,7 @@ from benchmarks.reproduction.recompute import (
     system_claims,
     with_other_runs,
 )
+from factible_assets.corpora.format import ClaimEntry
 from factible_assets.evaluation.figures import Figure
 from factible_assets.evaluation.matching import (
     ClaimMatcher,
@@ -39,7 +40,6 @@ from factible_assets.evaluation.matching import (
     Similarity,
 )
 from factible_assets.evaluation.measures import macro, mean
-from factible_assets.evaluation.metrics.claims import GoldClaim
 from factible_assets.evaluation.metrics.stances import Judgement, accuracy, as_majority, grouped
 
 HEADLINES: Final[Mapping[str, str]] = {
@@ -196,7 +196,7 @@ def _setting_report(
 def _video_result(
     folder: PublishedFolder,
     evaluation: Evaluation,
-    gold: tuple[GoldClaim, ...],
+    gold: tuple[ClaimEntry, ...],
     similarity: Similarity | None,
 ) -> VideoResult:
     runs = folder.runs.get((evaluation.setting, evaluation.video_id), ())

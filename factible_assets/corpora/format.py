@@ -18,7 +18,6 @@ from pydantic import (
     ConfigDict,
     Field,
     ValidationError,
-    field_validator,
     model_validator,
 )
 
@@ -141,6 +140,14 @@ class ClaimEntry(Entry):
         return {} if self.human_scores is None else self.human_scores.model_dump(exclude_none=True)
 
 
+def _checked_web(value: str) -> str:
+    try:
+        return SearchConfig(web=value).web
+    except ValidationError as error:
+        raise ValueError("web is one of auto, live, archive, archive:NAME and miniature") from error
+
+
+Web = Annotated[str, AfterValidator(_checked_web)]
 Day = Annotated[date, AfterValidator(checked_day)]
 
 
@@ -163,7 +170,7 @@ class VideoEntry(Entry):
     )
     duration_seconds: Annotated[Seconds, Field(le=10_000_000)] | None = None
     notes: str | None = None
-    web: str | None = Field(default=None, description="Overrides the corpus's web.")
+    web: Web | None = Field(default=None, description="Overrides the corpus's web.")
     pages_rating: Rating | None = Field(
         default=None,
         description="How reliable the pages of its web are, a named collection, that no rating "
@@ -192,11 +199,6 @@ class VideoEntry(Entry):
         description="How many claims annotators are said to have found, where the annotations "
         "are not part of this file.",
     )
-
-    @field_validator("web")
-    @classmethod
-    def _web_is_known(cls, value: str | None) -> str | None:
-        return None if value is None else _checked_web(value)
 
     @model_validator(mode="after")
     def _has_one_identity_and_one_ground_truth(self) -> Self:
@@ -233,25 +235,13 @@ class CorpusFile(Entry):
 
     corpus: str | None = Field(default=None, description="The name; by default the file's.")
     description: str | None = None
-    web: str = Field(default="auto", description=SearchConfig.model_fields["web"].description)
+    web: Web = Field(default="auto", description=SearchConfig.model_fields["web"].description)
     on_demand: bool = Field(
         default=False,
         description="Whether its videos are known only to who asks for them: they get no "
         "partition by themselves, and give way to an entry in any other corpus.",
     )
     videos: tuple[VideoEntry, ...] = ()
-
-    @field_validator("web")
-    @classmethod
-    def _web_is_known(cls, value: str) -> str:
-        return _checked_web(value)
-
-
-def _checked_web(value: str) -> str:
-    try:
-        return SearchConfig(web=value).web
-    except ValidationError as error:
-        raise ValueError("web is one of auto, live, archive, archive:NAME and miniature") from error
 
 
 def is_usable_id(video_id: str) -> bool:

@@ -14,7 +14,6 @@ from typing import Final, Protocol
 from factible_assets.corpora.format import ClaimEntry
 from factible_assets.corpora.reading import CorporaReading
 from factible_assets.errors import FactibleError
-from factible_assets.evaluation.metrics.claims import GoldClaim
 from factible_assets.records import Claim
 from factible_assets.rows import VideoRows
 
@@ -43,31 +42,16 @@ class VideoOutcome(VideoRows):
         """Return the claims, most important first."""
         return tuple(sorted(self.claims, key=lambda claim: claim.rank))
 
-    @property
-    def gold(self) -> tuple[GoldClaim, ...] | None:
-        """Return the annotated claims as metrics take them; None if there is no annotation."""
-        if self.truth is None:
-            return None
-        return tuple(
-            GoldClaim(entry.text, entry.importance, entry.stance, entry.checkable, entry.label)
-            for entry in self.truth
-        )
-
     def ran(self, *assets: str) -> bool:
         """Tell whether all of these assets ran."""
         return all(asset in self.sets for asset in assets)
 
 
 class Store(Protocol):
-    """The warehouse, as far as outcomes are read from it."""
+    """The warehouse, as far as outcomes are read from it: the newest sets of each video."""
 
-    def video_ids(self) -> list[str]:
-        """Return the videos of which there is any set."""
-        ...
-
-    def read_video(self, video_id: str) -> VideoRows:
-        """Return everything in the newest sets of a video."""
-        ...
+    def video_ids(self) -> list[str]: ...  # noqa: D102
+    def read_video(self, video_id: str) -> VideoRows: ...  # noqa: D102
 
 
 def load_outcomes(

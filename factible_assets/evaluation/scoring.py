@@ -153,7 +153,7 @@ def score(
 
 
 def _scored(outcome: VideoOutcome, matcher: ClaimMatcher) -> ScoredVideo:
-    gold, video_id = outcome.gold, outcome.video.video_id
+    gold, video_id = outcome.truth, outcome.video.video_id
     if gold is None or not outcome.ran("claims"):
         return ScoredVideo(outcome, None, None, ())
 

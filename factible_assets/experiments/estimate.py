@@ -22,7 +22,7 @@ from factible_assets.config import FactCheckConfig
 from factible_assets.corpora.reading import CorporaReading, CorpusVideo
 from factible_assets.experiments.plan import STAGES, Variant, stage_keys
 from factible_assets.experiments.reading import Experiment
-from factible_assets.experiments.store import Ledger, experiment_file
+from factible_assets.experiments.runner import Ledger, experiment_file
 from factible_assets.experiments.surroundings import (
     Choice,
     NoWordsError,

@@ -22,8 +22,15 @@ from factible_assets.evaluation.scoring import Evaluation, score
 from factible_assets.evaluation.tables import columns_of
 from factible_assets.experiments.plan import STAGES
 from factible_assets.experiments.reading import Experiment
-from factible_assets.experiments.runner import DEFAULT_JOBS, RunOutcome, Watcher, run_experiment
-from factible_assets.experiments.store import Ledger, StageSet, experiment_file
+from factible_assets.experiments.runner import (
+    DEFAULT_JOBS,
+    Ledger,
+    RunOutcome,
+    StageSet,
+    Watcher,
+    experiment_file,
+    run_experiment,
+)
 from factible_assets.experiments.surroundings import choose, code_version
 from factible_assets.settings import Settings
 from warehouse.store import Warehouse

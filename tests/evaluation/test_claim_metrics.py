@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from factible_assets.corpora.format import ClaimEntry
 from factible_assets.evaluation.matching import Matcher, Matching, Pair
 from factible_assets.evaluation.measures import macro
 from factible_assets.evaluation.metrics.claims import (
-    GoldClaim,
     MatchedVideo,
     SystemClaim,
     average_precision_over_hits,
@@ -35,7 +35,7 @@ def video(
     return MatchedVideo(
         "v",
         tuple(SystemClaim(f"s{index}", value) for index, value in enumerate(system)),
-        tuple(GoldClaim(f"g{index}", value) for index, value in enumerate(gold)),
+        tuple(ClaimEntry(text=f"g{index}", importance=value) for index, value in enumerate(gold)),
         Matching(RULE, tuple(Pair(row, matches[row], 0.9) for row in sorted(matches))),
     )
 

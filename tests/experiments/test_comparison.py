@@ -17,7 +17,7 @@ from factible_assets.evaluation.figures import paired_bootstrap, wilcoxon_signed
 from factible_assets.experiments.comparison import Comparison, read_comparison
 from factible_assets.experiments.page import render_page, scatter, strips
 from factible_assets.experiments.plan import ExperimentError
-from factible_assets.experiments.store import StageSet
+from factible_assets.experiments.runner import StageSet
 from warehouse.store import Warehouse
 
 HOSTILE = "<script>alert(1)</script>\" onload='x' \x07\u202e"

@@ -18,8 +18,7 @@ from factible_assets.experiments import runner, surroundings
 from factible_assets.experiments.plan import ExperimentError
 from factible_assets.experiments.reading import Experiment
 from factible_assets.experiments.results import outcome_of
-from factible_assets.experiments.runner import RunOutcome, run_experiment
-from factible_assets.experiments.store import Ledger, experiment_file
+from factible_assets.experiments.runner import Ledger, RunOutcome, experiment_file, run_experiment
 from factible_assets.records import (
     Claim,
     Evidence,

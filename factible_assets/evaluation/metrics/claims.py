@@ -14,29 +14,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from factible_assets.corpora.format import ClaimEntry
 from factible_assets.evaluation.figures import Ratio
 from factible_assets.evaluation.matching import Matching
-from factible_assets.records import Stance
 
 IMPORTANT: Final = 0.80
 """From this importance on, a claim is an important one (Factible, section 2.1.3)."""
-
-
-@dataclass(frozen=True, slots=True)
-class GoldClaim:
-    """An annotated claim; what was not annotated is None."""
-
-    text: str
-    importance: float | None = None
-    stance: Stance | None = None
-    checkable: bool = True
-    label: str | None = None
-    """The conclusion in the words of its data set."""
-
-    @property
-    def weight(self) -> float:
-        """The importance, 0 if there is none."""
-        return self.importance or 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +36,7 @@ class MatchedVideo:
 
     video_id: str
     system: tuple[SystemClaim, ...]
-    gold: tuple[GoldClaim, ...]
+    gold: tuple[ClaimEntry, ...]
     matching: Matching
 
     def __post_init__(self) -> None:
@@ -68,7 +51,7 @@ class MatchedVideo:
         return [position in matched for position in range(len(self.system))][:k]
 
     @property
-    def found(self) -> list[GoldClaim]:
+    def found(self) -> list[ClaimEntry]:
         """Return the gold claims that were matched, in the system's order."""
         return [self.gold[pair.gold] for pair in self.matching.pairs]
 
@@ -139,11 +122,15 @@ def ndcg_by_importance(video: MatchedVideo) -> Ratio:
     """
     gold_of = video.matching.gold_of
     gains = [
-        video.gold[gold_of[rank]].weight if rank in gold_of else 0.0
+        _weight(video.gold[gold_of[rank]]) if rank in gold_of else 0.0
         for rank in range(len(video.system))
     ]
-    ideal = sorted((claim.weight for claim in video.gold), reverse=True)
+    ideal = sorted(map(_weight, video.gold), reverse=True)
     return Ratio(_discounted(gains), _discounted(ideal))
+
+
+def _weight(claim: ClaimEntry) -> float:
+    return claim.importance or 0.0
 
 
 def _discounted(gains: Sequence[float]) -> float:
@@ -156,8 +143,8 @@ def recall_at_important(video: MatchedVideo) -> Ratio:
     |matched gold with importance ≥ 0.80| / |gold with importance ≥ 0.80|. Undefined if no gold
     claim is that important.
     """
-    found = sum(claim.weight >= IMPORTANT for claim in video.found)
-    return Ratio(found, sum(claim.weight >= IMPORTANT for claim in video.gold))
+    found = sum(_weight(claim) >= IMPORTANT for claim in video.found)
+    return Ratio(found, sum(_weight(claim) >= IMPORTANT for claim in video.gold))
 
 
 def importance_weighted_coverage(video: MatchedVideo) -> Ratio:
@@ -165,8 +152,8 @@ def importance_weighted_coverage(video: MatchedVideo) -> Ratio:
 
     Σ importance of matched gold / Σ importance of gold. Undefined if there is no importance.
     """
-    found = math.fsum(claim.weight for claim in video.found)
-    return Ratio(found, math.fsum(claim.weight for claim in video.gold))
+    found = math.fsum(map(_weight, video.found))
+    return Ratio(found, math.fsum(map(_weight, video.gold)))
 
 
 def importance_mae(video: MatchedVideo) -> Ratio:
