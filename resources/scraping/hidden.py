@@ -18,11 +18,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from math import prod
+from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import unquote_to_bytes
 
 import lxml.html
 import tinycss2
+import yaml
 from cssselect import HTMLTranslator, SelectorError, parse
 from tinycss2.ast import AtRule, Declaration, FunctionBlock, Node, QualifiedRule
 from tinycss2.color4 import parse_color
@@ -319,30 +321,11 @@ _SIDES = re.compile(r"(?:left|right|top|bottom|inset[a-z-]*)$")
 _FONT, _LEAST_FONT = 16, 4
 """Pixels of usual text, and up to which nobody reads it."""
 _FONT_SIZE = re.compile(r"(?:^|\s)(0|[\d.]+(?:px|pt|r?em|%|vw))(?=[\s/])")
-_GLASS = r"gradient\((?:\s*(?:transparent|#0000(?:0000)?)[^,)]*,?)+\)"
 _HIDING: Mapping[str, re.Pattern[str]] = {
-    name: re.compile(pattern)
-    for name, pattern in {
-        "display": r"^none$",
-        "visibility": r"^(?:hidden|collapse)$",
-        "content-visibility": r"^hidden$",
-        "opacity": r"^-|^(?:0+\.?|0?\.0[0-5]?\d*|[0-5](?:\.\d+)?%)$",
-        "zoom": r"^(?:0|0?\.[01]\d*|1?\d%)$",
-        "transform": r"scale[xy3d]*\(\s*0\s*[,)]|matrix\((?:\s*0\s*,){4}"
-        r"|rotate[xy]\(-?(?:9|27)0deg",
-        "scale": r"^0(?:\s|$)",
-        "filter": r"opacity\(\s*0?(?:\.0\d*)?%?\s*\)|blur\(\s*(?:[6-9]|\d\d)",
-        "clip": r"rect\(\s*[01](?:px)?[\s,]+[01](?:px)?[\s,]",
-        "clip-path": r"inset\(\s*(?:[5-9]\d|100)(?:\.\d+)?%|inset\([^)]*\b(?:9[5-9]|100)(?:\.\d+)?%"
-        r"|(?:circle|ellipse)\(\s*0|polygon\([0\s,px%]*\)|rect\((?:\s*0[a-z%]*){4}"
-        r"|xywh\(\s*\S+\s+\S+\s+0",
-        "mask-image": _GLASS,
-        "mask": _GLASS,
-        "text-decoration": "line-through",
-        "text-decoration-line": "line-through",
-        "-webkit-text-security": "disc|circle|square",
-        "letter-spacing": r"^-(?:\d\d|[6-9])|^-(?:[1-9]\d*|0?\.[4-9]\d*)r?em",
-    }.items()
+    name: re.compile(pattern.replace("\n", ""))
+    for name, pattern in yaml.safe_load(
+        Path(__file__).with_name("hidden.yaml").read_text("utf-8")
+    ).items()
 }
 
 

@@ -18,38 +18,16 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Literal, cast
+from typing import TypeAlias
 
 import yaml
 
-Obstacle = Literal[
-    "blocked",
-    "broken",
-    "busy",
-    "consent",
-    "empty",
-    "garbled",
-    "gone",
-    "locked",
-    "needs a browser",
-    "parked",
-    "textless",
-]
-"""Why a page has no text to read."""
+_WORDS = yaml.safe_load(Path(__file__).with_name("notices.yaml").read_text("utf-8"))
 
-OBSTACLES: dict[Obstacle, str] = {
-    "blocked": "blocked: the site shows a wall for robots instead of the page",
-    "broken": "out of order: the site shows a notice of failure or maintenance instead of the page",
-    "busy": "busy: the site asks visitors to wait or to come back instead of showing the page",
-    "consent": "consent wall: the site shows its terms for cookies instead of the page",
-    "empty": "empty: the page holds no readable text",
-    "garbled": "garbled: the characters of the page were lost on its way here",
-    "gone": "gone: the site says that it has no such page",
-    "locked": "locked: the site shows the page to those alone who sign in or say that they may",
-    "needs a browser": "needs a browser: the page has no text without its scripts",
-    "parked": "parked: nothing stands at this domain but an offer to buy it",
-    "textless": "out of order: the page came without any text",
-}
+Obstacle: TypeAlias = str
+"""Why a page has no text to read: a key of OBSTACLES."""
+
+OBSTACLES: dict[Obstacle, str] = _WORDS.pop("obstacles")
 """The reason that each obstacle is given as."""
 
 PASSING: frozenset[Obstacle] = frozenset({"broken", "busy", "garbled", "textless"})
@@ -65,18 +43,18 @@ _SURE_WORDS = 600
 """Words up to which it is one for its heading and a phrase together, and may be a consent wall."""
 _WALL_TEXT = 2_000
 """Characters up to which a page may be a wall."""
+_FILLERS, _FILLERS_SHARE = 5, 0.03
+"""Words that only filler has, and their share of all, from which a page is filler."""
 _OWN_WORDS = 30
 """Words beside those on cookies from which a page is no consent wall."""
 
 
-_WORDS: dict[str, dict[str, re.Pattern[str]]] = {
+_PATTERNS: dict[str, dict[str, re.Pattern[str]]] = {
     kind: {
         name: re.compile("|".join(re.sub(r"\n +", "", lines).splitlines()))
         for name, lines in patterns.items()
     }
-    for kind, patterns in yaml.safe_load(
-        Path(__file__).with_name("notices.yaml").read_text("utf-8")
-    ).items()
+    for kind, patterns in _WORDS.items()
 }
 _FRAME = re.compile(r"\s*(?:at [\w.$<>/]+\(|#\d+ |file \"?[/\w])", re.IGNORECASE)
 """A line of what a program leaves that failed."""
@@ -92,7 +70,7 @@ _DENSE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{1,2}")
 
 def is_wall(headings: Iterable[str], seen: str) -> bool:
     """Tell whether what a visitor without scripts sees is a wall for robots."""
-    walls = _WORDS["walls"]
+    walls = _PATTERNS["walls"]
     return len(seen) <= _WALL_TEXT and (
         walls["phrases"].search(_straightened(seen)) is not None
         or any(walls["headings"].match(_straightened(head)) for head in headings)
@@ -106,10 +84,27 @@ def notice_in(headings: Sequence[str], text: str) -> Obstacle | None:
         headings: The page's title and main headings, if any.
         text: What it says, in lines.
     """
+    return _at_any_length(headings, text) or _in_few_words(headings, text)
+
+
+def _at_any_length(headings: Sequence[str], text: str) -> Obstacle | None:
+    sample = text[:_SAMPLE]
+    lines = sample.split("\n")
+    frames = sum(_FRAME.match(line) is not None for line in lines)
+    marks = len(_MARKS.findall(sample))
+    always = _PATTERNS["always"]
+    fillers = len(always["unfinished"].findall(sample.casefold()))
     if is_garbled(text):
         return "garbled"
-    if _is_program(text):
+    # What a program is written in, or leaves when it fails.
+    if marks > _MARKS_SHARE * max(len(sample), 200) or frames > max(2, len(lines) / 2):
         return "broken"
+    if any(always["listing"].match(_straightened(head)) for head in headings):
+        return "listing"
+    return "unfinished" if fillers > max(_FILLERS, _FILLERS_SHARE * sample.count(" ")) else None
+
+
+def _in_few_words(headings: Sequence[str], text: str) -> Obstacle | None:
     words = _count_words(text, limit=_SURE_WORDS)
     if words > _SURE_WORDS:
         return None
@@ -118,17 +113,16 @@ def notice_in(headings: Sequence[str], text: str) -> Obstacle | None:
     wholes = {_straightened(head) for head in (*headings, *lines)}
     # A heading, and what it is beside the name of its site: "Maintenance | The Site".
     parts = {part.strip(" .!…") for whole in wholes for part in (whole, *_SEPARATOR.split(whole))}
-    for name, pattern in _WORDS["phrases"].items():
-        obstacle = cast("Obstacle", name)
+    for obstacle, pattern in _PATTERNS["phrases"].items():
         found = len({match.group() for match in pattern.finditer(folded)})
-        heading = _WORDS["headings"].get(name)
+        heading = _PATTERNS["headings"].get(obstacle)
         if heading is not None and any(heading.fullmatch(part) for part in parts if part):
             most = _SURE_WORDS if found else _HEADED_WORDS
         else:
-            most = (_LOCKED_WORDS if name == "locked" else _PLAIN_WORDS) * min(found, 2)
+            most = (_LOCKED_WORDS if obstacle == "locked" else _PLAIN_WORDS) * min(found, 2)
         if words <= most:
             return obstacle
-    consent = _WORDS["consent"]
+    consent = _PATTERNS["consent"]
     if consent["phrases"].search(folded):
         own = {
             each
@@ -138,15 +132,6 @@ def notice_in(headings: Sequence[str], text: str) -> Obstacle | None:
         if sum(_count_words(each, limit=_OWN_WORDS) for each in own) < _OWN_WORDS:
             return "consent"
     return None
-
-
-def _is_program(text: str) -> bool:
-    """Tell whether a text is what a program is written in, or leaves when it fails."""
-    sample = text[:_SAMPLE]
-    lines = sample.split("\n")
-    frames = sum(_FRAME.match(line) is not None for line in lines)
-    marks = len(_MARKS.findall(sample))
-    return marks > _MARKS_SHARE * max(len(sample), 200) or frames > max(2, len(lines) / 2)
 
 
 def _count_words(text: str, *, limit: int) -> int:

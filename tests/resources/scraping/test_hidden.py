@@ -130,6 +130,15 @@ def test_a_sheet_hides_by_rules_in_rules_by_queries_that_hold_and_behind_many_ot
     assert PLANTED not in text_of(f'<p class="x">{PLANTED}</p>', sheet=sheet)
 
 
+@pytest.mark.parametrize(
+    "written", [",.x%7Bdisplay:none%7D", ";base64,LnggeyBkaXNwbGF5OiBub25lIH0="]
+)
+def test_a_sheet_in_the_address_of_a_link_hides_too(written: str) -> None:
+    link = f'<link rel="stylesheet" href="data:text/css{written}">'
+    assert PLANTED not in text_of(f'{link}<p class="x">{PLANTED}</p>')
+    assert PLANTED in text_of(f'{link.replace("stylesheet", "icon")}<p class="x">{PLANTED}</p>')
+
+
 def test_a_text_is_stored_as_it_is_seen() -> None:
     """Characters without a width would keep its words from being found, or speak to machines."""
     told = "".join(chr(0xE0000 + ord(letter)) for letter in PLANTED)

@@ -24,6 +24,8 @@ maintenance at the moment. If you need to you can always contact us, otherwise w
 shortly!"""
 CONSENT = """We use cookies and data to deliver and maintain services. If you choose to accept all,
 we will also use cookies to personalise content. Accept all. Reject all. Privacy policy."""
+LOREM = """Lorem ipsum dolor sit amet, consectetur adipiscing elit, sed do eiusmod tempor incididunt
+ut labore et dolore magna aliqua. Ut enim ad minim veniam, quis nostrud exercitation ullamco. """
 NEWS = """ChatGPT went down for thousands of users on Tuesday, according to the outage tracker
 Downdetector. OpenAI said that it was investigating the matter. Reports peaked at 1,500
 shortly after ten in the morning and fell again within the hour. The company blamed a
@@ -58,12 +60,19 @@ noon. It was the third outage of the month."""
         ("parked", "site.example", "site.example is for sale! Buy this domain."),
         ("parked", "This domain may be for sale", "Related searches: health insurance"),
         ("busy", "", "Too many requests. Please slow down."),
+        ("listing", "Index of /reports/2020", "Name Last modified Size\nParent Directory\n" * 200),
+        ("unfinished", "About us", f"Welcome to our site. {LOREM * 20}"),
         ("busy", "Tickets", "You are now in line. Your estimated wait time is 3 minutes."),
         ("consent", "Before you continue", CONSENT),
         (None, "ChatGPT down: service unavailable for thousands", NEWS),
         (None, 'How to fix "Error establishing a database connection"', "It means this. " * 90),
         (None, "500 years of printing", "Five hundred years ago the press came to the city."),
         (None, "2020 Electoral College Results", "Biden 306, Trump 232. Majority: 538/270."),
+        (
+            None,
+            "What lorem ipsum means",
+            f"Printers fill pages with it. {LOREM} {'It is old. ' * 90}",
+        ),
         (None, "Aircraft maintenance", "Aircraft maintenance is the overhaul of an aircraft."),
         (None, "Cookies", "Bake the cookies for ten minutes, then let them cool on a rack. " * 4),
         (
