@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import Any, Literal, Self, TypeAlias, cast, get_args
+from typing import Any, Self, TypeAlias
 from urllib.parse import urlencode
 
 from factible_assets.reasoners.embedded.text import is_stop_word
@@ -25,10 +25,7 @@ Ask: TypeAlias = Callable[..., list[Row]]
 _WRITTEN = statements("factible_assets.desk", "queries.sql")
 QUESTIONS = {name: sql.replace("{listed}", _WRITTEN["listed"]) for name, sql in _WRITTEN.items()}
 
-Tab = Literal["incomplete", "turned", "uncertain", "unreviewed", "mine", "all"]
-Sort = Literal["uncertainty", "importance", "confidence", "turned", "newest", "oldest", "video"]
-
-TABS: dict[Tab, str] = {
+TABS = {
     "incomplete": "Incomplete",
     "turned": "Turned",
     "uncertain": "Important and uncertain",
@@ -36,7 +33,7 @@ TABS: dict[Tab, str] = {
     "mine": "Assigned to me",
     "all": "All claims",
 }
-SORTS: dict[Sort, str] = {
+SORTS = {
     "uncertainty": "important and uncertain first",
     "importance": "most important first",
     "confidence": "surest first",
@@ -67,28 +64,28 @@ _WORD = re.compile(r"[^\W_]+")
 class Wanted:
     """One page of the queue. An address that names nothing known asks for what is usual."""
 
-    tab: Tab = "incomplete"
+    tab: str = "incomplete"
     since: date = date.min
     corpus: str | None = None
     channel: str | None = None
-    sort: Sort = "uncertainty"
+    sort: str = "uncertainty"
     page: int = 1
 
     @classmethod
     def of(cls, query: Mapping[str, str]) -> Self:
         """Read the query of an address."""
-        tab, sort, page = query.get("tab"), query.get("sort"), query.get("page", "1")
+        tab, sort, page = (query.get(name, "") for name in ("tab", "sort", "page"))
         is_number = page.isascii() and page.isdecimal() and len(page) <= len(str(_LAST_PAGE))
         try:
             since = date.fromisoformat(query.get("since", ""))
         except ValueError:
             since = (datetime.now(UTC) - timedelta(days=_DAYS)).date()
         return cls(
-            tab=cast("Tab", tab) if tab in get_args(Tab) else "incomplete",
+            tab=tab if tab in TABS else "incomplete",
             since=since,
             corpus=query.get("corpus") or None,
             channel=query.get("channel") or None,
-            sort=cast("Sort", sort) if sort in get_args(Sort) else "uncertainty",
+            sort=sort if sort in SORTS else "uncertainty",
             page=max(1, min(int(page), _LAST_PAGE)) if is_number else 1,
         )
 
@@ -104,7 +101,7 @@ class Queue:
 
     wanted: Wanted
     rows: list[Row]
-    numbers: dict[Tab, int]
+    numbers: dict[str, int]
     corpora: list[str]
     channels: list[str]
 

@@ -347,7 +347,7 @@ def create_app(
 
     house = House(
         settings,
-        Runs(launch, end_run, most_at_once=settings.serve_max_runs, grace_seconds=grace_seconds),
+        Runs(launch, end_run, settings.serve_max_runs, grace_seconds),
         PublishedResults(settings),
         admission.clients,
     )
@@ -412,7 +412,8 @@ async def _refused(request: Request, error: Exception) -> Response:
         error = HTTPException(500, words, SECURITY_HEADERS)
     title, headers = HTTPStatus(error.status_code).phrase, dict(error.headers or {})
     if error.detail == title and error.status_code == HTTPStatus.NOT_FOUND:
-        error = HTTPException(404, "There is nothing at this address; /openapi.json lists what is.")
+        words = "There is nothing at this address; /openapi.json lists what there is."
+        error = HTTPException(404, words)
     elif error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         # The router names the methods of the first route at this address alone.
         headers["Allow"] = ", ".join(

@@ -170,9 +170,10 @@ class Clients:
     def begin_session(self, client: Client) -> str:
         """Return what a browser brings instead of the token, for SESSION_SECONDS at most."""
         session = secrets.token_urlsafe(32)
+        now, digest = time.time(), _digest(session)
         with self._kept() as database:
-            until = time.time() + SESSION_SECONDS
-            database.execute(_ASK["begin"], [_digest(session), client.id, until])
+            database.execute(_ASK["end"], [digest, now])  # Those that are over go, too.
+            database.execute(_ASK["begin"], [digest, client.id, now + SESSION_SECONDS])
         return session
 
     def end_session(self, session: str) -> None:

@@ -50,7 +50,6 @@ from factible_assets.http_service.models import FactCheckRequest
 from factible_assets.http_service.problems import validation_sentence
 from factible_assets.http_service.walls import CARDS, DESK, SESSION, SIGN_IN, SIGN_OUT, session_of
 from factible_assets.records import QueryType, ReviewKind
-from factible_assets.report.links import safe_url
 from factible_assets.report.view import ReportView, arrange
 from factible_assets.report.words import outcome_words
 from factible_assets.running.result import stored_result
@@ -341,8 +340,6 @@ def search_page(house: InHouse, viewer: Looking, q: str = "", page: Number = 1) 
     if words:
         with house.results.asking(QUESTIONS) as ask:
             found = search(ask, words, page)
-        for row in found.rows["review"]:
-            row["link"] = safe_url(row["url"])
     return _shown(pages.page("search", viewer, words=words, found=found))
 
 

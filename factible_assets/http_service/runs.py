@@ -198,6 +198,7 @@ class Run:
         news.set()
 
 
+@dataclass
 class Runs:
     """All runs of this service.
 
@@ -205,20 +206,12 @@ class Runs:
     `grace_seconds`.
     """
 
-    def __init__(
-        self,
-        launch: Launch,
-        end_run: EndRun,
-        *,
-        most_at_once: int,
-        grace_seconds: float = GRACE_SECONDS,
-    ) -> None:
-        self._launch = launch
-        self._end_run = end_run
-        self._most = most_at_once
-        self._grace = grace_seconds
-        self._runs: dict[str, Run] = {}
-        self._closing = False
+    launch: Launch
+    end_run: EndRun
+    most_at_once: int
+    grace_seconds: float = GRACE_SECONDS
+    _runs: dict[str, Run] = field(default_factory=dict)
+    _closing: bool = False
 
     def all(self) -> list[Run]:
         """Return the runs, the newest first."""
@@ -268,7 +261,7 @@ class Runs:
                 )
             same.detached = same.detached or detached
             return same
-        if len(active) >= self._most:
+        if len(active) >= self.most_at_once:
             raise too_many(
                 f"{len(active)} videos are being checked, and no more are at once. Ask again "
                 "later, or raise FACTIBLE_SERVE_MAX_RUNS.",
@@ -296,7 +289,7 @@ class Runs:
             run.followers -= 1
             if not (run.followers or run.detached or run.is_over):
                 loop = asyncio.get_running_loop()
-                run.leaving = loop.call_later(self._grace, self.cancel, run)
+                run.leaving = loop.call_later(self.grace_seconds, self.cancel, run)
 
     def cancel_for(self, run: Run, client: str) -> None:
         """Cancel a run because a client asks.
@@ -334,7 +327,7 @@ class Runs:
         """Pass on what a worker says until it is gone; whatever happens, the run ends."""
         code: int | None = None
         try:
-            run.worker = await self._launch(run.order)
+            run.worker = await self.launch(run.order)
             if run.status == "canceling":
                 _stop(run, run.worker)
             else:
@@ -359,7 +352,7 @@ class Runs:
                         "Launch the check again."
                     )
                 with contextlib.suppress(OSError):
-                    await self._end_run(run.run_id, cancelled)
+                    await self.end_run(run.run_id, cancelled)
                 run.tell(error_update(words, run.run_id, cancelled=cancelled))
             last = run.events[-1]
             is_cancelled = (last.data or {}).get("cancelled")

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
 from typing import Self
 from urllib.parse import urlencode, urlsplit
@@ -133,12 +133,13 @@ class Admission:
             )
         if origin is None and site not in {None, "same-origin", "none"}:
             raise HTTPException(403, "Pages of other sites may not call this service.")
-        is_own = origin is None or urlsplit(origin).netloc.lower() == host.lower()
-        if not is_own and origin not in self.origins:
+        if origin is None or origin in self.origins:
+            return
+        if not host or origin.partition("://")[2].lower() != host.lower():
             raise HTTPException(
                 403,
-                f"Pages of {(origin or '')[:SHOWN_CHARACTERS]!r} may not call this service. Add "
-                "the origin to FACTIBLE_SERVE_ORIGINS if they should.",
+                f"Pages of {origin[:SHOWN_CHARACTERS]!r} may not call this service. Add the "
+                "origin to FACTIBLE_SERVE_ORIGINS if they should.",
             )
 
 
@@ -162,42 +163,35 @@ def _name_of(host: str) -> str:
         return ""
 
 
+@dataclass
 class Walls:
     """The middleware. It leaves the client in the request's state, as `client`."""
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        admission: Admission,
-        *,
-        headers: Mapping[str, str] = SECURITY_HEADERS,
-        most_body_bytes: int = MOST_BODY_BYTES,
-    ) -> None:
-        self._app = app
-        self._admission = admission
-        self._headers = headers
-        self._most = most_body_bytes
+    app: ASGIApp
+    admission: Admission
+    headers: Mapping[str, str] = field(default_factory=lambda: SECURITY_HEADERS)
+    most_body_bytes: int = MOST_BODY_BYTES
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, or answer it here."""
         if scope["type"] == "lifespan":
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
             return
         path = scope["path"]
 
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in self._headers.items():
+                for name, value in self.headers.items():
                     if name != "X-Frame-Options" or not path.startswith(CARDS):
                         headers.setdefault(name, value)
             await send(message)
 
         try:
-            scope.setdefault("state", {})["client"] = self._admission.client_of(scope)
+            scope.setdefault("state", {})["client"] = self.admission.client_of(scope)
             if scope["type"] == "http" and scope["method"] not in READING:
                 forms = path.startswith(f"{DESK}/")
-                most = MOST_FORM_BYTES if forms and path != SIGN_IN else self._most
+                most = MOST_FORM_BYTES if forms and path != SIGN_IN else self.most_body_bytes
                 body = await _body(Headers(scope=scope), receive, most, forms=forms)
                 rest = receive
                 first: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
@@ -209,7 +203,7 @@ class Walls:
         except HTTPException as problem:
             await refuse(problem, scope, receive, guarded)
             return
-        await self._app(scope, receive, guarded)
+        await self.app(scope, receive, guarded)
 
 
 async def refuse(problem: HTTPException, scope: Scope, receive: Receive, send: Send) -> None:

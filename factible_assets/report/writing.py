@@ -2,6 +2,9 @@
 
 What belongs here: names and places of the files, writing one, several or the index. What does not:
 which folder that is (settings), what is in the files (render.py).
+
+Everything raises OSError where a file cannot be written, WarehouseError where a warehouse cannot be
+read.
 """
 
 from __future__ import annotations
@@ -41,22 +44,13 @@ def index_path(folder: Path) -> Path:
 
 
 def write_report(data: ReportData, path: Path) -> Path:
-    """Render the report of one video to a file.
-
-    Raises:
-        OSError: If the file cannot be written.
-    """
+    """Render the report of one video to a file."""
     home = INDEX if path == report_path(path.parent, data.video.video_id) else None
     return write_whole(path, render_report(data, index=home)[0].encode("utf-8"))
 
 
 def write_index(warehouse: Warehouse, folder: Path) -> Path:
-    """Render the index of all videos, with links to the reports that are in the folder.
-
-    Raises:
-        OSError: If the file cannot be written.
-        WarehouseError: If the warehouse cannot be read.
-    """
+    """Render the index of all videos, with links to the reports that are in the folder."""
     videos = read_index_data(warehouse)
     paths = {each.video.video_id: report_path(folder, each.video.video_id) for each in videos}
     hrefs = {video_id: path.name for video_id, path in paths.items() if path.is_file()}
@@ -71,12 +65,7 @@ def write_index(warehouse: Warehouse, folder: Path) -> Path:
 
 
 def publish_data(data: ReportData, warehouse: Warehouse, folder: Path) -> Path:
-    """Write the report of a video that was read already, and refresh the index.
-
-    Raises:
-        OSError: If a file cannot be written.
-        WarehouseError: If the warehouse cannot be read.
-    """
+    """Write the report of a video that was read already, and refresh the index."""
     path = write_report(data, report_path(folder, data.video.video_id))
     write_index(warehouse, folder)
     return path
@@ -87,10 +76,6 @@ def publish_report(warehouse: Warehouse, folder: Path, video_id: str) -> Path | 
 
     A large index that was written just before is left to the next report, so that in a batch of
     many runs its writing stays a small part of the work. `factible report` refreshes it at once.
-
-    Raises:
-        OSError: If a file cannot be written.
-        WarehouseError: If the warehouse cannot be read.
     """
     data = read_report_data(warehouse, video_id)
     if data is None:
@@ -105,12 +90,7 @@ def publish_report(warehouse: Warehouse, folder: Path, video_id: str) -> Path | 
 
 
 def publish_all(warehouse: Warehouse, folder: Path) -> dict[str, Path]:
-    """Write the report of every video and the index; returns the files by video.
-
-    Raises:
-        OSError: If a file cannot be written.
-        WarehouseError: If the warehouse cannot be read.
-    """
+    """Write the report of every video and the index; returns the files by video."""
     written: dict[str, Path] = {}
     video_ids = [item.video.video_id for item in read_index_data(warehouse)]
     for start in range(0, len(video_ids), _VIDEOS_AT_ONCE):

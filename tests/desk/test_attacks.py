@@ -54,7 +54,14 @@ def test_hostile_words_stay_words_on_every_page(serve: Serve, home: Path) -> Non
 def test_other_sites_can_send_nothing(serve: Serve, script: Script, published: str) -> None:
     client = serve()
     form = {"act": "note", "text": "x", "link": "everyday-beliefs-talk"}
-    origins = [None, "https://evil.example", "null", "http://127.0.0.1:1", "https://127.0.0.1"]
+    origins = [
+        None,
+        "https://evil.example",
+        "null",
+        "http://127.0.0.1:1",
+        "https://127.0.0.1",
+        "x://[",
+    ]
     for origin in origins:
         headers = {"Origin": origin} if origin else {}
         for path in (f"{CLAIM_PATH}/acts", f"{CLAIM_PATH}/check", "/desk/checks"):
