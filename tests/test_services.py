@@ -534,12 +534,12 @@ def test_the_reasoner_of_a_run_is_that_of_both_of_its_steps() -> None:
 def test_youtube_is_asked_as_the_settings_say(tmp_path: Path) -> None:
     made = settings(tmp_path, languages="de, en", translate=True, youtube_proxy="http://p:1")
     client = youtube_transcripts(made)
-    assert client._languages == ("de", "en")
-    assert client._translate
-    assert client._proxy is not None
+    assert client.languages == ("de", "en")
+    assert client.translate
+    assert client.proxy is not None
     webshare = settings(tmp_path, webshare_proxy_username="u", webshare_proxy_password="p")
-    assert youtube_transcripts(webshare)._proxy is not None
-    assert youtube_transcripts(settings(tmp_path, webshare_proxy_username="u"))._proxy is None
+    assert youtube_transcripts(webshare).proxy is not None
+    assert youtube_transcripts(settings(tmp_path, webshare_proxy_username="u")).proxy is None
 
 
 def corpus(tmp_path: Path, entry: str) -> CorporaReading:

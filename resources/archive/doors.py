@@ -12,7 +12,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final, Protocol
 
@@ -26,12 +26,12 @@ _log = logging.getLogger(__name__)
 PROVIDER: Final = "archive"
 
 
+@dataclass(frozen=True, slots=True)
 class ArchiveSearcher:
     """Searches an archive. `collections` as in `Archive.search`."""
 
-    def __init__(self, archive: Archive, collections: Sequence[str] | None = None) -> None:
-        self._archive = archive
-        self._collections = collections
+    archive: Archive
+    collections: Sequence[str] | None = None
 
     async def search(self, request: SearchRequest) -> tuple[SearchAnswer, ...]:
         """Return one page of results; see SearchProvider.search.
@@ -42,11 +42,11 @@ class ArchiveSearcher:
         began = time.perf_counter()
         try:
             hits = await asyncio.to_thread(
-                self._archive.search,
+                self.archive.search,
                 request.query,
                 limit=request.limit,
                 page=request.page,
-                collections=self._collections,
+                collections=self.collections,
                 before=request.before,
                 after=request.after,
                 admits=request.admits_url,
@@ -57,12 +57,12 @@ class ArchiveSearcher:
         return (SearchAnswer(PROVIDER, "ok", hits, latency_seconds=time.perf_counter() - began),)
 
 
+@dataclass(frozen=True, slots=True)
 class ArchiveFetcher:
     """Hands out the pages of an archive. `collections` as in `Archive.page`."""
 
-    def __init__(self, archive: Archive, collections: Sequence[str] | None = None) -> None:
-        self._archive = archive
-        self._collections = collections
+    archive: Archive
+    collections: Sequence[str] | None = None
 
     async def fetch(self, url: str) -> FetchedPage:
         """Return a stored page.
@@ -72,7 +72,7 @@ class ArchiveFetcher:
         began = time.perf_counter()
         now = datetime.now(UTC)
         try:
-            page = await asyncio.to_thread(self._archive.page, url, self._collections)
+            page = await asyncio.to_thread(self.archive.page, url, self.collections)
         except ArchiveError as error:
             return FetchedPage(url=url, outcome="outage", retrieved_at=now, reason=str(error))
         if page is None:
@@ -89,36 +89,25 @@ class PageSource(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
 class ArchivingFetcher:
     """Stores in an archive what another fetcher fetches, so that it can be read again without.
 
-    Args:
-        inner: Fetches the pages.
-        archive: Keeps their texts.
-        collection: Under which name.
-        leave_out: Told a URL; true for pages that must not be kept, such as fictional ones.
+    `leave_out` is told a URL; true for pages that must not be kept, such as fictional ones.
     """
 
-    def __init__(
-        self,
-        inner: PageSource,
-        archive: Archive,
-        collection: str,
-        *,
-        leave_out: Callable[[str], bool] = is_fictional,
-    ) -> None:
-        self._inner = inner
-        self._archive = archive
-        self._collection = collection
-        self._leave_out = leave_out
+    inner: PageSource
+    archive: Archive
+    collection: str
+    leave_out: Callable[[str], bool] = is_fictional
 
     async def fetch(self, url: str) -> FetchedPage:
         """Fetch a page and store its text; one that cannot be stored is handed over too."""
-        page = await self._inner.fetch(url)
-        is_left_out = any(map(self._leave_out, (page.url, page.final_url or page.url)))
+        page = await self.inner.fetch(url)
+        is_left_out = any(map(self.leave_out, (page.url, page.final_url or page.url)))
         if page.outcome == "ok" and page.via not in {"archive", "snippet"} and not is_left_out:
             try:
-                await asyncio.to_thread(self._archive.add_page, page, self._collection)
+                await asyncio.to_thread(self.archive.add_page, page, self.collection)
             except ArchiveError as error:
                 _log.warning("A page was fetched and not archived: %s", error)
         return page

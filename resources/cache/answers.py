@@ -11,7 +11,7 @@ Never a key.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import date, timedelta
 from http import HTTPStatus
 from importlib.metadata import version
@@ -41,41 +41,24 @@ _YEAR = timedelta(days=365.25)
 Value = TypeVar("Value")
 
 
+@dataclass
 class _Answers(Generic[Value]):
     """Answers of one client, shared by all who ask the same at once."""
 
-    def __init__(
-        self,
-        cache: DiskCache,
-        kind: Kind,
-        shape: type[Value],
-        *identity: Json,
-        counts_for: Callable[[Value], timedelta | None],
-        stays_for: Callable[[Value], timedelta] = lambda _: timedelta(0),
-        recalled: Callable[[Value, timedelta], Value],
-        renew: bool = False,
-    ) -> None:
-        """Describe the questions.
-
-        Args:
-            cache: Where answers are kept; its owner closes it.
-            kind: With what they are kept.
-            shape: The type of an answer.
-            identity: The version, and everything about the client that changes its answers.
-            counts_for: How long an answer is given out; None for one that is not kept.
-            stays_for: How long it stays to be asked after, if longer.
-            recalled: Makes of an answer that was kept so long what is given out.
-            renew: Whether what was kept before now is asked for anew, however fresh.
-        """
-        self._cache = cache
-        self._kind: Kind = kind
-        self._shape = shape
-        self._identity = identity
-        self._counts_for = counts_for
-        self._stays_for = stays_for
-        self._recalled = recalled
-        self._since = cache.now() if renew else None
-        self._flights: Flights[Value] = Flights()
+    cache: DiskCache
+    kind: Kind
+    shape: type[Value]
+    identity: Sequence[Json]
+    """The version, and everything about the client that changes its answers."""
+    counts_for: Callable[[Value], timedelta | None]
+    """How long an answer is given out; None for one that is not kept."""
+    recalled: Callable[[Value, timedelta], Value]
+    """Makes of an answer that was kept so long what is given out."""
+    stays_for: Callable[[Value], timedelta] = lambda _: timedelta(0)
+    """How long it stays to be asked after, if longer."""
+    since: float | None = None
+    """What was kept before is asked for anew, however fresh."""
+    flights: Flights[Value] = field(default_factory=Flights)
 
     async def ask(
         self, question: Json, work: Callable[[Value | None], Awaitable[Value]]
@@ -86,25 +69,25 @@ class _Answers(Generic[Value]):
             question: What is asked, as JSON.
             work: Asks the client; given what is kept and counts no more, if there is any.
         """
-        key = cache_key(self._kind, *self._identity, question)
+        key = cache_key(self.kind, *self.identity, question)
 
         async def answer() -> Value:
-            old = await self._cache.get(self._kind, key)
-            known = from_json(self._shape, old.value) if old is not None else None
+            old = await self.cache.get(self.kind, key)
+            known = from_json(self.shape, old.value) if old is not None else None
             if old is not None and known is not None:
-                limit = self._counts_for(known) or timedelta(0)
-                is_new = self._since is None or old.stored_at >= self._since
-                if is_new and self._cache.is_fresh(old, limit):
-                    return self._recalled(known, self._cache.age(old))
+                limit = self.counts_for(known) or timedelta(0)
+                is_new = self.since is None or old.stored_at >= self.since
+                if is_new and self.cache.is_fresh(old, limit):
+                    return self.recalled(known, self.cache.age(old))
             found = await work(known)
-            counts = self._counts_for(found)
-            written = to_json(self._shape, found) if counts else None
+            counts = self.counts_for(found)
+            written = to_json(self.shape, found) if counts else None
             if counts and written is not None:
-                keep = max(counts, self._stays_for(found))
-                await self._cache.put(self._kind, key, written, keep=keep)
+                keep = max(counts, self.stays_for(found))
+                await self.cache.put(self.kind, key, written, keep=keep)
             return found
 
-        task, first = await self._flights.join(key, answer)
+        task, first = await self.flights.join(key, answer)
         return task.result(), first
 
 
@@ -131,11 +114,10 @@ class CachingSearch:
             cache,
             "search",
             tuple[SearchAnswer, ...],
-            _SEARCH_VERSION,
-            identity,
+            [_SEARCH_VERSION, identity],
             counts_for=lambda answers: cache.policy.search if is_whole(answers) else None,
             recalled=lambda answers, _: _at_once(answers),
-            renew=renew,
+            since=cache.now() if renew else None,
         )
 
     async def search(self, request: SearchRequest) -> Sequence[SearchAnswer]:
@@ -161,12 +143,10 @@ class CachingFactChecks:
             cache,
             "search",
             FactCheckAnswer,
-            _SEARCH_VERSION,
-            "fact checks",
-            identity,
+            [_SEARCH_VERSION, "fact checks", identity],
             counts_for=lambda answer: cache.policy.search if answer.outcome == "ok" else None,
             recalled=lambda answer, _: replace(answer, latency_seconds=0.0),
-            renew=renew,
+            since=cache.now() if renew else None,
         )
 
     async def prior_checks(
@@ -228,13 +208,11 @@ class CachingFetcher:
             cache,
             "pages",
             FetchedPage,
-            _PAGES_VERSION,
-            identity,
-            [[name, version(name)] for name in _READERS],
+            [_PAGES_VERSION, identity, [[name, version(name)] for name in _READERS]],
             counts_for=lambda page: limits.get(page.outcome),
             stays_for=lambda page: policy.kept_pages if page.outcome == "ok" else timedelta(0),
             recalled=lambda page, _: replace(page, latency_seconds=0.0),
-            renew=renew,
+            since=cache.now() if renew else None,
         )
 
     async def fetch(self, url: str) -> FetchedPage:
@@ -272,8 +250,7 @@ class CachingAges:
             cache,
             "ages",
             DomainAge,
-            _AGES_VERSION,
-            identity,
+            [_AGES_VERSION, identity],
             counts_for=lambda found: limits.get(found.outcome),
             recalled=lambda found, age: (
                 found if found.years is None else replace(found, years=found.years + age / _YEAR)

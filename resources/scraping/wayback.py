@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from urllib.parse import quote
 
@@ -24,27 +25,18 @@ _TIMESTAMP = re.compile(r"\d{14}")
 _MAX_ANSWER_BYTES = 100_000
 
 
+@dataclass(frozen=True, slots=True)
 class Wayback:
     """Fetches copies. An outage of the archive is an outage: the copy may be there another time.
 
-    The archive's robots.txt is not asked, since it speaks of crawling and this is its API.
-
-    Args:
-        http: The client; its owner closes it.
-        availability_url: The availability API.
-        replay_url: Under which captures are served.
+    The archive's robots.txt is not asked, since it speaks of crawling and this is its API. The
+    owner of the client closes it.
     """
 
-    def __init__(
-        self,
-        http: HttpClient,
-        *,
-        availability_url: str = AVAILABILITY_URL,
-        replay_url: str = REPLAY_URL,
-    ) -> None:
-        self._http = http
-        self._availability_url = availability_url
-        self._replay_url = replay_url.rstrip("/")
+    http: HttpClient
+    availability_url: str = AVAILABILITY_URL
+    replay_url: str = REPLAY_URL
+    """Under which captures are served."""
 
     async def fetch(self, url: str) -> Response:
         """Return the newest copy of a page, of whatever status and content type.
@@ -55,8 +47,8 @@ class Wayback:
         """
         # Without a time, the API often answers that there is nothing.
         now = f"{datetime.now(UTC):%Y%m%d}"
-        response = await self._http.get(
-            f"{self._availability_url}?url={quote(url, safe='')}&timestamp={now}",
+        response = await self.http.get(
+            f"{self.availability_url}?url={quote(url, safe='')}&timestamp={now}",
             headers={"Accept": "application/json"},
             max_bytes=_MAX_ANSWER_BYTES,
         )
@@ -71,4 +63,4 @@ class Wayback:
                 raise ValueError(timestamp)
         except (ValueError, LookupError, AttributeError, TypeError) as error:
             raise OutageError("the Wayback Machine's answer could not be understood") from error
-        return await self._http.get(f"{self._replay_url}/{timestamp}id_/{url}")
+        return await self.http.get(f"{self.replay_url.rstrip('/')}/{timestamp}id_/{url}")

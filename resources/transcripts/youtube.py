@@ -22,8 +22,9 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
+from functools import cached_property
 from typing import TypeVar
 from urllib.parse import urlencode
 
@@ -64,40 +65,32 @@ _MAX_LISTED = 12
 _Value = TypeVar("_Value")
 
 
+@dataclass(kw_only=True)
 class YouTubeTranscripts:
     """The provider of YouTube's captions. It belongs to the event loop that uses it first.
 
     A language stands for all its variants: with en, captions in en-GB are welcome. Among the
     captions of a language, those that a person wrote come before a recogniser's, then the exact
     languages in the order that is given, then their variants.
-
-    Args:
-        languages: In order of preference (BCP 47).
-        translate: Accept captions that YouTube translates by machine, if none are in one of the
-            languages. They are recorded as generated, and as translated from their language.
-        proxy: Asked once more through it when YouTube refuses this address (see http_proxy and
-            webshare_proxy in youtube_session.py).
-        seconds: The time that one attempt may take, with all its requests.
-        concurrency: Videos asked for at once.
-        origin: Where https://www.youtube.com is really asked.
     """
 
-    def __init__(
-        self,
-        *,
-        languages: Sequence[str] = DEFAULT_LANGUAGES,
-        translate: bool = False,
-        proxy: ProxyConfig | None = None,
-        seconds: float = 40.0,
-        concurrency: int = 4,
-        origin: str = ORIGIN,
-    ) -> None:
-        self._languages = tuple(languages)
-        self._translate = translate
-        self._proxy = proxy
-        self._seconds = seconds
-        self._origin = origin
-        self._slots = asyncio.Semaphore(concurrency)
+    languages: Sequence[str] = DEFAULT_LANGUAGES
+    """In order of preference (BCP 47)."""
+    translate: bool = False
+    """Accept captions that YouTube translates by machine, if none are in one of the languages. They
+    are recorded as generated, and as translated from their language."""
+    proxy: ProxyConfig | None = None
+    """Asked once more through it when YouTube refuses this address (see youtube_session.py)."""
+    seconds: float = 40.0
+    """The time that one attempt may take, with all its requests."""
+    concurrency: int = 4
+    """Videos asked for at once."""
+    origin: str = ORIGIN
+    """Where https://www.youtube.com is really asked."""
+
+    @cached_property
+    def _slots(self) -> asyncio.Semaphore:
+        return asyncio.Semaphore(self.concurrency)
 
     @property
     def name(self) -> str:
@@ -127,23 +120,23 @@ class YouTubeTranscripts:
             return VideoDetails(problems=(_too_slow(video_id),))
 
     async def _in_thread(self, work: Callable[[], _Value]) -> _Value:
-        attempts = 1 if self._proxy is None else 2
+        attempts = 1 if self.proxy is None else 2
         async with self._slots:
             # The session keeps its own deadline; this is for a server that stalls it unseen.
-            async with asyncio.timeout(attempts * self._seconds + _BACKSTOP_SECONDS):
+            async with asyncio.timeout(attempts * self.seconds + _BACKSTOP_SECONDS):
                 return await asyncio.to_thread(work)
 
     # --- In the worker thread -------------------------------------------------------------------
 
     def _session(self, proxy: ProxyConfig | None = None) -> YouTubeSession:
-        return YouTubeSession(seconds=self._seconds, proxy=proxy, origin=self._origin)
+        return YouTubeSession(seconds=self.seconds, proxy=proxy, origin=self.origin)
 
     def _ask(self, video_id: str) -> TranscriptAnswer:
         with self._session() as session:
             answer = self._attempt(session, video_id)
-        if self._proxy is None or not isinstance(answer, Blocked):
+        if self.proxy is None or not isinstance(answer, Blocked):
             return answer
-        with self._session(self._proxy) as session:
+        with self._session(self.proxy) as session:
             again = self._attempt(session, video_id)
         if isinstance(again, Found):
             return replace(again, provider=f"{again.provider} via proxy")
@@ -166,18 +159,18 @@ class YouTubeTranscripts:
         self, video_id: str, available: TranscriptList
     ) -> tuple[Transcript, str | None] | NoTranscript:
         """Return the captions to fetch, and the language that they are translated from, if any."""
-        chosen = choose(available, self._languages)
+        chosen = choose(available, self.languages)
         if chosen is not None:
             return chosen, None
-        source = choose_to_translate(available, self._languages) if self._translate else None
+        source = choose_to_translate(available, self.languages) if self.translate else None
         if source is not None:
             captions, target = source
             return captions.translate(target), captions.language_code
-        wanted = ", ".join(self._languages)
+        wanted = ", ".join(self.languages)
         codes = sorted({one_line(captions.language_code)[:20] for captions in available})
         more = f" and {len(codes) - _MAX_LISTED} more" if len(codes) > _MAX_LISTED else ""
         has = f"has captions in {', '.join(codes[:_MAX_LISTED]) or 'no language'}{more}"
-        if self._translate:
+        if self.translate:
             lack = f"{has}, and YouTube translates none of them into {wanted}."
             return NoTranscript(f"The video {video_id} {lack} Add one of its languages.")
         lack = f"{has}, none in {wanted}."
