@@ -51,10 +51,7 @@ _INK, _OTHER, _MEASURED = "#777", "#999", "#36c"
 def bars(title: str, values: Mapping[str, float], unit: str = "") -> str:
     """Draw a bar for each value, as a picture in Markdown; empty if there is nothing to draw.
 
-    Args:
-        title: What the picture shows, for those who do not see it.
-        values: Non-negative numbers by label, in the order in which they are drawn.
-        unit: Written behind each number.
+    Values are not negative and drawn in their order, the unit behind each.
     """
     highest = max(values.values(), default=0)
     if highest <= 0:
@@ -74,10 +71,7 @@ def bars(title: str, values: Mapping[str, float], unit: str = "") -> str:
 def curves(title: str, across: Sequence[int], lines: Mapping[str, Sequence[float | None]]) -> str:
     """Draw at most three lines of shares, from 0 to 1, as a picture in Markdown.
 
-    Args:
-        title: What the picture shows, for those who do not see it.
-        across: What the shares depend on, ascending; long ones are drawn at some places.
-        lines: As many shares each, by label; unknown ones are left out. Empty if all are.
+    `across` ascends, and is drawn at some places; unknown shares are left out. Empty if all are.
     """
     if not across:
         return ""

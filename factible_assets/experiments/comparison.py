@@ -124,12 +124,7 @@ def finished_experiments(warehouse: Warehouse) -> dict[str, datetime]:
 def read_comparison(
     warehouse: Warehouse, experiment: str, *, baseline: str | None = None
 ) -> Comparison:
-    """Read a finished experiment and compare its variants.
-
-    Args:
-        warehouse: The main warehouse.
-        experiment: Its name.
-        baseline: The variant to compare with, if not the experiment's own.
+    """Read a finished experiment and compare its variants with its baseline, or this one.
 
     Raises:
         ExperimentError: It was never run to its end, or has no such variant.

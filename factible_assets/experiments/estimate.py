@@ -97,39 +97,21 @@ class VariantEstimate:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a run would do now, at most."""
+    """What a run would do now, at most; `missing` is what it would be refused for, in sentences.
+
+    `usd` is that of the calls whose model has a listed price; the models without are `unpriced`.
+    """
 
     variants: tuple[VariantEstimate, ...]
     calls: tuple[CallEstimate, ...]
     videos: int
     transcripts_to_fetch: int
     missing: tuple[str, ...]
-    """What is not set up, in sentences; a run would be refused."""
-
-    @property
-    def searches(self) -> int:
-        """Questions to search providers."""
-        return sum(each.searches for each in self.variants)
-
-    @property
-    def pages(self) -> int:
-        """Pages to be fetched and read."""
-        return sum(each.pages for each in self.variants)
-
-    @property
-    def model_calls(self) -> int:
-        """Calls of language models."""
-        return sum(each.calls for each in self.calls)
-
-    @property
-    def usd(self) -> float:
-        """Dollars, of the calls whose model has a listed price."""
-        return math.fsum(each.usd or 0.0 for each in self.calls)
-
-    @property
-    def unpriced(self) -> tuple[str, ...]:
-        """Models without a listed price."""
-        return tuple(dict.fromkeys(each.model for each in self.calls if each.usd is None))
+    searches: int
+    pages: int
+    model_calls: int
+    usd: float
+    unpriced: tuple[str, ...]
 
 
 def estimate(
@@ -186,9 +168,14 @@ class _Estimator:
         return Estimate(
             tuple(variants),
             tuple(calls),
-            len(self._experiment.videos),
-            sum(each is None for each in words.values()),
-            tuple(self._missing),
+            videos=len(words),
+            transcripts_to_fetch=list(words.values()).count(None),
+            missing=tuple(self._missing),
+            searches=sum(each.searches for each in variants),
+            pages=sum(each.pages for each in variants),
+            model_calls=sum(each.calls for each in calls),
+            usd=math.fsum(each.usd or 0.0 for each in calls),
+            unpriced=tuple(dict.fromkeys(each.model for each in calls if each.usd is None)),
         )
 
     def _video(

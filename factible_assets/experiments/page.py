@@ -46,9 +46,7 @@ def render_page(
 ) -> str:
     """Return the comparison as an HTML document, encodable as UTF-8.
 
-    Args:
-        comparison: What is compared.
-        drawings: Pictures of single variants (PNG), by name and title.
+    `drawings` are pictures of single variants (PNG), by name and title.
     """
     style = files(__package__).joinpath(_STYLE).read_text("utf-8")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode("ascii")

@@ -82,12 +82,8 @@ def subjects_of(
     """Yield everything of a video that can be judged, claim by claim.
 
     What an outage left open is not judged: queries and evidence without an answer, and verdicts
-    without a stance.
-
-    Args:
-        outcome: The rows.
-        verdict_evidence: What the verdicts rest on, if that is not the newest evidence.
-        page_texts: Texts by content hash; those of the outcome if not given.
+    without a stance. `verdict_evidence` is what the verdicts rest on, if that is not the newest;
+    `page_texts` are by content hash.
     """
     if page_texts is None:
         page_texts = {each.content_hash: each.text for each in outcome.page_texts}
