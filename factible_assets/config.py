@@ -173,8 +173,7 @@ class SearchConfig(StageConfig):
         description="Search in this language (ISO 639-1, such as en), where a provider can choose.",
     )
     country: TwoLetters | None = Field(
-        default=None,
-        description="Search as from this country (ISO 3166-1, such as us), likewise.",
+        default=None, description="Search as from this country (ISO 3166-1, such as us), likewise."
     )
     prefer_primary: bool = Field(
         default=False,

@@ -28,8 +28,7 @@ from factible_assets.services.reports import ReportsResource
 from factible_assets.services.resource import CorporaResource, FactCheckServices
 from factible_assets.settings import Settings, load_settings
 from factible_assets.stages.ports import SilentObserver
-from warehouse.io_manager import WarehouseIOManager
-from warehouse.resource import WarehouseResource
+from warehouse.resource import WarehouseIOManager, WarehouseResource
 
 # Data versions are in beta in Dagster 1.13; saying so at every materialization helps nobody.
 warnings.filterwarnings("ignore", category=dg.BetaWarning, module=r"factible_assets\.")

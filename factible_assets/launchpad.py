@@ -80,30 +80,26 @@ class _KnobType(ConfigScalar):
         try:
             self._adapter.validate_python(value)
         except ValidationError as error:
-            problem = self._problem(error.errors()[0])
+            found = error.errors()[0]
+            # Said in the words of the knob where pydantic's are no use.
+            problem = f"{_words(found['msg']).rstrip('.')}."
+            if _range(self._knob):
+                problem = f"it goes {_range(self._knob)}."
+            elif found["type"] == "string_pattern_mismatch" and self._knob.description:
+                problem = self._knob.description
             # Without its cause, as the UI prints the stack of every error in the chain.
             raise PostProcessingError(
                 f"{self._name} cannot be {value!r}: {problem} {_REMEDY}"
             ) from None
         return value
 
-    def _problem(self, error: Mapping[str, Any]) -> str:
-        """Say what is allowed, in the words of the knob where pydantic's are no use."""
-        if _range(self._knob):
-            return f"it goes {_range(self._knob)}."
-        if error["type"] == "string_pattern_mismatch" and self._knob.description:
-            return self._knob.description
-        return f"{_words(error['msg']).rstrip('.')}."
-
 
 def launchpad_schema(
     model: type[BaseModel], *, without: Collection[str] = ()
 ) -> dict[str, dg.Field]:
-    """Return the config schema that the launchpad shows for a model of knobs.
+    """Return the config schema that the launchpad shows for a model of knobs, `without` some.
 
-    Args:
-        model: The knobs; models in it become groups.
-        without: Knobs that are not shown.
+    Models in it become groups.
     """
     return {
         name: _field(f"{model.__name__}.{name}", knob)
@@ -120,40 +116,37 @@ def _field(key: str, knob: FieldInfo) -> dg.Field:
         # With its defaults written out, a group is shown whole and not folded away.
         shown = to_jsonable_python(annotation(), exclude_none=True)
         return dg.Field(group, default_value=shown, description=words)
-    described = _described(knob)
+    # The range stands in the description, unless that says it itself.
+    described = knob.description or ""
+    inner, _ = _without_none(annotation)
+    choices = _choices(get_args(inner)[0] if get_origin(inner) is Annotated else inner)
+    told = f"One of: {', '.join(choices)}." if choices else ""
+    if _range(knob):
+        told = f"{_range(knob).capitalize()}."
+    if told and told.casefold().rstrip(".") not in described.casefold():
+        described = f"{described} {told}".strip()
     if knob.is_required():
         # In place, to be filled in: an empty text is refused at launch, as its knob says.
         return dg.Field(_type(key, knob), default_value="", description=described)
     default = to_jsonable_python(knob.get_default(call_default_factory=True))
-    if default is None:
-        return dg.Field(_type(key, knob), is_required=False, description=described)
-    return dg.Field(_type(key, knob), default_value=default, description=described)
-
-
-def _plain(annotation: Any) -> Any:
-    """Return a type without None and without what is annotated about it."""
-    if get_origin(annotation) is Annotated:
-        return _plain(get_args(annotation)[0])
-    if get_origin(annotation) in {Union, types.UnionType}:
-        (one,) = (each for each in get_args(annotation) if each is not type(None))
-        return _plain(one)
-    return annotation
+    given = {"is_required": False} if default is None else {"default_value": default}
+    return dg.Field(_type(key, knob), description=described, **given)
 
 
 def _type(key: str, knob: FieldInfo) -> Any:
     """Return Dagster's type for a knob."""
-    plain = _plain(knob.annotation)
+    inner, nullable = _without_none(knob.annotation)
+    plain = get_args(inner)[0] if get_origin(inner) is Annotated else inner
     if get_origin(plain) in {tuple, list}:
         return dg.Array(str)
-    words = _choices(plain)
-    if words:
+    if words := _choices(plain):
         # The launchpad offers the words, and knows without asking what is none of them.
-        made: Any = _enum(tuple(words))
+        made: Any = _enum(words)
+    elif inner in {str, *_KINDS} and not knob.metadata and not nullable:
+        made = inner
     else:
-        kind = _KINDS.get(plain, ConfigScalarKind.STRING)
-        is_free = plain in {str, *_KINDS} and not knob.metadata and plain is knob.annotation
-        made = plain if is_free else _KnobType(key, kind, knob, _without_none(knob.annotation))
-    return dg.Noneable(made) if type(None) in get_args(knob.annotation) else made
+        made = _KnobType(key, _KINDS.get(plain, ConfigScalarKind.STRING), knob, inner)
+    return dg.Noneable(made) if nullable else made
 
 
 @functools.cache
@@ -162,20 +155,20 @@ def _enum(words: tuple[str, ...]) -> dg.Enum:
     return dg.Enum(" | ".join(words), [dg.EnumValue(word) for word in words])
 
 
-def _without_none(annotation: Any) -> Any:
-    """Return a type without None, everything annotated about it kept."""
+def _without_none(annotation: Any) -> tuple[Any, bool]:
+    """Return a type without None, everything annotated about it kept, and whether it had one."""
     if get_origin(annotation) in {Union, types.UnionType}:
         (one,) = (each for each in get_args(annotation) if each is not type(None))
-        return one
-    return annotation
+        return one, True
+    return annotation, False
 
 
-def _choices(plain: Any) -> list[str]:
+def _choices(plain: Any) -> tuple[str, ...]:
     if get_origin(plain) is Literal:
-        return [str(each) for each in get_args(plain)]
+        return tuple(str(each) for each in get_args(plain))
     if isinstance(plain, type) and issubclass(plain, Enum):
-        return [str(each.value) for each in plain]
-    return []
+        return tuple(str(each.value) for each in plain)
+    return ()
 
 
 def _range(knob: FieldInfo) -> str:
@@ -186,18 +179,6 @@ def _range(knob: FieldInfo) -> str:
     if lowest is None:
         return ""
     return f"at least {lowest:,}" if highest is None else f"from {lowest:,} to {highest:,}"
-
-
-def _described(knob: FieldInfo) -> str:
-    """Append the range to the description, unless it says it itself."""
-    description = knob.description or ""
-    words = _choices(_plain(knob.annotation))
-    told = f"One of: {', '.join(words)}." if words else ""
-    if _range(knob):
-        told = f"{_range(knob).capitalize()}."
-    if told and told.casefold().rstrip(".") not in description.casefold():
-        return f"{description} {told}".strip()
-    return description
 
 
 def _words(message: str) -> str:

@@ -18,7 +18,7 @@ points in the raw text that is stored, half-open as in Python slices.
 from __future__ import annotations
 
 from datetime import date, datetime
-from typing import Annotated, ClassVar, Literal, Self, get_args
+from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -109,32 +109,47 @@ class Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     table: ClassVar[str]
-    """The warehouse table that holds rows of this class."""
+    order: ClassVar[tuple[str, ...]]
+    key: ClassVar[tuple[str, ...]]
+    assets: ClassVar[tuple[str, ...]]
+    volatile: ClassVar[frozenset[str]]
 
-    order: ClassVar[tuple[str, ...]] = ()
-    """The columns by which its rows are put in order when they are read."""
+    def __init_subclass__(
+        cls,
+        *,
+        table: str = "",
+        key: str = "",
+        order: str = "",
+        assets: str | None = None,
+        volatile: str = "",
+        **others: Any,
+    ) -> None:
+        """Say what the class says of its table, in names with a comma between them.
 
-    key: ClassVar[tuple[str, ...]] = ()
-    """The columns that tell the rows of a set apart, which its table then needs no key for.
+        Args:
+            table: The warehouse table that holds rows of this class.
+            key: The columns that tell the rows of a set apart, which its table then needs no key
+                for. A key costs each write more, the more rows there are: see docs/performance.md.
+                Empty: the key of the table stays, and is all that refuses a row that is there.
+            order: The columns by which its rows are put in order when read, if not by its key.
+            assets: The assets that write it, if not the one of its name; of a table that several
+                write, each owns the rows of its stage.
+            volatile: Fields that may differ between two runs with the same outcome.
+            others: What pydantic takes.
+        """
+        super().__init_subclass__(**others)
+        cls.table = table
+        cls.key, cls.order = _names(key), _names(order or key)
+        cls.assets = _names(table if assets is None else assets)
+        cls.volatile = frozenset(_names(volatile))
 
-    A key costs each write more, the more rows there are: see docs/performance.md. Empty: the key of
-    the table stays, and is all that refuses a row that is there.
-    """
 
-    assets: ClassVar[tuple[str, ...]] = ()
-    """The assets that write it; of a table that several write, each owns the rows of its stage."""
-
-    volatile: ClassVar[frozenset[str]] = frozenset()
-    """Fields that may differ between two runs with the same outcome."""
+def _names(words: str) -> tuple[str, ...]:
+    return tuple(words.split(", ")) if words else ()
 
 
-class Video(Record):
+class Video(Record, table="videos", key="video_id", assets="transcripts"):
     """A video of the corpus. `video_id` is also its partition key."""
-
-    table: ClassVar[str] = "videos"
-    key: ClassVar[tuple[str, ...]] = ("video_id",)
-    order: ClassVar[tuple[str, ...]] = ("video_id",)
-    assets: ClassVar[tuple[str, ...]] = ("transcripts",)
 
     video_id: str = Field(min_length=1, max_length=128)
     title: str
@@ -146,32 +161,22 @@ class Video(Record):
     category: str | None = None
     tags: tuple[str, ...] = ()
     notes: str | None = None
-    corpus: str | None = Field(default=None, description="The corpus file that lists the video.")
+    corpus: str | None = None  # The corpus file that lists the video
 
 
-class Transcript(Record):
+class Transcript(Record, table="transcripts", key="video_id"):
     """The raw text that was said, exactly as stored; every offset indexes `text`."""
-
-    table: ClassVar[str] = "transcripts"
-    key: ClassVar[tuple[str, ...]] = ("video_id",)
-    order: ClassVar[tuple[str, ...]] = ("video_id",)
-    assets: ClassVar[tuple[str, ...]] = ("transcripts",)
 
     video_id: str
     text: str = Field(min_length=1)
     language: str | None = None
     kind: TranscriptKind = "unknown"
-    provider: str = Field(description="Where the transcript came from, such as file or youtube.")
-    content_hash: str = Field(description="SHA-256 of the text, hexadecimal.")
+    provider: str  # Where the transcript came from, such as file or youtube
+    content_hash: str  # SHA-256 of the text, hexadecimal
 
 
-class TranscriptSegment(Record):
+class TranscriptSegment(Record, table="transcript_segments", key="position", assets="transcripts"):
     """One timed caption. Untimed transcripts have no segments."""
-
-    table: ClassVar[str] = "transcript_segments"
-    key: ClassVar[tuple[str, ...]] = ("position",)
-    order: ClassVar[tuple[str, ...]] = ("position",)
-    assets: ClassVar[tuple[str, ...]] = ("transcripts",)
 
     video_id: str
     position: Count
@@ -187,31 +192,21 @@ class TranscriptSegment(Record):
         return self
 
 
-class Claim(Record):
+class Claim(Record, table="claims", key="claim_id", order="rank, claim_id"):
     """A check-worthy factual statement that the video makes."""
-
-    table: ClassVar[str] = "claims"
-    key: ClassVar[tuple[str, ...]] = ("claim_id",)
-    order: ClassVar[tuple[str, ...]] = (
-        "rank",
-        "claim_id",
-    )
-    assets: ClassVar[tuple[str, ...]] = ("claims",)
 
     claim_id: str
     video_id: str
     rank: int = Field(ge=1, description="1 is the most important claim of the video.")
     text: str = Field(min_length=1)
-    importance: Score = Field(description="How much the video's thesis rests on the claim.")
+    importance: Score  # How much the video's thesis rests on the claim
     extraction_confidence: Score
     category: str | None = None
-    context: str | None = Field(default=None, description="Background needed to read the claim.")
-    thesis: str | None = Field(default=None, description="The video's thesis, in at most 25 words.")
+    context: str | None = None  # Background needed to read the claim
+    thesis: str | None = None  # The video's thesis, in at most 25 words
     char_start: Count | None = None
     char_end: Count | None = None
-    match_score: Score | None = Field(
-        default=None, description="Similarity of the claim to transcript[char_start:char_end]."
-    )
+    match_score: Score | None = None  # Similarity of the claim to transcript[char_start:char_end]
     start_seconds: Seconds | None = None
     end_seconds: Seconds | None = None
     basis: ClaimBasis
@@ -229,21 +224,12 @@ class Claim(Record):
         return self
 
 
-class Query(Record):
+class Query(Record, table="queries", key="query_id", order="claim_id, rank, query_id"):
     """A web search that looks for evidence on one claim.
 
     A claim whose queries could not be written because a service failed has one row with
     `status = infra_error` and an empty text.
     """
-
-    table: ClassVar[str] = "queries"
-    key: ClassVar[tuple[str, ...]] = ("query_id",)
-    order: ClassVar[tuple[str, ...]] = (
-        "claim_id",
-        "rank",
-        "query_id",
-    )
-    assets: ClassVar[tuple[str, ...]] = ("queries",)
 
     query_id: str
     claim_id: str
@@ -252,30 +238,24 @@ class Query(Record):
     text: str
     query_type: QueryType
     priority: int = Field(ge=1, le=5, description="1 is always asked, 5 only for completeness.")
-    seeks_opposite: bool = Field(
-        default=False, description="Whether the query looks for the contrary of the claim."
-    )
+    seeks_opposite: bool = False  # Whether the query looks for the contrary of the claim
     basis: QueryBasis
     status: Status = "ok"
     reason: str | None = None
 
 
-class Search(Record):
+class Search(
+    Record,
+    table="searches",
+    key="query_id, provider, page",
+    order="claim_id, query_id, provider, page",
+    assets="search_hits",
+    volatile="latency_seconds",
+):
     """One question put to one search provider for one page of results, and how it ended.
 
     `no_evidence` means that the provider answered and had no results.
     """
-
-    table: ClassVar[str] = "searches"
-    key: ClassVar[tuple[str, ...]] = ("query_id", "provider", "page")
-    order: ClassVar[tuple[str, ...]] = (
-        "claim_id",
-        "query_id",
-        "provider",
-        "page",
-    )
-    assets: ClassVar[tuple[str, ...]] = ("search_hits",)
-    volatile: ClassVar[frozenset[str]] = frozenset({"latency_seconds"})
 
     query_id: str
     claim_id: str
@@ -288,19 +268,10 @@ class Search(Record):
     reason: str | None = None
 
 
-class SearchHit(Record):
+class SearchHit(
+    Record, table="search_hits", key="hit_id", order="claim_id, query_id, provider, rank, hit_id"
+):
     """One search result, before anything is fetched."""
-
-    table: ClassVar[str] = "search_hits"
-    key: ClassVar[tuple[str, ...]] = ("hit_id",)
-    order: ClassVar[tuple[str, ...]] = (
-        "claim_id",
-        "query_id",
-        "provider",
-        "rank",
-        "hit_id",
-    )
-    assets: ClassVar[tuple[str, ...]] = ("search_hits",)
 
     hit_id: str
     query_id: str
@@ -310,17 +281,22 @@ class SearchHit(Record):
     page: int = Field(ge=1)
     rank: int = Field(ge=1, description="Position in the provider's answer, counted over pages.")
     title: str
-    url: str = Field(description="As the provider gave it.")
+    url: str  # As the provider gave it
     canonical_url: str
-    domain: str = Field(description="The registrable domain.")
+    domain: str  # The registrable domain
     snippet: str
     published_on: date | None = None
-    citation_count: int | None = Field(
-        default=None, description="How often the paper is cited, if the provider knows papers."
-    )
+    citation_count: int | None = None  # How often the paper is cited, if the provider knows papers
 
 
-class PriorFactCheck(Record):
+class PriorFactCheck(
+    Record,
+    table="prior_fact_checks",
+    key="prior_fact_check_id",
+    order="claim_id, rank, prior_fact_check_id",
+    assets="search_hits",
+    volatile="latency_seconds",
+):
     """What a fact-checker has published on something like the claim: a pointer, no evidence.
 
     Never read by a verdict, neither as evidence nor in the vote: it is another's judgement. A claim
@@ -331,16 +307,6 @@ class PriorFactCheck(Record):
     failed. The last two have no review and stand alone.
     """
 
-    table: ClassVar[str] = "prior_fact_checks"
-    key: ClassVar[tuple[str, ...]] = ("prior_fact_check_id",)
-    order: ClassVar[tuple[str, ...]] = (
-        "claim_id",
-        "rank",
-        "prior_fact_check_id",
-    )
-    assets: ClassVar[tuple[str, ...]] = ("search_hits",)
-    volatile: ClassVar[frozenset[str]] = frozenset({"latency_seconds"})
-
     prior_fact_check_id: str
     claim_id: str
     video_id: str
@@ -348,24 +314,19 @@ class PriorFactCheck(Record):
     rank: int = Field(ge=1, description="The most similar review of the claim is 1.")
     status: Status
     reason: str | None = None
-    publisher: str | None = Field(default=None, description="Who reviewed, as it calls itself.")
-    domain: str | None = Field(default=None, description="The publisher's registrable domain.")
-    url: str | None = Field(default=None, description="Of the review, as the provider gave it.")
+    publisher: str | None = None  # Who reviewed, as it calls itself
+    domain: str | None = None  # The publisher's registrable domain
+    url: str | None = None  # Of the review, as the provider gave it
     canonical_url: str | None = None
     title: str | None = None
-    claim_reviewed: str | None = Field(
-        default=None, description="The claim that was reviewed, in the words of the review."
-    )
-    claimant: str | None = Field(default=None, description="Who is said to have made it.")
-    textual_rating: str | None = Field(
-        default=None, description="The publisher's own words, such as Mostly false; scales differ."
-    )
+    claim_reviewed: str | None = None  # The claim that was reviewed, in the words of the review
+    claimant: str | None = None  # Who is said to have made it
+    # The publisher's own words, such as Mostly false; scales differ.
+    textual_rating: str | None = None
     reviewed_on: date | None = None
     claimed_on: date | None = None
-    language: str | None = Field(default=None, description="Of the review, such as en (BCP 47).")
-    similarity: Score | None = Field(
-        default=None, description="How much the reviewed claim and the video's have in common."
-    )
+    language: str | None = None  # Of the review, such as en (BCP 47)
+    similarity: Score | None = None  # How much the reviewed claim and the video's have in common
     latency_seconds: Seconds = Field(default=0.0, description="Of the look-up that found it.")
 
     @model_validator(mode="after")
@@ -380,14 +341,10 @@ class PriorFactCheck(Record):
         return self
 
 
-class ReliabilityRating(Record):
+class ReliabilityRating(
+    Record, table="reliability_ratings", key="domain", volatile="domain_age_years"
+):
     """How reliable one domain is held to be, and why."""
-
-    table: ClassVar[str] = "reliability_ratings"
-    key: ClassVar[tuple[str, ...]] = ("domain",)
-    order: ClassVar[tuple[str, ...]] = ("domain",)
-    assets: ClassVar[tuple[str, ...]] = ("reliability_ratings",)
-    volatile: ClassVar[frozenset[str]] = frozenset({"domain_age_years"})
 
     video_id: str
     domain: str
@@ -395,31 +352,27 @@ class ReliabilityRating(Record):
     score: Score
     source_class: SourceClass
     bias: str | None = None
-    datasets: tuple[str, ...] = Field(default=(), description="The rating sets that list it.")
-    listed_as: str | None = Field(
-        default=None, description="The listed domain that decided, if it is a parent."
-    )
+    datasets: tuple[str, ...] = ()  # The rating sets that list it
+    listed_as: str | None = None  # The listed domain that decided, if it is a parent
     reasons: tuple[str, ...]
     domain_age_years: float | None = Field(default=None, ge=0)
-    status: Status = Field(default="ok", description="infra_error: the domain age is missing.")
+    status: Status = "ok"  # infra_error: the domain age is missing
 
 
-class Page(Record):
+class Page(
+    Record,
+    table="pages",
+    key="page_id",
+    order="canonical_url, page_id",
+    assets="evidence",
+    volatile="latency_seconds, retrieved_at",
+):
     """One attempt to obtain one page. The text is kept once per content, in `page_texts`.
 
     `ok`: there is text. `no_evidence`: the site answered and offers nothing to read (gone,
     forbidden, a bot wall, empty), which asking again will not change. `infra_error`: the fetch
     itself failed and may succeed another time.
     """
-
-    table: ClassVar[str] = "pages"
-    key: ClassVar[tuple[str, ...]] = ("page_id",)
-    order: ClassVar[tuple[str, ...]] = (
-        "canonical_url",
-        "page_id",
-    )
-    assets: ClassVar[tuple[str, ...]] = ("evidence",)
-    volatile: ClassVar[frozenset[str]] = frozenset({"retrieved_at", "latency_seconds"})
 
     page_id: str
     video_id: str
@@ -433,7 +386,7 @@ class Page(Record):
     title: str | None = None
     author: str | None = None
     published_on: date | None = None
-    content_hash: str | None = Field(default=None, description="Key into page_texts.")
+    content_hash: str | None = None  # Key into page_texts
     byte_count: Count | None = None
     retrieved_at: datetime
     latency_seconds: Seconds = 0.0
@@ -447,33 +400,21 @@ class Page(Record):
         return self
 
 
-class PageText(Record):
+class PageText(Record, table="page_texts", key="content_hash", assets="evidence"):
     """The text of a page, stored once however often and for whichever claim it is read."""
 
-    table: ClassVar[str] = "page_texts"
-    key: ClassVar[tuple[str, ...]] = ("content_hash",)
-    order: ClassVar[tuple[str, ...]] = ("content_hash",)
-    assets: ClassVar[tuple[str, ...]] = ("evidence",)
-
-    content_hash: str = Field(description="SHA-256 of the text, hexadecimal.")
+    content_hash: str  # SHA-256 of the text, hexadecimal
     text: str = Field(min_length=1)
 
 
-class Evidence(Record):
+class Evidence(
+    Record, table="evidence", key="evidence_id", order="claim_id, rating_score DESC, evidence_id"
+):
     """What one page says about one claim, or why it could not be asked.
 
     A quote is stored only if it stands in the page's text: `page_texts.text[quote_start:quote_end]`
     is the quote, character by character.
     """
-
-    table: ClassVar[str] = "evidence"
-    key: ClassVar[tuple[str, ...]] = ("evidence_id",)
-    order: ClassVar[tuple[str, ...]] = (
-        "claim_id",
-        "rating_score DESC",
-        "evidence_id",
-    )
-    assets: ClassVar[tuple[str, ...]] = ("evidence",)
 
     evidence_id: str
     claim_id: str
@@ -500,23 +441,13 @@ class Evidence(Record):
     rating_score: Score
     bias: str | None = None
     source_class: SourceClass = "unknown"
-    origin: str | None = Field(
-        default=None, description="Sources with the same origin tell one and the same story."
-    )
-    rejected_quotes: Count = Field(
-        default=0, description="Quotes offered by the reasoner that stand nowhere in the page."
-    )
+    origin: str | None = None  # Sources with the same origin tell one and the same story
+    rejected_quotes: Count = 0  # Quotes offered by the reasoner that stand nowhere in the page
     basis: Basis | None = None
-    page_due: bool = Field(
-        default=False,
-        description="Whether the page itself could not be fetched: its search snippet was read.",
-    )
-    machine_stance: str | None = Field(
-        default=None, description="As it was read, where a reviewer overruled it in `stance`."
-    )
-    machine_rating: str | None = Field(
-        default=None, description="As it was rated, where a reviewer overruled it in `rating`."
-    )
+    # Whether the page itself could not be fetched: its search snippet was read.
+    page_due: bool = False
+    machine_stance: str | None = None  # As it was read, where a reviewer overruled it in `stance`
+    machine_rating: str | None = None  # As it was rated, where a reviewer overruled it in `rating`
 
     @model_validator(mode="after")
     def _only_read_evidence_has_a_stance(self) -> Self:
@@ -530,22 +461,15 @@ class Evidence(Record):
         return self
 
 
-class Verdict(Record):
+class Verdict(
+    Record, table="verdicts", key="claim_id", order="evidence_quality DESC, rank, claim_id"
+):
     """What the evidence says of one claim, and how sure that is.
 
-    `complete` verdicts always have a stance; `incomplete` ones never do: services failed, and what
-    is missing could change the stance.
+    They are read in the order of what their ranks are derived from, as ranks of different runs do
+    not compare. `complete` verdicts always have a stance; `incomplete` ones never do: services
+    failed, and what is missing could change the stance.
     """
-
-    table: ClassVar[str] = "verdicts"
-    key: ClassVar[tuple[str, ...]] = ("claim_id",)
-    # Ranks of verdicts from different runs do not compare; what they are derived from does.
-    order: ClassVar[tuple[str, ...]] = (
-        "evidence_quality DESC",
-        "rank",
-        "claim_id",
-    )
-    assets: ClassVar[tuple[str, ...]] = ("verdicts",)
 
     claim_id: str
     video_id: str
@@ -557,35 +481,26 @@ class Verdict(Record):
     confidence: Confidence | None = None
     confidence_score: Score | None = None
     summary: str
-    vote_stance: Stance | None = Field(
-        default=None, description="The reliability-weighted vote over the evidence's stances."
-    )
+    vote_stance: Stance | None = None  # The reliability-weighted vote over the evidence's stances
     vote_margin: float | None = Field(default=None, ge=-1.0, le=1.0)
-    reasoner_stance: Stance | None = Field(
-        default=None, description="The reasoner's own verdict, kept beside the vote."
-    )
-    disagreement: bool = Field(
-        default=False, description="Whether the vote and the reasoner differ."
-    )
+    reasoner_stance: Stance | None = None  # The reasoner's own verdict, kept beside the vote
+    disagreement: bool = False  # Whether the vote and the reasoner differ
     evidence_quality: Score
     supporting: Count
     refuting: Count
     mixed: Count
     unclear: Count
     independent_origins: Count
-    missing: Count = Field(description="Sources that could not be read because services failed.")
-    recheck_due: bool = Field(
-        default=False,
-        description="Whether services failed and left something open: the stance, how sure it is, "
-        "or its words.",
-    )
+    missing: Count  # Sources that could not be read because services failed
+    # Whether services failed and left something open: the stance, how sure it is, or its words.
+    recheck_due: bool = False
     basis: Basis
     veracity: str | None = Field(
         default=None,
         pattern=f"^({'|'.join(get_args(Veracity))})$",
         description="The verdict on six levels, where it was reached on them.",
     )
-    strategy: str = Field(default="standard", description="How the claim was checked.")
+    strategy: str = "standard"  # How the claim was checked
 
     @model_validator(mode="after")
     def _only_complete_verdicts_have_a_stance(self) -> Self:
@@ -597,20 +512,13 @@ class Verdict(Record):
         return self
 
 
-class Step(Record):
+class Step(
+    Record, table="steps", key="claim_id, position", assets="verdicts", volatile="cost_usd, seconds"
+):
     """One step that a strategy took for a claim. The standard strategy notes none.
 
     `skipped`: the step ended without a result by a rule that `reason` names, such as a budget.
     """
-
-    table: ClassVar[str] = "steps"
-    order: ClassVar[tuple[str, ...]] = (
-        "claim_id",
-        "position",
-    )
-    key: ClassVar[tuple[str, ...]] = ("claim_id", "position")
-    assets: ClassVar[tuple[str, ...]] = ("verdicts",)
-    volatile: ClassVar[frozenset[str]] = frozenset({"seconds", "cost_usd"})
 
     claim_id: str
     video_id: str
@@ -618,12 +526,12 @@ class Step(Record):
     round: int = Field(ge=1, description="A new plan begins a new round.")
     position: int = Field(ge=1, description="Order among the claim's steps, from 1.")
     step: StepKind
-    technique: str = Field(description="How it was done, in the strategy's own words.")
+    technique: str  # How it was done, in the strategy's own words
     asked: str = ""
     got: str = ""
-    used: tuple[str, ...] = Field(default=(), description="Ids of the rows that went into it.")
-    made: tuple[str, ...] = Field(default=(), description="Ids of the rows that came of it.")
-    calls: Count = Field(default=0, description="Model calls that were made in it.")
+    used: tuple[str, ...] = ()  # Ids of the rows that went into it
+    made: tuple[str, ...] = ()  # Ids of the rows that came of it
+    calls: Count = 0  # Model calls that were made in it
     tokens: Count = 0
     cost_usd: float = Field(default=0.0, ge=0)
     seconds: Seconds = 0.0
@@ -631,25 +539,19 @@ class Step(Record):
     reason: str | None = None
 
 
-class LlmCall(ModelCall, Record):
+class LlmCall(
+    ModelCall,
+    Record,
+    table="llm_calls",
+    key="call_id",
+    order="stage, call_id",
+    assets="claims, queries, evidence, verdicts",
+    volatile="cache_hit, cached_tokens, call_id, cost_usd, latency_seconds, request_id",
+):
     """One call of a language model as its client tells of it, and what it was made for."""
 
-    table: ClassVar[str] = "llm_calls"
-    key: ClassVar[tuple[str, ...]] = ("call_id",)
-    order: ClassVar[tuple[str, ...]] = (
-        "stage",
-        "call_id",
-    )
-    assets: ClassVar[tuple[str, ...]] = ("claims", "queries", "evidence", "verdicts")
-    volatile: ClassVar[frozenset[str]] = frozenset(
-        {"call_id", "request_id", "latency_seconds", "cache_hit", "cost_usd", "cached_tokens"}
-    )
-
     call_id: str
-    request_id: str | None = Field(
-        default=None,
-        description="The request itself; every row that goes back to it names it.",
-    )
+    request_id: str | None = None  # The request itself; every row that goes back to it names it
     video_id: str
     stage: Literal["claims", "queries", "evidence", "verdicts"]
     claim_id: str | None = None
@@ -658,7 +560,9 @@ class LlmCall(ModelCall, Record):
     prompt_version: str
 
 
-class MediaFinding(Record):
+class MediaFinding(
+    Record, table="media", key="finding_id", order="picture, kind, rank", volatile="latency_seconds"
+):
     """One thing found out about a picture of a video: a hint for a reader, never a verdict.
 
     No stage of the method reads it. A picture that was looked at has a row of its metadata; one
@@ -666,29 +570,21 @@ class MediaFinding(Record):
     `skipped`.
     """
 
-    table: ClassVar[str] = "media"
-    order: ClassVar[tuple[str, ...]] = ("picture", "kind", "rank")
-    key: ClassVar[tuple[str, ...]] = ("finding_id",)
-    assets: ClassVar[tuple[str, ...]] = ("media",)
-    volatile: ClassVar[frozenset[str]] = frozenset({"latency_seconds"})
-
     finding_id: str
     video_id: str
-    picture: str = Field(description="thumbnail, or the moment of a frame, as in frame at 0:42.")
-    content_hash: str | None = Field(default=None, description="SHA-256 of the picture's bytes.")
+    picture: str  # thumbnail, or the moment of a frame, as in frame at 0:42
+    content_hash: str | None = None  # SHA-256 of the picture's bytes
     kind: Literal["metadata", "error_level", "match", "miscaption", "deepfake"]
     rank: int = Field(ge=1, description="Order among the findings of this kind of this picture.")
-    provider: str = Field(description="Who found it; this project itself is local.")
-    match_class: MatchKind | None = Field(
-        default=None, description="How a picture elsewhere relates."
-    )
-    claim_id: str | None = Field(default=None, description="The claim that a caption is held to.")
-    url: str | None = Field(default=None, description="The page, or else the picture, elsewhere.")
+    provider: str  # Who found it; this project itself is local
+    match_class: MatchKind | None = None  # How a picture elsewhere relates
+    claim_id: str | None = None  # The claim that a caption is held to
+    url: str | None = None  # The page, or else the picture, elsewhere
     title: str | None = None
-    published_on: date | None = Field(default=None, description="Of the page elsewhere.")
-    score: Score | None = Field(default=None, description="How strong the hint is.")
+    published_on: date | None = None  # Of the page elsewhere
+    score: Score | None = None  # How strong the hint is
     status: Status
-    reason: str | None = Field(default=None, description="What was found, in words; or why not.")
+    reason: str | None = None  # What was found, in words; or why not
     latency_seconds: Seconds = 0.0
 
     @model_validator(mode="after")
@@ -734,14 +630,12 @@ _VALUED = _WORDED | {
 }  # fmt: skip
 
 
-class ReviewAction(Record):
+class ReviewAction(Record, table="review_actions", assets=""):
     """One thing that a reviewer did to a claim. Actions are added and never changed.
 
     They belong to no run and no asset, so the warehouse keeps them beside the sets; which run was
     the first to keep to one is its own record there.
     """
-
-    table: ClassVar[str] = "review_actions"
 
     action_id: str
     video_id: str
@@ -762,14 +656,14 @@ class ReviewAction(Record):
         "line), the URL of a source as it was given, a stance, a rating, a person, or the label of "
         "a ruling.",
     )
-    query_id: str | None = Field(default=None, description="Of the query that the words make.")
+    query_id: str | None = None  # Of the query that the words make
     query_type: QueryType | None = None
     seeks_opposite: bool = False
     reason: str | None = Field(
         default=None, max_length=4000, description="Why; of a ruling, the ruling in prose."
     )
-    stance: Stance | None = Field(default=None, description="What the label of a ruling says.")
-    organisation: str | None = Field(default=None, description="For whom a ruling was signed.")
+    stance: Stance | None = None  # What the label of a ruling says
+    organisation: str | None = None  # For whom a ruling was signed
 
     @model_validator(mode="after")
     def _action_is_whole(self) -> Self:

@@ -13,7 +13,9 @@ from typing import Any, Self, get_args, get_type_hints
 
 from factible_assets.records import (
     ASSET_RECORDS,
+    Basis,
     Claim,
+    Confidence,
     Evidence,
     LlmCall,
     MediaFinding,
@@ -25,6 +27,7 @@ from factible_assets.records import (
     ReliabilityRating,
     Search,
     SearchHit,
+    Stance,
     Step,
     Transcript,
     TranscriptSegment,
@@ -46,6 +49,36 @@ class Materialization:
     row_count: int
     duration_seconds: float
     first_result_seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictChange:
+    """How a claim's verdict differs from the complete one before; see the view verdict_changes.
+
+    `change` is flip where the stance turned; both times are timezone-aware.
+    """
+
+    claim_id: str
+    claim: str | None
+    change: str
+    previous_stance: Stance
+    stance: Stance
+    previous_confidence: Confidence
+    confidence: Confidence
+    previous_basis: Basis
+    basis: Basis
+    previous_checked_at: datetime
+    checked_at: datetime
+    previous_run_id: str
+    run_id: str
+
+    @property
+    def words(self) -> str:
+        """The change in words."""
+        judge = "" if self.basis == self.previous_basis else f", judged by {self.basis} now"
+        if self.change == "flip":
+            return f"{self.previous_stance} → {self.stance} ({self.confidence}){judge}"
+        return f"{self.stance}: {self.previous_confidence} → {self.confidence} confidence{judge}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,9 +139,12 @@ class VideoRows:
         rows = (row for record in ASSET_RECORDS[asset] for row in getattr(self, _PLACES[record]))
         return [row for row in rows if not isinstance(row, LlmCall) or row.stage == asset]
 
-    def parts(self) -> dict[str, Any]:
-        """Return the rows by place, for a container that knows more of the video."""
-        return {each.name: getattr(self, each.name) for each in fields(VideoRows)}
+    def parts(self, assets: Iterable[str] | None = None) -> dict[str, Any]:
+        """Return the rows by place, of all or some assets, for a container that knows more."""
+        if assets is None:
+            return {each.name: getattr(self, each.name) for each in fields(VideoRows)}
+        places = {_PLACES[record] for asset in assets for record in ASSET_RECORDS[asset]}
+        return {place: getattr(self, place) for place in places}
 
 
 _PLACES: Mapping[type[Record], str] = {

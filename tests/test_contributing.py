@@ -64,19 +64,15 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
         f"{A}records.py": (
             Put(
                 """
-                class Topic(Record):
+                class Topic(Record, table="topics", order="name"):
                     \"\"\"What a video is about.\"\"\"
-
-                    table: ClassVar[str] = "topics"
-                    order: ClassVar[tuple[str, ...]] = ("name",)
-                    assets: ClassVar[tuple[str, ...]] = ("topics",)
 
                     video_id: str
                     name: str = Field(min_length=1, description="In one word.")
 
 
                 """,
-                before="class Query(Record):",
+                before="class Query(Record,",
             ),
         ),
         f"{A}rows.py": (
@@ -141,9 +137,8 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
 
                 import dagster as dg
 
-                from factible_assets.assets.common import GROUP, KINDS, OWNERS, definition_metadata
-                from factible_assets.checks.structural import judged, structural_specs
-                from factible_assets.partitions import videos
+                from factible_assets.assets.common import video_asset
+                from factible_assets.checks.structural import judged
                 from factible_assets.rows import VideoRows
                 from factible_assets.stages.integrity import JudgedRows
                 from factible_assets.stages.topics import topics_of
@@ -151,26 +146,17 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
                 from warehouse.sets import AssetRows
 
 
-                @dg.asset(
-                    name="topics",
-                    partitions_def=videos,
-                    group_name=GROUP,
-                    code_version="1",
-                    owners=OWNERS,
-                    kinds=KINDS,
-                    metadata=definition_metadata("topics"),
-                    check_specs=structural_specs("topics"),
-                )
+                @video_asset("topics", "1", "What the video is about.")
                 def topics(transcripts: VideoRows, claims: VideoRows):
                     found = topics_of(claims.claims)
                     whole = transcripts.parts() | {"claims": claims.claims, "topics": found}
                     checks = judged(["topics"], JudgedRows(**whole))
                     if checks.refusal is not None:
-                        yield from checks.results.values()
+                        yield from checks.results
                         raise checks.refusal
                     yield dg.MaterializeResult(
                         value=AssetRows(rows=found, code_version="1", duration_seconds=0.1),
-                        check_results=[checks.results["topics"]],
+                        check_results=checks.results,
                         data_version=dg.DataVersion(data_version(found)),
                         metadata={"count": len(found)},
                     )
@@ -186,24 +172,19 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
         ),
     },
     "A check.": {
-        f"{A}stages/integrity/words.py": (
+        f"{A}stages/integrity.py": (
             Put(
                 '''
+                @rule("claims")
                 def claims_are_said_aloud(rows: JudgedRows) -> Iterator[Violation]:
                     """No claim is a whisper."""
                     for claim in rows.claims:
                         if claim.text.startswith("psst"):
-                            yield Violation(f"claim {claim.rank}", "it is whispered")
+                            yield Violation.of(claim, "it is whispered")
 
 
                 ''',
-                before="def captions_stand_in_the_text(",
-            ),
-        ),
-        f"{A}stages/integrity/rules.py": (
-            Put(
-                "        words.claims_are_said_aloud,\n",
-                before="        words.claim_ids_are_derived",
+                before='@rule("claims")\ndef claim_ids_are_derived(',
             ),
         ),
     },
@@ -341,7 +322,7 @@ FOUND = """
     from factible_assets.stages.integrity import JudgedRows, judge
     from factible_assets.strategies import strategy_named
     from tests.stages.world import VIDEO, Hit, World, make_claim, says
-    from tests.warehouse.samples import claim, fact_check, stamp
+    from tests.warehouse.samples import claim, fact_check, stamp, write_asset
     from tests.test_settings import test_every_variable_is_described_in_the_example
     from warehouse.rows import columns_of
     from warehouse.store import Warehouse
@@ -369,7 +350,7 @@ FOUND = """
     store = Warehouse(Path("home/warehouse.duckdb"))
     whole = fact_check("v")
     moody = claim("v").model_copy(update={"mood": "merry"})
-    store.write_asset("claims", "v", [moody], stamp=stamp(1), code_version="1")
+    write_asset(store, "claims", "v", [moody], stamp=stamp(1), code_version="1")
     assert store.query("SELECT mood FROM current_claims").item() == "merry"
     columns = store.query("SELECT column_name, comment FROM duckdb_columns() "
                           "WHERE table_name = 'claims'").rows()

@@ -161,7 +161,13 @@ class FileConnector:
                     prepare(connection)
                 finally:
                     connection.close()
-                _move_unless_taken(unfinished, self.path)
+                try:
+                    self.path.hardlink_to(unfinished)
+                except OSError:
+                    # Another process was faster, or the file system has no hard links: not quite
+                    # as safe, as rename replaces what is there.
+                    if not self.path.exists():
+                        unfinished.rename(self.path)
         except (OSError, duckdb.IOException) as failure:
             raise self._explain(failure) from failure
         finally:
@@ -176,13 +182,14 @@ class FileConnector:
             try:
                 return self._connect_to(self.path, read_only=read_only)
             except (duckdb.IOException, duckdb.ConnectionException) as failure:
-                if not _is_lock_refusal(failure):
+                if not any(words in str(failure) for words in _LOCK_MESSAGES):
                     raise self._explain(failure) from failure
-                if time.monotonic() >= deadline:
+                waited = time.monotonic() - started
+                if waited >= deadline - started:
+                    found = _LOCK_HOLDER.search(str(failure))
+                    holder = found["holder"] if found else None
                     raise WarehouseBusyError(
-                        self.path,
-                        waited_seconds=time.monotonic() - started,
-                        holder=_lock_holder(failure),
+                        self.path, waited_seconds=waited, holder=holder
                     ) from failure
             time.sleep(random.uniform(longest / 2, longest))  # noqa: S311 - jitter, not a secret
             longest = min(2 * longest, LONGEST_PAUSE_SECONDS)
@@ -255,9 +262,7 @@ def _turn_of(path: Path, started: float, deadline: float) -> Iterator[None]:
         )
     if not turn.lock.acquire(timeout=max(0.0, deadline - time.monotonic())):
         raise WarehouseBusyError(
-            path,
-            waited_seconds=time.monotonic() - started,
-            holder="another thread of this process",
+            path, waited_seconds=time.monotonic() - started, holder="another thread of this process"
         )
     turn.thread = threading.get_ident()
     try:
@@ -265,27 +270,6 @@ def _turn_of(path: Path, started: float, deadline: float) -> Iterator[None]:
     finally:
         turn.thread = None
         turn.lock.release()
-
-
-def _is_lock_refusal(failure: Exception) -> bool:
-    return any(message in str(failure) for message in _LOCK_MESSAGES)
-
-
-def _lock_holder(failure: Exception) -> str | None:
-    found = _LOCK_HOLDER.search(str(failure))
-    return found["holder"] if found else None
-
-
-def _move_unless_taken(source: Path, destination: Path) -> None:
-    """Give a finished file its place, unless another process was faster."""
-    try:
-        destination.hardlink_to(source)
-    except FileExistsError:
-        return
-    except OSError:
-        # A file system without hard links: not quite as safe, as rename replaces what is there.
-        if not destination.exists():
-            source.rename(destination)
 
 
 def _first_line(message: str) -> str:

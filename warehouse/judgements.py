@@ -1,12 +1,12 @@
-"""What a language model as judge said: writing it, and finding what was said before.
+"""What a language model as judge said before.
 
-What belongs here: the rows of `judgements` and `judge_calls`. What does not: what they mean, and
+What belongs here: reading `judgements` and `judge_calls`. What does not: what they mean, and
 asking (factible_assets/evaluation/judging, factible_assets/running/judge.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, fields
 from datetime import datetime
 
@@ -52,17 +52,6 @@ class MeanTokens:
 
 _COLUMNS = ", ".join(field.name for field in fields(JudgementRow))
 _ASK = statements("warehouse", "judgements.sql")
-
-
-def write_judgements(
-    store: Warehouse, judgements: Sequence[JudgementRow], calls: Sequence[Mapping[str, object]]
-) -> None:
-    """Add judgements with their calls (by column), all or none.
-
-    Raises:
-        WarehouseIntegrityError: A row breaks a rule of its table. The warehouse is as it was.
-    """
-    store.write_rows({"judgements": judgements, "judge_calls": calls})
 
 
 def read_judgements(store: Warehouse, ids: Collection[str]) -> dict[str, JudgementRow]:

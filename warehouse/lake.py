@@ -91,7 +91,7 @@ class Lake:
             WarehouseError: It is neither. The message does not repeat it.
         """
         given = location.removeprefix(SCHEME)
-        words = _of_address(given) if "://" in given else _of_keywords(given)
+        words = _words_of(given)
         if given == location or words is None:
             raise WarehouseError(
                 "The lake's place is not understood. Write it as ducklake:postgres:dbname=NAME "
@@ -162,7 +162,10 @@ class Lake:
             WarehouseBusyError: Someone held one of the keys until the time was up.
         """
         numbers = {
-            kind: sorted(map(_number, held))
+            kind: sorted(
+                int.from_bytes(hashlib.sha256(f"factible:{key}".encode()).digest()[:8], signed=True)
+                for key in held
+            )
             for kind, held in (("keys", set(keys)), ("beside", set(beside)))
         }
         started = time.monotonic()
@@ -334,7 +337,15 @@ def fitting(script: str, *, of_views: bool = False) -> list[str]:
     return fitted
 
 
-def _of_address(given: str) -> dict[str, str] | None:
+def _words_of(given: str) -> dict[str, str] | None:
+    """Read libpq's keywords, or an address; None if it is neither."""
+    if "://" not in given:
+        if _WORD.sub("", given).strip():
+            return None
+        return {
+            name: re.sub(r"\\(.)", r"\1", value[1:-1]) if value.startswith("'") else value
+            for name, value in _WORD.findall(given)
+        }
     try:
         parts = urlsplit(given)
         port = parts.port
@@ -352,28 +363,13 @@ def _of_address(given: str) -> dict[str, str] | None:
     return {name: word for name, word in words.items() if word} | dict(parse_qsl(parts.query))
 
 
-def _of_keywords(given: str) -> dict[str, str] | None:
-    if _WORD.sub("", given).strip():
-        return None
-    return {
-        name: re.sub(r"\\(.)", r"\1", value[1:-1]) if value.startswith("'") else value
-        for name, value in _WORD.findall(given)
-    }
-
-
 def _quoted(value: str) -> str:
-    if re.fullmatch(r"[^\s'\\]+", value):
-        return value
-    return "'{}'".format(re.sub(r"(['\\])", r"\\\1", value))
+    escaped = re.sub(r"(['\\])", r"\\\1", value)
+    return value if re.fullmatch(r"[^\s'\\]+", value) else f"'{escaped}'"
 
 
 def _escaped(words: str) -> str:
     return words.replace("'", "''")
-
-
-def _number(key: str) -> int:
-    digest = hashlib.sha256(f"factible:{key}".encode()).digest()
-    return int.from_bytes(digest[:8], signed=True)
 
 
 def extension(name: str) -> str:

@@ -40,6 +40,9 @@ _ASK = statements("warehouse", "migrations.sql")
 
 _MIGRATION_NAME = re.compile(r"^(?P<version>\d{4})_[a-z0-9_]+\.sql$")
 
+_COMMENT = re.compile(
+    r"^COMMENT ON (?:TABLE|COLUMN) (?P<place>[\w.]+) IS '(?P<words>(?:[^']|'')*)';", re.MULTILINE
+)
 _KINDS = ("'organisation', 'unknown'", "'organisation', 'answer_engine', 'unknown'")
 """How the list of kinds of sources ended, and how it ends since there are answer engines."""
 
@@ -80,7 +83,15 @@ class Schema:
             ValueError: A file in the directory of migrations is not named like one, or a number is
                 missing or used twice.
         """
-        steps = [_read_migration(file) for file in _sql_files(migrations)]
+        steps = []
+        for file in _sql_files(migrations):
+            named = _MIGRATION_NAME.match(file.name)
+            if named is None:
+                raise ValueError(
+                    f"{file.name} is not named like a migration, such as 0001_what_it_adds.sql."
+                )
+            name, sql = file.name.removesuffix(".sql"), file.read_text(encoding="utf-8")
+            steps.append(Migration(int(named["version"]), name, sql))
         if [step.version for step in steps] != list(range(1, len(steps) + 1)):
             raise ValueError(
                 f"The migrations in {migrations} are not numbered from 1 without gap or repetition."
@@ -170,22 +181,22 @@ def packaged_schema() -> Schema:
     return Schema.load(here / "schema", here / "views")
 
 
+@cache
+def packaged_comments() -> dict[str, str]:
+    """Return what tables and columns mean, by `table` and `table.column`, in the migrations' words.
+
+    For whoever describes a table without opening a warehouse; a later comment replaces an earlier.
+    """
+    return {
+        found["place"]: found["words"].replace("''", "'")
+        for migration in packaged_schema().migrations
+        for found in _COMMENT.finditer(migration.sql)
+    }
+
+
 def _sql_files(directory: Traversable) -> list[Traversable]:
     files = (entry for entry in directory.iterdir() if entry.name.endswith(".sql"))
     return sorted(files, key=lambda entry: entry.name)
-
-
-def _read_migration(file: Traversable) -> Migration:
-    named = _MIGRATION_NAME.match(file.name)
-    if named is None:
-        raise ValueError(
-            f"{file.name} is not named like a migration, such as 0001_what_it_adds.sql."
-        )
-    return Migration(
-        version=int(named["version"]),
-        name=file.name.removesuffix(".sql"),
-        sql=file.read_text(encoding="utf-8"),
-    )
 
 
 def _state(connection: duckdb.DuckDBPyConnection, path: Path) -> tuple[int, str | None]:

@@ -56,12 +56,8 @@ def publish_copy(
 ) -> None:
     """Put what the database of a connection holds at a path, for readers.
 
-    Args:
-        connection: The database.
-        source: Where it is.
-        destination: Where the copy belongs.
-        only_added_to: The one table to which the caller has added rows; what others have written
-            meanwhile may then wait for the next copy.
+    `only_added_to` is the one table to which the caller has added rows; what others have written
+    meanwhile may then wait for the next copy.
 
     Raises:
         WiderCopyError: The copy that is there holds what the database does not.
@@ -134,16 +130,13 @@ def _is_free(copy: Path) -> bool:
     """Tell whether a copy is there that this process does not read: its own locks let it in."""
     if not copy.exists() or not (_OPEN_FILES.is_dir() or os.name == "nt"):
         return False
-    opened = _OPEN_FILES.iterdir() if _OPEN_FILES.is_dir() else ()
-    return not any(_is_same_file(int(each.name), copy) for each in opened)
-
-
-def _is_same_file(descriptor: int, path: Path) -> bool:
-    """Tell whether a descriptor of this process leads to a file; one just closed leads nowhere."""
-    try:
-        return os.path.samestat(os.fstat(descriptor), path.stat())
-    except OSError:
-        return False
+    place = copy.stat()
+    for each in _OPEN_FILES.iterdir() if _OPEN_FILES.is_dir() else ():
+        # A descriptor that was just closed leads nowhere.
+        with suppress(OSError):
+            if os.path.samestat(os.fstat(int(each.name)), place):
+                return False
+    return True
 
 
 def _bring_up_to_date(

@@ -90,13 +90,8 @@ def read_plan(
 ) -> list[PlannedVideo]:
     """Return the plan for a moment: the night's list first, then who has to wait, and why.
 
-    Args:
-        warehouse: Where the checks are.
-        limits: What the night may do.
-        as_of: The moment, timezone-aware.
-        held: Videos that must not be launched now: a run of theirs is in flight.
-        next_tick: When the schedule ticks next, if that is known.
-        keep_limits: Store the limits, so that the view `recheck_plan` shows the same plan.
+    Videos that are `held` must not be launched now: a run of theirs is in flight. With
+    `keep_limits` the limits are stored, so that the view `recheck_plan` shows the same plan.
     """
 
     def plan(connection: duckdb.DuckDBPyConnection) -> list[PlannedVideo]:

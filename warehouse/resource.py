@@ -1,33 +1,39 @@
-"""The warehouse as a Dagster resource.
+"""The warehouse in Dagster: the resource, and the IO manager by which outputs become sets.
 
-What belongs here: the resource that users configure. What does not: anything that works without
-Dagster. Of this package only this module and io_manager.py import Dagster.
+What belongs here: the translation between Dagster and the store; of this package only this module
+imports Dagster. What does not: anything that works without it.
 
 The resource is configured and asked for connections like the stock one, so that whatever takes one
-takes this one. It differs where the stock resource (dagster-duckdb 0.29) would lose work:
+takes this one. It differs where the stock one (dagster-duckdb 0.29) would lose work: its
+connections live, with DuckDB's lock on the file, as long as someone keeps the exception that their
+block raised, which Dagster does; and it retries every IOException alike, without jitter. Here a
+connection is closed with its block, only a lock is waited for, and an older file is migrated.
 
-- `get_connection` there has no try/finally: when the body raises, the connection, and with it
-  DuckDB's lock on the file, lives as long as someone keeps the exception, which Dagster does. Here
-  a connection is closed with its block, however that is left.
-- It retries every IOException, a missing directory as patiently as a held lock, without jitter and
-  for about 100 seconds. Here only a lock is waited for, with jitter, up to `lock_timeout_seconds`;
-  everything else is said at once, with the path and a remedy.
-- A connection here is at the newest schema: an older file is migrated, a newer one refused.
+An asset is stored under the last part of its key, a video under its partition key. The stock IO
+manager deletes a partition and inserts it again in two transactions, so that a failed insert loses
+the old rows; here a set is written in one, and older sets stay as history.
 
 The UI shows docstrings of resources: theirs are one line.
 """
 
 # No `from __future__ import annotations`: Dagster reads the annotations of resources as types.
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 
 import duckdb
+from dagster import ConfigurableIOManager, Failure, InputContext, OutputContext
 from dagster_duckdb import DuckDBResource
 from pydantic import Field
 
+from factible_assets.rows import VideoRows
 from warehouse.connection import DEFAULT_LOCK_TIMEOUT_SECONDS, FileConnector, file_path
+from warehouse.errors import NotMaterializedError, WarehouseError
 from warehouse.lake import SCHEME, Lake
+from warehouse.rows import Stamp
+from warehouse.sets import AssetRows
 from warehouse.store import Warehouse
 
 
@@ -64,3 +70,50 @@ class WarehouseResource(DuckDBResource):
         """
         with self.store().connection() as connection:
             yield connection
+
+
+class WarehouseIOManager(ConfigurableIOManager):
+    """Stores what an asset returns as a set; loads the current set for whoever takes it in."""
+
+    warehouse: WarehouseResource
+
+    def handle_output(self, context: OutputContext, obj: AssetRows) -> None:
+        """Write the rows of one asset and video, in one transaction.
+
+        Raises:
+            WarehouseError: The output is no `AssetRows`, or the store refuses it.
+        """
+        asset = context.asset_key.path[-1]
+        if not isinstance(obj, AssetRows):
+            raise WarehouseError(
+                f"The asset {asset} returned a {type(obj).__name__}: only AssetRows are stored."
+            )
+        stamp = Stamp(run_id=context.run_id, checked_at=datetime.now(UTC))
+        written = self.warehouse.store().write_assets(
+            context.partition_key, {asset: obj}, stamp=stamp
+        )
+        tables = Counter(row.table for row in obj.rows)
+        context.add_output_metadata(
+            {"dagster/row_count": written[0].row_count}
+            | {f"rows/{table}": count for table, count in sorted(tables.items())}
+        )
+
+    def load_input(self, context: InputContext) -> VideoRows:
+        """Return the current records of an upstream asset for the video of this partition.
+
+        Raises:
+            Failure: The upstream asset was never materialized for the video, or the run is of no
+                video; not to be retried.
+        """
+        asset = context.asset_key.path[-1]
+        if not context.has_partition_key:
+            # Dagster's UI starts checks alone without asking for a partition.
+            raise Failure(
+                description=f"The {asset} of which video? Checks are made whenever a video is "
+                "materialized: choose its partition and materialize it.",
+                allow_retries=False,
+            )
+        try:
+            return self.warehouse.store().read_asset(asset, context.asset_partition_key)
+        except NotMaterializedError as missing:
+            raise Failure(description=str(missing), allow_retries=False) from missing

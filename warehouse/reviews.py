@@ -7,7 +7,7 @@ claims a run took over unchecked. What does not: what is in force and what follo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import datetime
 
@@ -29,15 +29,6 @@ class CarriedClaim:
     claim_id: str
     source_run_id: str
     last_checked_at: datetime
-
-
-def add_actions(warehouse: Warehouse, actions: Sequence[ReviewAction]) -> None:
-    """Write what a reviewer did, all of it or nothing. Nothing that is there changes.
-
-    Raises:
-        WarehouseIntegrityError: An action is there already, or breaks a rule of the table.
-    """
-    warehouse.write_rows({"review_actions": actions})
 
 
 def read_actions(warehouse: Warehouse, video_id: str) -> list[ReviewAction]:

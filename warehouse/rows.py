@@ -49,8 +49,8 @@ class Column:
 
     name: str
     sql_type: str
-    nullable: bool
     arrow_type: pa.DataType
+    nullable: bool
 
 
 _TYPES: Mapping[type, tuple[str, pa.DataType]] = {
@@ -67,7 +67,18 @@ _TYPES: Mapping[type, tuple[str, pa.DataType]] = {
 @cache
 def columns_of(record: type[Record]) -> tuple[Column, ...]:
     """Return the columns of a record class, in order, without `run_id` and `checked_at`."""
-    return tuple(_column(name, field.annotation) for name, field in record.model_fields.items())
+    columns = []
+    for name, field in record.model_fields.items():
+        kind: Any = field.annotation
+        nullable = get_origin(kind) in {Union, UnionType}
+        if nullable:
+            (kind,) = (part for part in get_args(kind) if part is not NoneType)
+        if get_origin(kind) is tuple:
+            sql, arrow = _TYPES[_plain(get_args(kind)[0])]
+            columns.append(Column(name, f"{sql}[]", pa.list_(arrow), nullable))
+        else:
+            columns.append(Column(name, *_TYPES[_plain(kind)], nullable))
+    return tuple(columns)
 
 
 def to_frame(record: type[Record], rows: Sequence[Record], stamp: Stamp) -> pa.Table:
@@ -79,15 +90,30 @@ def to_frame(record: type[Record], rows: Sequence[Record], stamp: Stamp) -> pa.T
     Raises:
         WarehouseIntegrityError: A value has no place in its column.
     """
-    names = [column.name for column in columns_of(record)]
-    arrays = {
-        column.name: _array(record, column, [getattr(row, column.name) for row in rows])
-        for column in columns_of(record)
-    }
+    arrays: dict[str, pa.Array] = {}
+    for column in columns_of(record):
+        values = [getattr(row, column.name) for row in rows]
+        moments = [each for each in values if isinstance(each, datetime)]
+        if any(moment.tzinfo is None for moment in moments):
+            raise WarehouseIntegrityError(
+                f"A row for {record.table} has a {column.name} without a time zone. All times are "
+                "timezone-aware UTC. Nothing was written."
+            )
+        if moments:
+            values = [each and to_utc(each) for each in values]
+        try:
+            arrays[column.name] = pa.array(values, column.arrow_type)
+        except (pa.ArrowInvalid, OverflowError, UnicodeEncodeError) as failure:
+            # The failure itself may quote the value, so it is neither shown nor chained.
+            raise WarehouseIntegrityError(
+                f"A row for {record.table} has a value in {column.name} that a {column.sql_type} "
+                f"cannot hold ({type(failure).__name__}). Text must be encodable as UTF-8, without "
+                "lone surrogates, and whole numbers must fit into 64 bits. Nothing was written."
+            ) from None
     arrays["run_id"] = pa.array([stamp.run_id] * len(rows), pa.string())
-    moments = [to_utc(stamp.checked_at)] * len(rows)
-    arrays["checked_at"] = pa.array(moments, pa.timestamp("us", "UTC"))
-    return pa.table([arrays[name] for name in [*names, "run_id", "checked_at"]], names=list(arrays))
+    moment = to_utc(stamp.checked_at)
+    arrays["checked_at"] = pa.array([moment] * len(rows), pa.timestamp("us", "UTC"))
+    return pa.table(arrays)
 
 
 def from_row(record: type[AnyRecord], values: Sequence[Any]) -> AnyRecord:
@@ -112,30 +138,12 @@ def data_version(rows: Iterable[Record]) -> str:
     Two sets have the same version if they hold the same rows, whatever their order (what order
     means, a row says itself, by a rank or a position), and whatever their volatile fields hold.
     """
-    digests = {_row_digest(row) for row in rows}
+    digests = set()
+    for row in rows:
+        content = row.model_dump(mode="json", exclude=set(row.volatile))
+        text = json.dumps([row.table, content], sort_keys=True, separators=(",", ":"))
+        digests.add(hashlib.sha256(text.encode()).hexdigest())
     return hashlib.sha256("\n".join(sorted(digests)).encode()).hexdigest()
-
-
-def _row_digest(row: Record) -> str:
-    content = row.model_dump(mode="json", exclude=set(row.volatile))
-    text = json.dumps([row.table, content], sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _column(name: str, annotation: Any) -> Column:
-    inner, nullable = _without_none(annotation)
-    if get_origin(inner) is tuple:
-        sql, arrow = _TYPES[_plain(get_args(inner)[0])]
-        return Column(name, f"{sql}[]", nullable, pa.list_(arrow))
-    sql, arrow = _TYPES[_plain(inner)]
-    return Column(name, sql, nullable, arrow)
-
-
-def _without_none(annotation: Any) -> tuple[Any, bool]:
-    if get_origin(annotation) not in {Union, UnionType}:
-        return annotation, False
-    (inner,) = (part for part in get_args(annotation) if part is not NoneType)
-    return inner, True
 
 
 def _plain(annotation: Any) -> type:
@@ -146,28 +154,3 @@ def _plain(annotation: Any) -> type:
         return type(get_args(annotation)[0])
     plain: type = annotation
     return plain
-
-
-def _array(record: type[Record], column: Column, values: list[Any]) -> pa.Array:
-    if column.sql_type == "TIMESTAMP WITH TIME ZONE":
-        values = [_stored(record, column, value) for value in values]
-    try:
-        return pa.array(values, column.arrow_type)
-    except (pa.ArrowInvalid, OverflowError, UnicodeEncodeError) as failure:
-        # The failure itself may quote the value, so it is neither shown nor chained.
-        raise WarehouseIntegrityError(
-            f"A row for {record.table} has a value in {column.name} that a {column.sql_type} "
-            f"cannot hold ({type(failure).__name__}). Text must be encodable as UTF-8, without "
-            "lone surrogates, and whole numbers must fit into 64 bits. Nothing was written."
-        ) from None
-
-
-def _stored(record: type[Record], column: Column, value: datetime | None) -> datetime | None:
-    if value is None:
-        return None
-    if value.tzinfo is None:
-        raise WarehouseIntegrityError(
-            f"A row for {record.table} has a {column.name} without a time zone. All times are "
-            "timezone-aware UTC. Nothing was written."
-        )
-    return to_utc(value)

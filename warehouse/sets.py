@@ -86,11 +86,30 @@ def prepare(asset: str, video_id: str, given: AssetRows, stamp: Stamp) -> Prepar
             column, or a text is not the one its hash says.
     """
     classes = classes_of(asset)
+    problem = None
     for row in given.rows:
-        _refuse_stranger(row, asset, video_id)
-    # Equal texts are one; see insert_texts.
-    for record in set(classes) - {PageText}:
-        _refuse_twins(record, given.rows, asset, video_id)
+        if type(row) not in classes:
+            problem = f"A {type(row).__name__} does not belong to the asset {asset}"
+        elif getattr(row, "video_id", video_id) != video_id:
+            problem = f"A {type(row).__name__} of another video is among the {asset} of {video_id}"
+        elif isinstance(row, LlmCall) and row.stage != asset:
+            problem = f"A model call of the stage {row.stage} is among the {asset} of {video_id}"
+    of_class = {record: [row for row in given.rows if type(row) is record] for record in classes}
+    for record, rows in of_class.items():
+        # No index of the table holds rows to the key of their class; see migrations.py. Equal texts
+        # are one; see insert_texts.
+        keys = {tuple(getattr(row, each) for each in record.key) for row in rows}
+        if record.key and record is not PageText and len(keys) < len(rows):
+            problem = (
+                f"The {asset} of video {video_id} break a rule of the warehouse: duplicate key in "
+                f"{record.table} ({', '.join(record.key)})"
+            )
+    texts = {row.content_hash: row.text for row in given.rows if isinstance(row, PageText)}
+    for stated, text in texts.items():
+        if hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() != stated:
+            problem = f"The text of a page is not the one whose SHA-256 is {stated}"
+    if problem:
+        raise WarehouseIntegrityError(f"{problem}. Nothing was written.")
     return PreparedSet(
         whole=Materialization(
             asset=asset,
@@ -103,14 +122,11 @@ def prepare(asset: str, video_id: str, given: AssetRows, stamp: Stamp) -> Prepar
             duration_seconds=given.duration_seconds,
             first_result_seconds=given.first_result_seconds,
         ),
-        frames={
-            record: to_frame(record, [row for row in given.rows if type(row) is record], stamp)
-            for record in classes
-        },
+        frames={record: to_frame(record, rows, stamp) for record, rows in of_class.items()},
         quotes=tuple(
             row for row in given.rows if isinstance(row, Evidence) and row.quote is not None
         ),
-        texts=_texts_of(given.rows),
+        texts=texts,
         hashes=frozenset(
             row.content_hash
             for row in given.rows
@@ -151,17 +167,14 @@ def replace_sets(connection: duckdb.DuckDBPyConnection, prepared: Sequence[Prepa
 
 
 def _forget(connection: duckdb.DuckDBPyConnection, prepared: PreparedSet) -> None:
-    whole = prepared.whole
-    key = [whole.video_id, whole.run_id]
-    connection.execute(_ASK["forget"], [*key, whole.asset])
+    asset, key = prepared.whole.asset, [prepared.whole.video_id, prepared.whole.run_id]
+    connection.execute(_ASK["forget"], [*key, asset])
     for record in prepared.frames:
         if record is LlmCall:
-            sql, values = _ASK["delete_calls"], [*key, whole.asset]
-        else:
-            sql, values = _ASK["delete"], key
+            connection.execute(_ASK["delete_calls"].format(table=record.table), [*key, asset])
         # Texts are shared between sets and never change under their hash.
-        if record is not PageText:
-            connection.execute(sql.format(table=record.table), values)
+        elif record is not PageText:
+            connection.execute(_ASK["delete"].format(table=record.table), key)
 
 
 def stored_texts(connection: duckdb.DuckDBPyConnection, hashes: Iterable[str]) -> dict[str, str]:
@@ -172,39 +185,6 @@ def stored_texts(connection: duckdb.DuckDBPyConnection, hashes: Iterable[str]) -
     # One place for each: for an unnested list DuckDB reads every hash.
     sql = _ASK["texts"].format(places=", ".join("?" for _ in wanted))
     return dict(connection.execute(sql, wanted).fetchall())
-
-
-def _refuse_stranger(row: Record, asset: str, video_id: str) -> None:
-    problem = None
-    if type(row) not in classes_of(asset):
-        problem = f"A {type(row).__name__} does not belong to the asset {asset}"
-    elif getattr(row, "video_id", video_id) != video_id:
-        problem = f"A {type(row).__name__} of another video is among the {asset} of {video_id}"
-    elif isinstance(row, LlmCall) and row.stage != asset:
-        problem = f"A model call of the stage {row.stage} is among the {asset} of {video_id}"
-    if problem:
-        raise WarehouseIntegrityError(f"{problem}. Nothing was written.")
-
-
-def _refuse_twins(record: type[Record], rows: Sequence[Record], asset: str, video_id: str) -> None:
-    """Hold rows to the key of their class, which no index of the table does; see migrations.py."""
-    keys = [tuple(getattr(row, each) for each in record.key) for row in rows if type(row) is record]
-    if record.key and len(set(keys)) < len(keys):
-        words = ", ".join(record.key)
-        raise WarehouseIntegrityError(
-            f"The {asset} of video {video_id} break a rule of the warehouse: duplicate key in "
-            f"{record.table} ({words}). Nothing was written."
-        )
-
-
-def _texts_of(rows: Sequence[Record]) -> dict[str, str]:
-    texts = {row.content_hash: row.text for row in rows if isinstance(row, PageText)}
-    for stated, text in texts.items():
-        if hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() != stated:
-            raise WarehouseIntegrityError(
-                f"The text of a page is not the one whose SHA-256 is {stated}. Nothing was written."
-            )
-    return texts
 
 
 def insert(connection: duckdb.DuckDBPyConnection, record: type[Record], frame: pa.Table) -> None:
@@ -222,15 +202,15 @@ def _refuse_ungrounded(connection: duckdb.DuckDBPyConnection, prepared: Prepared
     elsewhere = prepared.hashes - prepared.texts.keys()
     texts = {**prepared.texts, **stored_texts(connection, sorted(elsewhere))}
     homeless = prepared.hashes - texts.keys()
-    invented = [row for row in prepared.quotes if not _is_verbatim(row, texts)]
+    invented = [
+        row
+        for row in prepared.quotes
+        if (text := texts.get(row.content_hash or "")) is None
+        or text[row.quote_start : row.quote_end] != row.quote
+    ]
     if homeless or invented:
         raise WarehouseIntegrityError(
             f"The evidence of video {prepared.whole.video_id} is not grounded: {len(homeless)} "
             f"texts that it refers to are not stored, and {len(invented)} quotes do not stand at "
             "their offsets in the text of their page. Nothing was written."
         )
-
-
-def _is_verbatim(row: Evidence, texts: Mapping[str, str]) -> bool:
-    text = texts.get(row.content_hash or "")
-    return text is not None and text[row.quote_start : row.quote_end] == row.quote

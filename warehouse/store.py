@@ -2,7 +2,7 @@
 
 What belongs here: the transactions that write sets, reading what is current, and asking questions.
 What does not: opening and waiting (connection.py), the schema (migrations.py, *.sql), the content
-of a set (sets.py), the shape of single rows (rows.py), Dagster (resource.py, io_manager.py).
+of a set (sets.py), the shape of single rows (rows.py), Dagster (resource.py).
 
 A *set* is everything that one run knows of one asset and one video. Sets are complete or not there:
 a set and its entry in `materializations` are written in one transaction. No method leaves a
@@ -46,12 +46,7 @@ from warehouse.lake import Lake
 from warehouse.migrations import Schema, packaged_schema
 from warehouse.publication import publish_copy
 from warehouse.rows import AnyRecord, Stamp, aware, columns_of, from_row, to_utc
-from warehouse.sets import (
-    AssetRows,
-    prepare,
-    replace_sets,
-    stored_texts,
-)
+from warehouse.sets import AssetRows, prepare, replace_sets, stored_texts
 
 _QUESTIONS = statements("warehouse", "store.sql")
 
@@ -97,22 +92,6 @@ class Warehouse:
         """Create the warehouse where there is none, with its schema."""
         self.connector.ensure_exists(lambda fresh: self.schema.apply(fresh, self.path))
 
-    def write_asset(
-        self,
-        asset: str,
-        video_id: str,
-        rows: Sequence[Record],
-        *,
-        stamp: Stamp,
-        code_version: str,
-        data_version: str | None = None,
-        duration_seconds: float = 0.0,
-    ) -> Materialization:
-        """Write one set, in one transaction; see `write_assets`."""
-        asset_rows = AssetRows(rows, code_version, data_version, duration_seconds)
-        (written,) = self.write_assets(video_id, {asset: asset_rows}, stamp=stamp)
-        return written
-
     def write_assets(
         self,
         video_id: str,
@@ -121,11 +100,11 @@ class Warehouse:
         stamp: Stamp,
         also: Callable[[duckdb.DuckDBPyConnection], None] | None = None,
     ) -> list[Materialization]:
-        """Write sets of several assets of one video, all of them or none.
+        """Write sets of several assets of one video, all of them or none, in one transaction.
 
         A set that the same run wrote before is replaced, so that a step may be repeated. Sets of
         other runs stay. A set without rows is a set, and becomes the current one. What `also`
-        writes about the sets is written with them, in the same transaction.
+        writes about the sets is written with them.
 
         Raises:
             WarehouseIntegrityError: A row does not belong to its set, breaks a constraint, or
@@ -151,11 +130,9 @@ class Warehouse:
     def write_rows(
         self, entries: Mapping[str, Iterable[Any]], *, replacing: tuple[str, str] | None = None
     ) -> None:
-        """Enter rows into tables that hold no sets, all or none; see entries.py.
+        """Enter rows into tables that hold no sets, by table, all or none; see entries.py.
 
-        Args:
-            entries: The rows of each table.
-            replacing: A column and a value: the rows of these tables that have it go first.
+        Of these tables, rows that have the value of `replacing`, a column and a value, go first.
 
         Raises:
             WarehouseIntegrityError: A row breaks a rule of its table. The warehouse is as it was.
@@ -231,8 +208,7 @@ class Warehouse:
         Raises:
             NotMaterializedError: The asset was never materialized for this video.
         """
-        with self.connection(read_only=True) as connection:
-            found = _read_current(connection, [asset], video_id)
+        found = self.read_video(video_id, [asset])
         if not found.sets:
             raise NotMaterializedError(asset, video_id)
         return found
@@ -243,22 +219,20 @@ class Warehouse:
         An asset that was never materialized for the video is not among the `sets` of the answer.
         """
         with self.connection(read_only=True) as connection:
-            return _read_current(connection, assets, video_id)
+            sets = {one.asset: one for one in _sets(connection, "current_sets", video_id=video_id)}
+            wanted = [sets[asset] for asset in assets if asset in sets]
+            return _read(connection, wanted, current=True)
 
     def video_ids(self) -> list[str]:
         """Return the videos of which the warehouse holds any set, in order of their ids."""
         with self.connection(read_only=True) as connection:
-            rows = connection.execute(_QUESTIONS["videos"]).fetchall()
-        return [row[0] for row in rows]
+            return [row[0] for row in connection.execute(_QUESTIONS["videos"]).fetchall()]
 
     def read_sets(self, video_id: str, runs: Mapping[str, str]) -> VideoRows:
-        """Return what is in the sets that given runs wrote, current or not, all from one moment.
+        """Return what is in the sets that given runs wrote, by asset, all from one moment.
 
-        Unlike `read_asset`, this tells runs apart that stand side by side in one file.
-
-        Args:
-            video_id: The video.
-            runs: The run of each asset that is wanted. A set that was never written is left out.
+        Unlike `read_asset`, this tells runs apart that stand side by side in one file. A set that
+        was never written is left out.
         """
         with self.connection(read_only=True) as connection:
             sets = [
@@ -268,16 +242,7 @@ class Warehouse:
                     connection, "set_of_run", asset=asset, video_id=video_id, run_id=run_id
                 )
             ]
-            return _read(
-                connection, sets, lambda record, one: _rows_of_set(connection, record, one)
-            )
-
-    def read_verdict_evidence(self, video_id: str) -> list[Evidence]:
-        """Return what a video's current verdicts rest on, also after a failed re-check."""
-        with self.connection(read_only=True) as connection:
-            return _rows(
-                connection, "current", Evidence, view="verdict_evidence", video_id=video_id
-            )
+            return _read(connection, sets, current=False)
 
     def read_standing(self, video_id: str) -> VideoRows:
         """Return what stands of a video: its newest rows, and what its verdicts rest on.
@@ -286,26 +251,23 @@ class Warehouse:
         that which it was reached from; of a claim without a verdict it is the newest. Pages and
         texts are those of the evidence.
         """
-        with self.snapshot() as now:
+        with self.snapshot() as now, now.connection(read_only=True) as connection:
             rows = now.read_video(video_id)
             judged = {verdict.claim_id for verdict in rows.verdicts}
-            newest = (row for row in rows.evidence if row.claim_id not in judged)
-            evidence = [*now.read_verdict_evidence(video_id), *newest]
+            evidence = _rows(
+                connection, "current", Evidence, view="verdict_evidence", video_id=video_id
+            )
+            evidence += (row for row in rows.evidence if row.claim_id not in judged)
             hashes = {row.content_hash for row in evidence if row.content_hash}
             texts = {each: text for each, text in rows.texts.items() if each in hashes}
-            texts |= now.read_page_texts(hashes - texts.keys())
-            with now.connection(read_only=True) as connection:
-                page_ids = sorted({row.page_id for row in evidence if row.page_id})
-                pages = _rows(
-                    connection, "newest_pages", Page, video_id=video_id, page_ids=page_ids
-                )
+            texts |= stored_texts(connection, hashes - texts.keys())
+            page_ids = sorted({row.page_id for row in evidence if row.page_id})
+            pages = _rows(connection, "newest_pages", Page, video_id=video_id, page_ids=page_ids)
         return replace(
             rows,
             evidence=tuple(evidence),
             pages=tuple(pages),
-            page_texts=tuple(
-                PageText(content_hash=each, text=text) for each, text in texts.items()
-            ),
+            page_texts=tuple(PageText(content_hash=key, text=text) for key, text in texts.items()),
         )
 
     def read_page_texts(self, hashes: Iterable[str]) -> dict[str, str]:
@@ -350,10 +312,8 @@ class Warehouse:
 
         Where the caller has only added rows to one table and names it, that is done in a seventh
         of the time; what a run has written meanwhile comes with the copy that it makes itself.
-
-        Readers of the copy neither wait for writers nor keep them waiting, and whoever has the old
-        copy open goes on reading it; see publication.py. Of a lake no copy is made: whoever reads
-        it keeps nobody waiting.
+        Readers of the copy neither wait for writers nor keep them waiting; see publication.py. Of a
+        lake no copy is made: whoever reads it keeps nobody waiting.
 
         Raises:
             WarehouseNotWritableError: The copy cannot be written.
@@ -424,53 +384,32 @@ def _rows(
     return [from_row(record, row) for row in connection.execute(sql, values).fetchall()]
 
 
-def _rows_of_set(
-    connection: duckdb.DuckDBPyConnection, record: type[AnyRecord], one: Materialization
-) -> list[AnyRecord]:
-    values = {"video_id": one.video_id, "run_id": one.run_id}
-    if record is LlmCall:
-        return _rows(connection, "calls_of_run", record, **values)
-    return _rows(connection, "of_run", record, checked_at=to_utc(one.checked_at), **values)
-
-
 def _read(
-    connection: duckdb.DuckDBPyConnection,
-    sets: Iterable[Materialization],
-    rows_of: Callable[[type[Record], Materialization], Iterable[Record]],
+    connection: duckdb.DuckDBPyConnection, sets: Iterable[Materialization], *, current: bool
 ) -> VideoRows:
-    """Read the rows of some sets; `rows_of` reads those of one class that belong to a set."""
+    """Read the rows of some sets; of current ones, a verdict may be of an older set."""
     held = {one.asset: one for one in sets}
     rows: list[Record] = []
-    kept: dict[tuple[type[Record], str], list[Record]] = {}
+    calls: dict[str, list[LlmCall]] = {}
     for asset, one in held.items():
+        # By its run a set is found at once.
+        own = {"video_id": one.video_id, "run_id": one.run_id}
         for record in ASSET_RECORDS[asset]:
-            if record is not PageText:
+            if record is LlmCall:
                 # The stages of a run share one table of model calls; each asset owns its own.
-                key = record, one.run_id
-                if key not in kept:
-                    kept[key] = list(rows_of(record, one))
-                rows += (row for row in kept[key] if getattr(row, "stage", asset) == asset)
+                if one.run_id not in calls:
+                    calls[one.run_id] = _rows(connection, "calls_of_run", LlmCall, **own)
+                rows += (call for call in calls[one.run_id] if call.stage == asset)
+            elif record is Verdict and current:
+                rows += _rows(connection, "current", record, video_id=one.video_id)
+            elif record is not PageText:
+                moment = to_utc(one.checked_at)
+                rows += _rows(connection, "of_run", record, checked_at=moment, **own)
     if "evidence" in held:
         read = (row.content_hash for row in rows if isinstance(row, Page | Evidence))
         texts = stored_texts(connection, [each for each in read if each is not None])
         rows += (PageText(content_hash=each, text=texts[each]) for each in sorted(texts))
     return VideoRows.of(rows, sets=held)
-
-
-def _read_current(
-    connection: duckdb.DuckDBPyConnection, assets: Iterable[str], video_id: str
-) -> VideoRows:
-    held = {one.asset: one for one in _sets(connection, "current_sets", video_id=video_id)}
-    return _read(
-        connection,
-        [held[asset] for asset in assets if asset in held],
-        # By its run a set is found at once. A verdict may be of an older one: see current_verdicts.
-        lambda record, one: (
-            _rows(connection, "current", record, video_id=video_id)
-            if record is Verdict
-            else _rows_of_set(connection, record, one)
-        ),
-    )
 
 
 def _sets(

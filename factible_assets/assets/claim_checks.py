@@ -1,7 +1,7 @@
 """The five claim-level assets, from `queries` to `verdicts`, as one subsettable multi-asset.
 
-What belongs here: reading what is not selected, running the flow, writing and describing what is.
-What does not: what happens to a claim (stages/flow.py).
+What belongs here: which claims a run checks, reading what is not selected, running the flow,
+writing and describing what is. What does not: what happens to a claim (stages/flow.py).
 
 They are one step because each claim must run ahead on its own: seven steps would put a barrier
 between every two stages, and the slowest page of the slowest claim would hold up every verdict.
@@ -11,45 +11,63 @@ that no reader ever sees evidence of one run beside search hits of another that 
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, get_args
 
 import dagster as dg
 import duckdb
 
-from factible_assets.assets.claim_checks_metadata import describe
 from factible_assets.assets.common import (
-    GROUP,
-    KINDS,
-    OWNERS,
     RETRIES,
-    definition_metadata,
+    counts_by,
+    final_failure,
+    looks,
     tag_run,
+    usage_metadata,
 )
-from factible_assets.assets.some_claims import scope_of
 from factible_assets.checks.structural import judged, structural_specs
 from factible_assets.config import FactCheckConfig
+from factible_assets.evaluation.charts import bars, counted
 from factible_assets.launchpad import CLAIM_CHECKS_SCHEMA, settled
 from factible_assets.partitions import videos
+from factible_assets.records import Claim, PriorFactCheck, Rating, Stance, Video
 from factible_assets.rows import VideoRows
 from factible_assets.services.reports import ReportsResource
 from factible_assets.services.resource import CorporaResource, FactCheckServices, Occasion
-from factible_assets.stages.flow import FlowResult, check_claims
-from factible_assets.stages.integrity import JudgedRows, Limits
-from factible_assets.stages.observers import LogObserver, Watchers
+from factible_assets.stages.flow import FlowResult, check_claims, with_others
+from factible_assets.stages.integrity import JudgedRows
 from factible_assets.stages.ports import Observer
-from factible_assets.stages.progress import ALL_STAGES, Stage
-from factible_assets.stages.reviews import applied_by, claims_in_force, corrections_by_claim
+from factible_assets.stages.progress import ALL_STAGES, LogObserver, Stage
+from factible_assets.stages.reviews import (
+    NOTHING_REVIEWED,
+    ClaimsInForce,
+    applied_by,
+    claims_in_force,
+    corrections_by_claim,
+)
+from factible_assets.wording import (
+    STANCE_WORDS,
+    evidence_table,
+    prior_fact_checks_table,
+    queries_table,
+    ratings_table,
+    verdict_lines,
+    verdict_words,
+    verdicts_table,
+)
 from warehouse.calls import enter_uses, record_calls, service_uses
 from warehouse.errors import NotMaterializedError
 from warehouse.resource import WarehouseResource
-from warehouse.reviews import read_actions, remember
+from warehouse.reviews import CarriedClaim, read_actions, read_carried, remember
 from warehouse.rows import Stamp
 from warehouse.sets import AssetRows
 from warehouse.store import Warehouse
 
-CODE_VERSIONS: dict[Stage, str] = dict.fromkeys(ALL_STAGES, "3")
+CODE_VERSION = "3"
+
+Described = dict[str, Any]
 
 _DESCRIPTIONS: dict[Stage, str] = {
     "queries": (
@@ -88,19 +106,10 @@ _READS: dict[Stage, tuple[str, ...]] = {
     partitions_def=videos,
     can_subset=True,
     config_schema=CLAIM_CHECKS_SCHEMA,
-    ins={
-        "transcripts": dg.AssetIn(),
-        "claims": dg.AssetIn(),
-    },
+    ins={"transcripts": dg.AssetIn(), "claims": dg.AssetIn()},
     outs={
         stage: dg.AssetOut(
-            is_required=False,
-            group_name=GROUP,
-            code_version=CODE_VERSIONS[stage],
-            owners=OWNERS,
-            kinds=KINDS,
-            description=_DESCRIPTIONS[stage],
-            metadata=definition_metadata(stage),
+            is_required=False, description=_DESCRIPTIONS[stage], **looks(stage, CODE_VERSION)
         )
         for stage in ALL_STAGES
     },
@@ -129,22 +138,32 @@ async def claim_checks(  # type: ignore[no-untyped-def]
     names = {key.to_user_string() for key in context.selected_asset_keys}
     selected = tuple(stage for stage in ALL_STAGES if stage in names)
     store = warehouse.store()
-    video_id = context.partition_key
-    video = transcripts.video
+    video_id, video = context.partition_key, transcripts.video
     if not selected:
-        for check in _stored_checks(context, store.read_video(video_id), limits_of(knobs)):
+        stored = store.read_video(video_id)
+        wanted = {key.asset_key.to_user_string() for key in context.selected_asset_check_keys}
+        # A check of an asset that never ran has nothing to say.
+        there = [stage for stage in ALL_STAGES if stage in wanted & stored.sets.keys()]
+        for check in judged(there, JudgedRows(**stored.parts(), limits=knobs.search)).results:
             yield check
         return
     strategy = services.strategy(knobs)
-    reviewed = read_actions(store, video_id)
-    force = claims_in_force(reviewed)
-    scope = scope_of(store, video_id, claims.claims, selected, knobs.only_claims, force)
+    # One moment, opened once: what people did, what the others' rows are, what is not selected.
+    with store.snapshot() as now:
+        reviewed = read_actions(now, video_id)
+        force = claims_in_force(reviewed)
+        scope = scope_of(now, video_id, claims.claims, selected, knobs.only_claims, force)
+        # Queries of the last check are asked again where the run says so; see keeps_queries.
+        needed = {name for stage in selected for name in _READS[stage]} & set(ALL_STAGES)
+        needed -= set(selected)
+        known = now.read_video(video_id, needed | ({"queries"} if knobs.keeps_queries else set()))
+    for name in sorted(needed - known.sets.keys()):
+        raise NotMaterializedError(name, video_id)
     tag_run(context, video, claims=len(claims.claims))
-    known = _known(store, video_id, selected, keep_queries=knobs.keeps_queries)
     listed = corpora.read().find(video_id)
     knobs = knobs.limited_to(listed.published_before if listed else None)
     async with services.open(
-        observer=Watchers(LogObserver(context.log), observer),
+        observer=LogObserver(context.log, observer),
         occasion=Occasion(context.run.run_id, video_id, context.log),
         reasoner=knobs.reasoner,
         web=knobs.search.web,
@@ -164,13 +183,13 @@ async def claim_checks(  # type: ignore[no-untyped-def]
                 strategy=strategy,
             )
         )
-    checks = judged(
-        selected, _judged_rows(selected, (transcripts, claims), result, known, limits_of(knobs))
-    )
+    parts = transcripts.parts(["transcripts"]) | claims.parts(["claims"])
+    parts |= known.parts(set(ALL_STAGES) - set(selected)) | result.parts(selected)
+    checks = judged(selected, JudgedRows(**parts, limits=knobs.search))
     stamp = Stamp(run_id=context.run.run_id, checked_at=datetime.now(UTC))
     if checks.refusal is not None:
         record_calls(store, result.llm_calls, stamp)
-        for check in checks.results.values():
+        for check in checks.results:
             yield check
         raise checks.refusal
     sets: dict[str, AssetRows] = {stage: asset_rows(stage, result) for stage in selected}
@@ -182,7 +201,7 @@ async def claim_checks(  # type: ignore[no-untyped-def]
         remember(connection, video_id, stamp, applied=applied, carried=scope.carried)
         enter_uses(connection, video_id, stamp, uses)
 
-    written = {one.asset: one for one in store.write_assets(video_id, sets, stamp=stamp, also=note)}
+    written = store.write_assets(video_id, sets, stamp=stamp, also=note)
     # What is shown of the verdicts is written once they are stored.
     published = (
         await asyncio.to_thread(reports.publish, store, video_id, context.log)
@@ -191,81 +210,15 @@ async def claim_checks(  # type: ignore[no-untyped-def]
     )
     if "report" in published:
         tag_run(context, video, report=published["report"].value)
-    for stage in selected:
+    for stage, check, one in zip(selected, checks.results, written, strict=True):
+        described = describe(stage, video, claims.claims, result)
         yield dg.MaterializeResult(
             asset_key=stage,
-            check_results=[checks.results[stage]],
-            data_version=dg.DataVersion(written[stage].data_version),
-            metadata=_with_report(describe(stage, video, claims.claims, result), stage, published),
+            check_results=[check],
+            data_version=dg.DataVersion(one.data_version),
+            # The links of the verdicts stand before all else.
+            metadata={**published, **described} if stage == "verdicts" else described,
         )
-
-
-def _with_report(
-    described: dict[str, Any], stage: Stage, published: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Put the links of the verdicts before all else."""
-    return {**published, **described} if stage == "verdicts" else described
-
-
-def _known(
-    store: Warehouse, video_id: str, selected: Sequence[Stage], *, keep_queries: bool
-) -> VideoRows:
-    """Read the inputs of the selected stages that are not themselves selected.
-
-    With `keep_queries` the queries of the last check are read too: a re-check writes only those
-    anew that a service failed to write.
-
-    Raises:
-        NotMaterializedError: an input was never materialized for this video.
-    """
-    inputs = {name for stage in selected for name in _READS[stage]}
-    needed = (inputs & set(ALL_STAGES)) - set(selected)
-    known = store.read_video(video_id, needed | ({"queries"} if keep_queries else set()))
-    for name in sorted(needed - known.sets.keys()):
-        raise NotMaterializedError(name, video_id)
-    return known
-
-
-def limits_of(knobs: FactCheckConfig) -> Limits:
-    """Return the dates that a run set, which its evidence must keep to."""
-    return Limits(knobs.search.published_before, knobs.search.published_after)
-
-
-def _judged_rows(
-    selected: Sequence[Stage],
-    upstream: tuple[VideoRows, VideoRows],
-    result: FlowResult,
-    known: VideoRows,
-    limits: Limits,
-) -> JudgedRows:
-    """Put what was computed beside what it was computed from."""
-    transcripts, claims = upstream
-    searched, read = "search_hits" in selected, "evidence" in selected
-    return JudgedRows(
-        **result.parts()
-        | {
-            "videos": transcripts.videos,
-            "transcripts": transcripts.transcripts,
-            "segments": transcripts.segments,
-            "claims": claims.claims,
-            "queries": result.queries if "queries" in selected else known.queries,
-            "searches": result.searches if searched else known.searches,
-            "hits": result.hits if searched else known.hits,
-            "page_texts": result.page_texts if read else known.page_texts,
-            "evidence": result.evidence if read else known.evidence,
-        },
-        limits=limits,
-    )
-
-
-def _stored_checks(
-    context: dg.AssetExecutionContext, stored: VideoRows, limits: Limits
-) -> list[dg.AssetCheckResult]:
-    """Judge what is stored; a check of an asset that never ran has nothing to say."""
-    wanted = {key.asset_key.to_user_string() for key in context.selected_asset_check_keys}
-    there = [stage for stage in ALL_STAGES if stage in wanted & stored.sets.keys()]
-    outcomes = judged(there, JudgedRows(**stored.parts(), limits=limits))
-    return list(outcomes.results.values())
 
 
 def asset_rows(stage: Stage, result: FlowResult) -> AssetRows:
@@ -273,7 +226,221 @@ def asset_rows(stage: Stage, result: FlowResult) -> AssetRows:
     timing = result.timings.get(stage)
     return AssetRows(
         rows=result.of_asset(stage),
-        code_version=CODE_VERSIONS[stage],
+        code_version=CODE_VERSION,
         duration_seconds=timing.span_seconds if timing else 0.0,
         first_result_seconds=timing.first_end_seconds if timing else None,
     )
+
+
+# --- Which claims are checked -------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a run checks of a video.
+
+    Attributes:
+        claims: All claims of the video.
+        checked: Those that the run checks.
+        held: The rows of the last check, where there are others; of the selected assets alone.
+        carried: The others, with when they were checked themselves.
+    """
+
+    claims: Sequence[Claim]
+    checked: Sequence[Claim]
+    held: VideoRows = field(default_factory=VideoRows)
+    carried: tuple[CarriedClaim, ...] = ()
+
+    def complete(self, result: FlowResult) -> FlowResult:
+        """Return the rows of all claims: those of the run, and the held ones of the others."""
+        if not self.carried:
+            return result
+        others = frozenset(claim.claim_id for claim in self.carried)
+        return with_others(result, self.held, self.claims, others)
+
+
+def scope_of(
+    store: Warehouse,
+    video_id: str,
+    claims: Sequence[Claim],
+    stages: Sequence[Stage],
+    only: Sequence[str],
+    reviewed: ClaimsInForce = NOTHING_REVIEWED,
+) -> Scope:
+    """Return what a run checks: all claims, or `only` some and what reviewers worded since.
+
+    One of `only` may have been dropped or split: then nothing of it is checked any more.
+
+    Raises:
+        dagster.Failure: The video makes no such claim, or the others were never checked, so that
+            there is nothing to take over. Never retried.
+    """
+    known = {claim.claim_id for claim in claims} | reviewed.gone.keys()
+    unknown = [each for each in only if each not in known]
+    if unknown:
+        raise final_failure(
+            f"The video {video_id} makes no claim {', '.join(unknown)} (only_claims). "
+            f"Its claims: factible review -- {video_id}"
+        )
+    others = [claim for claim in claims if only and claim.claim_id not in only]
+    if not others:
+        return Scope(claims, claims)
+
+    def unchecked(why: str) -> dg.Failure:
+        return final_failure(
+            f"Some claims of {video_id} cannot be checked alone before the whole video was: {why}. "
+            "Materialize it without only_claims first."
+        )
+
+    found = {stage: store.current_materialization(stage, video_id) for stage in stages}
+    runs: dict[str, str] = {stage: one.run_id for stage, one in found.items() if one is not None}
+    absent = [stage for stage in stages if stage not in runs]
+    last = found[stages[-1]]
+    if absent or last is None:
+        raise unchecked(f"it has no {', '.join(absent)} yet")
+    held = store.read_sets(video_id, runs)
+    # Claims that were asked and judged, as far as the held rows go.
+    whole = set(known)
+    if "queries" in held.sets:
+        whole &= {row.claim_id for row in held.queries}
+    if "verdicts" in held.sets:
+        whole &= {row.claim_id for row in held.verdicts}
+    strange = sorted({claim.claim_id for claim in others} - whole - reviewed.worded.keys())
+    if strange:
+        raise unchecked(f"the claim {strange[0]} never was")
+    carried = [claim for claim in others if claim.claim_id in whole]
+    earlier = read_carried(store, video_id, last.run_id)
+    return Scope(
+        claims,
+        [claim for claim in claims if claim not in carried],
+        held,
+        tuple(
+            earlier.get(claim.claim_id, CarriedClaim(claim.claim_id, last.run_id, last.checked_at))
+            for claim in carried
+        ),
+    )
+
+
+# --- What is shown ------------------------------------------------------------------------------
+
+_STANCES = get_args(Stance)
+_RATINGS = get_args(Rating)
+
+_UNFOLDED = 12
+"""So many verdicts stand where they are seen without a click; the table, a click away, has all."""
+
+
+def describe(stage: Stage, video: Video, claims: Sequence[Claim], result: FlowResult) -> Described:
+    """Return the metadata of one claim-level asset."""
+    timing = result.timings.get(stage)
+    calls = [call for call in result.llm_calls if call.stage == stage]
+    return {
+        **_DESCRIBERS[stage](video, claims, result),
+        "seconds": round(timing.span_seconds, 3) if timing else 0.0,
+        "work in seconds": round(timing.work_seconds, 3) if timing else 0.0,
+        **(usage_metadata(calls) if calls else {}),
+    }
+
+
+def _chart(title: str, values: Mapping[str, float], unit: str = "") -> Described:
+    """Draw values, if there are any."""
+    drawn = bars(title, values, unit)
+    return {title: dg.MetadataValue.md(drawn)} if drawn else {}
+
+
+def _queries(video: Video, claims: Sequence[Claim], result: FlowResult) -> Described:
+    return {
+        "queries": dg.MetadataValue.md(queries_table(claims, result.queries)),
+        "count": len(result.queries),
+        "by type": counts_by([query.query_type for query in result.queries]),
+        "failed": sum(query.status == "infra_error" for query in result.queries),
+        "dagster/row_count": len(result.queries),
+    }
+
+
+def _search_hits(video: Video, claims: Sequence[Claim], result: FlowResult) -> Described:
+    failed = [search for search in result.searches if search.status == "infra_error"]
+    return {
+        "searches": counts_by([search.status for search in result.searches]),
+        "hits": len(result.hits),
+        "pages found": len({hit.canonical_url for hit in result.hits}),
+        "domains found": len({hit.domain for hit in result.hits}),
+        "failures": "; ".join(sorted({search.reason or "–" for search in failed})) or "none",
+        "dagster/row_count": len(result.hits),
+        **_prior_fact_checks(claims, result.prior_fact_checks),
+    }
+
+
+def _prior_fact_checks(claims: Sequence[Claim], rows: Sequence[PriorFactCheck]) -> Described:
+    """Describe the lane beside the search; nobody was asked if there is no row."""
+    if not rows:
+        return {"prior fact checks": "off"}
+    failed = {row.reason or "–" for row in rows if row.status == "infra_error"}
+    return {
+        "prior fact checks": dg.MetadataValue.md(prior_fact_checks_table(claims, rows)),
+        "prior fact checks found": sum(row.status == "ok" for row in rows),
+        "prior fact check failures": "; ".join(sorted(failed)) or "none",
+    }
+
+
+def _ratings(video: Video, claims: Sequence[Claim], result: FlowResult) -> Described:
+    return {
+        "ratings": dg.MetadataValue.md(ratings_table(result.ratings)),
+        "by rating": counts_by([rating.rating for rating in result.ratings]),
+        "by class": counts_by([rating.source_class for rating in result.ratings]),
+        "dagster/row_count": len(result.ratings),
+    }
+
+
+def _evidence(video: Video, claims: Sequence[Claim], result: FlowResult) -> Described:
+    read = [each for each in result.evidence if each.status == "ok"]
+    failed = [each for each in result.evidence if each.status == "infra_error"]
+    return {
+        "evidence": dg.MetadataValue.md(evidence_table(claims, read)),
+        **_chart(
+            "stances of the evidence", counted([each.stance or "" for each in read], _STANCES)
+        ),
+        **_chart("ratings of the sources", counted([each.rating for each in read], _RATINGS)),
+        "outcomes": counts_by([each.status for each in result.evidence]),
+        "by stance": counts_by([each.stance for each in read]),
+        "by rating": counts_by([each.rating for each in read]),
+        "independent origins": len({each.origin for each in read if each.origin}),
+        "pages read": sum(page.status == "ok" for page in result.pages),
+        "rejected quotes": sum(each.rejected_quotes for each in result.evidence),
+        "failures": "; ".join(sorted({each.reason or "–" for each in failed})) or "none",
+        "dagster/row_count": len(result.evidence),
+    }
+
+
+def _verdicts(video: Video, claims: Sequence[Claim], result: FlowResult) -> Described:
+    words = [STANCE_WORDS[each.stance] if each.stance else each.status for each in result.verdicts]
+    spans = {str(stage): round(each.span_seconds, 1) for stage, each in result.timings.items()}
+    lines = verdict_lines(video, claims, result.verdicts, result.evidence)
+    return {
+        **{
+            f"verdict {number}": dg.MetadataValue.md(line)
+            for number, line in enumerate(lines[:_UNFOLDED], start=1)
+        },
+        "verdicts": dg.MetadataValue.md(
+            verdicts_table(video, claims, result.verdicts, result.evidence)
+        ),
+        **_chart("outcomes", counted(words, (*STANCE_WORDS.values(), "incomplete"))),
+        **_chart("seconds by stage", spans, " s"),
+        "cost of all stages after the claims (USD)": round(
+            sum(call.cost_usd for call in result.llm_calls), 6
+        ),
+        "by outcome": counts_by([verdict_words(verdict) for verdict in result.verdicts]),
+        "by confidence": counts_by([verdict.confidence for verdict in result.verdicts]),
+        "incomplete": sum(verdict.status == "incomplete" for verdict in result.verdicts),
+        "disagreements": sum(verdict.disagreement for verdict in result.verdicts),
+        "dagster/row_count": len(result.verdicts),
+    }
+
+
+_DESCRIBERS: dict[Stage, Callable[[Video, Sequence[Claim], FlowResult], Described]] = {
+    "queries": _queries,
+    "search_hits": _search_hits,
+    "reliability_ratings": _ratings,
+    "evidence": _evidence,
+    "verdicts": _verdicts,
+}

@@ -4,21 +4,23 @@ What belongs here: the pieces that make assets look alike in the UI. What does n
 one stage.
 """
 
-import types
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any, Union, get_args, get_origin
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import dagster as dg
 
-from factible_assets.records import ASSET_RECORDS, MAIN_RECORD, LlmCall, Record, Video
+from factible_assets.checks.structural import structural_specs
+from factible_assets.partitions import videos
+from factible_assets.records import ASSET_RECORDS, MAIN_RECORD, LlmCall, Video
 from factible_assets.wording import cell, plain, table
-from warehouse.comments import packaged_comments
+from warehouse.migrations import packaged_comments
+from warehouse.rows import columns_of
 
 OWNERS = ["team:fact-checking"]
 
 GROUP = "fact_check"
 """All assets are one group: of several, the UI shows boxes that hide them."""
-
 
 KINDS = {"python", "duckdb"}
 
@@ -35,7 +37,14 @@ _LAUNCHERS = {
 }
 """How Dagster itself marks who launched a run."""
 
-
+_TYPE_WORDS = {
+    "VARCHAR": "text",
+    "BIGINT": "integer",
+    "DOUBLE": "number",
+    "BOOLEAN": "yes or no",
+    "DATE": "date",
+    "TIMESTAMP WITH TIME ZONE": "datetime",
+}
 _TAG_CHARACTERS = 120
 
 
@@ -61,59 +70,65 @@ def is_last_try(context: dg.AssetExecutionContext) -> bool:
 def tag_run(context: dg.AssetExecutionContext, video: Video, **more: object) -> None:
     """Make a run findable by its video, title, channel and corpus, however it was launched.
 
-    What its launcher has said already stays.
-
-    Args:
-        context: Of a step of the run.
-        video: What the run is about.
-        more: Further tags, such as how many claims there are.
+    What its launcher has said already stays. `more` are further tags, such as how many claims.
     """
     known = context.run.tags
-    launcher = launcher_of(known)
     tags = {
         "video": video.video_id,
         "title": plain(video.title, _TAG_CHARACTERS),
         "channel": plain(video.channel or "", _TAG_CHARACTERS),
         "corpus": video.corpus,
-        "launched_by": launcher,
+        "launched_by": launcher_of(known),
         **more,
     }
     new = {key: str(value) for key, value in tags.items() if value and key not in known}
     context.instance.add_run_tags(context.run.run_id, new)
 
 
-def column_schema(record: type[Record]) -> dg.TableSchema:
-    """Describe a record's table to Dagster, descriptions included."""
-    return dg.TableSchema(
-        columns=[
-            dg.TableColumn(
-                name=name,
-                type=_type_words(field.annotation),
-                description=packaged_comments().column(record.table, name) or field.description,
-                constraints=dg.TableColumnConstraints(
-                    nullable=type(None) in get_args(field.annotation)
-                ),
-            )
-            for name, field in record.model_fields.items()
-        ]
+def video_asset(
+    name: str, code_version: str, description: str, *, config_schema: Any = None
+) -> Callable[[Callable[..., Any]], dg.AssetsDefinition]:
+    """Make a function an asset that is made video by video and judged before it is kept."""
+    made: Callable[[Callable[..., Any]], dg.AssetsDefinition] = dg.asset(
+        name=name,
+        description=description,
+        partitions_def=videos,
+        config_schema=config_schema,
+        retry_policy=RETRIES,
+        check_specs=structural_specs(name),
+        **looks(name, code_version),
     )
+    return made
 
 
-def definition_metadata(asset: str) -> dict[str, Any]:
-    """Return the metadata of an asset that does not change from run to run."""
-    record = MAIN_RECORD[asset]
+def looks(asset: str, code_version: str) -> dict[str, Any]:
+    """Return what the UI shows of an asset and does not change from run to run."""
+    comments, main = packaged_comments(), MAIN_RECORD[asset]
+    columns = [
+        dg.TableColumn(
+            name=column.name,
+            type="list of " * column.sql_type.endswith("[]")
+            + _TYPE_WORDS[column.sql_type.removesuffix("[]")],
+            description=comments.get(f"{main.table}.{column.name}"),
+            constraints=dg.TableColumnConstraints(nullable=column.nullable),
+        )
+        for column in columns_of(main)
+    ]
+    tables = [
+        (f"`{each.table}`", cell(comments.get(each.table) or "–", 400))
+        for each in ASSET_RECORDS[asset]
+    ]
     return {
-        "dagster/column_schema": column_schema(record),
-        "dagster/table_name": record.table,
-        "tables": dg.MetadataValue.md(_tables(ASSET_RECORDS[asset])),
+        "group_name": GROUP,
+        "code_version": code_version,
+        "owners": OWNERS,
+        "kinds": KINDS,
+        "metadata": {
+            "dagster/column_schema": dg.TableSchema(columns=columns),
+            "dagster/table_name": main.table,
+            "tables": dg.MetadataValue.md(table(("table", "what stands in it"), tables)),
+        },
     }
-
-
-def _tables(records: Sequence[type[Record]]) -> str:
-    """List the tables that an asset writes, with what stands in them."""
-    comments = packaged_comments()
-    rows = [(f"`{each.table}`", cell(comments.table(each.table) or "–", 400)) for each in records]
-    return table(("table", "what stands in it"), rows)
 
 
 def usage_metadata(calls: Iterable[LlmCall]) -> dict[str, Any]:
@@ -130,23 +145,7 @@ def usage_metadata(calls: Iterable[LlmCall]) -> dict[str, Any]:
 
 def counts_by(values: Sequence[str | None]) -> str:
     """Say how often each value occurs, the most frequent first."""
-    counted: dict[str, int] = {}
-    for value in values:
-        counted[value or "none"] = counted.get(value or "none", 0) + 1
-    ordered = sorted(counted.items(), key=lambda pair: (-pair[1], pair[0]))
+    ordered = sorted(
+        Counter(each or "none" for each in values).items(), key=lambda pair: (-pair[1], pair[0])
+    )
     return ", ".join(f"{count} {value.replace('_', ' ')}" for value, count in ordered) or "none"
-
-
-def _type_words(annotation: Any) -> str:
-    if get_origin(annotation) in (Union, types.UnionType):
-        options = [each for each in get_args(annotation) if each is not type(None)]
-        return " or ".join(_type_words(each) for each in options)
-    if get_origin(annotation) is Annotated:
-        return _type_words(get_args(annotation)[0])
-    if get_origin(annotation) is tuple:
-        return f"list of {_type_words(get_args(annotation)[0])}"
-    if get_args(annotation) and all(isinstance(each, str) for each in get_args(annotation)):
-        return "text"
-    names = {"str": "text", "int": "integer", "float": "number", "bool": "yes or no"}
-    plain = getattr(annotation, "__name__", str(annotation))
-    return names.get(plain, plain)

@@ -8,18 +8,8 @@ import time
 
 import dagster as dg
 
-from factible_assets.assets.common import (
-    GROUP,
-    KINDS,
-    OWNERS,
-    RETRIES,
-    counts_by,
-    definition_metadata,
-    final_failure,
-    tag_run,
-)
-from factible_assets.checks.structural import judged, structural_specs
-from factible_assets.partitions import videos
+from factible_assets.assets.common import counts_by, final_failure, tag_run, video_asset
+from factible_assets.checks.structural import judged
 from factible_assets.rows import VideoRows
 from factible_assets.services.media import media_services, pictures_of
 from factible_assets.services.resource import CorporaResource, FactCheckServices, Occasion
@@ -27,7 +17,7 @@ from factible_assets.services.search import service_client
 from factible_assets.settings import SetupError
 from factible_assets.stages.integrity import JudgedRows
 from factible_assets.stages.media import examine
-from factible_assets.stages.observers import LogObserver
+from factible_assets.stages.progress import LogObserver
 from factible_assets.wording import cell, table
 from warehouse.resource import WarehouseResource
 from warehouse.rows import data_version
@@ -36,21 +26,12 @@ from warehouse.sets import AssetRows
 CODE_VERSION = "1"
 
 
-@dg.asset(
-    name="media",
-    partitions_def=videos,
-    group_name=GROUP,
-    code_version=CODE_VERSION,
-    owners=OWNERS,
-    kinds=KINDS,
-    retry_policy=RETRIES,
-    metadata=definition_metadata("media"),
-    check_specs=structural_specs("media"),
-    description=(
-        "Optional: hints about the pictures of a video (its thumbnail, frames of a local file): "
-        "where else they are and since when, traces of editing, a deepfake score. Hints for a "
-        "reader; no verdict rests on them."
-    ),
+@video_asset(
+    "media",
+    CODE_VERSION,
+    "Optional: hints about the pictures of a video (its thumbnail, frames of a local file): where "
+    "else they are and since when, traces of editing, a deepfake score. Hints for a reader; no "
+    "verdict rests on them.",
 )
 # Its checks are outputs too, and Dagster refuses one annotation for several outputs.
 async def media(  # type: ignore[no-untyped-def]
@@ -87,7 +68,7 @@ async def media(  # type: ignore[no-untyped-def]
     )
     checks = judged(["media"], JudgedRows(**transcripts.parts() | {"media": found}))
     if checks.refusal is not None:
-        for result in checks.results.values():
+        for result in checks.results:
             yield result
         raise checks.refusal
     shown = [
@@ -96,7 +77,7 @@ async def media(  # type: ignore[no-untyped-def]
     ]
     yield dg.MaterializeResult(
         value=rows,
-        check_results=[checks.results["media"]],
+        check_results=checks.results,
         data_version=dg.DataVersion(data_version(rows.rows)),
         metadata={
             "findings": dg.MetadataValue.md(table(("picture", "about", "match", "found"), shown)),

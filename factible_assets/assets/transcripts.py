@@ -10,27 +10,16 @@ from dataclasses import dataclass
 
 import dagster as dg
 
-from factible_assets.assets.common import (
-    GROUP,
-    KINDS,
-    OWNERS,
-    RETRIES,
-    definition_metadata,
-    final_failure,
-    is_last_try,
-    tag_run,
-)
-from factible_assets.checks.structural import judged, structural_specs
+from factible_assets.assets.common import final_failure, is_last_try, tag_run, video_asset
+from factible_assets.checks.structural import judged
 from factible_assets.corpora import CorporaReading, CorpusVideo
 from factible_assets.corpora.adding import bare_id
-from factible_assets.partitions import videos
 from factible_assets.records import Transcript, TranscriptSegment, Video
 from factible_assets.services.resource import CorporaResource, FactCheckServices
 from factible_assets.services.stopping import STOPS
 from factible_assets.stages.integrity import JudgedRows
 from factible_assets.stages.transcript import (
-    CueTimeError,
-    EmptyTranscriptError,
+    UnusableTranscriptError,
     from_cues,
     from_text,
 )
@@ -59,39 +48,23 @@ def timed_transcript(
         dagster.Failure: nothing is said, or a time is impossible. Never retried.
     """
     timed = found.transcript
+    place, language, kind = found.provider, timed.language, timed.kind
     try:
         if timed.cues:
-            return from_cues(
-                video_id,
-                timed.cues,
-                provider=found.provider,
-                language=timed.language,
-                kind=timed.kind,
-            )
-        plain = from_text(
-            video_id,
-            timed.plain_text or "",
-            provider=found.provider,
-            language=timed.language,
-            kind=timed.kind,
-        )
-    except (EmptyTranscriptError, CueTimeError) as error:
+            return from_cues(video_id, timed.cues, provider=place, language=language, kind=kind)
+        text = timed.plain_text or ""
+        return from_text(video_id, text, provider=place, language=language, kind=kind), ()
+    except UnusableTranscriptError as error:
         raise final_failure(str(error)) from error
-    return plain, ()
 
 
 def found_or_failure(
     answer: TranscriptAnswer, advice: str = "", *, is_last_try: bool = False
 ) -> Found:
-    """Return the transcript.
-
-    Args:
-        answer: What its provider says.
-        advice: What else can be done where there is none.
-        is_last_try: No more than this one; see `is_last_try` in common.py.
+    """Return the transcript; `advice` says what else can be done where there is none.
 
     Raises:
-        dagster.Failure: there is none. Only an outage is tried again.
+        dagster.Failure: there is none. Only an outage is tried again, unless it was the last try.
     """
     match answer:
         case Found():
@@ -192,20 +165,11 @@ def with_details(wanted: Wanted, details: VideoDetails | None) -> Video:
     )
 
 
-@dg.asset(
-    name="transcripts",
-    partitions_def=videos,
-    group_name=GROUP,
-    code_version=CODE_VERSION,
-    owners=OWNERS,
-    kinds=KINDS,
-    retry_policy=RETRIES,
-    metadata=definition_metadata("transcripts"),
-    check_specs=structural_specs("transcripts"),
-    description=(
-        "The video and the raw text of what is said in it, with the time of every caption. All "
-        "later offsets index this text as it is stored."
-    ),
+@video_asset(
+    "transcripts",
+    CODE_VERSION,
+    "The video and the raw text of what is said in it, with the time of every caption. All later "
+    "offsets index this text as it is stored.",
 )
 # Its checks are outputs too, and Dagster refuses one annotation for several outputs.
 async def transcripts(  # type: ignore[no-untyped-def]
@@ -236,42 +200,25 @@ async def transcripts(  # type: ignore[no-untyped-def]
     )
     checks = judged(["transcripts"], JudgedRows.of(rows.rows))
     if checks.refusal is not None:
-        for result in checks.results.values():
+        for result in checks.results:
             yield result
         raise checks.refusal
-    yield dg.MaterializeResult(
-        value=rows,
-        check_results=[checks.results["transcripts"]],
-        data_version=dg.DataVersion(data_version(rows.rows)),
-        metadata={
-            **_metadata(video, transcript, segments, rows.duration_seconds),
-            **_problems(found.details),
-        },
-    )
-
-
-def _problems(details: VideoDetails | None) -> dict[str, dg.MetadataValue]:
-    """Say which details of the video are missing, if any are."""
-    if details is None or not details.problems:
-        return {}
-    return {"details missing": dg.MetadataValue.text(" ".join(details.problems))}
-
-
-def _metadata(
-    video: Video,
-    transcript: Transcript,
-    segments: tuple[TranscriptSegment, ...],
-    seconds: float,
-) -> dict[str, dg.MetadataValue]:
     last = segments[-1] if segments else None
     length = last.start_seconds + last.duration_seconds if last else None
-    return {
-        "title": dg.MetadataValue.text(video.title),
-        "video": dg.MetadataValue.url(video.url) if video.url else dg.MetadataValue.text("–"),
-        "words": dg.MetadataValue.int(len(transcript.text.split())),
-        "captions": dg.MetadataValue.int(len(segments)),
-        "length": dg.MetadataValue.text(clock(length)),
-        "provider": dg.MetadataValue.text(f"{transcript.provider}, {transcript.kind} captions"),
-        "beginning": dg.MetadataValue.md(f"> {cell(transcript.text, 600)}"),
-        "seconds": dg.MetadataValue.float(round(seconds, 3)),
-    }
+    problems = found.details.problems if found.details else ()
+    yield dg.MaterializeResult(
+        value=rows,
+        check_results=checks.results,
+        data_version=dg.DataVersion(data_version(rows.rows)),
+        metadata={
+            "title": video.title,
+            "video": dg.MetadataValue.url(video.url) if video.url else "–",
+            "words": len(transcript.text.split()),
+            "captions": len(segments),
+            "length": clock(length),
+            "provider": f"{transcript.provider}, {transcript.kind} captions",
+            "beginning": dg.MetadataValue.md(f"> {cell(transcript.text, 600)}"),
+            "seconds": round(rows.duration_seconds, 3),
+            **({"details missing": " ".join(problems)} if problems else {}),
+        },
+    )

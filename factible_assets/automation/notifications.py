@@ -17,7 +17,7 @@ from resources.http import HttpClient, HttpFailureError
 from resources.network_guard import NameTable, NetworkGuard
 
 if TYPE_CHECKING:
-    from factible_assets.checks.verdict_changes import VerdictChange
+    from factible_assets.rows import VerdictChange
 
 _SHOWN = 10
 _REFUSED = 300

@@ -11,10 +11,11 @@ import dagster as dg
 
 from factible_assets.evaluation.measures import CATALOGUE
 from factible_assets.evaluation.targets import FILE_NAME, Assessment, Targets
-from factible_assets.wording import cell
+from factible_assets.wording import cell, table
 
 READABLE = "targets_are_readable"
 
+_HEADINGS = ("corpus", "value", "n", "target", "floor", "outcome")
 _ORDER = ("reached", "undefined", "too few", "below target", "below floor")
 
 
@@ -41,13 +42,10 @@ def check_name(metric: str) -> str:
 def quality_results(
     asset: str, defined: Targets, targets: Targets, assessments: Sequence[Assessment]
 ) -> list[dg.AssetCheckResult]:
-    """Return the outcome of every check.
+    """Return the outcome of every check on the evaluated asset, over all corpora.
 
-    Args:
-        asset: The asset that was evaluated.
-        defined: The targets that the checks were made from, when the code was loaded.
-        targets: The targets as they are now.
-        assessments: Of every corpus.
+    `defined` are the targets that the checks were made from, when the code was loaded; `targets`
+    those of now.
     """
     return [
         _readable(asset, defined, targets),
@@ -93,7 +91,7 @@ def _result(asset: str, metric: str, assessed: Sequence[Assessment]) -> dg.Asset
         or "No corpus with a target was evaluated.",
         metadata={
             "outcome": worst,
-            "corpora": dg.MetadataValue.md(_table(assessed)),
+            "corpora": dg.MetadataValue.md(table(_HEADINGS, map(_row, assessed))),
             # Numbers, so that Dagster draws their course over the evaluations.
             **{
                 f"{metric} of {each.corpus}": dg.MetadataValue.float(each.figure.value)
@@ -118,13 +116,13 @@ def _words(each: Assessment) -> str:
     return f"{each.corpus}: {each.metric} is {number} and {judged[each.outcome]}"
 
 
-def _table(assessed: Sequence[Assessment]) -> str:
-    lines = ["| corpus | value | n | target | floor | outcome |", "|---|---|---|---|---|---|"]
-    for each in assessed:
-        value = None if each.figure is None else each.figure.value
-        n = 0 if each.figure is None else each.figure.n
-        lines.append(
-            f"| {cell(each.corpus)} | {'undefined' if value is None else f'{value:.3f}'} | {n} "
-            f"| {each.target.target:g} | {each.target.floor:g} | {each.outcome} |"
-        )
-    return "\n".join(lines)
+def _row(each: Assessment) -> tuple[str, ...]:
+    value = None if each.figure is None else each.figure.value
+    return (
+        cell(each.corpus),
+        "undefined" if value is None else f"{value:.3f}",
+        str(0 if each.figure is None else each.figure.n),
+        f"{each.target.target:g}",
+        f"{each.target.floor:g}",
+        each.outcome,
+    )

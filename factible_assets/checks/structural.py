@@ -1,7 +1,7 @@
 """The structural checks of the per-video assets: blocking, and judged before anything is kept.
 
 What belongs here: how the rules of integrity appear in Dagster, and what breaking one does. What
-does not: any rule (stages/integrity).
+does not: any rule (stages/integrity.py).
 
 One check an asset, `integrity`, with its rules in its metadata: each check costs three events and a
 look-up in every run, so that thirty-five of them took a third of a run's time.
@@ -13,7 +13,7 @@ step writes all of its assets in one transaction. The outcome is recorded per vi
 """
 
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import dagster as dg
@@ -52,35 +52,43 @@ class Judged:
     """What became of the rows of one step, before they are written.
 
     Attributes:
-        results: The outcome of the check of each asset.
+        results: The outcome of the check of each asset, in their order.
         refusal: Why nothing may be written; None if the rows keep all blocking rules. Whoever is
             refused yields all results, so that Dagster records what was found, and raises this.
     """
 
-    results: Mapping[str, dg.AssetCheckResult]
+    results: Sequence[dg.AssetCheckResult]
     refusal: dg.Failure | None
 
 
 def judged(assets: Collection[str], rows: JudgedRows) -> Judged:
     """Hold rows against the rules of their assets: before they are written, or once more."""
     found = judge(assets, rows)
+    results = [
+        _result(asset, [each for each in found if each.rule.asset == asset]) for asset in assets
+    ]
     refused = [finding for finding in found if finding.refuses]
-    results = {
-        asset: _result(asset, [each for each in found if each.rule.asset == asset])
-        for asset in assets
-    }
-    refusal = dg.Failure(_refusal(refused), allow_retries=False) if refused else None
-    return Judged(results, refusal)
+    if not refused:
+        return Judged(results, None)
+    broken = "; ".join(
+        f"{finding.rule.asset}, {finding.rule.name}: {_sentence(finding)}" for finding in refused
+    )
+    sentence = (
+        f"The rows break {len(refused)} of their rules, so nothing was written and the last good "
+        f"rows stay. {broken} This is a defect of the pipeline or of a service that it asked: "
+        "the checks of the asset list every row; report it with them."
+    )
+    return Judged(results, dg.Failure(sentence, allow_retries=False))
 
 
 def _result(asset: str, findings: Sequence[Finding]) -> dg.AssetCheckResult:
-    broken = [finding for finding in findings if not finding.passed]
+    broken = [finding for finding in findings if finding.violations]
     refuses = any(finding.refuses for finding in findings)
     metadata: dict[str, dg.MetadataValue] = {
         "violations": dg.MetadataValue.int(sum(len(each.violations) for each in broken))
     }
     for each in findings:
-        outcome = "holds" if each.passed else f"broken by {len(each.violations)}"
+        outcome = f"broken by {len(each.violations)}" if each.violations else "holds"
         metadata[each.rule.name] = dg.MetadataValue.text(f"{outcome}: {each.rule.description}")
     if broken:
         rows = [
@@ -106,14 +114,3 @@ def _sentence(finding: Finding) -> str:
     more = len(finding.violations) - 1
     others = f" and {more} more" if more else ""
     return f"{finding.violations[0]}{others}."
-
-
-def _refusal(refused: Sequence[Finding]) -> str:
-    broken = "; ".join(
-        f"{finding.rule.asset}, {finding.rule.name}: {_sentence(finding)}" for finding in refused
-    )
-    return (
-        f"The rows break {len(refused)} of their rules, so nothing was written and the last good "
-        f"rows stay. {broken} This is a defect of the pipeline or of a service that it asked: "
-        "the checks of the asset list every row; report it with them."
-    )

@@ -7,43 +7,22 @@ A flip is news and no defect: the check warns and never blocks.
 """
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import dagster as dg
 
 from factible_assets.partitions import videos
+from factible_assets.rows import VerdictChange
 from factible_assets.services.reports import ReportsResource
-from factible_assets.wording import cell
+from factible_assets.wording import cell, table
 from resources.statements import statements
 from warehouse.resource import WarehouseResource
+from warehouse.rows import aware
 from warehouse.store import Warehouse
 
 _SQL = statements("factible_assets.checks", "verdict_changes.sql")
-
-
-@dataclass(frozen=True, slots=True)
-class VerdictChange:
-    """How one claim's verdict differs from the complete one before; see verdict_changes."""
-
-    claim_id: str
-    claim: str
-    change: str
-    previous_stance: str
-    stance: str
-    previous_confidence: str
-    confidence: str
-    previous_basis: str
-    basis: str
-
-    @property
-    def words(self) -> str:
-        """The change in words."""
-        judge = "" if self.basis == self.previous_basis else f", judged by {self.basis} now"
-        if self.change == "flip":
-            return f"{self.previous_stance} → {self.stance} ({self.confidence}){judge}"
-        return f"{self.stance}: {self.previous_confidence} → {self.confidence} confidence{judge}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +46,8 @@ def read_changes(store: Warehouse, video_id: str, run_id: str) -> RunChanges:
         verdicts = connection.execute(_SQL["changes"], key).fetchall()
         ((overlap,),) = connection.execute(_SQL["overlap"], key).fetchall()
         sources = connection.execute(_SQL["sources"], key).fetchall()
-    return RunChanges(tuple(VerdictChange(*row) for row in verdicts), overlap, dict(sources))
-
-
-def flips_table(changes: Sequence[VerdictChange]) -> str:
-    """Return changes as a table in Markdown; what claims say is text from outside."""
-    lines = [f"| {cell(each.claim)} | {each.words} |" for each in changes]
-    return "\n".join(["| claim | change |", "| --- | --- |", *lines])
+    turned = tuple(VerdictChange(*map(aware, row)) for row in verdicts)
+    return RunChanges(turned, overlap, dict(sources))
 
 
 def check_result(
@@ -90,7 +64,9 @@ def check_result(
     if changes.overlap is not None:
         metadata["overlap of sources (Jaccard)"] = dg.MetadataValue.float(changes.overlap)
     if changes.verdicts:
-        metadata["changes"] = dg.MetadataValue.md(flips_table(changes.verdicts))
+        # What claims say is text from outside.
+        rows = [(cell(each.claim or ""), each.words) for each in changes.verdicts]
+        metadata["changes"] = dg.MetadataValue.md(table(("claim", "change"), rows))
     return dg.AssetCheckResult(
         passed=not changes.flips,
         severity=dg.AssetCheckSeverity.WARN,
@@ -101,25 +77,25 @@ def check_result(
     )
 
 
-def _verdict_flips(
-    context: dg.AssetCheckExecutionContext, warehouse: WarehouseResource, reports: ReportsResource
-) -> dg.AssetCheckResult:
-    """Compare the verdicts of this run with the complete ones before them."""
-    changes = read_changes(warehouse.store(), context.partition_key, context.run.run_id)
-    # The last that a run shows: whoever followed it goes on from here.
-    return check_result(changes, reports.links(context.partition_key))
-
-
 with warnings.catch_warnings():
     # Checks that belong to a partition are a preview in Dagster 1.13; without the partition, the
     # outcome of one video would replace that of every other.
     warnings.simplefilter("ignore", dg.PreviewWarning)
-    verdict_flips = dg.asset_check(
+
+    @dg.asset_check(
         asset="verdicts",
-        name="verdict_flips",
         description=(
             "Warns when a claim's verdict is another one than after its last complete check."
         ),
         blocking=False,
         partitions_def=videos,
-    )(_verdict_flips)
+    )
+    def verdict_flips(
+        context: dg.AssetCheckExecutionContext,
+        warehouse: WarehouseResource,
+        reports: ReportsResource,
+    ) -> dg.AssetCheckResult:
+        """Compare the verdicts of this run with the complete ones before them."""
+        changes = read_changes(warehouse.store(), context.partition_key, context.run.run_id)
+        # The last that a run shows: whoever followed it goes on from here.
+        return check_result(changes, reports.links(context.partition_key))

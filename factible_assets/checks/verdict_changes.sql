@@ -2,7 +2,8 @@
 
 -- name: changes
 SELECT claim_id, claim, change, previous_stance, stance, previous_confidence, confidence,
-    previous_basis, basis
+    previous_basis, basis, previous_checked_at, checked_at,
+    previous_run_id, run_id
 FROM verdict_changes
 WHERE run_id = ? AND video_id = ?
 ORDER BY change DESC, abs(confidence_move) DESC, claim_id

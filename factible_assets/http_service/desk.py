@@ -58,7 +58,6 @@ from factible_assets.running.scales import scale_named
 from factible_assets.running.targets import enlist, resolve
 from factible_assets.stages.reviews import OPINIONS, claims_in_force
 from factible_assets.wording import verdict_words
-from warehouse.reviews import add_actions
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
@@ -501,7 +500,7 @@ def _record(
         reason=form.get("reason") or None,
     )
     store = Warehouse(house.settings.warehouse)
-    add_actions(store, planned(file, [wish], name, None))
+    store.write_rows({"review_actions": planned(file, [wish], name, None)})
     store.publish(house.settings.published, only_added_to="review_actions")
     return kind, file.claim.claim_id
 

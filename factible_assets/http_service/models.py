@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from factible_assets.config import ClaimsConfig, FactCheckConfig, QueriesConfig, SearchConfig
 from factible_assets.records import Basis, Claim, Rating, ReviewAction, Stance, Status, Verdict
-from factible_assets.report.data import VerdictChange
+from factible_assets.rows import VerdictChange
 
 MOST_CLAIMS = 20
 

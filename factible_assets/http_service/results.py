@@ -29,8 +29,9 @@ from factible_assets.http_service.models import (
     VideoSummary,
 )
 from factible_assets.http_service.problems import SHOWN_CHARACTERS
-from factible_assets.report.data import VerdictChange, read_report_data
+from factible_assets.report.data import read_report_data
 from factible_assets.report.links import source_links
+from factible_assets.rows import VerdictChange
 from resources.statements import statements
 from warehouse.connection import FileConnector
 from warehouse.errors import WarehouseError

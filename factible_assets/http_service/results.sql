@@ -38,8 +38,8 @@ LIMIT $limit OFFSET $offset
 
 -- name: changes
 SELECT
-    claim_id, claim, previous_stance, stance, previous_confidence, confidence,
-    previous_checked_at, checked_at, previous_run_id, run_id
+    claim_id, claim, change, previous_stance, stance, previous_confidence, confidence,
+    previous_basis, basis, previous_checked_at, checked_at, previous_run_id, run_id
 FROM verdict_changes
 WHERE video_id = $video_id
 ORDER BY checked_at DESC, claim_id

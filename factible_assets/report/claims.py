@@ -27,10 +27,11 @@ from factible_assets.records import (
     Step,
     Verdict,
 )
-from factible_assets.report.data import Outlived, ReportData, VerdictChange
+from factible_assets.report.data import Outlived, ReportData
 from factible_assets.report.links import quote_url, safe_url, source_links
 from factible_assets.report.passages import Passage, quote_passage
 from factible_assets.report.words import GROUP_WORDS, INCOMPLETE, UNJUDGED
+from factible_assets.rows import VerdictChange
 from factible_assets.stages.argument import Argument, argue
 from factible_assets.stages.evidence import is_later
 from factible_assets.stages.reviews import by_claim, latest

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from factible_assets.records import Basis, Claim, Confidence, ReviewAction, Stance, Video
-from factible_assets.rows import Materialization, VideoRows
+from factible_assets.records import Basis, Claim, Confidence, ReviewAction, Video
+from factible_assets.rows import Materialization, VerdictChange, VideoRows
 from factible_assets.stages.reviews import by_claim, latest
 from resources.statements import statements
 
@@ -33,22 +33,6 @@ class Outlived:
     reached_at: datetime
     failed_at: datetime
     reason: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class VerdictChange:
-    """A verdict that turned from one check to a later one; both times are timezone-aware."""
-
-    claim_id: str
-    claim: str | None
-    previous_stance: Stance
-    stance: Stance
-    previous_confidence: Confidence
-    confidence: Confidence
-    previous_checked_at: datetime
-    checked_at: datetime
-    previous_run_id: str
-    run_id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

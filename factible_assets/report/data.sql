@@ -7,8 +7,8 @@ FROM current_verdicts
 WHERE video_id = $video_id AND status = 'complete' AND latest_status = 'incomplete'
 
 -- name: changes
-SELECT claim_id, claim, previous_stance, stance, previous_confidence, confidence,
-       previous_checked_at, checked_at, previous_run_id, run_id
+SELECT claim_id, claim, change, previous_stance, stance, previous_confidence, confidence,
+       previous_basis, basis, previous_checked_at, checked_at, previous_run_id, run_id
 FROM verdict_changes
 WHERE video_id = $video_id
 ORDER BY checked_at, claim_id

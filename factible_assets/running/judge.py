@@ -46,7 +46,6 @@ from warehouse.judgements import (
     MeanTokens,
     judge_usage,
     read_judgements,
-    write_judgements,
 )
 from warehouse.store import Warehouse
 
@@ -301,7 +300,7 @@ _Batch: TypeAlias = list[tuple[JudgementRow, list[dict[str, object]]]]
 def _write(store: Warehouse, batch: _Batch) -> None:
     if batch:
         calls = [call for _, made in batch for call in made]
-        write_judgements(store, [row for row, _ in batch], calls)
+        store.write_rows({"judgements": [row for row, _ in batch], "judge_calls": calls})
 
 
 @dataclass

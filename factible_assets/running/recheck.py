@@ -21,10 +21,11 @@ from factible_assets.automation.rechecks import (
     recheck_limits,
     run_tags,
 )
-from factible_assets.checks.verdict_changes import VerdictChange, read_changes
+from factible_assets.checks.verdict_changes import read_changes
 from factible_assets.config import FactCheckConfig
 from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.records import Claim
+from factible_assets.rows import VerdictChange
 from factible_assets.running.check import Watch, watched_run
 from factible_assets.running.launch import open_instance
 from factible_assets.running.result import stored_result

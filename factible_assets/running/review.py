@@ -36,9 +36,9 @@ from factible_assets.running.result import stored_result
 from factible_assets.running.scales import Scale, scale_named
 from factible_assets.running.targets import unchecked
 from factible_assets.settings import Settings
+from factible_assets.stages.claims import corrected_claims
 from factible_assets.stages.ids import claim_id, query_id, review_action_id
 from factible_assets.stages.progress import ALL_STAGES
-from factible_assets.stages.reviewed_claims import corrected_claims
 from factible_assets.stages.reviews import (
     CLAIM_KINDS,
     NO_CORRECTIONS,
@@ -55,7 +55,7 @@ from factible_assets.stages.search import is_the_video
 from factible_assets.stages.urls import UnusableUrlError, canonical_url, host_of, public_suffix
 from factible_assets.wording import plain
 from resources.statements import statements
-from warehouse.reviews import add_actions, known_claims, read_actions
+from warehouse.reviews import known_claims, read_actions
 from warehouse.store import Warehouse
 
 _SQL = statements("factible_assets.running", "questions.sql")
@@ -159,9 +159,9 @@ class ClaimFile:
     def standing_words(self) -> tuple[str, ...]:
         """What reviewers say of sources and of the claim, and what is in force of it."""
         sources = (
-            f"{'blocked' if word.kind == 'blocked' else 'added'} by {word.reviewer}: {word.subject}"
-            + (f" ({word.reason})" if word.reason else "")
-            for word in self.corrections.sources.values()
+            f"{'blocked' if act.action == 'block_source' else 'added'} by {act.reviewer}: "
+            f"{act.target}" + (f" ({act.reason})" if act.reason else "")
+            for act in self.corrections.sources.values()
         )
         overruled = (
             f"overruled by {act.reviewer}: {url} {(act.value or '').replace('_', ' ')} "
@@ -545,7 +545,7 @@ class _Plan:
                     "factible review VIDEO CLAIM lists what is in force.",
                 )
             return {"target": subject}
-        if word is not None and word.kind == "blocked":
+        if word is not None and word.action == "block_source":
             raise FactibleError(
                 f"{shown} is blocked already, by {plain(word.reviewer)}.",
                 "--unblock takes that back.",
@@ -599,7 +599,7 @@ class _Plan:
             )
         subject = canonical_url(url)
         word = self._corrections().sources.get(subject)
-        if word is not None and word.kind == "added":
+        if word is not None and word.action == "add_source":
             raise FactibleError(
                 f"{plain(subject, 120)} was added already, by {plain(word.reviewer)}.",
                 "It is read in every check of the claim.",
@@ -704,7 +704,7 @@ def carry_out(
     if runs:
         _refuse_beside_a_run(file.video_id, settings)
     if actions:
-        add_actions(store, actions)
+        store.write_rows({"review_actions": actions})
     came = _came_of(file, open_video(file.video_id, settings))
     outcome = _check_again(file, came, actions, settings, watch, say, run_id) if runs else None
     if outcome is None or not outcome.success:

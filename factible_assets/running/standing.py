@@ -29,8 +29,8 @@ from factible_assets.records import Claim
 from factible_assets.rows import Materialization
 from factible_assets.services.reasoning import choose_reasoner, effort_of, plan_models
 from factible_assets.settings import Settings
+from factible_assets.stages.claims import corrected_claims
 from factible_assets.stages.progress import ALL_STAGES
-from factible_assets.stages.reviewed_claims import corrected_claims
 from warehouse.reviews import read_actions
 from warehouse.store import Warehouse
 

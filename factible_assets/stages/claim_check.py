@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
 from factible_assets.config import FactCheckConfig, QueriesConfig
 from factible_assets.records import (
@@ -41,9 +41,10 @@ from factible_assets.stages.ports import (
     Judged,
     PageExcerpt,
     QueryDraft,
+    ReasonerError,
     ReasonerOutageError,
-    ReasonerRefusalError,
     Services,
+    VerdictDraft,
 )
 from factible_assets.stages.progress import Progress, Stage, Stopwatch
 from factible_assets.stages.queries import build_queries, failed_queries
@@ -79,6 +80,16 @@ class LeftUnread:
 
     reason: str
 
+
+@dataclass(frozen=True, slots=True)
+class Unanswered:
+    """Why a question to the reasoner has no answer: a service, its model, or the claim's budget."""
+
+    why: Literal["outage", "declined", "spent"]
+    reason: str
+
+
+Answer = TypeVar("Answer")
 
 Words: TypeAlias = Callable[[], Awaitable[Judged[tuple[QueryDraft, ...]]]]
 """Words the searches for a claim."""
@@ -165,15 +176,12 @@ class ClaimCheck:
     ) -> tuple[Query, ...]:
         """Have the reasoner word the searches; the reviewers' corrections are in them.
 
-        Good ones of the last check are kept where the run says so.
-
-        Args:
-            wider: How many and which are wanted, in place of the run's knobs; then none is kept.
-            words: Words the searches in place of the reasoner.
+        Good ones of the last check are kept where the run says so. `wider` says how many and which
+        are wanted, in place of the run's knobs; then none is kept. `words` words them in place of
+        the reasoner.
         """
-        held = [
-            query for query in self.shared.known.queries if query.claim_id == self.claim.claim_id
-        ]
+        mine = self.claim.claim_id
+        held = [query for query in self.shared.known.queries if query.claim_id == mine]
         held.sort(key=lambda query: query.rank)
         if "queries" not in self.shared.stages:
             return tuple(held)
@@ -185,25 +193,31 @@ class ClaimCheck:
 
     async def _written(self, config: QueriesConfig, words: Words) -> tuple[Query, ...]:
         with self.shared.watch.time("queries"):
-            try:
-                async with self.trace.within():
-                    judged = await words()
-            except BudgetSpentError as spent:
-                queries: tuple[Query, ...] = (
-                    failed_queries(self.claim, spent.reason, basis=self.basis, status="skipped"),
-                )
-            except ReasonerOutageError as outage:
-                self.calls.extend(outage.calls)
-                queries = (failed_queries(self.claim, outage.reason, basis=self.basis),)
-            except ReasonerRefusalError as refusal:
-                # The claim's own words are a search too, and nobody can decline to use them.
-                self.calls.extend(refusal.calls)
-                queries = build_queries(self.claim, (), config, basis=self.basis)
-            else:
-                self.calls.extend(judged.calls)
-                queries = build_queries(self.claim, judged.value, config, basis=self.basis)
+            judged = await self._asked(words)
         self.services.observer.stage_progressed("queries", self.claim, 1, 1)
-        return queries
+        if isinstance(judged, Judged):
+            return build_queries(self.claim, judged.value, config, basis=self.basis)
+        if judged.why == "declined":
+            # The claim's own words are a search too, and nobody can decline to use them.
+            return build_queries(self.claim, (), config, basis=self.basis)
+        status: Literal["skipped", "infra_error"]
+        status = "skipped" if judged.why == "spent" else "infra_error"
+        return (failed_queries(self.claim, judged.reason, basis=self.basis, status=status),)
+
+    async def _asked(self, question: Callable[[], Awaitable[Answer]]) -> Answer | Unanswered:
+        """Ask the reasoner within the claim's budget; what the answer took is noted."""
+        try:
+            async with self.trace.within():
+                answer = await question()
+        except BudgetSpentError as spent:
+            return Unanswered("spent", spent.reason)
+        except ReasonerError as failure:
+            self.calls.extend(failure.calls)
+            is_outage = isinstance(failure, ReasonerOutageError)
+            return Unanswered("outage" if is_outage else "declined", failure.reason)
+        if isinstance(answer, Judged):
+            self.calls.extend(answer.calls)
+        return answer
 
     async def worded_queries(self, config: QueriesConfig) -> Judged[tuple[QueryDraft, ...]]:
         """Return the searches as the reasoner words them."""
@@ -213,39 +227,34 @@ class ClaimCheck:
 
     async def search(self, queries: Sequence[Query]) -> Gathered:
         """Ask the searches, rate what they find, and add the sources that reviewers added."""
+        known, mine = self.shared.known, self.claim.claim_id
         if "search_hits" not in self.shared.stages:
             found = Gathered(
-                tuple(
-                    row for row in self.shared.known.searches if row.claim_id == self.claim.claim_id
-                ),
-                tuple(hit for hit in self.shared.known.hits if hit.claim_id == self.claim.claim_id),
+                tuple(row for row in known.searches if row.claim_id == mine),
+                tuple(hit for hit in known.hits if hit.claim_id == mine),
             )
         else:
             asked = [query for query in queries if query.status == "ok"]
+            progress = Progress(self.services.observer, "search_hits", self.claim, len(asked))
+
+            async def ask(query: Query) -> Gathered:
+                book, config = self.shared.book, self.config.search
+                gathered = await gather_hits(query, self.services.searcher, book, config)
+                progress.step()
+                return gathered
+
             with self.shared.watch.time("search_hits"):
-                progress = Progress(self.services.observer, "search_hits", self.claim, len(asked))
                 async with asyncio.TaskGroup() as group:
-                    tasks = [group.create_task(self._ask(query, progress)) for query in asked]
+                    tasks = [group.create_task(ask(query)) for query in asked]
             parts = [task.result() for task in tasks]
             hits = [hit for part in parts for hit in part.hits]
             if not self.answers:
                 self.answers.extend([hit for hit in hits if is_answer(hit)][:1])
-            found = Gathered(
-                tuple(search for part in parts for search in part.searches),
-                tuple(hit for hit in hits if hit in self.answers or not is_answer(hit)),
-            )
-            found = Gathered(
-                *with_added_sources(queries, found.searches, found.hits, self.corrections)
-            )
+            searches = [search for part in parts for search in part.searches]
+            hits = [hit for hit in hits if hit in self.answers or not is_answer(hit)]
+            found = Gathered(*with_added_sources(queries, searches, hits, self.corrections))
         if self.shared.stages & {"reliability_ratings", "evidence"}:
             self.shared.book.rate(hit.url for hit in found.hits)
-        return found
-
-    async def _ask(self, query: Query, progress: Progress) -> Gathered:
-        found = await gather_hits(
-            query, self.services.searcher, self.shared.book, self.config.search
-        )
-        progress.step()
         return found
 
     async def read(
@@ -257,15 +266,11 @@ class ClaimCheck:
     ) -> tuple[Evidence, ...]:
         """Choose pages, fetch and read them. Every address that was found has a row.
 
-        Args:
-            queries: The searches.
-            hits: What they found.
-            sought: What is looked for beside the claim; what a page says of it is condensed.
-            by: Reads in place of the reasoner.
+        `sought` is looked for beside the claim; what a page says of it is condensed. `by` reads in
+        place of the reasoner.
         """
-        held = tuple(
-            row for row in self.shared.known.evidence if row.claim_id == self.claim.claim_id
-        )
+        mine = self.claim.claim_id
+        held = tuple(row for row in self.shared.known.evidence if row.claim_id == mine)
         if not self.shared.stages & {"reliability_ratings", "evidence"}:
             return held
         selection = select_hits(
@@ -274,22 +279,20 @@ class ClaimCheck:
         if "evidence" not in self.shared.stages:
             await self.shared.book.look_up_ages(each.hit.url for each in selection.chosen)
             return held
+
+        async def reader(query: Query, page: PageExcerpt) -> Judged[EvidenceDraft | None]:
+            return await self.services.reasoner.read_evidence(
+                self.video, self.claim, query, replace(page, sought=sought)
+            )
+
         with self.shared.watch.time("evidence"):
-            read = await self._read_all(selection.chosen, by or self._reader(sought))
+            read = await self._read_all(selection.chosen, by or reader)
             skipped = (
                 unread_row(self.claim, each.candidate, None, status="skipped", reason=each.reason)
                 for each in selection.skipped
             )
             rows = (*read, *skipped)
             return await asyncio.to_thread(label_origins, rows, self.shared.stories)
-
-    def _reader(self, sought: str | None) -> Reading:
-        async def read(query: Query, page: PageExcerpt) -> Judged[EvidenceDraft | None]:
-            return await self.services.reasoner.read_evidence(
-                self.video, self.claim, query, replace(page, sought=sought)
-            )
-
-        return read
 
     async def _read_all(self, chosen: Sequence[Candidate], by: Reading) -> tuple[Evidence, ...]:
         enough = self.config.evidence.enough_origins
@@ -311,25 +314,16 @@ class ClaimCheck:
                 row = await self._read(candidate, arrivals, by)
             rows[candidate.hit.canonical_url] = with_overrulings(row, self.corrections)
             progress.step()
-            if (
-                enough is not None
-                and agreeing_origins(rows.values(), self.shared.stories) >= enough
-            ):
-                for task in tasks:
-                    if task is not asyncio.current_task():
-                        task.cancel()
+            if enough and agreeing_origins(rows.values(), self.shared.stories) >= enough:
+                for task in {*tasks} - {asyncio.current_task()}:
+                    task.cancel()
 
         async with asyncio.TaskGroup() as group:
             tasks.extend(group.create_task(read(candidate)) for candidate in chosen)
+        reason = f"{enough} independent, reliable sources had already agreed."
         return tuple(
             rows.get(candidate.hit.canonical_url)
-            or unread_row(
-                self.claim,
-                candidate,
-                None,
-                status="skipped",
-                reason=f"{enough} independent, reliable sources had already agreed.",
-            )
+            or unread_row(self.claim, candidate, None, status="skipped", reason=reason)
             for candidate in chosen
         )
 
@@ -339,16 +333,13 @@ class ClaimCheck:
             group.create_task(self.shared.book.look_up_ages([candidate.hit.url]))
             reading = group.create_task(self._outcome(candidate, arrivals, by))
         stored, row_of = reading.result()
-        return await asyncio.to_thread(row_of, await self._rated(candidate, stored))
-
-    async def _rated(self, candidate: Candidate, stored: StoredPage) -> Candidate:
-        """Return a candidate with the rating of the address where its page was in the end."""
+        # The rating is that of the address where the page was in the end.
         address = address_of(candidate.hit, stored.page.final_url)
         await self.shared.book.look_up_ages([address])
         rating = self.shared.book.of(address)
         if departure(candidate.hit, stored.page) is None:
             rating = rated(candidate.hit, rating)
-        return replace(candidate, rating=rating)
+        return await asyncio.to_thread(row_of, replace(candidate, rating=rating))
 
     async def _outcome(
         self, candidate: Candidate, arrivals: Arrivals | None, by: Reading
@@ -377,29 +368,22 @@ class ClaimCheck:
             status = "infra_error" if page.status == "infra_error" else "no_evidence"
             reason = f"{candidate.hit.domain}: {page.reason}"
             return stored, partial(unread, status=status, reason=reason)
-        read = partial(read_row, self.claim, source=source, basis=self.basis)
-        failed = partial(unread, basis=self.basis)
-        try:
-            async with self.trace.within():
-                alone = not self.config.evidence.together
-            excerpt = replace(source.excerpt, arrivals=arrivals, alone=alone)
-            judged = await by(candidate.query, excerpt)
-        except BudgetSpentError as spent:
-            row_of = partial(unread, status="skipped", reason=spent.reason)
-        except ReasonerOutageError as outage:
-            self.calls.extend(outage.calls)
-            reason = f"The page was fetched and could not be read: {outage.reason}"
-            row_of = partial(failed, status="infra_error", reason=reason)
-        except ReasonerRefusalError as refusal:
-            self.calls.extend(refusal.calls)
-            reason = f"The model declined to read it: {refusal.reason}"
-            row_of = partial(failed, status="skipped", reason=reason)
-        else:
-            if isinstance(judged, LeftUnread):
-                return stored, partial(unread, status="skipped", reason=judged.reason)
-            self.calls.extend(judged.calls)
-            row_of = partial(read, draft=judged.value)
-        return stored, row_of
+        excerpt = replace(
+            source.excerpt, arrivals=arrivals, alone=not self.config.evidence.together
+        )
+        judged = await self._asked(partial(by, candidate.query, excerpt))
+        match judged:
+            case Judged(value=draft):
+                read = partial(read_row, self.claim, source=source, basis=self.basis, draft=draft)
+                return stored, read
+            case LeftUnread(reason=reason) | Unanswered(why="spent", reason=reason):
+                return stored, partial(unread, status="skipped", reason=reason)
+            case Unanswered(why="declined", reason=reason):
+                status, reason = "skipped", f"The model declined to read it: {reason}"
+            case Unanswered(reason=reason):
+                status = "infra_error"
+                reason = f"The page was fetched and could not be read: {reason}"
+        return stored, partial(unread, basis=self.basis, status=status, reason=reason)
 
     def form_opinion(self, case: CaseFile) -> Opinion:
         """Count the vote on what was gathered, and tell what of it could still change."""
@@ -411,23 +395,21 @@ class ClaimCheck:
             return None
         with self.shared.watch.time("verdicts"):
             opinion = await asyncio.to_thread(self.form_opinion, case)
-            draft, outage, refusal, ended = None, None, None, None
-            try:
-                async with self.trace.within():
-                    if opinion.rows and opinion.doubt is None:
-                        judged = await self.services.reasoner.judge(
-                            self.video, case.claim, opinion.rows, opinion.vote
-                        )
-                        self.calls.extend(judged.calls)
-                        draft = judged.value
-            except BudgetSpentError as spent:
-                ended = spent.reason
-            except ReasonerOutageError as failure:
-                self.calls.extend(failure.calls)
-                outage = failure.reason
-            except ReasonerRefusalError as declined:
-                self.calls.extend(declined.calls)
-                refusal = declined.reason
+
+            async def words() -> Judged[VerdictDraft] | None:
+                if not opinion.rows or opinion.doubt is not None:
+                    return None
+                return await self.services.reasoner.judge(
+                    self.video, case.claim, opinion.rows, opinion.vote
+                )
+
+            judged = await self._asked(words)
+            missing = {judged.why: judged.reason} if isinstance(judged, Unanswered) else {}
             return conclude(
-                opinion, draft, basis=self.basis, outage=outage, refusal=refusal, ended=ended
+                opinion,
+                judged.value if isinstance(judged, Judged) else None,
+                basis=self.basis,
+                outage=missing.get("outage"),
+                refusal=missing.get("declined"),
+                ended=missing.get("spent"),
             )

@@ -1,20 +1,33 @@
-"""From a reasoner's drafts to the claims of a video.
+"""From a reasoner's drafts, and from what reviewers made of them, to the claims of a video.
 
-What belongs here: which drafts are kept, in which order, and where and when they were said. What
-does not: finding claims in a transcript, which is the reasoner's judgement.
+What belongs here: which drafts are kept, in which order, where and when they were said, and making
+claims of reviewers' words. What does not: finding claims in a transcript, which is the reasoner's
+judgement; which acts of reviewers are in force (reviews.py).
+
+A claim's id follows from its words, so that a reworded claim is another one, which is asked, read
+and judged anew: no verdict ever stands beside words that it was not reached on.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from factible_assets.config import ClaimsConfig
-from factible_assets.records import Claim, ClaimBasis, Transcript, TranscriptSegment
+from factible_assets.records import (
+    Claim,
+    ClaimBasis,
+    ReviewAction,
+    Transcript,
+    TranscriptSegment,
+)
 from factible_assets.stages.ids import claim_id
 from factible_assets.stages.localisation import Localiser, Place, similarity
 from factible_assets.stages.ports import ClaimDraft, ClaimDrafts
+from factible_assets.stages.reviews import WordedClaim, claims_in_force
 from factible_assets.stages.transcript import Clock, storable
+
+_SAME_PLACE = 1e-6
 
 
 def build_claims(
@@ -43,62 +56,114 @@ def build_claims(
     for draft in ordered:
         if config is None or _clamped(draft.importance) >= config.min_importance:
             distinct.setdefault(claim_id(video, _wording(draft)), draft)
-    kept = list(distinct.items())[: config.max_claims if config else None]
-    localiser, clock = Localiser(transcript.text), Clock.of(segments)
+    kept = list(distinct.values())[: config.max_claims if config else None]
+    said = _Said(video, transcript.text, segments)
     return tuple(
-        located_claim(
-            draft,
-            identifier=identifier,
+        said.claim(draft, drafts.thesis, basis, rank) for rank, draft in enumerate(kept, start=1)
+    )
+
+
+def corrected_claims(
+    found: Sequence[Claim],
+    actions: Iterable[ReviewAction],
+    known: Mapping[str, Claim],
+    transcript: Transcript | None,
+    segments: Iterable[TranscriptSegment],
+) -> tuple[Claim, ...]:
+    """Return the claims of a video that are checked, most important first, ranked from 1.
+
+    Found claims stay as they are, but for those that a reviewer reworded, split or dropped, under
+    whatever former words they are found again; a reviewer's own stand whether they are found or
+    not. Correcting what was corrected changes nothing.
+
+    Args:
+        found: The claims that were extracted, or those that stand.
+        actions: What reviewers did to the claims of the video.
+        known: Claims that the video was ever found to make, by id: what a reviewer's claim is
+            like, in whose place it stands.
+        transcript: Where they are looked for; None: they have neither place nor time.
+        segments: Its captions.
+    """
+    force = claims_in_force(actions)
+    if not (force.worded or force.gone):
+        return tuple(found)
+    known = {**known, **{claim.claim_id: claim for claim in found}}
+    rows: dict[str, Claim] = {}
+    for claim in found:
+        now = force.names.get(claim.claim_id, claim.claim_id)
+        mine = force.worded.get(now)
+        # Nor do words stand that a reviewer took back.
+        if now in force.gone or (mine is None and claim.basis == "reviewer"):
+            continue
+        is_reworded = mine is not None and mine.text != claim.text
+        rows[now if is_reworded else claim.claim_id] = claim  # A place in the order, if reworded.
+    text = transcript.text if transcript else ""
+    thesis = next((each.thesis for each in found), None)
+    video_id = next((mine.action.video_id for mine in force.worded.values()), "")
+    said = _Said(video_id, text, segments)
+    for now, mine in force.worded.items():
+        if now not in force.gone and (now not in rows or rows[now].text != mine.text):
+            rows[now] = said.worded(mine, known.get(mine.like or "") or rows.get(now), thesis)
+    ordered = sorted(rows.values(), key=lambda claim: -claim.importance)
+    return tuple(
+        claim.model_copy(update={"rank": rank}) for rank, claim in enumerate(ordered, start=1)
+    )
+
+
+class _Said:
+    """Makes claims of words, each in its place in what is said in one video, and at its time."""
+
+    def __init__(self, video_id: str, text: str, segments: Iterable[TranscriptSegment]) -> None:
+        self._video_id, self._text = video_id, text
+        self._localiser, self._clock = Localiser(text), Clock.of(segments)
+
+    def claim(
+        self, draft: ClaimDraft, thesis: str | None, basis: ClaimBasis, rank: int = 1
+    ) -> Claim:
+        start, end, words = draft.char_start, draft.char_end, _wording(draft)
+        if start is not None and end is not None and 0 <= start < end <= len(self._text):
+            place: Place | None = Place(start, end, similarity(words, self._text[start:end]))
+        else:
+            place = self._localiser.locate(words)
+        return Claim(
+            claim_id=claim_id(self._video_id, words),
+            video_id=self._video_id,
             rank=rank,
-            thesis=drafts.thesis,
-            text=transcript.text,
-            video_id=video,
-            localiser=localiser,
-            clock=clock,
+            text=words,
+            importance=_clamped(draft.importance),
+            extraction_confidence=_clamped(draft.confidence),
+            category=draft.category,
+            context=draft.context,
+            thesis=thesis,
+            char_start=place.char_start if place else None,
+            char_end=place.char_end if place else None,
+            match_score=place.score if place else None,
+            start_seconds=self._clock.start_at(place.char_start) if place else None,
+            end_seconds=self._clock.second_at(place.char_end) if place else None,
             basis=basis,
         )
-        for rank, (identifier, draft) in enumerate(kept, start=1)
-    )
 
-
-def located_claim(
-    draft: ClaimDraft,
-    *,
-    identifier: str,
-    rank: int,
-    thesis: str | None,
-    text: str,
-    video_id: str,
-    localiser: Localiser,
-    clock: Clock,
-    basis: ClaimBasis,
-) -> Claim:
-    """Return a draft as a claim, with its place in the transcript and its time if it has them."""
-    place = _given_place(draft, text) or localiser.locate(_wording(draft))
-    return Claim(
-        claim_id=identifier,
-        video_id=video_id,
-        rank=rank,
-        text=_wording(draft),
-        importance=_clamped(draft.importance),
-        extraction_confidence=_clamped(draft.confidence),
-        category=draft.category,
-        context=draft.context,
-        thesis=thesis,
-        char_start=place.char_start if place else None,
-        char_end=place.char_end if place else None,
-        match_score=place.score if place else None,
-        start_seconds=clock.start_at(place.char_start) if place else None,
-        end_seconds=clock.second_at(place.char_end) if place else None,
-        basis=basis,
-    )
-
-
-def _given_place(draft: ClaimDraft, text: str) -> Place | None:
-    start, end = draft.char_start, draft.char_end
-    if start is None or end is None or not 0 <= start < end <= len(text):
-        return None
-    return Place(start, end, similarity(_wording(draft), text[start:end]))
+    def worded(self, mine: WordedClaim, like: Claim | None, thesis: str | None) -> Claim:
+        """Make a claim of a reviewer's words; `like` is the one in whose place it stands."""
+        start = self._text.find(mine.said) if mine.said else -1
+        end: int | None = start + len(mine.said or "")
+        if start < 0 and like is not None and like.char_start is not None:
+            # Offsets of another transcript lead nowhere.
+            there = similarity(like.text, self._text[like.char_start : like.char_end])
+            if abs(there - (like.match_score or 0.0)) <= _SAME_PLACE:
+                start, end = like.char_start, like.char_end
+        draft = ClaimDraft(
+            text=mine.text,
+            importance=like.importance if like else 1.0,
+            confidence=like.extraction_confidence if like else 1.0,
+            category=like.category if like else None,
+            context=like.context if like else None,
+            char_start=start if start >= 0 else None,
+            char_end=end,
+        )
+        basis = like.basis if like and like.claim_id == mine.claim_id else "reviewer"
+        made = self.claim(draft, like.thesis if like else thesis, basis)
+        return made.model_copy(update={"claim_id": mine.claim_id})
 
 
 def _wording(draft: ClaimDraft) -> str:

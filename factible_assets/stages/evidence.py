@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, Literal
@@ -105,7 +105,8 @@ def store_page(
     At most `limit` characters of its text are kept, those that say most about the topics.
     """
     text = keep_relevant(storable(fetched.text), limit, topics) if fetched.outcome == "ok" else ""
-    readable = bool(text.strip())
+    readable, failed = bool(text.strip()), fetched.outcome == "outage"
+    unread = "The page could not be fetched." if failed else "The page has no text."
     digest = content_hash(text) if readable else None
     address = address_of(hit, fetched.final_url)
     page = Page(
@@ -114,8 +115,8 @@ def store_page(
         canonical_url=hit.canonical_url,
         final_url=fetched.final_url,
         domain=domain_of(address),
-        status="ok" if readable else _page_status(fetched),
-        reason=fetched.reason if readable else _page_reason(fetched),
+        status="ok" if readable else "infra_error" if failed else "no_evidence",
+        reason=fetched.reason if readable else fetched.reason or unread,
         http_status=fetched.http_status,
         via=fetched.via,
         title=fetched.title,
@@ -162,7 +163,15 @@ def keep_relevant(text: str, limit: int, topics: Sequence[str]) -> str:
         return text
     words = (word for topic in topics for word in _WORD.findall(topic.casefold()))
     wanted = {word for word in words if len(word) >= _TELLING_LENGTH}
-    blocks = _blocks(text, min(_BLOCK_CHARACTERS, limit - len(_GAP)))
+    size = min(_BLOCK_CHARACTERS, limit - len(_GAP))
+    blocks, start = [], 0
+    while start < len(text):
+        end = min(len(text), start + size)
+        if end < len(text):
+            cut = max(text.rfind("\n", start, end), text.rfind(". ", start, end)) + 1
+            end = cut if cut > start else end
+        blocks.append(text[start:end])
+        start = end
     scores = [len(wanted & set(_WORD.findall(block.casefold()))) for block in blocks]
     kept: set[int] = set()
     room = limit
@@ -177,31 +186,6 @@ def keep_relevant(text: str, limit: int, topics: Sequence[str]) -> str:
             parts.append(_GAP)
         parts.append(blocks[index])
     return "".join(parts)
-
-
-def _blocks(text: str, size: int) -> list[str]:
-    blocks = []
-    start = 0
-    while start < len(text):
-        end = min(len(text), start + size)
-        if end < len(text):
-            end = max(text.rfind("\n", start, end), text.rfind(". ", start, end)) + 1 or end
-            end = end if end > start else min(len(text), start + size)
-        blocks.append(text[start:end])
-        start = end
-    return blocks
-
-
-def _page_status(fetched: FetchedPage) -> Literal["no_evidence", "infra_error"]:
-    return "infra_error" if fetched.outcome == "outage" else "no_evidence"
-
-
-def _page_reason(fetched: FetchedPage) -> str:
-    if fetched.reason:
-        return fetched.reason
-    if fetched.outcome == "outage":
-        return "The page could not be fetched."
-    return "The page has no text."
 
 
 # --- Reading ------------------------------------------------------------------------------------
@@ -344,13 +328,18 @@ def check_words(draft: EvidenceDraft, text: str) -> CheckedWords:
     offered = [quote for quote in draft.quotes if quote.strip()]
     places = [finder.find(quote) for quote in offered]
     verified = [whole_sentences(text, *place) for place in places if place is not None]
-    summary, misquotes = _borne_out(draft.summary, finder.find)
+    quoted = [
+        each
+        for each in _QUOTED.findall(draft.summary)
+        if sum(character.isalnum() for character in each) >= MIN_QUOTE_CHARACTERS
+    ]
+    misquotes = sum(finder.find(each.rstrip(".,;: ")) is None for each in quoted)
     shown = bool(verified) or draft.stance == "unclear"
     return CheckedWords(
         stance=draft.stance if shown else "unclear",
         stance_confidence=_clamped(draft.stance_confidence) if shown else 0.0,
         quote=verified[0] if verified else None,
-        summary=summary,
+        summary=draft.summary.strip() or None if not misquotes else None,
         rejected=len(places) - len(verified) + misquotes,
         reason=None
         if shown
@@ -405,17 +394,14 @@ class QuoteFinder:
             start = self._text.find(wanted)
             if start >= 0:
                 return start, start + len(wanted)
-        copy, origins = self._folded_text()
+        if self._copy is None:
+            self._copy = _folded(self._text)
+        copy, origins = self._copy
         for wanted in (_folded(form)[0].strip() for form in bare):
             start = copy.find(wanted)
             if start >= 0:
                 return origins[start], origins[start + len(wanted) - 1] + 1
         return None
-
-    def _folded_text(self) -> tuple[str, list[int]]:
-        if self._copy is None:
-            self._copy = _folded(self._text)
-        return self._copy
 
 
 def _folded(text: str) -> tuple[str, list[int]]:
@@ -433,19 +419,6 @@ def _folded(text: str) -> tuple[str, list[int]]:
             continue
         origins.append(offset)
     return "".join(characters), origins
-
-
-def _borne_out(
-    summary: str, find: Callable[[str], tuple[int, int] | None]
-) -> tuple[str | None, int]:
-    quoted = [
-        each
-        for each in _QUOTED.findall(summary)
-        if sum(character.isalnum() for character in each) >= MIN_QUOTE_CHARACTERS
-    ]
-    wrong = sum(find(each.rstrip(".,;: ")) is None for each in quoted)
-    text = summary.strip()
-    return (text if text and not wrong else None), wrong
 
 
 def _clamped(score: float) -> float:

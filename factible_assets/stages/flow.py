@@ -1,22 +1,23 @@
 """What happens to the claims of one video, from queries to verdicts.
 
-What belongs here: the standard order of the stages, and the concurrency of claims. What does not:
-other orders (strategies/), what can be done for one claim (claim_check.py), any rule of a stage,
-which stands in the stage's own module.
+What belongs here: the standard order of the stages, the concurrency of claims, and what a check of
+some claims takes over of the others. What does not: other orders (strategies/), what can be done
+for one claim (claim_check.py), any rule of a stage, which stands in the stage's own module.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from time import perf_counter
 from typing import TypeVar
 
 from factible_assets.config import FactCheckConfig
 from factible_assets.records import (
     Claim,
-    Evidence,
     LlmCall,
     PageText,
     PriorFactCheck,
@@ -30,14 +31,19 @@ from factible_assets.stages.claim_check import ClaimCheck, ClaimRows, Shared
 from factible_assets.stages.claims import build_claims
 from factible_assets.stages.origins import StoryIndex
 from factible_assets.stages.pages import PageLibrary
-from factible_assets.stages.ports import ClaimDrafts, Services
+from factible_assets.stages.ports import ClaimDrafts, Judged, Services
 from factible_assets.stages.prior_fact_checks import look_up
 from factible_assets.stages.progress import ALL_STAGES, Stage, StageTiming, Stopwatch
 from factible_assets.stages.reliability import RatingBook
 from factible_assets.stages.reviews import NO_CORRECTIONS, Corrections
 from factible_assets.stages.strategy import Strategy, StrategyError
 from factible_assets.stages.trace import Trace
-from factible_assets.stages.urls import published_at
+from factible_assets.stages.urls import (
+    UnusableUrlError,
+    host_and_parents,
+    host_of,
+    published_at,
+)
 from factible_assets.stages.verdict import ranked
 
 Row = TypeVar("Row", bound=Record)
@@ -87,20 +93,18 @@ async def extract_claims(
     """
     started = perf_counter()
     if given is not None:
-        claims = corrected(build_claims(given, transcript, segments, None, basis="given"))
-        services.observer.claims_found(claims)
-        return ClaimsResult(claims, (), perf_counter() - started)
-    judged = await services.reasoner.extract_claims(
-        video, transcript, segments, max_claims=config.claims.max_claims
-    )
-    claims = corrected(
-        build_claims(
-            judged.value, transcript, segments, config.claims, basis=services.reasoner.basis
+        judged = Judged(given)
+        built = build_claims(given, transcript, segments, None, basis="given")
+    else:
+        judged = await services.reasoner.extract_claims(
+            video, transcript, segments, max_claims=config.claims.max_claims
         )
-    )
+        basis = services.reasoner.basis
+        built = build_claims(judged.value, transcript, segments, config.claims, basis=basis)
+    claims = corrected(built)
     services.observer.claims_found(claims)
-    seconds = perf_counter() - started
-    return ClaimsResult(claims, judged.calls, seconds, judged.value.refused)
+    refused = 0 if given else judged.value.refused
+    return ClaimsResult(claims, judged.calls, perf_counter() - started, refused)
 
 
 async def standard(check: ClaimCheck) -> ClaimRows:
@@ -168,112 +172,13 @@ async def check_claims(
     selected = frozenset(stages)
     strategy.refuse_unfit(services.reasoner.basis, selected)
     config = strategy.adapt(config, video)
-    shared = _shared(video, claims, services, config, selected, known or VideoRows())
-    run = _Run(shared, claims, strategy, corrections or {})
-    async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(run.check(claim)) for claim in claims]
-        # Beside the claims and not in them: no verdict waits for this lane, or fails with it.
-        lane = [group.create_task(run.look_up(claim)) for claim in claims]
-    return run.result(
-        [task.result() for task in tasks], [row for task in lane for row in task.result()]
-    )
-
-
-class _Run:
-    """One flow over the claims of one video."""
-
-    def __init__(
-        self,
-        shared: Shared,
-        claims: Sequence[Claim],
-        strategy: Strategy,
-        corrections: Mapping[str, Corrections],
-    ) -> None:
-        self._shared = shared
-        self._claims = claims
-        self._strategy = strategy
-        self._checks = {
-            claim.claim_id: _check_of(shared, claim, strategy, corrections) for claim in claims
-        }
-
-    async def check(self, claim: Claim) -> ClaimRows:
-        """Let the strategy decide what happens to a claim."""
-        rows = await self._strategy.check(self._checks[claim.claim_id])
-        if rows.verdict is None:
-            return rows
-        verdict = rows.verdict.model_copy(update={"strategy": self._strategy.name})
-        self._shared.services.observer.verdict_reached(claim, verdict)
-        return ClaimRows(rows.case, verdict)
-
-    async def look_up(self, claim: Claim) -> tuple[PriorFactCheck, ...]:
-        """Look a claim up in what fact-checkers have published, if there is such a lane."""
-        shared = self._shared
-        lane = shared.services.fact_checks
-        if lane is None or "search_hits" not in shared.stages:
-            return ()
-        return await look_up(claim, shared.video, lane, shared.config.search)
-
-    # What came of all claims.
-
-    def result(
-        self, rows: Sequence[ClaimRows], prior_fact_checks: Sequence[PriorFactCheck]
-    ) -> FlowResult:
-        shared = self._shared
-        cases = [each.case for each in rows]
-        hits = tuple(hit for case in cases for hit in case.hits)
-        read = tuple(row for case in cases for row in case.evidence)
-        addresses = [hit.url for hit in hits]
-        addresses += [published_at(page.final_url or "") for page in shared.library.pages()]
-        verdicts = (each.verdict for each in rows if each.verdict is not None)
-        calls = (call for check in self._checks.values() for call in check.calls)
-        return FlowResult(
-            queries=self._if_selected("queries", (row for case in cases for row in case.queries)),
-            searches=self._if_selected(
-                "search_hits", (row for case in cases for row in case.searches)
-            ),
-            hits=self._if_selected("search_hits", hits),
-            prior_fact_checks=tuple(prior_fact_checks),
-            ratings=shared.book.ratings(addresses)
-            if "reliability_ratings" in shared.stages
-            else (),
-            pages=shared.library.pages(),
-            page_texts=self._page_texts(read) if "evidence" in shared.stages else (),
-            evidence=self._if_selected("evidence", read),
-            verdicts=ranked(verdicts, self._claims),
-            steps=tuple(step for check in self._checks.values() for step in check.trace.steps),
-            llm_calls=tuple(sorted(calls, key=_call_order)),
-            timings=shared.watch.timings(),
-        )
-
-    def _if_selected(self, stage: Stage, rows: Iterable[Row]) -> tuple[Row, ...]:
-        return tuple(rows) if stage in self._shared.stages else ()
-
-    def _page_texts(self, evidence: Sequence[Evidence]) -> tuple[PageText, ...]:
-        hashes = {row.content_hash for row in evidence} | {
-            page.content_hash for page in self._shared.library.pages()
-        }
-        self._shared.texts.update(self._shared.library.texts())
-        return tuple(
-            PageText(content_hash=each, text=self._shared.texts[each])
-            for each in sorted(each for each in hashes if each is not None)
-        )
-
-
-def _shared(
-    video: Video,
-    claims: Sequence[Claim],
-    services: Services,
-    config: FactCheckConfig,
-    stages: frozenset[Stage],
-    known: VideoRows,
-) -> Shared:
-    watch = Stopwatch()
-    texts = {text.content_hash: text.text for text in known.page_texts}
-    return Shared(
+    known, watch = known or VideoRows(), Stopwatch()
+    texts = known.texts
+    shared = Shared(
         video=video,
         services=services,
         config=config,
-        stages=stages,
+        stages=selected,
         known=known,
         watch=watch,
         texts=texts,
@@ -282,7 +187,7 @@ def _shared(
             video.video_id,
             services.ratings,
             services.ages,
-            () if "reliability_ratings" in stages else known.ratings,
+            () if "reliability_ratings" in selected else known.ratings,
             timed=lambda: watch.time("reliability_ratings"),
         ),
         library=PageLibrary(
@@ -292,18 +197,132 @@ def _shared(
             topics=[claim.text for claim in claims],
         ),
     )
+    checks = []
+    for claim in claims:
+        calls: list[LlmCall] = []
+        trace = Trace(claim, strategy.name, config.budget if strategy.in_rounds else None, calls)
+        corrected = (corrections or {}).get(claim.claim_id, NO_CORRECTIONS)
+        checks.append(ClaimCheck(claim, shared, corrected, calls, trace))
+
+    async def check_one(check: ClaimCheck) -> ClaimRows:
+        rows = await strategy.check(check)
+        if rows.verdict is None:
+            return rows
+        verdict = rows.verdict.model_copy(update={"strategy": strategy.name})
+        services.observer.verdict_reached(check.claim, verdict)
+        return ClaimRows(rows.case, verdict)
+
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(check_one(check)) for check in checks]
+        # Beside the claims and not in them: no verdict waits for this lane, or fails with it.
+        fact_checks, asked = services.fact_checks, "search_hits" in selected
+        lane = [
+            group.create_task(look_up(claim, video, fact_checks, config.search))
+            for claim in claims
+            if fact_checks is not None and asked
+        ]
+    prior_fact_checks = [row for task in lane for row in task.result()]
+    return _result(shared, claims, checks, [task.result() for task in tasks], prior_fact_checks)
 
 
-def _check_of(
-    shared: Shared, claim: Claim, strategy: Strategy, corrections: Mapping[str, Corrections]
-) -> ClaimCheck:
-    calls: list[LlmCall] = []
-    budget = shared.config.budget if strategy.in_rounds else None
-    trace = Trace(claim, strategy.name, budget, calls)
-    corrected = corrections.get(claim.claim_id, NO_CORRECTIONS)
-    return ClaimCheck(claim, shared, corrected, calls, trace)
+def _result(
+    shared: Shared,
+    claims: Sequence[Claim],
+    checks: Sequence[ClaimCheck],
+    rows: Sequence[ClaimRows],
+    prior_fact_checks: Iterable[PriorFactCheck],
+) -> FlowResult:
+    """Put together what came of all claims."""
+
+    def if_selected(stage: Stage, rows: Iterable[Row]) -> tuple[Row, ...]:
+        return tuple(rows) if stage in shared.stages else ()
+
+    cases = [each.case for each in rows]
+    hits = [hit for case in cases for hit in case.hits]
+    read = [row for case in cases for row in case.evidence]
+    pages = shared.library.pages()
+    addresses = [hit.url for hit in hits]
+    addresses += [published_at(page.final_url or "") for page in pages]
+    shared.texts.update(shared.library.texts())
+    hashes = {row.content_hash for row in read} | {page.content_hash for page in pages}
+    calls = [call for check in checks for call in check.calls]
+    calls.sort(
+        key=lambda call: (
+            _CALL_STAGES.index(call.stage),
+            call.claim_id or "",
+            call.query_id or "",
+            call.canonical_url or "",
+            call.attempt,
+        )
+    )
+    return FlowResult(
+        queries=if_selected("queries", (row for case in cases for row in case.queries)),
+        searches=if_selected("search_hits", (row for case in cases for row in case.searches)),
+        hits=if_selected("search_hits", hits),
+        prior_fact_checks=tuple(prior_fact_checks),
+        ratings=if_selected("reliability_ratings", shared.book.ratings(addresses)),
+        pages=pages,
+        page_texts=if_selected(
+            "evidence",
+            (
+                PageText(content_hash=each, text=shared.texts[each])
+                for each in sorted(each for each in hashes if each is not None)
+                if "evidence" in shared.stages
+            ),
+        ),
+        evidence=if_selected("evidence", read),
+        verdicts=ranked((each.verdict for each in rows if each.verdict is not None), claims),
+        steps=tuple(step for check in checks for step in check.trace.steps),
+        llm_calls=tuple(calls),
+        timings=shared.watch.timings(),
+    )
 
 
-def _call_order(call: LlmCall) -> tuple[int, str, str, str, int]:
-    stage = _CALL_STAGES.index(call.stage)
-    return stage, call.claim_id or "", call.query_id or "", call.canonical_url or "", call.attempt
+def with_others(
+    result: FlowResult, held: VideoRows, claims: Sequence[Claim], others: frozenset[str]
+) -> FlowResult:
+    """Return the rows of the claims that were checked, with those held of the others, by their ids.
+
+    A set is everything that one run knows of one asset and one video. A run that checks one claim
+    alone therefore writes the rows of all others again, as they were: nothing of them changes but
+    the place of their verdicts in the order of all. Model calls are not taken over, for each was
+    paid once. `held` has the rows of the last check, of the assets that are written.
+    """
+    order = {claim.claim_id: place for place, claim in enumerate(claims)}
+
+    owner = attrgetter("claim_id")
+
+    def joined(new: Iterable[Row], old: Iterable[Row]) -> tuple[Row, ...]:
+        rows = [*new, *(row for row in old if owner(row) in others)]
+        # Stable: the order inside a claim stays.
+        return tuple(sorted(rows, key=lambda row: order[owner(row)]))
+
+    hits = joined(result.hits, held.hits)
+    evidence = joined(result.evidence, held.evidence)
+    wanted = {row.page_id for row in evidence}
+    # The new answer of a page that did not change goes before the held one.
+    by_id = {page.page_id: page for page in held.pages if page.page_id in wanted}
+    by_id |= {page.page_id: page for page in result.pages}
+    pages = tuple(sorted(by_id.values(), key=lambda page: (page.canonical_url, page.page_id)))
+    texts = {text.content_hash: text for text in (*held.page_texts, *result.page_texts)}
+    needed = {row.content_hash for row in evidence} | {page.content_hash for page in pages}
+    # New ratings go before held ones; those of domains that are no longer found are left out.
+    found = {row.domain for row in evidence} | {hit.domain for hit in hits}
+    for hit in hits:
+        with suppress(UnusableUrlError):
+            found.update(host_and_parents(host_of(hit.url)))
+    ratings = {rating.domain: rating for rating in held.ratings if rating.domain in found}
+    ratings |= {rating.domain: rating for rating in result.ratings}
+    return replace(
+        result,
+        queries=joined(result.queries, held.queries),
+        searches=joined(result.searches, held.searches),
+        hits=hits,
+        prior_fact_checks=joined(result.prior_fact_checks, held.prior_fact_checks),
+        ratings=tuple(ratings[domain] for domain in sorted(ratings)),
+        pages=pages,
+        page_texts=tuple(texts[each] for each in sorted(texts) if each in needed),
+        evidence=evidence,
+        verdicts=ranked(joined(result.verdicts, held.verdicts), claims),
+        steps=joined(result.steps, held.steps),
+    )

@@ -93,9 +93,7 @@ class Localiser:
         folded = [word.folded for word in _words_of(wanted)]
         if not folded or not self._words:
             return None
-        return self._best_window(" ".join(folded), len(folded))
-
-    def _best_window(self, claim: str, length: int) -> Place | None:
+        claim, length = " ".join(folded), len(folded)
         count = len(self._words)
         shortest = min(count, max(1, length - SLACK_WORDS))
         longest = length + SLACK_WORDS
@@ -135,11 +133,6 @@ class Localiser:
         return self._folded[self._starts[first] : self._starts[final + 1] - 1]
 
 
-def locate(text: str, claim: str) -> Place | None:
-    """Find one claim in a text; see Localiser.locate."""
-    return Localiser(text).locate(claim)
-
-
 def similarity(first: str, second: str) -> float:
     """Return difflib's ratio of two texts after normalisation, from 0 to 1."""
     one, other = (" ".join(word.folded for word in _words_of(text)) for text in (first, second))
@@ -162,7 +155,11 @@ def fold(word: str) -> str:
     if word.isascii():
         return word.lower() if word.isalnum() else _NOT_SPOKEN.sub("", word).lower()
     form = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", word).casefold())
-    return "".join(character for character in form if _speaks(character))
+    return "".join(
+        character
+        for character in form
+        if character.isalnum() or unicodedata.category(character).startswith("M")
+    )
 
 
 def _without_punctuation(word: str) -> tuple[int, int]:
@@ -175,7 +172,3 @@ def _without_punctuation(word: str) -> tuple[int, int]:
     while end < len(word) and unicodedata.category(word[end]).startswith("M"):
         end += 1
     return speaking[0], end
-
-
-def _speaks(character: str) -> bool:
-    return character.isalnum() or unicodedata.category(character).startswith("M")

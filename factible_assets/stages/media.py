@@ -131,7 +131,13 @@ async def _examine(
     except UnreadableImageError as error:
         rows.add(kind="metadata", status="skipped", reason=str(error))
         return rows.made
-    rows.add(kind="metadata", reason=_words_of(facts))
+    said = [
+        f"{facts.width} by {facts.height} pixels",
+        *([f"taken on {facts.taken_at:%Y-%m-%d}"] if facts.taken_at else []),
+        *([f"by {facts.camera}"] if facts.camera else []),
+        *([f"written by {facts.software}"] if facts.software else []),
+    ]
+    rows.add(kind="metadata", reason=storable(f"{', '.join(said)}."))
     if facts.error_level is not None:
         rows.add(
             kind="error_level",
@@ -143,9 +149,11 @@ async def _examine(
                 else "The picture is compressed evenly."
             ),
         )
-    reverse, deepfakes = await asyncio.gather(
-        _ask(services.reverse, data), _ask(services.deepfakes, data)
-    )
+
+    async def ask(service: ImageService | None) -> ImageAnswer | None:
+        return None if service is None else await service.ask(data)
+
+    reverse, deepfakes = await asyncio.gather(ask(services.reverse), ask(services.deepfakes))
     await _matches(rows, reverse, claims, services.fetcher)
     if deepfakes is None:
         rows.add(
@@ -161,20 +169,6 @@ async def _examine(
             latency_seconds=deepfakes.latency_seconds,
         )
     return rows.made
-
-
-async def _ask(service: ImageService | None, data: bytes) -> ImageAnswer | None:
-    return None if service is None else await service.ask(data)
-
-
-def _words_of(facts: ImageFacts) -> str:
-    said = [
-        f"{facts.width} by {facts.height} pixels",
-        *([f"taken on {facts.taken_at:%Y-%m-%d}"] if facts.taken_at else []),
-        *([f"by {facts.camera}"] if facts.camera else []),
-        *([f"written by {facts.software}"] if facts.software else []),
-    ]
-    return storable(f"{', '.join(said)}.")
 
 
 async def _matches(
@@ -229,10 +223,7 @@ def _day(match: ImageMatch, pages: dict[str, FetchedPage]) -> date | None:
 
 
 def _miscaption(
-    rows: _Rows,
-    found: Sequence[ImageMatch],
-    pages: dict[str, FetchedPage],
-    claims: Sequence[Claim],
+    rows: _Rows, found: Sequence[ImageMatch], pages: dict[str, FetchedPage], claims: Sequence[Claim]
 ) -> None:
     """Hold each claim against the earliest page that showed the very picture before the video.
 

@@ -89,25 +89,15 @@ def label_origins(evidence: Sequence[Evidence], stories: StoryIndex) -> tuple[Ev
             label = row.domain
             if _is_unaddressed(row):
                 label = row.canonical_url.partition("://")[2]
-            _spread(row, label, read, stories, labels)
+            labels[row.evidence_id] = label
+            pending = [row]
+            while pending:
+                current = pending.pop()
+                for other in read:
+                    if other.evidence_id not in labels and stories.share_origin(current, other):
+                        labels[other.evidence_id] = label
+                        pending.append(other)
     return tuple(row.model_copy(update={"origin": labels.get(row.evidence_id)}) for row in evidence)
-
-
-def _spread(
-    row: Evidence,
-    label: str,
-    read: Sequence[Evidence],
-    stories: StoryIndex,
-    labels: dict[str, str],
-) -> None:
-    pending = [row]
-    labels[row.evidence_id] = label
-    while pending:
-        current = pending.pop()
-        for other in read:
-            if other.evidence_id not in labels and stories.share_origin(current, other):
-                labels[other.evidence_id] = label
-                pending.append(other)
 
 
 def independent_weight(
@@ -137,28 +127,18 @@ def heaviest_independent_set(
     parts that are not linked to each other are solved apart. Sources of one claim are few and
     their links are nearly cliques, for which this ends at once.
     """
-    return sum(_best(part, linked, weights) for part in _parts(frozenset(linked), linked))
 
+    def total(nodes: frozenset[Node]) -> int:
+        return sum(map(best, _parts(nodes, linked)))
 
-def _best(
-    part: frozenset[Node],
-    linked: Mapping[Node, frozenset[Node]],
-    weights: Mapping[Node, int],
-) -> int:
-    busiest = max(part, key=lambda node: len(linked[node] & part))
-    if all(len(linked[node] & part) == len(part) - 1 for node in part):
-        return max(weights[node] for node in part)
-    without = _total(part - {busiest}, linked, weights)
-    chosen = weights[busiest] + _total(part - {busiest} - linked[busiest], linked, weights)
-    return max(without, chosen)
+    def best(part: frozenset[Node]) -> int:
+        busiest = max(part, key=lambda node: len(linked[node] & part))
+        if all(len(linked[node] & part) == len(part) - 1 for node in part):
+            return max(weights[node] for node in part)
+        without = total(part - {busiest})
+        return max(without, weights[busiest] + total(part - {busiest} - linked[busiest]))
 
-
-def _total(
-    nodes: frozenset[Node],
-    linked: Mapping[Node, frozenset[Node]],
-    weights: Mapping[Node, int],
-) -> int:
-    return sum(_best(part, linked, weights) for part in _parts(nodes, linked))
+    return total(frozenset(linked))
 
 
 def _parts(nodes: frozenset[Node], linked: Mapping[Node, frozenset[Node]]) -> list[frozenset[Node]]:

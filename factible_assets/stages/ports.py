@@ -66,10 +66,11 @@ class DomainAges(Protocol):
 # --- Reasoning ----------------------------------------------------------------------------------
 
 
-class ReasonerOutageError(Exception):
-    """A reasoner's service failed. `reason` is a sentence for a person, without secrets.
+class ReasonerError(Exception):
+    """A reasoner has no answer. `reason` is a sentence for a person, without secrets.
 
-    `lasting`: it would fail again, until somebody changes something (a key, a limit, a ceiling).
+    `calls` were made all the same. `lasting`: it would fail again, until somebody changes something
+    (a key, a limit, a ceiling).
     """
 
     def __init__(
@@ -81,16 +82,15 @@ class ReasonerOutageError(Exception):
         self.lasting = lasting
 
 
-class ReasonerRefusalError(Exception):
+class ReasonerOutageError(ReasonerError):
+    """A reasoner's service failed."""
+
+
+class ReasonerRefusalError(ReasonerError):
     """A reasoner's model declined to answer, and would decline again. No outage: nothing is due.
 
-    `reason` is a sentence for a person, in the model's own words where it gave any.
+    `reason` is in the model's own words where it gave any.
     """
-
-    def __init__(self, reason: str, calls: Sequence[LlmCall] = ()) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.calls = tuple(calls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,25 +250,18 @@ class Reasoner(Protocol):
 class Observer(Protocol):
     """Hears what happens while a video is checked. Must return at once and never raise."""
 
-    def claims_found(self, claims: Sequence[Claim]) -> None: ...
-
-    def stage_progressed(self, stage: str, claim: Claim, done: int, total: int) -> None: ...
-
-    def verdict_reached(self, claim: Claim, verdict: Verdict) -> None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class SilentObserver:
-    """An observer for runs that nobody watches."""
-
     def claims_found(self, claims: Sequence[Claim]) -> None:
-        """Do nothing."""
+        return
 
     def stage_progressed(self, stage: str, claim: Claim, done: int, total: int) -> None:
-        """Do nothing."""
+        return
 
     def verdict_reached(self, claim: Claim, verdict: Verdict) -> None:
-        """Do nothing."""
+        return
+
+
+class SilentObserver(Observer):
+    """An observer for runs that nobody watches."""
 
 
 @dataclass(frozen=True, slots=True)

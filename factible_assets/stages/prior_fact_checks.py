@@ -10,21 +10,15 @@ incomplete: nothing is missing that a verdict rests on.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from factible_assets.config import SearchConfig
 from factible_assets.records import Claim, PriorFactCheck, Status, Video
 from factible_assets.stages.ids import normalise_text, prior_fact_check_id
-from factible_assets.stages.search import is_the_video, unwanted
+from factible_assets.stages.search import identity_of, is_the_video, unwanted
 from factible_assets.stages.transcript import storable
-from factible_assets.stages.urls import (
-    UnusableUrlError,
-    canonical_url,
-    host_of,
-    registrable_domain,
-)
+from factible_assets.stages.urls import domain_of
 from resources.search.base import FactCheckAnswer, FactCheckLane
 from resources.search.base import PriorFactCheck as FoundFactCheck
 
@@ -60,15 +54,22 @@ async def look_up(
     reviews on one page are one, the most similar. Never raises for an outage: it is a row.
     """
     answer = await lane.prior_checks(
-        question(claim),
-        limit=LIMIT,
-        language=config.language,
-        after=config.published_after,
+        question(claim), limit=LIMIT, language=config.language, after=config.published_after
     )
     if answer.outcome == "outage":
         reason = answer.reason or f"{answer.provider} did not say why"
         return (_row(claim, answer, 1, "infra_error", reason),)
-    found = sorted(_distinct(claim, answer.checks), key=lambda each: -each.similarity)
+    # One review per page: of those with the same canonical URL the most similar.
+    best: dict[str, _Review] = {}
+    for check in answer.checks:
+        url = storable(check.url)
+        alike = max(similarity(claim.text, text) for text in (check.claim, check.title))
+        # What is no web address is kept, and left out with its reason.
+        review = _Review(check, identity_of(url), domain_of(url), alike)
+        held = best.setdefault(review.canonical_url, review)
+        if alike > held.similarity:
+            best[review.canonical_url] = review
+    found = sorted(best.values(), key=lambda each: -each.similarity)
     judged = [(each, _exclusion(each, video, config)) for each in found]
     judged.sort(key=lambda pair: pair[1] is not None)
     if not judged:
@@ -112,22 +113,6 @@ class _Review:
     canonical_url: str
     domain: str
     similarity: float
-
-
-def _distinct(claim: Claim, checks: Sequence[FoundFactCheck]) -> Iterator[_Review]:
-    """Yield one review per page: of those with the same canonical URL the most similar."""
-    best: dict[str, _Review] = {}
-    for check in checks:
-        url = storable(check.url)
-        try:
-            canonical, domain = canonical_url(url), registrable_domain(host_of(url))
-        except UnusableUrlError:  # kept, and left out with its reason
-            canonical, domain = url, ""
-        alike = max(similarity(claim.text, text) for text in (check.claim, check.title))
-        held = best.get(canonical)
-        if held is None or alike > held.similarity:
-            best[canonical] = _Review(check, canonical, domain, alike)
-    yield from best.values()
 
 
 def _exclusion(review: _Review, video: Video, config: SearchConfig) -> str | None:

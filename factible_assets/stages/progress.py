@@ -1,30 +1,26 @@
-"""The stages that a claim passes through, and how far and how fast they get.
+"""The stages that a claim passes through, how far and how fast they get, and who hears of it.
 
-What belongs here: the names of the stages, counting finished work for an observer, measuring time.
-What does not: the work.
+What belongs here: the names of the stages, counting finished work for an observer, measuring time,
+the observer that writes to a run's log. What does not: the work; terminal output (cli/).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import logging
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Literal
+from typing import Literal, get_args
 
-from factible_assets.records import Claim
-from factible_assets.stages.ports import Observer
+from factible_assets.records import Claim, Verdict
+from factible_assets.stages.ports import Observer, SilentObserver
+from factible_assets.wording import clock, verdict_words
 
 Stage = Literal["queries", "search_hits", "reliability_ratings", "evidence", "verdicts"]
 """The assets that one flow fills, named as the warehouse's assets are."""
 
-ALL_STAGES: tuple[Stage, ...] = (
-    "queries",
-    "search_hits",
-    "reliability_ratings",
-    "evidence",
-    "verdicts",
-)
+ALL_STAGES: tuple[Stage, ...] = get_args(Stage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,19 +36,6 @@ class StageTiming:
     work_seconds: float
     span_seconds: float
     first_end_seconds: float
-
-
-class Progress:
-    """Counts the finished pieces of a claim's stage for the observer."""
-
-    def __init__(self, observer: Observer, stage: Stage, claim: Claim, total: int) -> None:
-        self._observer, self._stage, self._claim, self._total = observer, stage, claim, total
-        self._done = 0
-
-    def step(self) -> None:
-        """Count one more piece as finished and tell the observer."""
-        self._done += 1
-        self._observer.stage_progressed(self._stage, self._claim, self._done, self._total)
 
 
 class Stopwatch:
@@ -73,13 +56,46 @@ class Stopwatch:
 
     def timings(self) -> dict[Stage, StageTiming]:
         """Return what was measured, in the order of the stages, without those never worked on."""
-        return {
-            stage: StageTiming(
-                work_seconds=sum(end - start for start, end in self._spans[stage]),
-                span_seconds=max(end for _, end in self._spans[stage])
-                - min(start for start, _ in self._spans[stage]),
-                first_end_seconds=min(end for _, end in self._spans[stage]) - self._started,
-            )
-            for stage in ALL_STAGES
-            if stage in self._spans
-        }
+        found = {}
+        for stage in ALL_STAGES:
+            if spans := self._spans.get(stage):
+                starts, ends = zip(*spans, strict=True)
+                work = sum(ends) - sum(starts)
+                found[stage] = StageTiming(work, max(ends) - min(starts), min(ends) - self._started)
+        return found
+
+
+class Progress:
+    """Counts the finished pieces of a claim's stage for the observer."""
+
+    def __init__(self, observer: Observer, stage: Stage, claim: Claim, total: int) -> None:
+        self._observer, self._stage, self._claim, self._total = observer, stage, claim, total
+        self._done = 0
+
+    def step(self) -> None:
+        """Count one more piece as finished and tell the observer."""
+        self._done += 1
+        self._observer.stage_progressed(self._stage, self._claim, self._done, self._total)
+
+
+class LogObserver:
+    """Writes claims and verdicts to a log as they come, and passes everything on."""
+
+    def __init__(self, log: logging.Logger, then: Observer | None = None) -> None:
+        self._log, self._then = log, then or SilentObserver()
+
+    def claims_found(self, claims: Sequence[Claim]) -> None:
+        """Log how many claims there are, and each with its time."""
+        self._log.info("%d claims found", len(claims))
+        for claim in claims:
+            self._log.info("claim %d at %s: %s", claim.rank, clock(claim.start_seconds), claim.text)
+        self._then.claims_found(claims)
+
+    def stage_progressed(self, stage: str, claim: Claim, done: int, total: int) -> None:
+        """Log nothing: every line is a row in Dagster's event log, and progress comes often."""
+        self._then.stage_progressed(stage, claim, done, total)
+
+    def verdict_reached(self, claim: Claim, verdict: Verdict) -> None:
+        """Log a verdict as soon as it is reached."""
+        self._log.info("claim %d is %s: %s", claim.rank, verdict_words(verdict), claim.text)
+        self._then.verdict_reached(claim, verdict)

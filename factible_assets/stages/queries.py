@@ -53,16 +53,26 @@ def build_queries(
     At least one query is returned: the most urgent if all are above the limit, and the claim's own
     words, verbatim (table 4, DIRECT), if the reasoner worded none.
     """
+    said = time_words(claim.text)
+    repaired = []
+    for draft in drafts:
+        text = " ".join(storable(draft.text).split())
+        if text and said and not any(word.casefold() in text.casefold() for word in said):
+            text = " ".join([text, *said[:_MAX_TIME_WORDS]])
+        repaired.append(replace(draft, text=text, priority=min(5, max(1, draft.priority))))
     distinct: dict[str, QueryDraft] = {}
     for draft in sorted(
-        (_repaired(draft, claim) for draft in drafts),
-        key=lambda draft: (draft.priority, _TYPE_ORDER[draft.query_type]),
+        repaired, key=lambda draft: (draft.priority, _TYPE_ORDER[draft.query_type])
     ):
         if draft.text:
             distinct.setdefault(normalise_text(draft.text), draft)
     ordered = list(distinct.values()) or [QueryDraft(claim.text, "direct", 1)]
     urgent = [draft for draft in ordered if draft.priority <= config.max_priority] or ordered[:1]
-    kept = _with_an_opposite(urgent[: config.max_queries], ordered, config.max_queries)
+    kept = urgent[: config.max_queries]
+    opposite = next((draft for draft in ordered if draft.seeks_opposite), None)
+    # One query alone must ask for the claim itself.
+    if opposite and config.max_queries > 1 and not any(draft.seeks_opposite for draft in kept):
+        kept = [*kept[: config.max_queries - 1], opposite]
     return tuple(
         Query(
             query_id=query_id(claim.claim_id, draft.text),
@@ -104,25 +114,3 @@ def failed_queries(
 def time_words(text: str) -> tuple[str, ...]:
     """Return the words of a text that say when: years, decades, quarters, months, "last year"."""
     return tuple(dict.fromkeys(match[0] for match in _TIME_WORDS.finditer(text)))
-
-
-def _repaired(draft: QueryDraft, claim: Claim) -> QueryDraft:
-    text = " ".join(storable(draft.text).split())
-    priority = min(5, max(1, draft.priority))
-    said = time_words(claim.text)
-    lowered = text.casefold()
-    if text and said and not any(word.casefold() in lowered for word in said):
-        text = " ".join([text, *said[:_MAX_TIME_WORDS]])
-    return replace(draft, text=text, priority=priority)
-
-
-def _with_an_opposite(
-    kept: list[QueryDraft], ordered: list[QueryDraft], limit: int
-) -> list[QueryDraft]:
-    least = 2  # one query alone must ask for the claim itself
-    if limit < least or any(draft.seeks_opposite for draft in kept):
-        return kept
-    opposite = next((draft for draft in ordered if draft.seeks_opposite), None)
-    if opposite is None:
-        return kept
-    return [*kept[: limit - 1], opposite]

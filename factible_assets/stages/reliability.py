@@ -63,13 +63,7 @@ _YOUNG_YEARS, _YOUNG_MALUS = 1.0, 0.15
 _CITED, _CITED_BONUS = 10, 0.05
 _OFTEN_CITED = 100
 
-RATING_ORDER: Mapping[Rating, int] = {
-    "high": 4,
-    "medium": 3,
-    "unknown": 2,
-    "low": 1,
-    "very_low": 0,
-}
+RATING_ORDER: Mapping[Rating, int] = {"high": 4, "medium": 3, "unknown": 2, "low": 1, "very_low": 0}
 """Ratings from best (4) to worst (0). An unknown source is better than one known to be bad."""
 
 RELIABLE: frozenset[Rating] = frozenset({"high", "medium"})
@@ -119,7 +113,28 @@ def rate(
     """Rate a host name by the rule above. `age` is only looked at for an unlisted domain."""
     listed_name, listed = listing_of(name, directory)
     if listed:
-        return _listed_rating(video_id, name, listed_name, listed)
+        first, *others = listed
+        reasons = [
+            f"{_source(first)} lists {listed_name} as {_words(first.rating)}: {first.reason}"
+        ]
+        reasons += (
+            f"{_source(other)} agrees: {other.reason}"
+            if other.rating == first.rating
+            else f"{_source(other)} disagrees and says {_words(other.rating)}: "
+            f"{other.reason.rstrip('.')}. {first.dataset} comes first and decides."
+            for other in others
+        )
+        return ReliabilityRating(
+            video_id=video_id,
+            domain=name,
+            rating=first.rating,
+            score=LISTED_SCORES[first.rating] if first.score is None else first.score,
+            source_class=first.source_class,
+            bias=next((each.bias for each in listed if each.bias is not None), None),
+            datasets=tuple(dict.fromkeys(each.dataset for each in listed)),
+            listed_as=listed_name if listed_name != name else None,
+            reasons=tuple(reasons),
+        )
     institution = institution_of(name)
     if institution:
         suffix, source_class = institution
@@ -132,32 +147,6 @@ def rate(
             reasons=(f"Names under .{suffix} are given to institutions only.",),
         )
     return _unlisted_rating(video_id, name, age)
-
-
-def _listed_rating(
-    video_id: str, name: str, listed_name: str, listed: Sequence[ListedRating]
-) -> ReliabilityRating:
-    first, *others = listed
-    reasons = [f"{_source(first)} lists {listed_name} as {_words(first.rating)}: {first.reason}"]
-    for other in others:
-        if other.rating == first.rating:
-            reasons.append(f"{_source(other)} agrees: {other.reason}")
-        else:
-            reasons.append(
-                f"{_source(other)} disagrees and says {_words(other.rating)}: "
-                f"{other.reason.rstrip('.')}. {first.dataset} comes first and decides."
-            )
-    return ReliabilityRating(
-        video_id=video_id,
-        domain=name,
-        rating=first.rating,
-        score=LISTED_SCORES[first.rating] if first.score is None else first.score,
-        source_class=first.source_class,
-        bias=next((each.bias for each in listed if each.bias is not None), None),
-        datasets=tuple(dict.fromkeys(each.dataset for each in listed)),
-        listed_as=listed_name if listed_name != name else None,
-        reasons=tuple(reasons),
-    )
 
 
 def _unlisted_rating(video_id: str, name: str, age: DomainAge | None) -> ReliabilityRating:
@@ -273,10 +262,16 @@ class RatingBook:
         names = {name for url in urls for name in self._names(url)} & self._ageless
         if not names:
             return
+
+        async def look_up(name: str) -> None:
+            age = await self._ages.get(registrable_domain(name))
+            self._ratings[name] = rate(self._video_id, name, self._directory, age)
+            self._ageless.discard(name)
+
         with self._timed():
             async with asyncio.TaskGroup() as group:
                 for name in sorted(names):
-                    group.create_task(self._look_up_age(name))
+                    group.create_task(look_up(name))
 
     def of(self, url: str) -> ReliabilityRating:
         """Return the rating of an address that has been rated: its host's own, or its domain's.
@@ -301,8 +296,3 @@ class RatingBook:
         listed_name, _ = listing_of(host_of(url), self._directory)
         own = {listed_name} if listed_name.endswith(f".{domain}") else set()
         return {domain} | own
-
-    async def _look_up_age(self, name: str) -> None:
-        age = await self._ages.get(registrable_domain(name))
-        self._ratings[name] = rate(self._video_id, name, self._directory, age)
-        self._ageless.discard(name)

@@ -1,7 +1,7 @@
 """What people correct about the check of a claim, and what follows from it for the flow.
 
 What belongs here: folding a reviewer's actions into what is in force, and applying that to queries,
-search results and evidence. What does not: making claims of words (reviewed_claims.py), storing
+search results and evidence. What does not: making claims of words (claims.py), storing
 actions (warehouse/reviews.py), entering them (cli/review.py), choosing pages (search.py).
 
 The rule: of all that was said about one query, or about one source, of a claim, the latest counts;
@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, get_args
+from typing import get_args
 from urllib.parse import urlsplit
 
 from factible_assets.records import (
@@ -29,11 +29,11 @@ from factible_assets.records import (
     Evidence,
     Query,
     QueryType,
+    Rating,
     ReviewAction,
     ReviewKind,
     Search,
     SearchHit,
-    Stance,
 )
 from factible_assets.stages.ids import claim_id, hit_id, query_id
 from factible_assets.stages.reliability import LISTED_SCORES
@@ -53,10 +53,6 @@ CLAIM_KINDS: frozenset[ReviewKind] = frozenset(
 """What changes the list of claims."""
 
 _SOURCE_ACTS: frozenset[ReviewKind] = frozenset({"block_source", "unblock_source", "add_source"})
-_SOURCE_KINDS: Mapping[ReviewKind, Literal["blocked", "added"]] = {
-    "block_source": "blocked",
-    "add_source": "added",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,26 +66,13 @@ class WordedQuery:
     replaces: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class SourceWord:
-    """What the latest action says about one source: a canonical URL, or a domain."""
-
-    subject: str
-    kind: Literal["blocked", "added"]
-    url: str
-    reviewer: str
-    acted_at: datetime
-    place: tuple[datetime, int, str]
-    reason: str | None
-
-    @property
-    def words(self) -> str:
-        """Why a page is left out, as its row says it."""
-        why = f" ({self.reason.rstrip('.')})" if self.reason else ""
-        return (
-            f"Blocked by a reviewer: {self.reviewer} left out {self.subject} on "
-            f"{self.acted_at:%Y-%m-%d}{why}."
-        )
+def _why_blocked(action: ReviewAction) -> str:
+    """Say why a page is left out, as its row says it."""
+    why = f" ({action.reason.rstrip('.')})" if action.reason else ""
+    return (
+        f"Blocked by a reviewer: {action.reviewer} left out {action.target} on "
+        f"{action.acted_at:%Y-%m-%d}{why}."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,28 +82,27 @@ class Corrections:
     Attributes:
         queries: The queries in their own words, in order of entry.
         unasked: The ids of queries that are not asked.
-        sources: The latest word on each canonical URL and each domain, by that subject.
+        sources: The act that blocked or added each canonical URL or domain last, by that.
         stances: Who overruled how a source stands to the claim, by its canonical URL.
         ratings: Who overruled the rating of a source, by its canonical URL.
     """
 
     queries: tuple[WordedQuery, ...] = ()
     unasked: frozenset[str] = frozenset()
-    sources: Mapping[str, SourceWord] = field(default_factory=dict)
+    sources: Mapping[str, ReviewAction] = field(default_factory=dict)
     stances: Mapping[str, ReviewAction] = field(default_factory=dict)
     ratings: Mapping[str, ReviewAction] = field(default_factory=dict)
 
     @property
-    def added(self) -> tuple[SourceWord, ...]:
-        """Return the sources that are read whatever the searches find, in order of entry."""
-        words = (word for word in self.sources.values() if word.kind == "added")
-        found = [word for word in words if self.blocked(word.subject) is None]
-        return tuple(sorted(found, key=lambda word: word.place))
+    def added(self) -> tuple[str, ...]:
+        """Return the addresses that are read whatever the searches find, in order of entry."""
+        acts = sorted(self.sources.items(), key=lambda pair: _place(pair[1]))
+        return tuple(canonical for canonical, _ in acts if self.adds(canonical))
 
     def adds(self, canonical: str) -> bool:
         """Tell whether a reviewer wants a page to be read."""
-        word = self.sources.get(canonical)
-        return word is not None and word.kind == "added" and self.blocked(canonical) is None
+        act = self.sources.get(canonical)
+        return act is not None and act.action == "add_source" and self.blocked(canonical) is None
 
     def blocked(self, url: str) -> str | None:
         """Say why a page is left out: its address is blocked, or its domain; None if neither."""
@@ -129,16 +111,16 @@ class Corrections:
         except UnusableUrlError:
             return None
         own = self.sources.get(canonical)
-        if own is not None and own.kind == "blocked":
-            return own.words
+        if own is not None and own.action == "block_source":
+            return _why_blocked(own)
         labels = (urlsplit(canonical).hostname or "").split(".")
         names = [".".join(labels[start:]) for start in range(len(labels))]
-        words = [self.sources[name] for name in names if name in self.sources]
-        blocks = [word for word in words if word.kind == "blocked"]
-        latest = max(blocks, key=lambda word: word.place, default=None)
-        if latest is None or (own is not None and own.place > latest.place):
+        acts = [self.sources[name] for name in names if name in self.sources]
+        blocks = [act for act in acts if act.action == "block_source"]
+        latest = max(blocks, key=_place, default=None)
+        if latest is None or (own is not None and _place(own) > _place(latest)):
             return None
-        return latest.words
+        return _why_blocked(latest)
 
 
 NO_CORRECTIONS = Corrections()
@@ -271,7 +253,9 @@ def claims_in_force(actions: Iterable[ReviewAction]) -> ClaimsInForce:
 def _fold(claim: str, actions: Sequence[ReviewAction]) -> Corrections:
     worded: dict[str, WordedQuery] = {}
     unasked: set[str] = set()
-    sources: dict[str, SourceWord] = {}
+    sources: dict[str, ReviewAction] = {}
+    stances: dict[str, ReviewAction] = {}
+    ratings: dict[str, ReviewAction] = {}
     # A query in a reviewer's words goes with its claim when that is reworded, under a new id.
     moved: dict[str, str] = {}
     for action in actions:
@@ -292,37 +276,15 @@ def _fold(claim: str, actions: Sequence[ReviewAction]) -> Corrections:
                 )
         elif action.target is not None and action.action in _SOURCE_ACTS:
             sources.pop(action.target, None)
-            if kind := _SOURCE_KINDS.get(action.action):
-                sources[action.target] = SourceWord(
-                    subject=action.target,
-                    kind=kind,
-                    url=action.value or action.target,
-                    reviewer=action.reviewer,
-                    acted_at=action.acted_at,
-                    place=_place(action),
-                    reason=action.reason,
-                )
-    return Corrections(
-        tuple(worded.values()), frozenset(unasked), sources, *_overruled(claim, actions)
-    )
-
-
-def _overruled(
-    claim: str, actions: Iterable[ReviewAction]
-) -> tuple[dict[str, ReviewAction], dict[str, ReviewAction]]:
-    stances: dict[str, ReviewAction] = {}
-    ratings: dict[str, ReviewAction] = {}
-    for action in actions:
-        if action.action != "overrule_source" or action.target is None:
-            continue
-        if action.value is None:
-            stances.pop(action.target, None)
-            ratings.pop(action.target, None)
-        elif action.value not in get_args(Stance):
-            ratings[action.target] = action
-        elif action.claim_id == claim:
-            stances[action.target] = action
-    return stances, ratings
+            if action.action != "unblock_source":
+                sources[action.target] = action
+        elif action.target is not None and action.action == "overrule_source":
+            if action.value is None:
+                stances.pop(action.target, None)
+                ratings.pop(action.target, None)
+            elif (is_rating := action.value in get_args(Rating)) or action.claim_id == claim:
+                (ratings if is_rating else stances)[action.target] = action
+    return Corrections(tuple(worded.values()), frozenset(unasked), sources, stances, ratings)
 
 
 def _place(action: ReviewAction) -> tuple[datetime, int, str]:
@@ -402,23 +364,23 @@ def with_added_sources(
     if under is None or not added:
         return tuple(searches), tuple(hits)
     merged = {(hit.query_id, hit.canonical_url): hit for hit in hits}
-    for rank, word in enumerate(added, start=1):
-        place = under.query_id, word.subject
+    for rank, canonical in enumerate(added, start=1):
+        place, url = (under.query_id, canonical), corrections.sources[canonical].value or canonical
         if held := merged.get(place):
             merged[place] = held.model_copy(update={"provider": f"{held.provider}+{REVIEWER}"})
             continue
         merged[place] = SearchHit(
-            hit_id=hit_id(under.query_id, word.subject),
+            hit_id=hit_id(under.query_id, canonical),
             query_id=under.query_id,
             claim_id=under.claim_id,
             video_id=under.video_id,
             provider=REVIEWER,
             page=1,
             rank=rank,
-            title=word.url,
-            url=word.url,
-            canonical_url=word.subject,
-            domain=registrable_domain(host_of(word.url)),
+            title=url,
+            url=url,
+            canonical_url=canonical,
+            domain=registrable_domain(host_of(url)),
             snippet="",
         )
     asked = Search(

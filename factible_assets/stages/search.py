@@ -44,7 +44,7 @@ from factible_assets.stages.urls import (
     published_at,
     video_reference,
 )
-from resources.search.base import ANSWERS, SearchAnswer, SearchProvider, SearchRequest
+from resources.search.base import ANSWERS, SearchProvider, SearchRequest
 from resources.search.base import SearchHit as FoundHit
 
 PRIMARY: frozenset[SourceClass] = frozenset({"academic", "government"})
@@ -162,53 +162,43 @@ async def _ask(
         replace(each, hits=tuple(hit for hit in each.hits if config.answers or not is_answer(hit)))
         for each in found
     ]
-    return Gathered(
-        searches=tuple(_search_row(query, answer, page) for answer in answers),
-        hits=tuple(
-            _hit_row(query, answer.provider, page, before_it.get(answer.provider, 0) + place, found)
-            for answer in answers
-            if answer.outcome == "ok"
-            for place, found in enumerate(answer.hits, start=1)
-        ),
-    )
-
-
-def _search_row(query: Query, answer: SearchAnswer, page: int) -> Search:
-    failed = answer.outcome == "outage"
-    count = 0 if failed else len(answer.hits)
-    reason = answer.reason or (f"{answer.provider} did not say why" if failed else None)
-    return Search(
-        query_id=query.query_id,
-        claim_id=query.claim_id,
-        video_id=query.video_id,
-        provider=answer.provider,
-        page=page,
-        hit_count=count,
-        latency_seconds=answer.latency_seconds,
-        status="infra_error" if failed else ("ok" if count else "no_evidence"),
-        reason=reason,
-    )
-
-
-def _hit_row(query: Query, provider: str, page: int, rank: int, found: FoundHit) -> SearchHit:
-    url = storable(found.url)
-    canonical = _identity(url)
-    return SearchHit(
-        hit_id=hit_id(query.query_id, canonical),
-        query_id=query.query_id,
-        claim_id=query.claim_id,
-        video_id=query.video_id,
-        provider=provider,
-        page=page,
-        rank=rank,
-        title=storable(found.title),
-        url=url,
-        canonical_url=canonical,
-        domain=domain_of(url),  # none: kept, and left out by the choice of pages with its reason
-        snippet=storable(found.snippet),
-        published_on=found.published_on,
-        citation_count=found.citation_count,
-    )
+    own = {"query_id": query.query_id, "claim_id": query.claim_id, "video_id": query.video_id}
+    searches, hits = [], []
+    for answer in answers:
+        failed = answer.outcome == "outage"
+        count = 0 if failed else len(answer.hits)
+        searches.append(
+            Search(
+                **own,
+                provider=answer.provider,
+                page=page,
+                hit_count=count,
+                latency_seconds=answer.latency_seconds,
+                status="infra_error" if failed else ("ok" if count else "no_evidence"),
+                reason=answer.reason or (f"{answer.provider} did not say why" if failed else None),
+            )
+        )
+        ranked = enumerate(answer.hits, start=1 + before_it.get(answer.provider, 0))
+        for rank, hit in ranked if answer.outcome == "ok" else ():
+            url = storable(hit.url)
+            canonical = identity_of(url)
+            hits.append(
+                SearchHit(
+                    **own,
+                    hit_id=hit_id(query.query_id, canonical),
+                    provider=answer.provider,
+                    page=page,
+                    rank=rank,
+                    title=storable(hit.title),
+                    url=url,
+                    canonical_url=canonical,
+                    domain=domain_of(url),  # none: left out by the choice of pages with its reason
+                    snippet=storable(hit.snippet),
+                    published_on=hit.published_on,
+                    citation_count=hit.citation_count,
+                )
+            )
+    return Gathered(tuple(searches), tuple(hits))
 
 
 # --- Choosing -----------------------------------------------------------------------------------
@@ -377,29 +367,23 @@ def unwanted(url: str, published_on: date | None, config: SearchConfig) -> str |
     Providers are asked to keep to them, and not all of them can. What has no known date stays
     until its page is read, which may tell it.
     """
-    said = _unwanted_address(url, config)
+    host, suffix = urlsplit(url).hostname or "", _file_type(url)
+    kinds = config.exclude_classes
+    domains = (each for each in config.exclude_domains if f".{host}".endswith(f".{each}"))
     before, after = config.published_before, config.published_after
-    if said is not None or published_on is None:
-        return said
-    if before is not None and published_on >= before:
+    left_out = next(domains, None)
+    if left_out is None and "fact_checker" in kinds and _FACT_CHECK.search(url):
+        left_out = "fact checks"
+    if left_out is None and "video" in kinds and is_video_platform(domain_of(url)):
+        left_out = "videos"
+    if left_out is None and suffix in config.exclude_file_types:
+        left_out = f"files of type {suffix}"
+    if left_out is not None:
+        return f"The run leaves out {left_out}."
+    if published_on is not None and before is not None and published_on >= before:
         return f"It was published on {published_on}, not before {before}."
-    if after is not None and published_on < after:
+    if published_on is not None and after is not None and published_on < after:
         return f"It was published on {published_on}, before {after}."
-    return None
-
-
-def _unwanted_address(url: str, config: SearchConfig) -> str | None:
-    host = urlsplit(url).hostname or ""
-    for domain in config.exclude_domains:
-        if host == domain or host.endswith(f".{domain}"):
-            return f"The run leaves out {domain}."
-    if "fact_checker" in config.exclude_classes and _FACT_CHECK.search(url):
-        return "The run leaves out fact checks."
-    if "video" in config.exclude_classes and is_video_platform(domain_of(url)):
-        return "The run leaves out videos."
-    suffix = _file_type(url)
-    if suffix in config.exclude_file_types:
-        return f"The run leaves out files of type {suffix}."
     return None
 
 
@@ -417,12 +401,13 @@ def is_the_video(video: Video, url: str) -> bool:
     own = video_reference(video.url) if video.url else None
     if shown is not None and (shown == own or shown.video_id == video.video_id):
         return True
-    if video.url is not None and _identity(video.url) == _identity(url):
+    if video.url is not None and identity_of(video.url) == identity_of(url):
         return True
     return mentions_video_id(url, video.video_id)
 
 
-def _identity(url: str) -> str:
+def identity_of(url: str) -> str:
+    """Return the canonical form of a URL; what is no web address stands for itself."""
     try:
         return canonical_url(url)
     except UnusableUrlError:

@@ -19,15 +19,6 @@ class StrategyError(ValueError):
     """A strategy cannot do what a run asks of it. A sentence with the remedy."""
 
 
-def _as_many_as_queries(config: FactCheckConfig) -> int:
-    return config.queries.max_queries
-
-
-def _unchanged(config: FactCheckConfig, video: Video) -> FactCheckConfig:
-    del video
-    return config
-
-
 @dataclass(frozen=True, slots=True)
 class Strategy:
     """One way to check a claim.
@@ -50,8 +41,8 @@ class Strategy:
     source: str
     steps: Mapping[StepKind, str]
     check: Callable[[ClaimCheck], Awaitable[ClaimRows]]
-    adapt: Callable[[FactCheckConfig, Video], FactCheckConfig] = _unchanged
-    most_searches: Callable[[FactCheckConfig], int] = _as_many_as_queries
+    adapt: Callable[[FactCheckConfig, Video], FactCheckConfig] = lambda config, _: config
+    most_searches: Callable[[FactCheckConfig], int] = lambda config: config.queries.max_queries
     needs_model: bool = False
     in_rounds: bool = False
 

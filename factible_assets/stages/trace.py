@@ -108,8 +108,7 @@ class Trace:
     async def within(self) -> AsyncIterator[None]:
         """Ask a model in the body, which is broken off when the claim's seconds are over.
 
-        Raises:
-            BudgetSpentError: The claim may cost no more; the body is not run, or was broken off.
+        Raises BudgetSpentError where it is, or is not run: the claim may cost no more.
         """
         self.refuse_beyond_budget()
         seconds = self.budget.max_seconds if self.budget else math.inf
@@ -157,11 +156,7 @@ class Trace:
         )
 
     def refuse_beyond_budget(self) -> None:
-        """Look at the budget.
-
-        Raises:
-            BudgetSpentError: The claim has used it up.
-        """
+        """Raise BudgetSpentError if the claim has used up its budget."""
         if self.budget is None:
             return
         tokens = sum(call.input_tokens + call.output_tokens for call in self.calls)

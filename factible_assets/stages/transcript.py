@@ -23,41 +23,17 @@ class Cue(Protocol):
     """One caption as a provider gave it. Times are seconds from the start of the video."""
 
     @property
-    def text(self) -> str:
-        """The words that are shown."""
-        ...
+    def text(self) -> str: ...  # noqa: D102
 
     @property
-    def start_seconds(self) -> float:
-        """When they appear, in seconds from the start of the video."""
-        ...
+    def start_seconds(self) -> float: ...  # noqa: D102
 
     @property
-    def duration_seconds(self) -> float:
-        """For how many seconds they are shown."""
-        ...
+    def duration_seconds(self) -> float: ...  # noqa: D102
 
 
-class EmptyTranscriptError(ValueError):
-    """A transcript in which nothing is said."""
-
-    def __init__(self, video_id: str) -> None:
-        super().__init__(
-            f"The transcript of video {video_id!r} has no words. "
-            "Give a transcript file with text, or choose a video that has captions."
-        )
-        self.video_id = video_id
-
-
-class CueTimeError(ValueError):
-    """A cue whose time is no non-negative, finite number of seconds."""
-
-    def __init__(self, video_id: str, position: int, seconds: float) -> None:
-        super().__init__(
-            f"Cue {position + 1} of the transcript of video {video_id!r} has the time {seconds}, "
-            "which is no number of seconds from the start. Correct the transcript file."
-        )
-        self.video_id = video_id
+class UnusableTranscriptError(ValueError):
+    """A transcript in which nothing is said, or a caption has an impossible time. A sentence."""
 
 
 def from_cues(
@@ -73,10 +49,19 @@ def from_cues(
     White space inside a cue (line breaks, no-break spaces) becomes one space; cues without words
     are left out. `text[segment.char_start:segment.char_end]` is the cue's text.
 
-    Raises EmptyTranscriptError if no cue has words, CueTimeError for an impossible time.
+    Raises UnusableTranscriptError if no cue has words, and for an impossible time.
     """
-    checked = [_checked(video_id, position, cue) for position, cue in enumerate(cues)]
-    words = [(cue, said) for cue in checked if (said := " ".join(storable(cue.text).split()))]
+    words = []
+    for position, cue in enumerate(cues):
+        for seconds in (cue.start_seconds, cue.duration_seconds):
+            if not math.isfinite(seconds) or seconds < 0:
+                raise UnusableTranscriptError(
+                    f"Cue {position + 1} of the transcript of video {video_id!r} has the time "
+                    f"{seconds}, which is no number of seconds from the start. Correct the "
+                    "transcript file."
+                )
+        if said := " ".join(storable(cue.text).split()):
+            words.append((cue, said))
     words.sort(key=lambda pair: pair[0].start_seconds)
     segments = []
     offset = 0
@@ -104,7 +89,7 @@ def from_text(
     language: str | None = None,
     kind: TranscriptKind = "unknown",
 ) -> Transcript:
-    """Take a text without times as it is. Raises EmptyTranscriptError if it has no words."""
+    """Take a text without times as it is. Raises UnusableTranscriptError if it has no words."""
     return _transcript(video_id, storable(text), provider, language, kind)
 
 
@@ -154,28 +139,21 @@ class Clock:
             return None
         length = segment.char_end - segment.char_start
         share = min(1.0, max(0, position - segment.char_start) / length) if length else 1.0
-        return segment.start_seconds + share * (self._end(segment) - segment.start_seconds)
-
-    def _end(self, segment: TranscriptSegment) -> float:
-        end = segment.start_seconds + segment.duration_seconds
+        shown = segment.duration_seconds
         following = bisect_right(self._starts, segment.char_start)
         if following < len(self.segments):
-            end = min(end, self.segments[following].start_seconds)
-        return max(end, segment.start_seconds)
-
-
-def _checked(video_id: str, position: int, cue: Cue) -> Cue:
-    for seconds in (cue.start_seconds, cue.duration_seconds):
-        if not math.isfinite(seconds) or seconds < 0:
-            raise CueTimeError(video_id, position, seconds)
-    return cue
+            shown = min(shown, self.segments[following].start_seconds - segment.start_seconds)
+        return segment.start_seconds + share * max(shown, 0.0)
 
 
 def _transcript(
     video_id: str, text: str, provider: str, language: str | None, kind: TranscriptKind
 ) -> Transcript:
     if not text.strip():
-        raise EmptyTranscriptError(video_id)
+        raise UnusableTranscriptError(
+            f"The transcript of video {video_id!r} has no words. Give a transcript file with text, "
+            "or choose a video that has captions."
+        )
     return Transcript(
         video_id=video_id,
         text=text,

@@ -83,7 +83,14 @@ def canonical_url(url: str) -> str:
     Raises UnusableUrlError for anything but http and https URLs with a valid host.
     """
     parts = _split(url)
-    host = _same_site_host(_ascii_host(url, parts.hostname or ""))
+    name = _ascii_host(url, parts.hostname or "")
+    domain = registrable_domain(name)
+    labels = name.removesuffix(domain).rstrip(".").split(".") if name != domain else []
+    while labels and labels[0] in _SAME_SITE_LABELS:
+        labels.pop(0)
+    if domain in _WIKIMEDIA and labels and labels[-1] == "m":
+        labels.pop()
+    host = ".".join([*labels, domain])
     is_default = parts.port is None or parts.port in _DEFAULT_PORTS
     authority = host if is_default else f"{host}:{parts.port}"
     query = _canonical_query(parts.query)
@@ -122,16 +129,6 @@ def _ascii_host(url: str, host: str) -> str:
     if not _HOST.fullmatch(name):
         raise UnusableUrlError(url, f"{name!r} is no host name" if name else "it names no host")
     return name
-
-
-def _same_site_host(host: str) -> str:
-    domain = registrable_domain(host)
-    labels = host.removesuffix(domain).rstrip(".").split(".") if host != domain else []
-    while labels and labels[0] in _SAME_SITE_LABELS:
-        labels.pop(0)
-    if domain in _WIKIMEDIA and labels and labels[-1] == "m":
-        labels.pop()
-    return ".".join([*labels, domain])
 
 
 def _canonical_path(path: str) -> str:
@@ -324,25 +321,21 @@ def video_reference(url: str) -> VideoReference | None:
     except UnusableUrlError:
         return None
     platform = _VIDEO_PLATFORMS.get(registrable_domain(host))
+    if platform is None:
+        return None
+    found = ""
     if platform == "youtube":
-        found = _youtube_id(host, parts)
-    elif platform in _ID_PATHS:
-        match = _ID_PATHS[platform].match(parts.path)
-        found = match[1] if match else None
-    else:
-        found = None
-    return VideoReference(platform, found) if platform and found else None
-
-
-def _youtube_id(host: str, parts: SplitResult) -> str | None:
-    segments = [segment for segment in unquote(parts.path).split("/") if segment]
-    if registrable_domain(host) == "youtu.be":
-        found = segments[0] if segments else ""
-    elif len(segments) > 1 and segments[0] in _YOUTUBE_PATHS:
-        found = segments[1]
-    else:
-        found = dict(parse_qsl(parts.query)).get("v", "")
-    return found if _YOUTUBE_ID.fullmatch(found) else None
+        segments = [segment for segment in unquote(parts.path).split("/") if segment]
+        if registrable_domain(host) == "youtu.be":
+            found = segments[0] if segments else ""
+        elif len(segments) > 1 and segments[0] in _YOUTUBE_PATHS:
+            found = segments[1]
+        else:
+            found = dict(parse_qsl(parts.query)).get("v", "")
+        found = found if _YOUTUBE_ID.fullmatch(found) else ""
+    elif platform in _ID_PATHS and (match := _ID_PATHS[platform].match(parts.path)):
+        found = match[1]
+    return VideoReference(platform, found) if found else None
 
 
 def mentions_video_id(url: str, video_id: str) -> bool:

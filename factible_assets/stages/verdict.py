@@ -22,7 +22,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from factible_assets.config import VerdictsConfig
 from factible_assets.records import (
@@ -41,6 +40,7 @@ from factible_assets.records import (
 from factible_assets.stages.origins import StoryIndex, independent_weight
 from factible_assets.stages.ports import VerdictDraft, Vote
 from factible_assets.stages.reliability import RATING_ORDER, RELIABLE
+from factible_assets.wording import counted as numbered
 
 UNIT = 1_000_000
 """Weights are counted in whole millionths, so that sums are exact in any order."""
@@ -93,7 +93,16 @@ def bundle(evidence: Iterable[Evidence]) -> tuple[Evidence, ...]:
     unclear rows are dropped when more than half of the rows have a definite stance.
     """
     distinct: dict[str, Evidence] = {}
-    for row in sorted((row for row in evidence if row.status == "ok"), key=_bundle_order):
+    for row in sorted(
+        (row for row in evidence if row.status == "ok"),
+        key=lambda row: (
+            _STANCE_ORDER.index(row.stance or "unclear"),
+            -RATING_ORDER[row.rating],
+            -row.rating_score,
+            row.title,
+            row.canonical_url,
+        ),
+    ):
         distinct.setdefault(row.canonical_url, row)
     rows = tuple(distinct.values())
     definite = tuple(row for row in rows if row.stance in DEFINITE)
@@ -119,11 +128,6 @@ def quality(rows: Sequence[Evidence]) -> float:
     reliable = sum(row.rating in RELIABLE for row in texts)
     score = 0.3 + 0.3 * min(1, definite / SATURATION) + 0.4 * min(1, reliable / SATURATION)
     return round(score, 6)
-
-
-def _bundle_order(row: Evidence) -> tuple[int, int, float, str, str]:
-    stance = _STANCE_ORDER.index(row.stance or "unclear")
-    return stance, -RATING_ORDER[row.rating], -row.rating_score, row.title, row.canonical_url
 
 
 # --- The vote -----------------------------------------------------------------------------------
@@ -271,22 +275,28 @@ def settled_vote(
     adds no volume. Two conditions join sides and are looked at apart: a conflict needs something on
     both, and "mixed" must hold for one and the same reason throughout.
     """
-    ratings = tuple(missing)
-    everything = _weight_of(ratings)
-    reliable = _weight_of(rating for rating in ratings if rating in RELIABLE)
-    with_support = _with_support(counted, everything, reliable)
+    weights = [(rating in RELIABLE, round(UNIT * VOTE_WEIGHTS[rating])) for rating in missing]
+    everything = sum(weight for _, weight in weights)
+    reliable = sum(weight for is_reliable, weight in weights if is_reliable)
+    support = {
+        "supports": counted.supports + everything,
+        "reliable_supports": counted.reliable_supports + reliable,
+    }
+    refutation = {
+        "refutes": counted.refutes + everything,
+        "reliable_refutes": counted.reliable_refutes + reliable,
+    }
     corners = (
         counted,
-        with_support,
-        _with_refutation(counted, everything, reliable),
+        replace(counted, **support),
+        replace(counted, **refutation),
         replace(counted, mixed=counted.mixed + everything),
     )
     votes = [decide(corner, config, basis) for corner in corners]
     stance = votes[0].stance
     if any(vote.stance != stance for vote in votes):
         return None
-    in_both = _with_refutation(with_support, everything, reliable)
-    if stance == "unclear" and _in_conflict(in_both, config):
+    if stance == "unclear" and _in_conflict(replace(counted, **support, **refutation), config):
         return None
     always_mixed = _in_conflict(counted, config) or all(
         _mostly_mixed(corner, config) for corner in corners
@@ -295,26 +305,6 @@ def settled_vote(
         return None
     by_score = sorted(votes, key=lambda vote: vote.score)
     return by_score[0], by_score[-1]
-
-
-def _weight_of(ratings: Iterable[Rating]) -> int:
-    return sum(round(UNIT * VOTE_WEIGHTS[rating]) for rating in ratings)
-
-
-def _with_support(counted: Tally, everything: int, reliable: int) -> Tally:
-    return replace(
-        counted,
-        supports=counted.supports + everything,
-        reliable_supports=counted.reliable_supports + reliable,
-    )
-
-
-def _with_refutation(counted: Tally, everything: int, reliable: int) -> Tally:
-    return replace(
-        counted,
-        refutes=counted.refutes + everything,
-        reliable_refutes=counted.reliable_refutes + reliable,
-    )
 
 
 # --- The verdict --------------------------------------------------------------------------------
@@ -360,7 +350,11 @@ def form_opinion(
     seen = decide(tally(rows, stories), config, basis)
     unread = [row for row in case.evidence if _is_unread(row)]
     counted = tally((row for row in rows if not row.page_due), stories)
-    unfound = _unfound(case)
+    # What partial searches lack could have brought as many sources, at most, as the places that a
+    # query left free: where all were taken, the rest of an answer would have been too many.
+    partial = [search for search in case.searches if _is_partial(search)]
+    taken = Counter(row.query_id for row in case.evidence if row.status != "skipped")
+    unfound = sum(max(0, case.places - taken[each]) for each in {row.query_id for row in partial})
     declined = sum(row.status == "skipped" and row.basis is not None for row in case.evidence)
     # An address that did not answer may have led elsewhere: it may be worth an unknown one.
     absent: list[Rating] = [
@@ -368,10 +362,13 @@ def form_opinion(
     ]
     absent += ["high" for _ in range(unfound)]
     settled = settled_vote(counted, absent, config, basis)
-    gaps = [f"{_sources(len(unread))} could not be read ({_reasons(unread)})"] if unread else []
+    gaps = (
+        [f"{numbered(len(unread), 'source')} could not be read ({_reasons(unread)})"]
+        if unread
+        else []
+    )
     if unfound:
-        partial = [search for search in case.searches if _is_partial(search)]
-        gaps.append(f"{_searches(len(partial))} were answered in part ({_reasons(partial)})")
+        gaps.append(f"{_searches(partial)} were answered in part ({_reasons(partial)})")
     missed = "; ".join(gaps) or None
     doubt = [*_gaps(case), *([missed] if missed and settled is None else [])]
     least, most = settled or (seen, seen)
@@ -388,7 +385,7 @@ def form_opinion(
         else missed
         if is_due
         else None,
-        declined=f"The model declined to read {_sources(declined)}" if declined else None,
+        declined=f"The model declined to read {numbered(declined, 'source')}" if declined else None,
     )
 
 
@@ -426,12 +423,15 @@ def conclude(
     again = ["Check the claim again"] if due else []
     told = [opinion.doubt] if opinion.doubt else [f"{each}." for each in [*remarks, *again]]
     sides = by_stance(row for row in case.evidence if row.status == "ok")
+    work: list[Query | Search] = [*case.queries, *case.searches]
     return Verdict(
         claim_id=case.claim.claim_id,
         video_id=case.claim.video_id,
         rank=case.claim.rank,
         status="complete" if complete else "incomplete",
-        evidence_status=_evidence_status(opinion),
+        evidence_status=(
+            "infra_error" if opinion.doubt else "ok" if opinion.rows else "no_evidence"
+        ),
         reason=" ".join([*told, *([ended] if ended else [])]) or None,
         recheck_due=due or not complete,
         stance=vote.stance if complete else None,
@@ -448,7 +448,8 @@ def conclude(
         mixed=len(sides["mixed"]),
         unclear=len(sides["unclear"]),
         independent_origins=opinion.origins,
-        missing=_missing(case),
+        missing=sum(row.status == "infra_error" for row in work)
+        + sum(map(_is_unread, case.evidence)),
         basis=basis,
     )
 
@@ -497,7 +498,7 @@ def _gaps(case: CaseFile) -> list[str]:
     failed = [search for search in case.searches if search.status == "infra_error"]
     if failed:
         names = ", ".join(sorted({search.provider for search in failed}))
-        gaps.append(f"{_searches(len(failed))} of {names} failed ({_reasons(failed)})")
+        gaps.append(f"{_searches(failed)} of {names} failed ({_reasons(failed)})")
     asked = {search.query_id for search in case.searches}
     unasked = [
         query for query in case.queries if query.status == "ok" and query.query_id not in asked
@@ -507,14 +508,10 @@ def _gaps(case: CaseFile) -> list[str]:
     judged = {row.canonical_url for row in case.evidence}
     unopened = {hit.canonical_url for hit in case.hits} - judged
     if unopened:
-        gaps.append(f"{_sources(len(unopened))} among the search results have not been looked at")
+        gaps.append(
+            f"{numbered(len(unopened), 'source')} among the search results have not been looked at"
+        )
     return gaps
-
-
-def _evidence_status(opinion: Opinion) -> Literal["ok", "no_evidence", "infra_error"]:
-    if opinion.doubt:
-        return "infra_error"
-    return "ok" if opinion.rows else "no_evidence"
 
 
 _VOTED: Mapping[Stance, str] = {
@@ -542,24 +539,20 @@ def _summary(opinion: Opinion, draft: VerdictDraft | None) -> str:
         return "Nothing that was read speaks of the claim."
     if not opinion.rows:
         return "No source that was found speaks of the claim."
-    voted = _vote_in_words(opinion)
-    if draft is None or not words:
-        return voted
-    return f"{voted} The reasoner, who read the same sources, disagrees ({draft.stance}): {words}"
-
-
-def _vote_in_words(opinion: Opinion) -> str:
     sides = by_stance(opinion.rows)
     counts = ", ".join(
-        f"{len(sides[stance])} {words}" for stance, words in _READ_AS.items() if sides[stance]
+        f"{len(sides[stance])} {how}" for stance, how in _READ_AS.items() if sides[stance]
     )
     origins = (
         "of one origin" if opinion.origins == 1 else f"of {opinion.origins} independent origins"
     )
-    return (
-        f"{_VOTED[opinion.vote.stance]}: {_sources(len(opinion.rows))} {origins} were read, "
-        f"{counts}."
+    voted = (
+        f"{_VOTED[opinion.vote.stance]}: {numbered(len(opinion.rows), 'source')} {origins} were "
+        f"read, {counts}."
     )
+    if draft is None or not words:
+        return voted
+    return f"{voted} The reasoner, who read the same sources, disagrees ({draft.stance}): {words}"
 
 
 def _is_unread(row: Evidence) -> bool:
@@ -572,23 +565,6 @@ def _is_partial(search: Search) -> bool:
     return search.status in {"ok", "no_evidence"} and search.reason is not None
 
 
-def _unfound(case: CaseFile) -> int:
-    """Return how many sources the missing part of partial searches could have brought, at most.
-
-    As many as the places that a query left free: where all were taken by what was found, the
-    rest of an answer would have been too many.
-    """
-    partial = {search.query_id for search in case.searches if _is_partial(search)}
-    taken = Counter(row.query_id for row in case.evidence if row.status != "skipped")
-    return sum(max(0, case.places - taken[query]) for query in partial)
-
-
-def _missing(case: CaseFile) -> int:
-    work: list[Query | Search] = [*case.queries, *case.searches]
-    failed = sum(row.status == "infra_error" for row in work)
-    return failed + sum(_is_unread(row) for row in case.evidence)
-
-
 def _reasons(rows: Sequence[Query | Search | Evidence]) -> str:
     shown = 3
     distinct = list(dict.fromkeys((row.reason or "no reason given").rstrip(".") for row in rows))
@@ -596,9 +572,5 @@ def _reasons(rows: Sequence[Query | Search | Evidence]) -> str:
     return "; ".join([*distinct[:shown], *more])
 
 
-def _sources(count: int) -> str:
-    return "1 source" if count == 1 else f"{count} sources"
-
-
-def _searches(count: int) -> str:
-    return "1 search" if count == 1 else f"{count} searches"
+def _searches(rows: Sequence[Search]) -> str:
+    return "1 search" if len(rows) == 1 else f"{len(rows)} searches"

@@ -16,20 +16,27 @@ from factible_assets.automation.notifications import failure_message, flips_mess
 from factible_assets.automation.rechecks import QUERIES, RECHECK_ASSETS, RENEWED, next_tick
 from factible_assets.automation.retention import apply_retention
 from factible_assets.checks.verdict_changes import (
-    VerdictChange,
     check_result,
     read_changes,
     verdict_flips,
 )
 from factible_assets.config import ClaimsConfig, FactCheckConfig
 from factible_assets.definitions import build_defs
+from factible_assets.rows import VerdictChange
 from factible_assets.running.launch import check_video, open_instance
 from factible_assets.settings import Settings, SettingsError, load_settings
 from factible_assets.stages.ports import SilentObserver
 from tests.assets.conftest import DEMO_VIDEO
 from tests.servers import MisbehavingServer, respond
 from tests.shortcuts import unused_instance
-from tests.warehouse.samples import FIRST_CHECK, fact_check, incomplete_verdict, stamp, verdict
+from tests.warehouse.samples import (
+    FIRST_CHECK,
+    fact_check,
+    incomplete_verdict,
+    stamp,
+    verdict,
+    write_asset,
+)
 from warehouse.rechecks import Launch
 from warehouse.store import Warehouse
 
@@ -165,9 +172,9 @@ def flip(store: Warehouse, *, incomplete_first: bool = False) -> None:
     """Let the verdict of one claim turn in the run run-9."""
     if incomplete_first:
         row = incomplete_verdict("a", 1)
-        store.write_asset("verdicts", "a", [row], stamp=stamp(8), code_version="1")
+        write_asset(store, "verdicts", "a", [row], stamp=stamp(8), code_version="1")
     rows = [verdict("a", 1).model_copy(update={"stance": "refutes"}), verdict("a", 2)]
-    store.write_asset("verdicts", "a", rows, stamp=stamp(9), code_version="1")
+    write_asset(store, "verdicts", "a", rows, stamp=stamp(9), code_version="1")
 
 
 @pytest.mark.parametrize("incomplete_first", [False, True])
@@ -196,8 +203,10 @@ def test_the_check_warns_of_flips_and_never_blocks(store: Warehouse) -> None:
 
 # --- Notifications ------------------------------------------------------------------------------
 
+NOW = datetime(2026, 1, 2, tzinfo=UTC)
 FLIP = VerdictChange(
-    "c", "Sugar | [x](y)", "flip", "supports", "refutes", *["low"] * 2, *["llm"] * 2
+    *("c", "Sugar | [x](y)", "flip", "supports", "refutes", "low", "low", "llm", "llm"),
+    *(NOW, NOW, "run-1", "run-2"),
 )
 
 

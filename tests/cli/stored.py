@@ -13,6 +13,7 @@ from typing import Any
 from factible_assets.records import PageText, Record
 from factible_assets.stages import ids
 from tests.report import samples
+from tests.warehouse.samples import write_asset
 from warehouse.rows import Stamp
 from warehouse.sets import AssetRows
 from warehouse.store import Warehouse
@@ -36,7 +37,8 @@ def store_sample(home: Path, outcomes: tuple[str, ...] = samples.OUTCOMES[:5]) -
 
 def store_failed_recheck(warehouse: Warehouse) -> None:
     """Write a later run in which the first claim could not be judged."""
-    warehouse.write_asset(
+    write_asset(
+        warehouse,
         "verdicts",
         VIDEO_ID,
         [samples.verdict(0, "incomplete", reason="The search service was down.")],

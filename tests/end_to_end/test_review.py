@@ -11,7 +11,7 @@ import dagster as dg
 import pytest
 from typer.testing import CliRunner
 
-from factible_assets.assets.some_claims import scope_of
+from factible_assets.assets.claim_checks import scope_of
 from factible_assets.cli.main import app
 from factible_assets.config import FactCheckConfig
 from factible_assets.records import Claim

@@ -17,6 +17,7 @@ from factible_assets.records import LlmCall
 from factible_assets.settings import Settings
 from tests.experiments.material import Machine, corpora_of, experiment_of, settings_in
 from tests.reasoners.llm.material import CLAIM, PAGE, QUERY, VIDEO, reasoner
+from tests.warehouse.samples import write_asset
 from warehouse.rows import Stamp
 from warehouse.store import Warehouse
 
@@ -164,9 +165,14 @@ def test_tokens_are_those_of_the_machines_own_calls(settings: Settings) -> None:
     rows = [call(1, "queries", "gpt-4o-mini", 100), call(2, "queries", "gpt-4o-mini", 300)]
     store = Warehouse(settings.warehouse)
     stamp = Stamp("r", datetime(2026, 1, 2, tzinfo=UTC))
-    store.write_asset("queries", "old", rows, stamp=stamp, code_version="1")
-    store.write_asset(
-        "verdicts", "old", [call(3, "verdicts", "gpt-4-turbo", 7)], stamp=stamp, code_version="1"
+    write_asset(store, "queries", "old", rows, stamp=stamp, code_version="1")
+    write_asset(
+        store,
+        "verdicts",
+        "old",
+        [call(3, "verdicts", "gpt-4-turbo", 7)],
+        stamp=stamp,
+        code_version="1",
     )
     by_call = {(each.stage, each.model): each for each in estimated(MODELS, settings).calls}
     queries = by_call["queries", "openai/gpt-4o-mini"]

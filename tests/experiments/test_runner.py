@@ -39,6 +39,7 @@ from tests.experiments.material import (
     experiment_of,
     settings_in,
 )
+from tests.warehouse.samples import write_asset
 from warehouse.rows import Stamp
 from warehouse.store import Warehouse
 
@@ -240,7 +241,9 @@ def test_the_production_rows_stay_as_they_are(
     transcript = from_text("talk-one", "Owls fly. Bees sleep.", provider="file")
     video = Video(video_id="talk-one", title="One")
     stamp = Stamp("production", datetime(2026, 1, 2, tzinfo=UTC))
-    store.write_asset("transcripts", "talk-one", [video, transcript], stamp=stamp, code_version="1")
+    write_asset(
+        store, "transcripts", "talk-one", [video, transcript], stamp=stamp, code_version="1"
+    )
     before = store.query("SELECT * FROM materializations").rows()
     _, ledger = run(experiment_of("experiment: e\nvideos: [talk-one]\n", settings), settings)
     assert store.query("SELECT * FROM materializations").rows() == before

@@ -28,9 +28,8 @@ from factible_assets.report.data import (
     IndexedClaim,
     IndexedVideo,
     ReportData,
-    VerdictChange,
 )
-from factible_assets.rows import Materialization
+from factible_assets.rows import Materialization, VerdictChange
 from factible_assets.stages import ids
 
 VIDEO_ID = "dQw4w9WgXcQ"
@@ -280,6 +279,9 @@ def changes(**fields: Any) -> tuple[VerdictChange, ...]:
     common: dict[str, Any] = {
         "claim_id": claim(1).claim_id,
         "claim": claim(1).text,
+        "change": "flip",
+        "previous_basis": "llm",
+        "basis": "llm",
         "previous_stance": "supports",
         "stance": "refutes",
         "previous_confidence": "low",

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from factible_assets.config import FactCheckConfig
+from factible_assets.config import FactCheckConfig, SearchConfig
 from factible_assets.records import ASSET_RECORDS, MediaFinding, Record
 from factible_assets.stages import ids
 from factible_assets.stages.flow import check_claims, extract_claims
-from factible_assets.stages.integrity import ALL_RULES, JudgedRows, Limits, judge, rules_of
+from factible_assets.stages.integrity import ALL_RULES, JudgedRows, judge, rules_of
 from factible_assets.stages.transcript import from_cues
 from tests.stages.test_flow import furnished_world
 from tests.stages.world import VIDEO, World, reviewed
@@ -391,16 +391,16 @@ def test_whatever_fails_the_rows_keep_every_rule(failing: set[tuple[str, str]]) 
 @pytest.mark.parametrize(
     ("limits", "told"),
     [
-        (Limits(), False),
-        (Limits(published_before=date(2020, 1, 1)), True),
-        (Limits(published_before=date(2020, 6, 1)), True),
-        (Limits(published_before=date(2020, 6, 2)), False),
-        (Limits(published_after=date(2020, 6, 1)), False),
-        (Limits(published_after=date(2021, 1, 1)), True),
+        (SearchConfig(), False),
+        (SearchConfig(published_before=date(2020, 1, 1)), True),
+        (SearchConfig(published_before=date(2020, 6, 1)), True),
+        (SearchConfig(published_before=date(2020, 6, 2)), False),
+        (SearchConfig(published_after=date(2020, 6, 1)), False),
+        (SearchConfig(published_after=date(2021, 1, 1)), True),
     ],
 )
 def test_a_page_outside_of_the_dates_is_told_only_if_there_are_dates(
-    limits: Limits, told: bool
+    limits: SearchConfig, told: bool
 ) -> None:
     dated = changed(whole().evidence, 0, published_on=date(2020, 6, 1))
     rows = replace(whole(), evidence=dated, limits=limits)
@@ -416,7 +416,7 @@ def test_a_source_that_was_left_out_may_be_the_video_or_too_new() -> None:
     rows = replace(
         whole(),
         evidence=changed(whole().evidence, 0, **left_out),
-        limits=Limits(published_before=date(2020, 1, 1)),
+        limits=SearchConfig(published_before=date(2020, 1, 1)),
     )
     assert broken_rules(rows) == {"verdicts_count_their_evidence"}
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from factible_assets.stages.localisation import MIN_SCORE, Localiser, fold, locate, similarity
+from factible_assets.stages.localisation import MIN_SCORE, Localiser, Place, fold, similarity
 
 TALK = (
     "So today we look at sugar. Many parents believe that sugar makes their children hyperactive, "
@@ -19,6 +19,10 @@ words = st.text(
     st.sampled_from("abcdeéßﬁŁ漢字のe\u0301🙂\u00a0\u200d.,!-'\n \t"), min_size=1, max_size=8
 )
 texts = st.lists(words, min_size=1, max_size=40).map(" ".join)
+
+
+def locate(text: str, claim: str) -> Place | None:
+    return Localiser(text).locate(claim)
 
 
 def test_a_reworded_claim_is_placed_on_the_words_that_were_said() -> None:

@@ -10,12 +10,11 @@ from hypothesis import strategies as st
 
 from factible_assets.config import ClaimsConfig, FactCheckConfig
 from factible_assets.records import Claim, ReviewAction, Transcript, TranscriptSegment
-from factible_assets.stages.claims import build_claims
+from factible_assets.stages.claims import build_claims, corrected_claims
 from factible_assets.stages.flow import check_claims
 from factible_assets.stages.ids import claim_id, content_hash, query_id
 from factible_assets.stages.integrity import JudgedRows, judge
 from factible_assets.stages.ports import ClaimDraft, ClaimDrafts
-from factible_assets.stages.reviewed_claims import corrected_claims
 from factible_assets.stages.reviews import (
     NO_CORRECTIONS,
     applied_by,

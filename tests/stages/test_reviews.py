@@ -15,8 +15,7 @@ from pydantic import ValidationError
 from factible_assets.config import FactCheckConfig, SearchConfig
 from factible_assets.records import Query, ReviewAction
 from factible_assets.rows import VideoRows
-from factible_assets.stages.carrying import with_others
-from factible_assets.stages.flow import check_claims
+from factible_assets.stages.flow import check_claims, with_others
 from factible_assets.stages.ids import query_id
 from factible_assets.stages.integrity import JudgedRows, judge
 from factible_assets.stages.ports import QueryDraft
@@ -128,9 +127,8 @@ def test_of_all_that_was_said_about_one_query_or_source_the_latest_counts(
     found = of(*actions)
     assert {query.query_id for query in found.queries} == {key for key, on in asked.items() if on}
     assert found.unasked == {key for key, on in asked.items() if not on}
-    kinds = {"block_source": "blocked", "add_source": "added"}
-    expected = {key: kinds[kind] for key, kind in said.items() if kind in kinds}
-    assert {key: word.kind for key, word in found.sources.items()} == expected
+    expected = {key: kind for key, kind in said.items() if kind != "unblock_source"}
+    assert {key: act.action for key, act in found.sources.items()} == expected
 
 
 @given(histories(), st.permutations(WORDS), st.integers(1, 4))
@@ -193,7 +191,7 @@ def test_a_page_added_after_its_domain_was_blocked_is_an_exception_and_one_befor
     after = of(act(1, "block_source", **block), act(2, "add_source", **add))
     before = of(act(2, "block_source", **block), act(1, "add_source", **add))
     assert after.adds(page)
-    assert [word.subject for word in after.added] == [page]
+    assert after.added == (page,)
     assert not before.adds(page)
     assert before.added == ()
 

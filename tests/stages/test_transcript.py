@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from factible_assets.stages.transcript import (
     Clock,
-    CueTimeError,
-    EmptyTranscriptError,
+    UnusableTranscriptError,
     from_cues,
     from_text,
     storable,
@@ -48,7 +47,7 @@ cues = st.lists(
 def test_every_segment_s_offsets_give_its_own_words(said: list[Said]) -> None:
     try:
         transcript, segments = from_cues("v", said, provider="file")
-    except EmptyTranscriptError:
+    except UnusableTranscriptError:
         assert not any(cue.text.split() for cue in said)
         return
     spoken = sorted((cue for cue in said if cue.text.split()), key=lambda cue: cue.start_seconds)
@@ -60,15 +59,15 @@ def test_every_segment_s_offsets_give_its_own_words(said: list[Said]) -> None:
 
 
 def test_a_transcript_without_words_is_refused_with_a_sentence() -> None:
-    with pytest.raises(EmptyTranscriptError, match="'v' has no words"):
+    with pytest.raises(UnusableTranscriptError, match="'v' has no words"):
         from_cues("v", [Said(" \n")], provider="file")
-    with pytest.raises(EmptyTranscriptError):
+    with pytest.raises(UnusableTranscriptError):
         from_text("v", " ", provider="file")
 
 
 @pytest.mark.parametrize("start", [-1.0, float("nan"), float("inf")])
 def test_an_impossible_time_is_refused_and_its_cue_named(start: float) -> None:
-    with pytest.raises(CueTimeError, match="Cue 2"):
+    with pytest.raises(UnusableTranscriptError, match="Cue 2"):
         from_cues("v", [Said("a"), Said("b", start)], provider="file")
 
 
@@ -103,7 +102,7 @@ def test_an_untimed_transcript_has_no_seconds() -> None:
 def test_later_characters_are_never_said_earlier(said: list[Said], one: int, other: int) -> None:
     try:
         _, segments = from_cues("v", said, provider="file")
-    except EmptyTranscriptError:
+    except UnusableTranscriptError:
         return
     clock = Clock.of(segments)
     first, second = clock.second_at(min(one, other)), clock.second_at(max(one, other))

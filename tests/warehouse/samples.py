@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from factible_assets.records import (
     Claim,
@@ -24,8 +26,10 @@ from factible_assets.records import (
     Verdict,
     Video,
 )
+from factible_assets.rows import Materialization
 from warehouse.rows import Stamp
 from warehouse.sets import AssetRows
+from warehouse.store import Warehouse
 
 FIRST_CHECK = datetime(2024, 5, 1, 12, tzinfo=UTC)
 PAGE = "Intro. Über 9 of 10 bees 🐝 are solitary, the survey found. Outro."
@@ -43,6 +47,22 @@ def stamp(run: int) -> Stamp:
 
 def asset_rows(*rows: Record, code_version: str = "1") -> AssetRows:
     return AssetRows(rows=rows, code_version=code_version, duration_seconds=1.5)
+
+
+def write_asset(
+    store: Warehouse,
+    asset: str,
+    video_id: str,
+    rows: Sequence[Record],
+    *,
+    stamp: Stamp,
+    code_version: str,
+    **more: Any,
+) -> Materialization:
+    """Write one set, in one transaction."""
+    given = AssetRows(rows, code_version, **more)
+    (written,) = store.write_assets(video_id, {asset: given}, stamp=stamp)
+    return written
 
 
 def video(video_id: str) -> Video:

@@ -1,22 +1,17 @@
-"""What tables and columns mean, read from their migrations."""
+"""What describes a table without opening a warehouse says what the warehouse says."""
 
 from __future__ import annotations
 
-from factible_assets.records import ALL_RECORDS
-from warehouse.comments import comments_of, packaged_comments
+from warehouse.migrations import packaged_comments
+from warehouse.store import Warehouse
 
 
-def test_every_table_and_column_that_a_record_fills_is_explained() -> None:
-    comments = packaged_comments()
-    for record in ALL_RECORDS:
-        assert comments.table(record.table), record.table
-        for column in record.model_fields:
-            assert comments.column(record.table, column), f"{record.table}.{column}"
-
-
-def test_a_later_migration_has_the_last_word() -> None:
-    first = "COMMENT ON COLUMN a.b IS 'Old.';\nCOMMENT ON TABLE a IS 'A video''s rows.';\n"
-    comments = comments_of(first, "COMMENT ON COLUMN a.b IS 'New; and more.';\n")
-    assert comments.column("a", "b") == "New; and more."
-    assert comments.table("a") == "A video's rows."
-    assert comments.column("a", "c") is None
+def test_a_table_and_a_column_are_described_as_the_warehouse_describes_them(
+    warehouse: Warehouse,
+) -> None:
+    tables = warehouse.query("SELECT table_name, comment FROM duckdb_tables() WHERE comment <> ''")
+    columns = warehouse.query(
+        "SELECT table_name || '.' || column_name, columns.comment FROM duckdb_columns() AS columns "
+        "SEMI JOIN duckdb_tables() USING (table_name) WHERE columns.comment <> ''"
+    )
+    assert packaged_comments() == dict([*tables.rows(), *columns.rows()])

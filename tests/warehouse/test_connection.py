@@ -20,7 +20,7 @@ import duckdb
 import pytest
 
 from factible_assets.records import Claim
-from tests.warehouse.samples import claim, fact_check, stamp
+from tests.warehouse.samples import claim, fact_check, stamp, write_asset
 from tests.warehouse.workers import hold, write_in_step, write_without_end
 from warehouse.connection import FileConnector
 from warehouse.errors import (
@@ -76,8 +76,8 @@ def test_a_body_that_raises_leaves_the_file_free_while_the_exception_lives(
         kept.append(failure)
     assert another_process_can_open(warehouse.path)
     with pytest.raises(WarehouseIntegrityError) as refusal:
-        warehouse.write_asset(
-            "claims", "v", [claim("v"), claim("v")], stamp=stamp(1), code_version="1"
+        write_asset(
+            warehouse, "claims", "v", [claim("v"), claim("v")], stamp=stamp(1), code_version="1"
         )
     kept.append(refusal.value)
     with pytest.raises(duckdb.Error) as wrong:
@@ -100,7 +100,7 @@ def test_a_locked_file_is_waited_for(warehouse: Warehouse, processes: ForkServer
     with running(processes, hold, warehouse.path, 2.0, started):
         assert started.wait(30)
         before = time.monotonic()
-        warehouse.write_asset("claims", "v", [claim("v")], stamp=stamp(1), code_version="1")
+        write_asset(warehouse, "claims", "v", [claim("v")], stamp=stamp(1), code_version="1")
         assert time.monotonic() - before > 0.2
     assert warehouse.read_current(Claim, "v") == [claim("v")]
 
@@ -131,8 +131,8 @@ def test_nothing_but_a_lock_is_waited_for(tmp_path: Path) -> None:
 def test_threads_of_one_process_take_turns(warehouse: Warehouse) -> None:
     def write_and_read(number: int) -> int:
         video_id = f"v{number}"
-        warehouse.write_asset(
-            "claims", video_id, [claim(video_id)], stamp=stamp(1), code_version="1"
+        write_asset(
+            warehouse, "claims", video_id, [claim(video_id)], stamp=stamp(1), code_version="1"
         )
         return len(warehouse.read_current(Claim, video_id))
 
@@ -291,7 +291,7 @@ def test_a_directory_that_may_not_be_written_gets_a_sentence_with_the_remedy(
 def test_quotes_in_a_path_are_characters_like_others(tmp_path: Path) -> None:
     path = tmp_path / 'it\'s "quoted"; -- %s' / 'a "b" c\'d.duckdb'
     odd = Warehouse(path)
-    odd.write_asset("claims", "v", [claim("v")], stamp=stamp(1), code_version="1")
+    write_asset(odd, "claims", "v", [claim("v")], stamp=stamp(1), code_version="1")
     copy = odd.publish(tmp_path / 'pub\'lic "copy".duckdb')
     assert Warehouse(copy).read_current(Claim, "v") == [claim("v")]
 

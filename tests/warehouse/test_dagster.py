@@ -21,8 +21,7 @@ from factible_assets.records import Claim, Query
 from factible_assets.rows import VideoRows
 from tests.warehouse.samples import asset_rows, claim, query
 from warehouse.errors import WarehouseBusyError
-from warehouse.io_manager import WarehouseIOManager
-from warehouse.resource import WarehouseResource
+from warehouse.resource import WarehouseIOManager, WarehouseResource
 from warehouse.sets import AssetRows
 from warehouse.store import Warehouse
 
@@ -119,7 +118,7 @@ def test_the_resource_waits_as_long_as_it_is_told(warehouse: Warehouse) -> None:
 def test_only_the_two_bindings_import_dagster() -> None:
     package = Path(sys.modules["warehouse"].__path__[0])
     importing = {path.name for path in package.glob("*.py") if "import" in _dagster_lines(path)}
-    assert importing == {"resource.py", "io_manager.py"}
+    assert importing == {"resource.py"}
 
 
 def _dagster_lines(path: Path) -> str:

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from factible_assets.records import Claim
-from tests.warehouse.samples import claim, stamp
+from tests.warehouse.samples import claim, stamp, write_asset
 from warehouse.errors import WarehouseIntegrityError
-from warehouse.judgements import JudgementRow, read_judgements, write_judgements
+from warehouse.judgements import JudgementRow, read_judgements
 from warehouse.migrations import packaged_schema
 from warehouse.store import Warehouse
 
@@ -64,14 +64,19 @@ def store(in_memory: Warehouse) -> Warehouse:
 
 
 def test_what_was_judged_is_read_back(store: Warehouse) -> None:
-    write_judgements(store, [ROW], [CALL])
+    store.write_rows({"judgements": [ROW], "judge_calls": [CALL]})
     assert read_judgements(store, ["j1", "j2"]) == {"j1": ROW}
     assert store.query("SELECT input_tokens FROM judge_calls").rows() == [(10,)]
 
 
 def test_a_later_outage_does_not_displace_a_score(store: Warehouse) -> None:
-    write_judgements(store, [ROW], [])
-    write_judgements(store, [replace(FAILED, judged_at=datetime(2027, 1, 1, tzinfo=UTC))], [])
+    store.write_rows({"judgements": [ROW], "judge_calls": []})
+    store.write_rows(
+        {
+            "judgements": [replace(FAILED, judged_at=datetime(2027, 1, 1, tzinfo=UTC))],
+            "judge_calls": [],
+        }
+    )
     assert read_judgements(store, ["j1"]) == {"j1": ROW}
 
 
@@ -91,14 +96,14 @@ def test_a_row_that_is_half_a_score_is_refused_as_a_whole(
     store: Warehouse, row: JudgementRow
 ) -> None:
     with pytest.raises(WarehouseIntegrityError, match=r"break a rule of the warehouse: .*CHECK"):
-        write_judgements(store, [replace(ROW, judgement_id="j0"), row], [])
+        store.write_rows({"judgements": [replace(ROW, judgement_id="j0"), row], "judge_calls": []})
     assert store.query("FROM judgements").is_empty()
 
 
 def test_only_what_stands_now_is_in_the_scores(store: Warehouse) -> None:
-    store.write_asset("claims", "v", [claim("v")], stamp=stamp(1), code_version="1")
+    write_asset(store, "claims", "v", [claim("v")], stamp=stamp(1), code_version="1")
     gone = replace(ROW, judgement_id="j2", subject_id="claim-v-9", claim_id="claim-v-9")
-    write_judgements(store, [ROW, gone], [])
+    store.write_rows({"judgements": [ROW, gone], "judge_calls": []})
     scores = store.query("SELECT video_id, n, mean_normalised FROM judge_scores")
     assert set(scores.rows()) == {("v", 1, 1.0), (None, 1, 1.0)}
 
@@ -107,13 +112,18 @@ def test_claims_of_an_older_file_survive_the_wider_rule(tmp_path: Path) -> None:
     whole = packaged_schema()
     older = replace(whole, migrations=whole.migrations[:10], views=())
     path = tmp_path / "warehouse.duckdb"
-    Warehouse(path, schema=older).write_asset(
-        "claims", "v", [claim("v", 1), claim("v", 2)], stamp=stamp(1), code_version="1"
+    write_asset(
+        Warehouse(path, schema=older),
+        "claims",
+        "v",
+        [claim("v", 1), claim("v", 2)],
+        stamp=stamp(1),
+        code_version="1",
     )
     now = Warehouse(path)
     assert now.read_current(Claim, "v") == [claim("v", 1), claim("v", 2)]
     given = claim("v").model_copy(update={"basis": "given"})
-    now.write_asset("claims", "v", [given], stamp=stamp(2), code_version="1")
+    write_asset(now, "claims", "v", [given], stamp=stamp(2), code_version="1")
     assert now.read_current(Claim, "v") == [given]
     tables = now.query("SELECT table_name FROM duckdb_tables() WHERE table_name LIKE 'claims%'")
     assert tables["table_name"].to_list() == ["claims"]

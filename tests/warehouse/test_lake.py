@@ -24,7 +24,7 @@ from warehouse.migrations import Migration, packaged_schema
 from warehouse.moving import MovedTable, move_into
 from warehouse.resource import WarehouseResource
 from warehouse.retention import compact
-from warehouse.reviews import add_actions, read_actions
+from warehouse.reviews import read_actions
 from warehouse.store import Warehouse
 
 COLUMNS = """
@@ -142,11 +142,11 @@ def test_a_row_that_is_there_is_refused_kept_or_replaced(lake: Lake, warehouse: 
         "service": "s",
     }
     for store in (Warehouse(lake), warehouse):
-        add_actions(store, [act(1)])
+        store.write_rows({"review_actions": [act(1)]})
         with pytest.raises(WarehouseIntegrityError, match="duplicate key"):
-            add_actions(store, [act(2), act(1)])
+            store.write_rows({"review_actions": [act(2), act(1)]})
         with pytest.raises(WarehouseIntegrityError, match="duplicate key"):
-            add_actions(store, [act(3), act(3)])
+            store.write_rows({"review_actions": [act(3), act(3)]})
         assert read_actions(store, "reviewed") == [act(1)]
         for requests, again in ((1, "keep"), (2, "keep"), (3, "replace")):
             rows = [use | {"requests": requests, "cost_usd": None}]
@@ -220,7 +220,7 @@ def test_a_file_is_moved_into_an_empty_lake_and_held_against_it(
 ) -> None:
     for number in range(3):
         warehouse.write_assets(f"v{number}", fact_check(f"v{number}"), stamp=stamp(number))
-    add_actions(warehouse, [act(1)])
+    warehouse.write_rows({"review_actions": [act(1)]})
     before = warehouse.path.read_bytes()
     lake = postgres.lake("moved", tmp_path / "files")
     heard: list[MovedTable] = []

@@ -20,11 +20,12 @@ from tests.warehouse.samples import (
     search_hit,
     stamp,
     verdict,
+    write_asset,
 )
 from warehouse import migrations
 from warehouse.errors import WarehouseTooNewError
 from warehouse.migrations import Migration, Schema, packaged_schema
-from warehouse.reviews import add_actions, read_actions
+from warehouse.reviews import read_actions
 from warehouse.store import Warehouse
 
 
@@ -40,7 +41,7 @@ def later(schema: Schema, sql: str, *, views: tuple[str, ...] | None = None) -> 
 
 
 def test_an_older_file_is_migrated_with_its_rows(warehouse: Warehouse) -> None:
-    warehouse.write_asset("claims", "v", [claim("v")], stamp=stamp(1), code_version="1")
+    write_asset(warehouse, "claims", "v", [claim("v")], stamp=stamp(1), code_version="1")
     schema = later(packaged_schema(), "ALTER TABLE claims ADD COLUMN shade VARCHAR DEFAULT 'grey'")
     newer = Warehouse(warehouse.path, schema=schema)
     assert newer.read_current(Claim, "v") == [claim("v")]
@@ -55,7 +56,7 @@ def test_a_file_of_the_first_version_grows_all_tables(tmp_path: Path) -> None:
     first = replace(packaged_schema(), migrations=packaged_schema().migrations[:1], views=())
     Warehouse(path, schema=first).query("SELECT 1")
     now = Warehouse(path)
-    now.write_asset("claims", "v", [claim("v")], stamp=stamp(1), code_version="1")
+    write_asset(now, "claims", "v", [claim("v")], stamp=stamp(1), code_version="1")
     assert now.read_current(Claim, "v") == [claim("v")]
 
 
@@ -108,7 +109,7 @@ def test_acts_of_before_are_kept_beside_those_that_came_later(tmp_path: Path) ->
     dropped = ReviewAction(
         action_id="a3", claim_id="c1", action="drop_claim", reason="A joke.", **given
     )
-    add_actions(now, [ruling, dropped])
+    now.write_rows({"review_actions": [ruling, dropped]})
     assert [act.action for act in read_actions(now, "v")] == ["note", "sign", "drop_claim"]
     assert read_actions(now, "v")[1] == ruling
     row = now.query("SELECT claim, ruling, stance, prose, signed_by, stands FROM signed_rulings")
@@ -136,7 +137,7 @@ def test_a_newer_file_is_refused_with_a_sentence_and_left_alone(warehouse: Wareh
     with pytest.raises(WarehouseTooNewError) as refusal:
         warehouse.query("SELECT 1")
     with pytest.raises(WarehouseTooNewError):
-        warehouse.write_asset("claims", "v", [], stamp=stamp(1), code_version="1")
+        write_asset(warehouse, "claims", "v", [], stamp=stamp(1), code_version="1")
     assert str(warehouse.path) in str(refusal.value)
     assert "Install the newer version" in str(refusal.value)
 

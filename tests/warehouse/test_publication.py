@@ -12,9 +12,9 @@ import duckdb
 import pytest
 
 from factible_assets.records import Claim, ReviewAction
-from tests.warehouse.samples import claim, fact_check, stamp
+from tests.warehouse.samples import claim, fact_check, stamp, write_asset
 from warehouse.errors import WarehouseError, WarehouseNotWritableError, WiderCopyError
-from warehouse.reviews import add_actions, read_actions
+from warehouse.reviews import read_actions
 from warehouse.store import Warehouse
 
 
@@ -45,14 +45,14 @@ def test_a_reader_keeps_the_old_copy_while_a_new_one_is_swapped_in(
     warehouse: Warehouse, tmp_path: Path
 ) -> None:
     destination = tmp_path / "copy.duckdb"
-    warehouse.write_asset("claims", "v", [claim("v", 1)], stamp=stamp(1), code_version="1")
+    write_asset(warehouse, "claims", "v", [claim("v", 1)], stamp=stamp(1), code_version="1")
     warehouse.publish(destination)
     # A second name for the same file, as DuckDB shares one database per path in one process.
     old_name = tmp_path / "old.duckdb"
     os.link(destination, old_name)
     with duckdb.connect(str(old_name), read_only=True) as old_reader:
         assert claims_in(old_reader) == [("run-1", 1)]
-        warehouse.write_asset("claims", "v", [claim("v", 2)], stamp=stamp(2), code_version="1")
+        write_asset(warehouse, "claims", "v", [claim("v", 2)], stamp=stamp(2), code_version="1")
         warehouse.publish(destination)
         assert claims_in(old_reader) == [("run-1", 1)]
         with duckdb.connect(str(destination), read_only=True) as new_reader:
@@ -63,7 +63,7 @@ def test_a_copy_can_be_read_at_every_moment_while_it_is_replaced(
     warehouse: Warehouse, tmp_path: Path
 ) -> None:
     destination = tmp_path / "copy.duckdb"
-    warehouse.write_asset("claims", "v", [claim("v", 1)], stamp=stamp(1), code_version="1")
+    write_asset(warehouse, "claims", "v", [claim("v", 1)], stamp=stamp(1), code_version="1")
     warehouse.publish(destination)
     done, seen = threading.Event(), []
 
@@ -77,7 +77,7 @@ def test_a_copy_can_be_read_at_every_moment_while_it_is_replaced(
     try:
         for run in range(2, 6):
             rows = [claim("v", rank) for rank in range(1, run + 1)]
-            warehouse.write_asset("claims", "v", rows, stamp=stamp(run), code_version="1")
+            write_asset(warehouse, "claims", "v", rows, stamp=stamp(run), code_version="1")
             warehouse.publish(destination)
     finally:
         done.set()
@@ -91,7 +91,7 @@ def test_rows_added_to_one_table_are_added_to_the_copy_and_what_else_is_new_wait
     warehouse: Warehouse, tmp_path: Path
 ) -> None:
     destination = tmp_path / "copy.duckdb"
-    warehouse.write_asset("claims", "v", [claim("v")], stamp=stamp(1), code_version="1")
+    write_asset(warehouse, "claims", "v", [claim("v")], stamp=stamp(1), code_version="1")
     act = ReviewAction(
         action_id="a1",
         video_id="v",
@@ -101,12 +101,12 @@ def test_rows_added_to_one_table_are_added_to_the_copy_and_what_else_is_new_wait
         reviewer="Ada",
         acted_at=stamp(1).checked_at,
     )
-    add_actions(warehouse, [act])
+    warehouse.write_rows({"review_actions": [act]})
     warehouse.publish(
         destination, only_added_to="review_actions"
     )  # There is none yet: a whole one.
-    warehouse.write_asset("claims", "v", [claim("v", 2)], stamp=stamp(2), code_version="1")
-    add_actions(warehouse, [act.model_copy(update={"action_id": "a2"})])
+    write_asset(warehouse, "claims", "v", [claim("v", 2)], stamp=stamp(2), code_version="1")
+    warehouse.write_rows({"review_actions": [act.model_copy(update={"action_id": "a2"})]})
     warehouse.publish(destination, only_added_to="review_actions")
     copy = Warehouse(destination)
     assert [each.action_id for each in read_actions(copy, "v")] == ["a1", "a2"]
@@ -123,7 +123,7 @@ def test_what_a_killed_publication_left_behind_is_no_hindrance(
     destination = tmp_path / "copy.duckdb"
     for name in (".copy.duckdb.publishing", ".copy.duckdb.publishing.wal", "copy.duckdb.wal"):
         (tmp_path / name).write_bytes(b"half a file")
-    warehouse.write_asset("claims", "v", [claim("v")], stamp=stamp(1), code_version="1")
+    write_asset(warehouse, "claims", "v", [claim("v")], stamp=stamp(1), code_version="1")
     copy = Warehouse(warehouse.publish(destination))
     assert copy.read_current(Claim, "v") == [claim("v")]
     assert {entry.name for entry in tmp_path.iterdir()} == {"copy.duckdb", warehouse.path.name}
@@ -199,7 +199,7 @@ def test_damage_is_called_damage_and_never_published(
 LITTLE_ROOM = """
 import resource, sys
 from tests.warehouse.samples import fact_check, stamp
-from warehouse.reviews import add_actions, read_actions
+from warehouse.reviews import read_actions
 from warehouse.store import Warehouse
 store = Warehouse(sys.argv[1])
 resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import duckdb
 
-from tests.warehouse.samples import claim, stamp
+from tests.warehouse.samples import claim, stamp, write_asset
 from warehouse.connection import FileConnector
 from warehouse.store import Warehouse
 
@@ -29,7 +29,7 @@ def test_a_reader_that_never_closes_keeps_no_publication_waiting(tmp_path: Path)
     published = tmp_path / "published.duckdb"
 
     def write_and_publish(run: int) -> None:
-        store.write_asset("claims", "v", [claim("v")], stamp=stamp(run), code_version="1")
+        write_asset(store, "claims", "v", [claim("v")], stamp=stamp(run), code_version="1")
         store.publish(published)
 
     write_and_publish(1)

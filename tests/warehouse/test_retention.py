@@ -19,6 +19,7 @@ from tests.warehouse.samples import (
     page_text,
     sha256,
     stamp,
+    write_asset,
 )
 from warehouse.errors import WarehouseIntegrityError
 from warehouse.retention import compact, trim_texts
@@ -82,7 +83,7 @@ def test_a_text_that_is_found_again_is_stored_again(warehouse: Warehouse) -> Non
             "quote_end": first + len(QUOTE),
         }
     )
-    warehouse.write_asset("evidence", "v", [again, quoted], stamp=stamp(3), code_version="1")
+    write_asset(warehouse, "evidence", "v", [again, quoted], stamp=stamp(3), code_version="1")
     assert warehouse.query("SELECT DISTINCT state FROM text_states").rows() == [("stored",)]
 
 
@@ -90,7 +91,8 @@ def test_a_compacted_file_is_shorter_and_the_same(warehouse: Warehouse) -> None:
     recheck_with_another_text(warehouse)
     for number in range(12):
         text = f"{number} " + " ".join(str(hash((number, word))) for word in range(20_000))
-        warehouse.write_asset(
+        write_asset(
+            warehouse,
             "evidence",
             "w",
             [
@@ -110,7 +112,7 @@ def test_a_compacted_file_is_shorter_and_the_same(warehouse: Warehouse) -> None:
     # The copy has the rules of the file, views, comments and the schema's version.
     twice = [evidence("v"), evidence("v"), page("v"), page_text()]
     with pytest.raises(WarehouseIntegrityError):
-        warehouse.write_asset("evidence", "v", twice, stamp=stamp(50), code_version="1")
+        write_asset(warehouse, "evidence", "v", twice, stamp=stamp(50), code_version="1")
     assert warehouse.query("SELECT count(*) FROM recheck_plan").item() == 1
     assert warehouse.query(
         "SELECT comment FROM duckdb_tables() WHERE table_name = 'trimmed_texts'"

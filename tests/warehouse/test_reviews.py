@@ -13,7 +13,7 @@ from tests.stages.test_reviews import SUBJECTS, act, name
 from tests.warehouse.samples import asset_rows, fact_check, stamp
 from warehouse.errors import WarehouseIntegrityError
 from warehouse.migrations import Schema, packaged_schema
-from warehouse.reviews import CarriedClaim, add_actions, read_actions, read_carried, remember
+from warehouse.reviews import CarriedClaim, read_actions, read_carried, remember
 from warehouse.store import Warehouse
 
 HISTORY = (
@@ -31,29 +31,30 @@ HISTORY = (
 
 
 def test_actions_are_read_back_as_they_were_written_and_in_order(in_memory: Warehouse) -> None:
-    add_actions(in_memory, [*HISTORY[5:], *HISTORY[:5]])
+    in_memory.write_rows({"review_actions": [*HISTORY[5:], *HISTORY[:5]]})
     assert read_actions(in_memory, HISTORY[0].video_id) == list(HISTORY)
     assert read_actions(in_memory, "another") == []
 
 
 def test_actions_are_added_all_or_none_and_never_replaced(in_memory: Warehouse) -> None:
-    add_actions(in_memory, HISTORY[:1])
+    in_memory.write_rows({"review_actions": HISTORY[:1]})
     with pytest.raises(WarehouseIntegrityError):
-        add_actions(in_memory, [HISTORY[1], HISTORY[0]])
+        in_memory.write_rows({"review_actions": [HISTORY[1], HISTORY[0]]})
     assert read_actions(in_memory, HISTORY[0].video_id) == [HISTORY[0]]
 
 
 @pytest.mark.parametrize("count", range(len(HISTORY) + 1))
 def test_the_view_says_what_the_flow_keeps_to(in_memory: Warehouse, count: int) -> None:
     actions: tuple[ReviewAction, ...] = HISTORY[:count]
-    add_actions(in_memory, actions)
+    in_memory.write_rows({"review_actions": actions})
     rows = in_memory.query("SELECT kind, subject, effect FROM standing_reviews").rows()
     found = corrections_by_claim(actions).get(HISTORY[0].claim_id)
     expected: set[tuple[str, str, str]] = set()
     if found is not None:
         expected |= {("query", query.query_id, "asked") for query in found.queries}
         expected |= {("query", each, "not asked") for each in found.unasked}
-        expected |= {("source", word.subject, word.kind) for word in found.sources.values()}
+        effects = {"block_source": "blocked", "add_source": "added"}
+        expected |= {("source", key, effects[act.action]) for key, act in found.sources.items()}
         expected |= {
             ("assessment", action.claim_id, str(action.value))
             for action in actions
@@ -66,7 +67,7 @@ def test_the_view_says_what_the_flow_keeps_to(in_memory: Warehouse, count: int) 
 def test_the_first_run_that_kept_to_an_act_is_remembered_and_with_its_sets(
     in_memory: Warehouse,
 ) -> None:
-    add_actions(in_memory, HISTORY)
+    in_memory.write_rows({"review_actions": HISTORY})
     video_id = HISTORY[0].video_id
     held = CarriedClaim("claim-v-2", "run-1", datetime(2026, 1, 1, tzinfo=UTC))
     for run in (1, 2):
@@ -108,7 +109,7 @@ def test_words_on_a_query_that_wait_are_seen_to_by_the_next_nightly_run(
     mine = act(1, "add_query", value="alpha").model_copy(
         update={"video_id": "v", "claim_id": "claim-v-1"}
     )
-    add_actions(in_memory, [mine])
+    in_memory.write_rows({"review_actions": [mine]})
     assert in_memory.query(plan).item() is True
 
 

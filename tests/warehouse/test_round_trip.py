@@ -31,6 +31,7 @@ from tests.warehouse.samples import (
     page_text,
     sha256,
     stamp,
+    write_asset,
 )
 from tests.warehouse.strategies import rows_of
 from warehouse.rows import data_version
@@ -108,7 +109,9 @@ def test_a_verbatim_quote_is_accepted_in_any_script(
     video_id, text = next(videos), before + quote + after
     span = {"quote": quote, "quote_start": len(before), "quote_end": len(before + quote)}
     row = evidence(video_id).model_copy(update={**span, "content_hash": sha256(text)})
-    held.write_asset("evidence", video_id, [row, page_text(text)], stamp=stamp(1), code_version="1")
+    write_asset(
+        held, "evidence", video_id, [row, page_text(text)], stamp=stamp(1), code_version="1"
+    )
     (found,) = held.query(
         "SELECT substring(page_texts.text, quote_start + 1, quote_end - quote_start) = quote "
         "FROM current_evidence JOIN page_texts USING (content_hash) WHERE video_id = ?",

@@ -12,7 +12,7 @@ import pytest
 
 from factible_assets.exchange.averitec import averitec_of_results
 from factible_assets.report.data import read_index_data, read_report_data
-from tests.warehouse.samples import claim, fact_check, stamp
+from tests.warehouse.samples import claim, fact_check, stamp, write_asset
 from warehouse.connection import FileConnector
 from warehouse.errors import WarehouseError
 from warehouse.store import Warehouse
@@ -42,7 +42,7 @@ def openings(monkeypatch: pytest.MonkeyPatch, warehouse: Warehouse) -> Openings:
                 plain.setattr(FileConnector, "connect", connect)
                 other = {"claims": [claim("v", 100 + opened)], "verdicts": []}
                 for asset, rows in other.items():
-                    warehouse.write_asset(asset, "v", rows, stamp=stamp(opened), code_version="1")
+                    write_asset(warehouse, asset, "v", rows, stamp=stamp(opened), code_version="1")
         with connect(self, read_only=read_only) as connection:
             yield connection
 
@@ -79,5 +79,5 @@ def test_several_answers_of_a_snapshot_are_of_one_moment(
 
 def test_a_snapshot_is_never_written(warehouse: Warehouse) -> None:
     with warehouse.snapshot() as now, pytest.raises(WarehouseError, match="never written"):
-        now.write_asset("claims", "v", [], stamp=stamp(2), code_version="1")
+        write_asset(now, "claims", "v", [], stamp=stamp(2), code_version="1")
     assert len(warehouse.read_video("v").claims) == 2

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.warehouse.samples import asset_rows, claim, fact_check, llm_call, stamp
+from tests.warehouse.samples import asset_rows, claim, fact_check, llm_call, stamp, write_asset
 from warehouse.store import Warehouse
 
 STABLE = (
@@ -54,7 +54,8 @@ def test_no_view_at_all_has_a_column_without_a_comment(empty_file: Path) -> None
 
 def test_latency_has_a_row_per_stage_over_all_its_runs(in_memory: Warehouse) -> None:
     for run, seconds in ((1, 2.0), (2, 4.0), (3, 9.0)):
-        in_memory.write_asset(
+        write_asset(
+            in_memory,
             "claims",
             "v",
             [claim("v")],

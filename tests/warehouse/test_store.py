@@ -30,6 +30,7 @@ from tests.warehouse.samples import (
     sha256,
     stamp,
     verdict,
+    write_asset,
 )
 from warehouse.connection import FileConnector
 from warehouse.errors import NotMaterializedError, WarehouseError, WarehouseIntegrityError
@@ -56,8 +57,8 @@ def test_a_whole_fact_check_is_read_back_in_natural_order(in_memory: Warehouse) 
 
 def test_what_is_known_of_a_set_is_written_with_it(in_memory: Warehouse) -> None:
     rows = [claim("v"), llm_call("v", "claims")]
-    written = in_memory.write_asset(
-        "claims", "v", rows, stamp=stamp(1), code_version="7", duration_seconds=2.5
+    written = write_asset(
+        in_memory, "claims", "v", rows, stamp=stamp(1), code_version="7", duration_seconds=2.5
     )
     assert written == in_memory.current_materialization("claims", "v")
     assert written.row_count == 2
@@ -78,21 +79,21 @@ def test_writing_again_under_the_same_run_replaces_the_set(in_memory: Warehouse)
 
 
 def test_older_sets_stay_as_history(in_memory: Warehouse) -> None:
-    in_memory.write_asset("claims", "v", [claim("v", 1)], stamp=stamp(1), code_version="1")
-    in_memory.write_asset("claims", "v", [claim("v", 2)], stamp=stamp(2), code_version="1")
+    write_asset(in_memory, "claims", "v", [claim("v", 1)], stamp=stamp(1), code_version="1")
+    write_asset(in_memory, "claims", "v", [claim("v", 2)], stamp=stamp(2), code_version="1")
     assert in_memory.read_current(Claim, "v") == [claim("v", 2)]
     assert counts(in_memory)["claims"] == 2
 
 
 def test_the_newest_check_is_current_even_if_it_was_written_first(in_memory: Warehouse) -> None:
-    in_memory.write_asset("claims", "v", [claim("v", 2)], stamp=stamp(2), code_version="1")
-    in_memory.write_asset("claims", "v", [claim("v", 1)], stamp=stamp(1), code_version="1")
+    write_asset(in_memory, "claims", "v", [claim("v", 2)], stamp=stamp(2), code_version="1")
+    write_asset(in_memory, "claims", "v", [claim("v", 1)], stamp=stamp(1), code_version="1")
     assert in_memory.read_current(Claim, "v") == [claim("v", 2)]
 
 
 def test_a_set_without_rows_is_current_and_shows_no_old_rows(in_memory: Warehouse) -> None:
     in_memory.write_assets("v", fact_check("v"), stamp=stamp(1))
-    in_memory.write_asset("claims", "v", [], stamp=stamp(2), code_version="1")
+    write_asset(in_memory, "claims", "v", [], stamp=stamp(2), code_version="1")
     assert in_memory.read_current(Claim, "v") == []
     assert in_memory.read_asset("claims", "v").sets["claims"].row_count == 0
     assert in_memory.read_current(Verdict, "v") == []
@@ -100,7 +101,7 @@ def test_a_set_without_rows_is_current_and_shows_no_old_rows(in_memory: Warehous
 
 def test_sets_of_different_assets_age_apart(in_memory: Warehouse) -> None:
     in_memory.write_assets("v", fact_check("v"), stamp=stamp(1))
-    in_memory.write_asset("queries", "v", [], stamp=stamp(2), code_version="1")
+    write_asset(in_memory, "queries", "v", [], stamp=stamp(2), code_version="1")
     assert in_memory.read_current(Query, "v") == []
     assert len(in_memory.read_current(Evidence, "v")) == 2
     stages = {call.stage for call in in_memory.read_current(LlmCall, "v")}
@@ -110,7 +111,7 @@ def test_sets_of_different_assets_age_apart(in_memory: Warehouse) -> None:
 def test_a_text_is_stored_once_with_the_stamp_of_its_first_reader(in_memory: Warehouse) -> None:
     for run, video_id in enumerate(["first", "second"], start=1):
         rows = [page(video_id), page_text(), page_text()]
-        in_memory.write_asset("evidence", video_id, rows, stamp=stamp(run), code_version="1")
+        write_asset(in_memory, "evidence", video_id, rows, stamp=stamp(run), code_version="1")
     stored = in_memory.query("SELECT content_hash, run_id FROM page_texts").rows()
     assert stored == [(sha256(PAGE), "run-1")]
     assert in_memory.read_current(PageText, "first") == in_memory.read_current(PageText, "second")
@@ -139,7 +140,7 @@ def test_a_quote_from_a_snippet_has_its_text_wherever_texts_are_read(in_memory: 
 def test_evidence_may_refer_to_a_text_that_was_stored_before(in_memory: Warehouse) -> None:
     in_memory.write_assets("v", fact_check("v"), stamp=stamp(1))
     rows = [page("w"), evidence("w")]
-    in_memory.write_asset("evidence", "w", rows, stamp=stamp(2), code_version="1")
+    write_asset(in_memory, "evidence", "w", rows, stamp=stamp(2), code_version="1")
     assert in_memory.read_current(Evidence, "w") == [evidence("w")]
 
 
@@ -160,7 +161,7 @@ def test_a_failed_recheck_leaves_the_last_good_verdict_in_place(in_memory: Wareh
     reason = incomplete_verdict("v").reason
     assert shown == [("complete", "run-1", "incomplete", reason, "run-2", second)]
     # The evidence shown beside a verdict is what it rests on, not what failed since.
-    assert in_memory.read_verdict_evidence("v") == [evidence("v", 1), evidence("v", 2)]
+    assert list(in_memory.read_standing("v").evidence) == [evidence("v", 1), evidence("v", 2)]
     assert {row.status for row in in_memory.read_current(Evidence, "v")} == {"infra_error"}
 
     in_memory.write_assets("v", fact_check("v"), stamp=stamp(3))
@@ -171,25 +172,25 @@ def test_a_failed_recheck_leaves_the_last_good_verdict_in_place(in_memory: Wareh
 def test_a_claim_without_a_good_verdict_shows_its_newest_incomplete_one(
     in_memory: Warehouse,
 ) -> None:
-    in_memory.write_asset("claims", "v", [claim("v")], stamp=stamp(1), code_version="1")
+    write_asset(in_memory, "claims", "v", [claim("v")], stamp=stamp(1), code_version="1")
     for run in (1, 2):
         rows = [incomplete_verdict("v").model_copy(update={"missing": run})]
-        in_memory.write_asset("verdicts", "v", rows, stamp=stamp(run), code_version="1")
+        write_asset(in_memory, "verdicts", "v", rows, stamp=stamp(run), code_version="1")
     assert [row.missing for row in in_memory.read_current(Verdict, "v")] == [2]
 
 
 def test_a_claim_that_is_no_longer_made_has_no_current_verdict(in_memory: Warehouse) -> None:
     in_memory.write_assets("v", fact_check("v", claims=2), stamp=stamp(1))
-    in_memory.write_asset("claims", "v", [claim("v", 2)], stamp=stamp(2), code_version="1")
+    write_asset(in_memory, "claims", "v", [claim("v", 2)], stamp=stamp(2), code_version="1")
     assert in_memory.read_current(Verdict, "v") == [verdict("v", 2)]
 
 
 def test_verdicts_reached_later_rest_on_the_evidence_of_their_time(in_memory: Warehouse) -> None:
     in_memory.write_assets("v", fact_check("v", claims=1), stamp=stamp(1))
-    in_memory.write_asset("verdicts", "v", [verdict("v")], stamp=stamp(2), code_version="2")
+    write_asset(in_memory, "verdicts", "v", [verdict("v")], stamp=stamp(2), code_version="2")
     rows = [failed_evidence("v")]
-    in_memory.write_asset("evidence", "v", rows, stamp=stamp(3), code_version="1")
-    assert in_memory.read_verdict_evidence("v") == [evidence("v")]
+    write_asset(in_memory, "evidence", "v", rows, stamp=stamp(3), code_version="1")
+    assert list(in_memory.read_standing("v").evidence) == [evidence("v")]
 
 
 def test_an_asset_is_read_as_a_whole(in_memory: Warehouse) -> None:
@@ -263,7 +264,7 @@ def test_rows_that_break_a_rule_are_refused_and_change_nothing(
     checked: Warehouse, asset: str, rows: list[Record], sentence: str
 ) -> None:
     with pytest.raises(WarehouseIntegrityError, match=sentence):
-        checked.write_asset(asset, "v", rows, stamp=stamp(2), code_version="1")
+        write_asset(checked, asset, "v", rows, stamp=stamp(2), code_version="1")
     assert counts(checked) == EXPECTED
 
 
@@ -271,10 +272,10 @@ def test_a_refusal_does_not_repeat_what_the_row_says(in_memory: Warehouse) -> No
     secret = "correct horse battery staple"
     rows = [claim("v").model_copy(update={"text": secret, "importance": 2.0})]
     with pytest.raises(WarehouseIntegrityError) as refusal:
-        in_memory.write_asset("claims", "v", rows, stamp=stamp(1), code_version="1")
+        write_asset(in_memory, "claims", "v", rows, stamp=stamp(1), code_version="1")
     rows = [claim("v").model_copy(update={"text": secret + "\ud800"})]
     with pytest.raises(WarehouseIntegrityError) as other:
-        in_memory.write_asset("claims", "v", rows, stamp=stamp(1), code_version="1")
+        write_asset(in_memory, "claims", "v", rows, stamp=stamp(1), code_version="1")
     assert secret not in repr([refusal.value, refusal.value.__cause__, other.value])
 
 
@@ -375,7 +376,7 @@ def test_of_several_sets_none_is_kept_if_the_last_is_refused(in_memory: Warehous
 def test_values_of_a_question_are_parameters(in_memory: Warehouse) -> None:
     in_memory.write_assets("v'; DROP TABLE claims --", {}, stamp=stamp(1))
     name = "v'; DROP TABLE claims --"
-    in_memory.write_asset("claims", name, [claim(name)], stamp=stamp(1), code_version="1")
+    write_asset(in_memory, "claims", name, [claim(name)], stamp=stamp(1), code_version="1")
     found = in_memory.query("SELECT rank FROM claims WHERE video_id = ?", [name])
     assert found.rows() == [(1,)]
     named = in_memory.query("SELECT rank FROM claims WHERE video_id = $video", {"video": name})
@@ -409,10 +410,10 @@ def test_what_an_answer_once_cost_is_counted_once_whoever_records_it(
         return float(in_memory.query("SELECT sum(cost_usd) FROM llm_calls").item())
 
     restored = [call(1, "lost", kept=True), call(2, "new", kept=False), call(3, "lost", kept=True)]
-    in_memory.write_asset("claims", "v", restored, stamp=stamp(1), code_version="1")
+    write_asset(in_memory, "claims", "v", restored, stamp=stamp(1), code_version="1")
     assert paid() == 0.5, "two requests at a quarter each"
     again = [call(1, "lost", kept=True), call(2, "new", kept=True)]
-    in_memory.write_asset("claims", "v", again, stamp=stamp(2), code_version="1")
+    write_asset(in_memory, "claims", "v", again, stamp=stamp(2), code_version="1")
     assert paid() == 0.5
-    in_memory.write_asset("claims", "v", again, stamp=stamp(2), code_version="1")
+    write_asset(in_memory, "claims", "v", again, stamp=stamp(2), code_version="1")
     assert paid() == 0.5, "a run that is repeated replaces its own rows"

@@ -20,6 +20,7 @@ from tests.warehouse.samples import (
     stamp,
     verdict,
     video,
+    write_asset,
 )
 from warehouse.sets import AssetRows
 from warehouse.store import Warehouse
@@ -116,16 +117,16 @@ def test_failures_are_those_of_the_newest_check(in_memory: Warehouse) -> None:
 def test_costs_are_those_of_all_runs(in_memory: Warehouse) -> None:
     for run in (1, 2):
         rows = [llm_call("v", "claims", number, cost=0.25) for number in (1, 2)]
-        in_memory.write_asset("claims", "v", rows, stamp=stamp(run), code_version="1")
+        write_asset(in_memory, "claims", "v", rows, stamp=stamp(run), code_version="1")
     costs = in_memory.query("SELECT run_id, calls, input_tokens, cost_usd FROM costs_by_stage")
     assert sorted(costs.rows()) == [("run-1", 2, 200, 0.5), ("run-2", 2, 200, 0.5)]
 
 
 def test_a_change_of_stance_is_reported_once(in_memory: Warehouse) -> None:
-    in_memory.write_asset("claims", "v", [claim("v")], stamp=stamp(1), code_version="1")
+    write_asset(in_memory, "claims", "v", [claim("v")], stamp=stamp(1), code_version="1")
     refuted = verdict("v").model_copy(update={"stance": "refutes"})
     for run, row in enumerate([verdict("v"), incomplete_verdict("v"), refuted, refuted], start=1):
-        in_memory.write_asset("verdicts", "v", [row], stamp=stamp(run), code_version="1")
+        write_asset(in_memory, "verdicts", "v", [row], stamp=stamp(run), code_version="1")
     changes = in_memory.query(
         "SELECT claim, previous_stance, stance, previous_run_id, run_id FROM verdict_changes"
     )
