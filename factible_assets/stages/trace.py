@@ -16,7 +16,7 @@ from typing import Final, Self
 
 from factible_assets.config import BudgetConfig
 from factible_assets.records import Claim, LlmCall, Query, Status, Step, StepKind
-from factible_assets.stages.ports import ReasonerOutageError, ReasonerRefusalError
+from factible_assets.stages.ports import ReasonerError, ReasonerOutageError
 
 _SECONDS: Final = "seconds (max_seconds)"
 
@@ -91,14 +91,12 @@ class Trace:
         note, before, started = Note(), len(self.calls), perf_counter()
         try:
             yield note
-        except ReasonerOutageError as outage:
-            note.status, note.reason = "infra_error", outage.reason
-            raise
-        except ReasonerRefusalError as refusal:
-            note.status, note.reason = "skipped", f"The model declined: {refusal.reason}"
-            raise
-        except BudgetSpentError as spent:
-            note.status, note.reason = "skipped", spent.reason
+        except (ReasonerError, BudgetSpentError) as failure:
+            note.status, note.reason = "skipped", failure.reason
+            if isinstance(failure, ReasonerOutageError):
+                note.status = "infra_error"
+            elif isinstance(failure, ReasonerError):
+                note.reason = f"The model declined: {failure.reason}"
             raise
         finally:
             seconds = perf_counter() - started

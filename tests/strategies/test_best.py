@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from factible_assets.config import config_of
 from factible_assets.stages.flow import FlowResult, check_claims
 from factible_assets.stages.integrity import JudgedRows, judge
@@ -79,11 +81,12 @@ async def test_a_second_round_beyond_the_budget_leaves_the_first_and_one_that_fa
     assert "infra_error" in {step.status for step in cut_off.steps}
 
 
-async def test_what_the_second_round_found_is_kept_where_the_budget_ends_before_it_is_read() -> (
-    None
-):
+@pytest.mark.parametrize("slow", ["search bees sound", "read https://bees-sound.example/"])
+async def test_what_the_second_round_found_is_kept_where_the_budget_ends_before_it_is_read(
+    slow: str,
+) -> None:
     world = world_with("unclear", "refutes")
-    world.delays["search bees sound"] = 0.6
+    world.delays[slow] = 0.6
     result = await check(world, max_seconds=0.5)
     (verdict,) = result.verdicts
     assert (verdict.status, verdict.stance) == ("complete", "unclear")
