@@ -39,7 +39,7 @@ from factible_assets.settings import Settings, SetupError
 from resources.cache import DiskCache
 from resources.cache.models import CachingModel
 from resources.llm.base import BudgetExhaustedError
-from resources.llm.budget import Budget, Ceiling
+from resources.llm.limits import Budget, Ceiling
 from resources.llm.registry import ModelInfo
 from warehouse.judgements import (
     JudgementRow,

@@ -25,8 +25,8 @@ from factible_assets.strategies import strategy_named
 from resources.cache import DiskCache
 from resources.llm.backend import Batching
 from resources.llm.base import Effort, LanguageModel
-from resources.llm.budget import Budget, Ceiling
 from resources.llm.clients import ModelClients
+from resources.llm.limits import Budget, Ceiling
 from resources.llm.prompt import PromptFolder
 from resources.llm.registry import PROJECT_MODELS, ModelInfo, ModelRegistry, RegistryError
 

@@ -22,7 +22,7 @@ from resources.llm.base import (
     Probe,
     Spent,
 )
-from resources.llm.budget import Budget
+from resources.llm.limits import Budget
 
 _VERSION = 2
 """Raise it whenever the same question would now be asked otherwise."""

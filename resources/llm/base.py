@@ -2,7 +2,7 @@
 
 What belongs here: the shapes that cross the door between a caller and a model client, and the
 protocol of that door. What does not: any provider's wire format (openai.py, ollama.py), how an
-answer is got (structured.py), prices (registry.py), ceilings (budget.py).
+answer is got (structured.py), prices (registry.py), ceilings (limits.py).
 
 Every HTTP request that was sent to a server is one `ModelCall`, the failed ones included. An
 answer carries its calls, and so does every error: what was paid for is never lost.

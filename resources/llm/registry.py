@@ -2,7 +2,7 @@
 
 What belongs here: reading the registry's YAML files, looking a model up, and pricing a call; and
 what services cost that are no models. What does not: keys (they are handed to clients.py), ceilings
-(budget.py), the figures themselves (models.yaml beside this, which says how to extend it).
+(limits.py), the figures themselves (models.yaml beside this, which says how to extend it).
 """
 
 from __future__ import annotations

@@ -41,8 +41,7 @@ from resources.llm.base import (
     Spent,
     TruncatedError,
 )
-from resources.llm.budget import Amount, Budget, Ceiling
-from resources.llm.limits import RateLimiter
+from resources.llm.limits import Amount, Budget, Ceiling, RateLimiter
 from resources.llm.prompt import Message, PromptFolder, TokenScale, fit, sendable, size_of
 from resources.llm.registry import ModelInfo
 

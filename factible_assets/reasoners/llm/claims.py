@@ -222,7 +222,14 @@ def _candidates(
     found, refused = [], 0
     for stretch, ((start, end), answer) in enumerate(zip(spans, answers, strict=True), start=1):
         window = text[start:end]
-        said = _Spoken(window)
+        shown, similar = ShownText(window), Localiser(window)
+
+        def place_of(words: str) -> tuple[int, int] | None:
+            if found := shown.find(words):  # noqa: B023 - asked before the next window
+                return found
+            near = similar.locate(words)  # noqa: B023
+            return (near.char_start, near.char_end) if near else None
+
         for claim in answer.claims:
             source = plain(claim.source)
             # One that is too long is shortened without changing what it says, or given up.
@@ -230,7 +237,7 @@ def _candidates(
             worded = whole_sentences(plain(claim.text), CLAIM_WORDS) or short
             if claim.kind not in {"fact", "credential"} or not worded or worded.endswith("?"):
                 continue
-            place = said.find(claim.source) or said.find(worded)
+            place = place_of(claim.source) or place_of(worded)
             first, last = place or (0, 0)
             around = window[max(0, first - _AROUND_SOURCE) : last + _AROUND_SOURCE]
             if place is None or not rests_on(worded, around, f"{window} {title}"):
@@ -248,21 +255,6 @@ def _candidates(
             )
             found.append(Candidate(draft, stretch, credential))
     return found, refused
-
-
-class _Spoken:
-    """One stretch of a transcript, searched first for exact words and then for similar ones."""
-
-    def __init__(self, text: str) -> None:
-        self._shown = ShownText(text)
-        self._similar = Localiser(text)
-
-    def find(self, words: str) -> tuple[int, int] | None:
-        near = None
-        place = self._shown.find(words)
-        if place is None:
-            near = self._similar.locate(words)
-        return place if near is None else (near.char_start, near.char_end)
 
 
 def _distinct(found: Sequence[Candidate]) -> list[Candidate]:

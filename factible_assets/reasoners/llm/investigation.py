@@ -26,10 +26,10 @@ from factible_assets.reasoners.llm.answers import (
     TruthLabel,
 )
 from factible_assets.reasoners.llm.calls import Desk
-from factible_assets.reasoners.llm.prompts import Data, Piece, cut
+from factible_assets.reasoners.llm.prompts import Data, Piece, cut, one_line, source_pieces
 from factible_assets.reasoners.llm.queries import search_words
 from factible_assets.reasoners.llm.wording import clip, plain
-from factible_assets.records import Evidence, Video
+from factible_assets.records import Evidence
 from factible_assets.stages.evidence import is_later
 from factible_assets.stages.ids import normalise_text
 
@@ -118,24 +118,20 @@ async def make_plan(desk: Desk, asked: Sequence[str] = (), failed: str | None = 
             for sought, query in needed[:LIST_ITEMS]
         ),
     ]
+    items, made = [], [normalise_text(each) for each in asked]
+    for item in offered:
+        words = normalise_text(item.query)
+        if words and not any(_is_same(words, each) for each in made):
+            made.append(words)
+            items.append(item)
     return Plan(
         steps=tuple(
             clip(f"{plain(each.step)} ({each.technique}): {plain(each.details)}", _STEP_WORDS)
             for each in answer.reasoning_steps[:_PLAN_STEPS]
         ),
         techniques=tuple(dict.fromkeys(each.technique for each in answer.reasoning_steps)),
-        items=tuple(_distinct(offered, asked)),
+        items=tuple(items),
     )
-
-
-def _distinct(items: Iterable[Item], asked: Iterable[str]) -> Iterable[Item]:
-    """Yield the items whose search is none that was made or stands before it."""
-    made = [normalise_text(each) for each in asked]
-    for item in items:
-        words = normalise_text(item.query)
-        if words and not any(_is_same(words, each) for each in made):
-            made.append(words)
-            yield item
 
 
 def _is_same(one: str, other: str) -> bool:
@@ -204,24 +200,19 @@ def _material(
     desk: Desk, plan: Plan, evidence: Mapping[int, Evidence]
 ) -> dict[str, Piece | Sequence[Piece]]:
     steps = "\n".join(f"{place}. {step}" for place, step in enumerate(plan.steps, start=1))
-    known = "\n".join(_known(number, row, desk.video) for number, row in evidence.items())
-    words = "\n".join(f"{number}. {_words(row)}" for number, row in evidence.items())
+
+    def known(number: int, row: Evidence) -> str:
+        day = "of unknown date" if row.published_on is None else row.published_on.isoformat()
+        later = ", later than the claim" if is_later(row.published_on, desk.video) else ""
+        return (
+            f"Evidence {number}: {trust(row)} (rated {row.rating}, {row.source_class}), {day}"
+            f"{later}, origin {row.origin or row.domain}, read as {row.stance}"
+        )
+
+    def words(row: Evidence) -> tuple[str, str]:
+        return one_line(row.summary), one_line(row.quote, quoted=True)
+
     return {
         "plan": ("The plan:\n", Data("plan", steps or "1. What does the evidence show?")),
-        "sources": (f"{known}\n\nTheir words:\n", Data("sources", words, trimmable=True)),
+        "sources": source_pieces(evidence, known, words, trimmable=True),
     }
-
-
-def _known(number: int, row: Evidence, video: Video) -> str:
-    day = "of unknown date" if row.published_on is None else row.published_on.isoformat()
-    later = ", later than the claim" if is_later(row.published_on, video) else ""
-    return (
-        f"Evidence {number}: {trust(row)} (rated {row.rating}, {row.source_class}), {day}{later}, "
-        f"origin {row.origin or row.domain}, read as {row.stance}"
-    )
-
-
-def _words(row: Evidence) -> str:
-    quote = f'"{cut(" ".join(row.quote.split()))}"' if row.quote else ""
-    summary = cut(" ".join((row.summary or "").split()))
-    return " ".join([f"{row.domain}:", *filter(None, (summary, quote))])

@@ -28,7 +28,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
@@ -38,7 +38,7 @@ from typing import Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from factible_assets.records import Claim, Video
+from factible_assets.records import Claim, Evidence, Video
 from factible_assets.stages.evidence import QuoteFinder
 from resources.llm.base import Part
 
@@ -279,6 +279,31 @@ def claim_pieces(claim: Claim, video: Video | None = None) -> tuple[Piece, ...]:
         return ("The claim:\n", claim_data(claim))
     when = f", from a video of {video.published_on}" if video.published_on else ""
     return (f"The claim{when}:\n", claim_data(claim, video.channel))
+
+
+def source_pieces(
+    rows: Mapping[int, Evidence],
+    known: Callable[[int, Evidence], str],
+    words: Callable[[Evidence], Iterable[str]],
+    *,
+    trimmable: bool = False,
+) -> tuple[Piece, ...]:
+    """Return what the rules know of numbered sources, and inside a fence their words.
+
+    Each one's words are one line, so that no number is forged.
+    """
+    listed = "\n".join(known(number, row) for number, row in rows.items())
+    said = [
+        " ".join([f"{number}. {row.domain}:", *filter(None, words(row))])
+        for number, row in rows.items()
+    ]
+    return f"{listed}\n\nTheir words:\n", Data("sources", "\n".join(said), trimmable)
+
+
+def one_line(text: str | None, *, quoted: bool = False) -> str:
+    """Return a source's words on one line, cut, and in quotation marks if there are any."""
+    line = cut(" ".join((text or "").split()))
+    return f'"{line}"' if quoted and line else line
 
 
 def in_language(video: Video, wish: str | None) -> str:

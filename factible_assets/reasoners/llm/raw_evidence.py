@@ -6,7 +6,8 @@ three_way.md), what of the answers is believed (methods/), the order of the step
 
 Source of the method: Raw Evidence (Chen et al. 2023, arXiv:2305.11859), sections 3.1, 3.4, 3.5;
 "Enhanced Claim Verification System" (2025), section 7. The paper samples questions until ten are
-unique; here one answer names as many as there are.
+unique; here one answer names as many as there are. Each question raises ReasonerOutageError if the
+model failed.
 """
 
 from __future__ import annotations
@@ -16,7 +17,14 @@ from typing import Annotated, Literal
 
 from factible_assets.reasoners.llm.answers import Shape, fold
 from factible_assets.reasoners.llm.calls import Desk
-from factible_assets.reasoners.llm.prompts import Data, Piece, claim_pieces, cut, title_line
+from factible_assets.reasoners.llm.prompts import (
+    Data,
+    Piece,
+    claim_pieces,
+    one_line,
+    source_pieces,
+    title_line,
+)
 from factible_assets.reasoners.llm.wording import clip, plain
 from factible_assets.records import (
     Answered,
@@ -79,22 +87,14 @@ class ThreeWayAnswer(Shape):
 
 
 async def ask_questions(desk: Desk, most: int) -> tuple[str, ...]:
-    """Return the questions that a claim comes apart into; `most` are asked for.
-
-    Raises:
-        ReasonerOutageError: The model failed.
-    """
+    """Return the questions that a claim comes apart into; `most` are asked for."""
     claim = claim_pieces(desk.claim) if desk.claim else ""
     answer = await desk.ask("User", QuestionsAnswer, claim=claim, count=str(most))
     return tuple(plain(each) for each in answer.questions)
 
 
 async def summarise(desk: Desk, page: PageExcerpt, passage: str) -> SummaryAnswer:
-    """Return what a document says that bears on a claim, of which nothing has been checked.
-
-    Raises:
-        ReasonerOutageError: The model failed.
-    """
+    """Return what a document says that bears on a claim, of which nothing has been checked."""
     day = f", {page.published_on.isoformat()}" if page.published_on else ""
     document = Data("document", f"{title_line(page.title)}\n\n{passage}", trimmable=True)
     answer = await desk.ask("User", SummaryAnswer, document=(f"The document{day}:\n", document))
@@ -107,9 +107,6 @@ async def judge_veracity(
     """Judge a claim on six levels by what was summarised, and say which questions are answered.
 
     Questions and sources are numbered from 1 in their order; the answer can name others.
-
-    Raises:
-        ReasonerOutageError: The model failed.
     """
     numbered = "\n".join(f"{number}. {each}" for number, each in enumerate(questions, start=1))
     asked = ("The questions:\n", Data("questions", numbered or "(none)"))
@@ -119,24 +116,19 @@ async def judge_veracity(
 
 
 async def judge_three_way(desk: Desk, rows: Sequence[Evidence]) -> ThreeWayAnswer:
-    """Return a verdict in the model's words, and its reasoning.
-
-    Raises:
-        ReasonerOutageError: The model failed.
-    """
+    """Return a verdict in the model's words, and its reasoning."""
     answer = await desk.ask("User", ThreeWayAnswer, sources=_sources(rows))
     reasoning = clip(plain(answer.reasoning), _EXPLANATION_WORDS)
     return answer.model_copy(update={"reasoning": reasoning})
 
 
 def _sources(rows: Sequence[Evidence]) -> tuple[Piece, ...]:
-    """Return what the rules know of the sources, and behind the fence their words by line."""
-    known, words = [], []
-    for number, row in enumerate(rows, start=1):
+    def known(number: int, row: Evidence) -> str:
         day = "" if row.published_on is None else f", {row.published_on.isoformat()}"
-        known.append(f"Source {number}: rated {row.rating}, {row.source_class}{day}")
-        quote = f'"{cut(" ".join(row.quote.split()))}"' if row.quote else ""
-        said = cut(" ".join((row.summary or "").split()))
-        words.append(f"{number}. {row.domain}: {' '.join(filter(None, (quote, said)))}")
-    listed = "\n".join(known)
-    return f"{listed}\n\nTheir words:\n", Data("sources", "\n".join(words))
+        return f"Source {number}: rated {row.rating}, {row.source_class}{day}"
+
+    return source_pieces(
+        dict(enumerate(rows, start=1)),
+        known,
+        lambda row: (one_line(row.quote, quoted=True), one_line(row.summary)),
+    )

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from factible_assets.reasoners.llm.answers import VerdictAnswer
 from factible_assets.reasoners.llm.calls import Desk
-from factible_assets.reasoners.llm.prompts import Data, Piece, cut
+from factible_assets.reasoners.llm.prompts import Piece, one_line, source_pieces
 from factible_assets.reasoners.llm.wording import clip, plain
 from factible_assets.records import Evidence, Stance
 from factible_assets.stages.evidence import MIN_QUOTE_CHARACTERS, QuoteFinder
@@ -56,7 +56,8 @@ async def reach_verdict(
         )
     if not _follows(answer.stance, evidence):
         return VerdictDraft("unclear", "low", _UNSETTLED)
-    lone = answer.stance != "unclear" and _origins(answer.stance, evidence) == 1
+    carriers = CARRIERS.get(answer.stance, frozenset())
+    lone = len({_origin(row) for row in evidence if row.stance in carriers}) == 1
     return VerdictDraft(
         stance=answer.stance,
         confidence="low" if lone else answer.confidence,
@@ -90,39 +91,24 @@ def _counts(evidence: Sequence[Evidence], shown: int) -> str:
     return f"Sources that were read, by stance: {listed}.{left_out}"
 
 
-def _sources(rows: Sequence[Evidence]) -> list[Piece]:
-    """List what the rules know of the sources outside the fence, and their words inside it.
-
-    Each one's words are one line, so that no number is forged.
-    """
+def _sources(rows: Sequence[Evidence]) -> tuple[Piece, ...]:
     origins = {name: number for number, name in enumerate(dict.fromkeys(map(_origin, rows)), 1)}
-    known = [
-        _attributes(row, number, origins[_origin(row)]) for number, row in enumerate(rows, start=1)
-    ]
-    words = [f"{number}. {_words(row)}" for number, row in enumerate(rows, start=1)]
-    listed = "\n".join(known)
-    return [f"{listed}\n\nTheir words:\n", Data("sources", "\n".join(words))]
 
+    def known(number: int, row: Evidence) -> str:
+        day = "" if row.published_on is None else f", {row.published_on.isoformat()}"
+        return (
+            f"Source {number}: rated {row.rating}, {row.source_class}{day}, origin "
+            f"{origins[_origin(row)]}, read as {row.stance} with confidence "
+            f"{row.stance_confidence or 0.0:.1f}"
+        )
 
-def _attributes(row: Evidence, number: int, origin: int) -> str:
-    day = "" if row.published_on is None else f", {row.published_on.isoformat()}"
-    return (
-        f"Source {number}: rated {row.rating}, {row.source_class}{day}, origin {origin}, "
-        f"read as {row.stance} with confidence {row.stance_confidence or 0.0:.1f}"
-    )
+    def words(row: Evidence) -> tuple[str, ...]:
+        summary = clip(one_line(row.summary), _SHOWN_SUMMARY)
+        # The passage shows what a side rests on; where none is taken, the summary says it all.
+        lone = row.stance == "unclear" and summary
+        return (summary,) if lone else (one_line(row.quote, quoted=True), summary)
 
-
-def _words(row: Evidence) -> str:
-    """Return the words of a source. A summary was written by a model that read it: data too."""
-    quote = f'"{_line(row.quote)}"' if row.quote else ""
-    summary = clip(_line(row.summary or ""), _SHOWN_SUMMARY)
-    # The passage shows what a side rests on; where none is taken, the summary says it all.
-    shown = [summary] if row.stance == "unclear" and summary else [quote, summary]
-    return " ".join([f"{row.domain}:", *filter(None, shown)])
-
-
-def _line(text: str) -> str:
-    return cut(" ".join(text.split()))
+    return source_pieces(dict(enumerate(rows, start=1)), known, words)
 
 
 # --- What is believed ---------------------------------------------------------------------------
@@ -130,10 +116,6 @@ def _line(text: str) -> str:
 
 def _follows(stance: Stance, evidence: Sequence[Evidence]) -> bool:
     return stance == "unclear" or any(row.stance in CARRIERS[stance] for row in evidence)
-
-
-def _origins(stance: Stance, evidence: Sequence[Evidence]) -> int:
-    return len({_origin(row) for row in evidence if row.stance in CARRIERS[stance]})
 
 
 def _origin(row: Evidence) -> str:

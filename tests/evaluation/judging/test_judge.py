@@ -29,7 +29,7 @@ from factible_assets.reasoners.llm.prompts import Data
 from resources.cache import DiskCache
 from resources.cache.models import CachingModel
 from resources.llm.base import BudgetExhaustedError
-from resources.llm.budget import Budget, Ceiling
+from resources.llm.limits import Budget, Ceiling
 from tests.evaluation import outcomes
 from tests.evaluation.judging.scripted import REASON, answer, criterion_of, data_of, scoring
 from tests.resources.llm.servers import CHAT, Dialect, bodies, bound, depending, fail, say

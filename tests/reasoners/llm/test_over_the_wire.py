@@ -13,7 +13,7 @@ from factible_assets.reasoners.llm.engine import LlmReasoner, StageModels
 from factible_assets.stages.ports import ReasonerOutageError, ReasonerRefusalError
 from resources.cache import DiskCache
 from resources.cache.models import CachingModel
-from resources.llm.budget import Budget, Ceiling
+from resources.llm.limits import Budget, Ceiling
 from tests.reasoners.llm.material import CLAIM, DENIAL, PAGE, QUERY, VIDEO, transcript
 from tests.reasoners.llm.scripted import take_apart
 from tests.resources.llm.servers import CHAT, bodies, bound, depending, say

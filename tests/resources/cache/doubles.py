@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pydantic import BaseModel
 
 from resources.llm.base import Answer, ModelAnswer, ModelCall, ModelRequest, Probe, Spent
-from resources.llm.budget import Budget
+from resources.llm.limits import Budget
 from resources.reliability.base import DomainAge
 from resources.scraping.base import FetchedPage
 from resources.search.base import SearchAnswer, SearchRequest

@@ -27,7 +27,7 @@ from resources.llm.base import (
     ModelOutageError,
     ModelRequest,
 )
-from resources.llm.budget import Budget, Ceiling
+from resources.llm.limits import Budget, Ceiling
 from resources.reliability.base import DomainAge
 from resources.scraping.base import FetchedPage
 from resources.search.base import (

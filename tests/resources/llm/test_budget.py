@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from resources.llm.base import BudgetExhaustedError, PriceUnknownError
-from resources.llm.budget import Amount, Budget, Ceiling
+from resources.llm.limits import Amount, Budget, Ceiling
 
 
 async def test_a_call_beyond_the_ceiling_is_refused_with_what_was_spent_and_the_remedy() -> None:

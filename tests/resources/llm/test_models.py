@@ -23,8 +23,7 @@ from resources.llm.base import (
     RefusedError,
     TruncatedError,
 )
-from resources.llm.budget import Budget, Ceiling
-from resources.llm.limits import RateLimiter, RateLimits
+from resources.llm.limits import Budget, Ceiling, RateLimiter, RateLimits
 from tests.resources.llm.servers import (
     CANARY,
     CHAT,
