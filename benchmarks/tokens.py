@@ -32,7 +32,7 @@ import bpe_openai
 from benchmarks.shared import AnnotatedVideo, load_annotated_videos, require
 from factible_assets.reasoners.embedded.embedder import OnnxEmbedder
 from factible_assets.reasoners.llm.engine import LlmReasoner, StageModels
-from factible_assets.reasoners.llm.excerpt import excerpt
+from factible_assets.reasoners.llm.evidence import excerpt
 from factible_assets.records import Claim, Evidence, Query, Stance
 from factible_assets.stages.evidence import QuoteFinder
 from factible_assets.stages.ids import claim_id

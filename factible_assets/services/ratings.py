@@ -115,15 +115,15 @@ def _rating_set(file: Path, changed_at: int | None, described_at: int | None) ->
     if kind == ".csv":
         layout = _layout_by_header(file)
         if description is not None:
-            layout = description.applied_to(layout)
+            layout = layout.described_by(description)
         return load_rating_csv(file, layout, as_of=as_of)
     if description is None:
         return load_mbfc_json(file, as_of=as_of)
-    if description.layout is not None:
+    if description.columns:
         problem = "columns are for tables; this file is of Media Bias/Fact Check's layout"
         raise RatingFileError(description_of(file), None, problem)
     return replace(
-        load_mbfc_json(file, name=description.dataset, as_of=as_of),
+        load_mbfc_json(file, name=description.name, as_of=as_of),
         licence=description.licence,
         citation=description.citation,
     )

@@ -117,11 +117,7 @@ class RateLimiter:
 
     @asynccontextmanager
     async def turn(self, tokens: int) -> AsyncIterator[Turn]:
-        """Wait for a turn, and hold a slot while it lasts.
-
-        Args:
-            tokens: The most that the request is expected to take.
-        """
+        """Wait for a turn, and hold a slot while it lasts; the request may take so many tokens."""
         loop = asyncio.get_running_loop()
         with self._lock:
             slot = self._slots.setdefault(loop, asyncio.Semaphore(self.limits.max_concurrent))

@@ -13,6 +13,7 @@ of them no temperature; then a seed would fix nothing either, and is left out wi
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
@@ -84,14 +85,6 @@ class _Completion(BaseModel):
 
     choices: list[_Choice] = Field(min_length=1)
     usage: Any = None
-
-
-class _Listed(BaseModel):
-    id: str
-
-
-class _Models(BaseModel):
-    data: list[_Listed]
 
 
 class OpenAIBackend(Backend):
@@ -261,15 +254,15 @@ class OpenAIBackend(Backend):
         """Ask for the list of models, which costs nothing."""
         try:
             raw = await self._clients.get().models.with_raw_response.list()
-            listed = _Models.model_validate_json(raw.http_response.content)
+            listed = {each["id"] for each in json.loads(raw.http_response.content)["data"]}
         except openai.APIStatusError as error:
             body = ErrorBody.read(error.status_code, error.response.content)
             raise self._status_error(body, error.response.headers, "check the base URL") from None
         except openai.OpenAIError as error:
             raise self._failure(error) from None
-        except ValidationError:
+        except (ValueError, TypeError, LookupError):
             raise malformed("list of models") from None
-        if self._model not in {model.id for model in listed.data}:
+        if self._model not in listed:
             # Gateways and Azure list other names than they serve: no reason to call it broken.
             return Probe(
                 True, f"{self.host} answers; {self._model} is not among its listed models."

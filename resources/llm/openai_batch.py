@@ -178,11 +178,7 @@ class OpenAIBatches(OpenAIBackend):
         return await asyncio.shield(wait)
 
     async def _finish(self, sent: _Sent) -> tuple[_Sent, Lines]:
-        """Begin a batch if that is still to be done, and return what came of its requests.
-
-        Raises:
-            BackendError: It was not begun, or was rejected as a whole.
-        """
+        """Begin a batch if that is still to be done, and return what came of its requests."""
         client = self._clients.get()
         try:
             if sent.batch is None:

@@ -68,12 +68,7 @@ class TokenScale:
             return max(self._seen, default=None)
 
     def learn(self, size: int, tokens: int) -> None:
-        """Take in what a server reported.
-
-        Args:
-            size: Bytes of the prompt in UTF-8.
-            tokens: What the server counted for it.
-        """
+        """Take in how many tokens a server counted for a prompt of so many bytes in UTF-8."""
         if size >= _SMALLEST_LESSON and tokens > 0:
             with self._lock:
                 self._seen.append(size / tokens)
@@ -104,13 +99,7 @@ def sendable(text: str) -> str:
 def fit(parts: Sequence[Part], room: int, scale: TokenScale) -> FittedText | None:
     """Join the parts, cutting the ends of the trimmable ones in proportion where need be.
 
-    Args:
-        parts: In the order of the prompt.
-        room: Tokens that the text may take by the scale's estimate.
-        scale: The scale of the model that will read it.
-
-    Returns:
-        The text, or None if it does not fit however much is cut.
+    `room` are tokens by the scale's estimate. None if it does not fit however much is cut.
     """
     whole = "".join(part.text for part in parts)
     allowed = int(room * scale.bytes_per_token)

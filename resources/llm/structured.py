@@ -120,12 +120,9 @@ class StructuredModel:
     ) -> ModelAnswer[Answer]:
         """Ask until the answer is valid, or until it is clear that there will be none.
 
-        See `LanguageModel.complete` for the errors; each carries the calls so far.
-
-        Args:
-            request: The question.
-            budget: What it may cost; nothing limits it if None.
-            spent: Told of each request before it is sent, and again once it led to no answer.
+        See `LanguageModel.complete` for the errors; each carries the calls so far. Nothing limits
+        what it may cost if `budget` is None; `spent` is told of each request before it is sent, and
+        again once it led to no answer.
         """
         spending = budget or Budget("this request", Ceiling())
         conversation = _Conversation(self, request, spending, spent)
@@ -223,11 +220,7 @@ class _Conversation(Generic[Answer]):
         )
 
     async def _widen(self, call: ModelCall, limit: int) -> None:
-        """Give a cut-off answer more room, once: thoughts may have taken it all.
-
-        Raises:
-            TruncatedError: It had more room, or there is none.
-        """
+        """Give a cut-off answer more room, once: thoughts may have taken it all."""
         thoughts = f", {call.thought_tokens:,} of them thoughts" if call.thought_tokens else ""
         reason = f"the answer was cut off at its limit of {limit:,} tokens{thoughts}"
         await self._record(call, outcome="truncated", reason=reason)
@@ -258,12 +251,7 @@ class _Conversation(Generic[Answer]):
                     await self._wait_after(error, failures, began)
 
     async def _wait_after(self, error: BackendError, failures: int, began: float) -> None:
-        """Wait before the next attempt.
-
-        Raises:
-            RefusedError: The server's filter declined.
-            ModelOutageError: There is no sense, or no patience left, for another attempt.
-        """
+        """Wait before the next attempt."""
         if error.kind == "refused":
             raise RefusedError(f"{self.name} declined to answer: {error.reason}.") from None
         retry = self.policy.retry
@@ -285,11 +273,7 @@ class _Conversation(Generic[Answer]):
         await asyncio.sleep(pause)
 
     def _squeeze(self, error: BackendError, prompt: _Prompt) -> None:
-        """Take less room after the server found the prompt too long; once per request.
-
-        Raises:
-            ContextTooLongError: It was trimmed harder before, or nothing may be trimmed.
-        """
+        """Take less room after the server found the prompt too long; once per request."""
         if error.window is not None:
             known = self.owner.context_window
             self.owner.context_window = min(error.window, known or error.window)
@@ -307,11 +291,7 @@ class _Conversation(Generic[Answer]):
         self.squeeze = _SAFETY if told else _HARDER
 
     def _prompt(self) -> _Prompt:
-        """Word the request so that it fits into the window by the present estimate.
-
-        Raises:
-            ContextTooLongError: It does not, however much is cut.
-        """
+        """Word the request so that it fits into the window by the present estimate."""
         mode, limit = self.backend.mode(self.request.output_type), self._limit()
         system = sendable(self.request.system)
         beside = len(str(self.schema).encode()) if mode == "json_schema" else 0
@@ -341,9 +321,6 @@ class _Conversation(Generic[Answer]):
         """Send one request, within the limits and the budget.
 
         It is told of before it is sent, as one whose answer was lost.
-
-        Raises:
-            BackendError: There is no reply; the call is recorded.
         """
         self.backend.open()
         request = replace(self.request, max_tokens=prompt.limit)

@@ -290,7 +290,7 @@ class TableLayout:
     and reason. `rating_of` turns the text of the rating's column into a rating and raises
     ValueError for a text that is none; empty cells are left out. `classes` translates the texts of
     the class's column, and one that it lacks is unknown; without it they must be the project's own
-    names.
+    names. `as_of` is the day that a description gives.
     """
 
     name: str
@@ -301,6 +301,19 @@ class TableLayout:
     delimiter: str = ","
     licence: str = ""
     citation: str = ""
+    as_of: date | None = None
+
+    def described_by(self, described: TableLayout) -> TableLayout:
+        """Return the layout of a table: its description's own, or this one under its name."""
+        if described.columns:
+            return described
+        return replace(
+            self,
+            name=described.name,
+            description=described.description or self.description,
+            licence=described.licence,
+            citation=described.citation,
+        )
 
 
 # Lin et al. (2023) give no classes. The cuts were set where they part the outlets that Media
@@ -411,35 +424,13 @@ _ABOUT = {"licence", "citation", "description"}
 _READING = {"delimiter", "columns", "thresholds", "scale", "classes"}
 
 
-@dataclass(frozen=True, slots=True)
-class Description:
-    """What a description says. `layout` is None where it names no columns."""
-
-    dataset: str
-    as_of: date | None = None
-    licence: str = ""
-    citation: str = ""
-    description: str = ""
-    layout: TableLayout | None = None
-
-    def applied_to(self, known: TableLayout) -> TableLayout:
-        """Return the layout of the table: this description's own, or a known one under its name."""
-        return replace(
-            self.layout or known,
-            name=self.dataset,
-            description=self.description or known.description,
-            licence=self.licence,
-            citation=self.citation,
-        )
-
-
 def description_of(file: Path) -> Path:
     """Return where the description of a file would be."""
     return file.with_name(f"{file.name}{DESCRIBES}")
 
 
-def load_description(file: Path) -> Description:
-    """Read a description.
+def load_description(file: Path) -> TableLayout:
+    """Read a description; without columns where it names none.
 
     Raises:
         RatingFileError: The file cannot be read, or something in it is wrong; names file and line.
@@ -448,11 +439,12 @@ def load_description(file: Path) -> Description:
     if "columns" not in top:
         for key in sorted(_READING & top.keys()):
             raise top[key].wrong(f"{key} needs columns beside it")
-    return Description(
-        dataset=top["dataset"].text(),
+    said: dict[str, Any] = {key: top[key].text() for key in _ABOUT & top.keys()}
+    return replace(
+        _layout(top) if "columns" in top else TableLayout("", {}, rating_by_name),
+        name=top["dataset"].text(),
         as_of=top["as_of"].day() if "as_of" in top else None,
-        layout=_layout(top) if "columns" in top else None,
-        **{key: top[key].text() for key in _ABOUT & top.keys()},
+        **said,
     )
 
 

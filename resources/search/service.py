@@ -111,11 +111,7 @@ class Service:
         return {name: f"{before}{self._key}"} if name and self._key else {}
 
     def _read(self, response: Response) -> Json:
-        """Read the JSON object of a success.
-
-        Raises:
-            HttpFailureError: It is no success, or no JSON object; the reason holds no key.
-        """
+        """Read the JSON object of a success."""
         failure = self._refusal(response, said(response))
         if failure is not None:
             raise failure
@@ -185,9 +181,6 @@ class SearchService(Service):
         """Ask the service once.
 
         Excluded domains and file types, and the limit, are enforced on what this returns.
-
-        Raises:
-            HttpFailureError: There is no usable answer; the reason holds no key.
         """
 
 

@@ -203,10 +203,7 @@ def _tokens(desk: Desk, max_claims: int) -> int:
 def importance_of(claim: StatedClaim | RankedClaim, *, credential: bool, expertise: bool) -> float:
     """Return a claim's importance inside the range of its tier and below its caps.
 
-    Args:
-        claim: What the model said of it.
-        credential: Whether it says who somebody is.
-        expertise: Whether the thesis is about somebody's expertise.
+    `credential`: it says who somebody is. `expertise`: the thesis is about somebody's expertise.
     """
     lowest, highest = TIER_RANGES[claim.tier]
     importance = min(highest, max(lowest, claim.importance))
@@ -292,12 +289,9 @@ def says_the_same(one: str, other: str) -> bool:
 def rests_on(claim: str, said: str, known: str) -> bool:
     """Tell whether a claim says no more than was said: its figures, its names, half of its words.
 
-    Args:
-        claim: The claim.
-        said: What was said where it was made, and a little around it.
-        known: Where its names and figures may come from: all that was said, and the video's title.
-
-    Figures may have been spoken as words, and names misspelt by whoever wrote captions.
+    `said` is what was said where it was made, and a little around it; names and figures may come
+    from all that is `known`, with the video's title. Figures may have been spoken as words, and
+    names misspelt by whoever wrote captions.
     """
     digits = _BETWEEN_DIGITS.sub("", known)
     unheard = (

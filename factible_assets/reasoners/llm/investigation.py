@@ -96,12 +96,8 @@ class Finding:
 async def make_plan(desk: Desk, asked: Sequence[str] = (), failed: str | None = None) -> Plan:
     """Plan the check of a claim, or plan it anew in the light of why it failed.
 
-    Each list has three entries at most; what an earlier entry or search would bring is left out.
-
-    Args:
-        desk: Where the plan is asked for.
-        asked: The searches that were made before.
-        failed: What came of the plan before; None for the first one.
+    Each list has three entries at most; what an earlier entry, or a search that was `asked` before,
+    would bring is left out. `failed` is what came of the plan before; None for the first one.
     """
     section, material = "User", dict[str, Piece | Sequence[Piece]]()
     if failed is not None:

@@ -217,10 +217,8 @@ class Prompt:
 def load_prompt(name: str, folder: Path | None = None) -> Prompt:
     """Read the prompt of this name, with the rules that it shares with others filled in.
 
-    Args:
-        name: The file's name without its suffix.
-        folder: Where it lies, if not among the prompts of the stages. Rules that are not there are
-            looked for among those.
+    `folder` is where it lies, if not among the prompts of the stages; rules that are not there are
+    looked for among those.
 
     Raises:
         PromptFileError: The file is malformed; the message names it.

@@ -10,7 +10,7 @@ import pytest
 
 from factible_assets.reasoners.embedded.embedder import OnnxEmbedder, Vectors
 from factible_assets.reasoners.llm.engine import LlmReasoner, ReadingLimits, StageModels
-from factible_assets.reasoners.llm.excerpt import excerpt
+from factible_assets.reasoners.llm.evidence import excerpt
 from factible_assets.reasoners.llm.prompts import this_month
 from factible_assets.stages.evidence import check_words
 from factible_assets.stages.ports import (

@@ -210,8 +210,7 @@ def test_real_quality_ratings_can_be_described_instead_of_recognised(tmp_path: P
         "thresholds: {high: 0.65, medium: 0.5, low: 0.25}\n",
         "utf-8",
     )
-    layout = load_description(mapping).layout
-    assert layout is not None
+    layout = load_description(mapping)
     described = load_rating_csv(file, layout)
     (recognised,) = rating_directory([file]).sets
     counts = Counter(each.rating for each in described.ratings.values())
