@@ -126,13 +126,14 @@ class RatioMeasure(Described):
     """A metric that is a fraction in each video, so that videos can be pooled.
 
     `count` is the n of one video, where the denominator is no count; `baseline` what the trivial
-    answer scores there.
+    answer scores there. Of a plain number, such as seconds, only the mean over videos `is_mean`.
     """
 
     of: Callable[[ScoredVideo], Ratio]
     _: KW_ONLY
     count: Callable[[ScoredVideo], int] | None = None
     baseline: Callable[[ScoredVideo], Ratio] | None = None
+    is_mean: bool = False
 
     def n(self, video: ScoredVideo) -> int:
         """Return how many items of `unit` the video's value rests on."""
@@ -153,6 +154,9 @@ class RatioMeasure(Described):
         ]
         baseline = mean(ratio.value for ratio in trivial)
         values = (ratio.value for ratio in ratios)
+        averaged = macro(self.name, values, baseline=baseline, resamples=resamples)
+        if self.is_mean:
+            return (averaged,)
         whole = Figure(
             self.name,
             Ratio.pooled(ratios).value,
@@ -162,23 +166,7 @@ class RatioMeasure(Described):
             Ratio.pooled(trivial).value,
             "micro",
         )
-        return macro(self.name, values, baseline=baseline, resamples=resamples), whole
-
-
-@dataclass(frozen=True, slots=True)
-class ValueMeasure(Described):
-    """A metric that is a plain number in each video, and is averaged over videos only."""
-
-    of: Callable[[ScoredVideo], float | None]
-
-    def own(self, video: ScoredVideo) -> Figure:
-        """Return the figure of one video."""
-        value = self.of(video)
-        return Figure(self.name, value, int(value is not None), self.unit)
-
-    def pooled(self, videos: Sequence[ScoredVideo], resamples: int) -> tuple[Figure, ...]:
-        """Return the mean over videos."""
-        return (macro(self.name, map(self.of, videos), resamples=resamples),)
+        return averaged, whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +212,7 @@ class PooledMeasure(Described, Generic[Item]):
         return macro(self.name, values, baseline=baseline, resamples=resamples), pooled
 
 
-Measure = RatioMeasure | ValueMeasure | PooledMeasure[Any]
+Measure = RatioMeasure | PooledMeasure[Any]
 
 
 # --- Claims -------------------------------------------------------------------------------------
@@ -536,15 +524,14 @@ _SERVICES: Final[tuple[RatioMeasure, ...]] = (
 # --- Time and money -----------------------------------------------------------------------------
 
 
-def _value(name: str, of: Callable[[VideoOutcome], float | None]) -> ValueMeasure:
+def _value(name: str, of: Callable[[VideoOutcome], float | None]) -> RatioMeasure:
+    def ratio(video: ScoredVideo) -> Ratio:
+        value = of(video.outcome)
+        return UNDEFINED if value is None else Ratio(value, 1)
+
     overviews = BOTH if name in {"seconds to first verdict", "cost in USD"} else ()
-    return ValueMeasure(
-        name,
-        "operations",
-        "videos",
-        lambda video: of(video.outcome),
-        better="lower",
-        overviews=overviews,
+    return RatioMeasure(
+        name, "operations", "videos", ratio, better="lower", overviews=overviews, is_mean=True
     )
 
 
@@ -555,7 +542,7 @@ def _seconds(asset: str, outcome: VideoOutcome) -> float | None:
 
 def _usage(
     suffix: str, assets: Sequence[str], selected: Callable[[LlmCall], bool]
-) -> Iterable[ValueMeasure]:
+) -> Iterable[RatioMeasure]:
     """Return cost and tokens of some calls, undefined unless one of their assets ran."""
 
     def total(column: str, outcome: VideoOutcome) -> float | None:
@@ -570,7 +557,7 @@ def _usage(
     yield _value(f"output tokens{suffix}", partial(total, "output_tokens"))
 
 
-def usage_measures(calls: Iterable[LlmCall]) -> tuple[ValueMeasure, ...]:
+def usage_measures(calls: Iterable[LlmCall]) -> tuple[RatioMeasure, ...]:
     """Return tokens and cost per video of each stage and model that some calls name."""
 
     def is_of(stage: str, model: str, call: LlmCall) -> bool:

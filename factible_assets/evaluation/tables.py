@@ -7,7 +7,7 @@ terminals (cli/), Dagster (assets/).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, Final
 
 from factible_assets.evaluation.figures import Figure
@@ -97,7 +97,7 @@ def document(evaluation: Evaluation) -> dict[str, Any]:
             for figure, measure in measures
         ]
 
-    whole = asdict(evaluation)
+    whole = asdict(replace(evaluation, figures=(), per_video={}, judgements=()))
     del whole["judgements"]
     return whole | {
         "figures": said(evaluation.figures),
