@@ -373,7 +373,6 @@ RULES: tuple[Rule, ...] = (
     _without_part("headings state nothing", statements, "STATED", re.compile("")),
     _without_part("clauses", statements, "_JOINT", NEVER),
     _without_part("a claim's reasons and remarks", statements, "_REMARKS", NEVER),
-    _without_part("a claim's announcement", statements, "_ANNOUNCED", NEVER),
     _without_part("what a claim says it is not", statements, "_OTHER", NEVER),
     _without_part("claims of two sides", statements, "_CONTRASTS", NEVER),
     _without_part("pronouns", statements, "_PRONOUN", NEVER),

@@ -24,7 +24,6 @@ from factible_assets.reasoners.embedded.reading.passages import Passage, Selecti
 from factible_assets.reasoners.embedded.reading.quantities import is_met
 from factible_assets.reasoners.embedded.reading.statements import (
     ClaimWords,
-    Decision,
     Ground,
     content_words,
     quantities_in,
@@ -62,11 +61,6 @@ class StanceModel(Protocol):
 
 
 # --- Statements and tone ------------------------------------------------------------------------
-
-_TIED = 0.03
-"""Cosines of two statements closer than this: neither is the nearer one."""
-_BOTH_WAYS = 0.6
-"""Confidence of a page that two such statements make mixed, set by hand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +122,8 @@ class StatementsAndTone:
     def read(self, claim: str, selection: Selection, *, title: str) -> PageStance:
         """Return what a page says.
 
-        The nearest statement decides. Statements on both sides that are equally near make a page
-        mixed. Where no statement decides, and none
-        that is roughly about the claim is against it, the tone may.
+        The nearest statement decides. Where none does, and none that is roughly about the claim is
+        against it, the tone may.
 
         Raises:
             EmbedderUnavailableError: The embedder's model cannot be loaded.
@@ -138,7 +131,15 @@ class StatementsAndTone:
         wanted = read_claim(claim)
         heard = read_statements(wanted, selection.passages, title, self._embedder)
         if heard.decisions:
-            return from_statements(heard.decisions)
+            # Who else has what one alone can have leaves no room for what sounds alike.
+            others = (each for each in heard.decisions if each.ground == "another")
+            first = next(others, heard.decisions[0])
+            quotes = dict.fromkeys(
+                (each.passage, each.statement.span)
+                for each in heard.decisions
+                if each.side == first.side
+            )
+            return PageStance(first.side, CONFIDENCE[first.ground], first.ground, tuple(quotes))
         if (
             heard.leaves_room
             and not wanted.is_denied
@@ -202,17 +203,3 @@ def _has_numbers(claim: ClaimWords, passages: Sequence[Passage]) -> bool:
     """Tell whether passages have at least half of a claim's numbers, which tone does not tell."""
     stated = [each for passage in passages for each in quantities_in(passage.text)]
     return 2 * sum(is_met(each, stated) for each in claim.quantities) >= len(claim.quantities)
-
-
-def from_statements(decisions: Sequence[Decision]) -> PageStance:
-    """Make a page's stance of what its statements decide, the nearest first."""
-    # Who else has what one alone can have leaves no room for what sounds alike.
-    first, *others = [each for each in decisions if each.ground == "another"] or decisions
-    side: Stance = first.side
-    shown = [each for each in decisions if each.side == side]
-    against = next((each for each in others if each.side != side), None)
-    if against is not None and first.nearness - against.nearness < _TIED:
-        side, shown = "mixed", [first, against]
-    quotes = dict.fromkeys((each.passage, each.statement.span) for each in shown)
-    confidence = _BOTH_WAYS if side == "mixed" else CONFIDENCE[first.ground]
-    return PageStance(side, confidence, first.ground, tuple(quotes))

@@ -166,12 +166,7 @@ def _comment(following: str) -> Says | None:
 
 def _clauses(sentence: str, *, whole: bool) -> list[str]:
     """Cut a sentence into clauses; it stands as a whole too if it makes one statement."""
-    parts, start = [], 0
-    for joint in _JOINT.finditer(sentence):
-        parts.append(sentence[start : joint.start()])
-        start = joint.end()
-    parts.append(sentence[start:])
-    parts = [part.strip() for part in parts if len(tokenise(part)) >= _SHORTEST]
+    parts = [part.strip() for part in _JOINT.split(sentence) if len(tokenise(part)) >= _SHORTEST]
     is_one = whole or _COORDINATED.search(sentence) is None
     if len(parts) > 1 and not (is_one and not without_denials(sentence).denials):
         return parts
@@ -264,7 +259,7 @@ class ClaimWords:
 @lru_cache(maxsize=256)
 def read_claim(claim: str) -> ClaimWords:
     """Take a claim apart: what it says first, without the reasons and remarks that follow."""
-    text, claim = claim, _ANNOUNCED.sub("", claim)
+    text = claim
     parts = [part for part in _REMARKS.split(claim) if len(content_words(part)) >= _SHORTEST]
     claim = _OTHER.sub("", parts[0] if parts else claim)
     found = without_denials(claim)
@@ -439,12 +434,6 @@ _REMARKS = re.compile(
     re.IGNORECASE,
 )
 """Where a claim goes on to say why, or who says so."""
-_ANNOUNCED = re.compile(
-    r"^[^:]{0,160}\b(?:why|this|thing|true|clear|simple|point|fact|truth|says?|said):\s+"
-    r"(?=(?:\S+\s+){2})",
-    re.IGNORECASE,
-)
-"""Words before a colon that only announce what follows: "every parent knows why: …"."""
 _OTHER = re.compile(r", (?:and |but )?not (?!only\b|just\b)(?:[\w-]+ ){0,3}[\w-]+(?=[.!?]?$)")
 """What a claim says it is not: "…, not Sydney". It denies that of the other, and nothing else."""
 _CONTRASTS = re.compile(r"\b(?:but|while|whereas|although|though|yet)\b", re.IGNORECASE)
