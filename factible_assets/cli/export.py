@@ -109,11 +109,11 @@ def export(
         for form in chosen:
             if form is ExportFormat.PARQUET:
                 some = video_ids if wanted or corpus is not None else None
-                tables = write_tables(now, folder / "parquet", some)
-                made = [(each.path, each.rows) for each in tables.written]
-                if tables.left_out:
+                written, left_out = write_tables(now, folder / "parquet", some)
+                made = list(written.items())
+                if left_out:
                     remarks.append(
-                        f"Views over all videos are left out: {', '.join(tables.left_out)}. "
+                        f"Views over all videos are left out: {', '.join(left_out)}. "
                         "Without a choice of videos they are written too."
                     )
             elif form is ExportFormat.MARKDOWN:

@@ -10,7 +10,6 @@ memory, and a file takes its name only when it is whole.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -22,27 +21,10 @@ if TYPE_CHECKING:
 _BATCH_ROWS: Final = 5_000
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
-    """One file that was written."""
-
-    name: str
-    path: Path
-    rows: int
-
-
-@dataclass(frozen=True, slots=True)
-class Tables:
-    """What was written, and the views left out because they do not tell videos apart."""
-
-    written: tuple[Table, ...]
-    left_out: tuple[str, ...]
-
-
 def write_tables(
     warehouse: Warehouse, folder: Path, video_ids: Collection[str] | None = None
-) -> Tables:
-    """Write every view as `folder/NAME.parquet`.
+) -> tuple[dict[Path, int], list[str]]:
+    """Write every view as `folder/NAME.parquet`; return the rows of each, and what is left out.
 
     Files of the same names are replaced. For some videos alone, views over all videos, such as the
     scoreboard of sources, are left out: part of them would be another answer.
@@ -55,7 +37,7 @@ def write_tables(
     import pyarrow.parquet as pq  # noqa: PLC0415
 
     folder.mkdir(parents=True, exist_ok=True)
-    written: list[Table] = []
+    written: dict[Path, int] = {}
     left_out: list[str] = []
     chosen = {} if video_ids is None else {"video_ids": list(video_ids)}
     with warehouse.connection(read_only=True) as connection:
@@ -78,5 +60,5 @@ def write_tables(
                 unfinished.replace(path)
             finally:
                 unfinished.unlink(missing_ok=True)
-            written.append(Table(name, path, rows))
-    return Tables(tuple(written), tuple(left_out))
+            written[path] = rows
+    return written, left_out

@@ -19,18 +19,17 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
 def test_every_view_is_a_file_that_duckdb_and_polars_read_alike(
     warehouse: Warehouse, tmp_path: Path
 ) -> None:
-    done = write_tables(warehouse, tmp_path)
+    written, left_out = write_tables(warehouse, tmp_path)
     views = warehouse.query("select view_name from duckdb_views() where not internal")
-    assert [table.name for table in done.written] == sorted(views["view_name"].to_list())
-    assert done.left_out == ()
-    names = {path.name for path in tmp_path.iterdir()}
-    assert names == {f"{table.name}.parquet" for table in done.written}
-    for table in done.written:
-        frame = pl.read_parquet(table.path)
-        assert frame.height == table.rows
-        relation = duckdb.from_parquet(str(table.path))
+    assert [path.stem for path in written] == sorted(views["view_name"].to_list())
+    assert left_out == []
+    assert set(tmp_path.iterdir()) == written.keys()
+    for path, rows in written.items():
+        frame = pl.read_parquet(path)
+        assert frame.height == rows
+        relation = duckdb.from_parquet(str(path))
         assert relation.columns == frame.columns
-        assert len(relation.fetchall()) == table.rows
+        assert len(relation.fetchall()) == rows
     verdicts = pl.read_parquet(tmp_path / "current_verdicts.parquet")
     stored = warehouse.query("from current_verdicts")
     assert verdicts.sort("claim_id").equals(stored.sort("claim_id"))
@@ -39,11 +38,11 @@ def test_every_view_is_a_file_that_duckdb_and_polars_read_alike(
 def test_a_choice_of_videos_keeps_their_rows_and_leaves_out_what_is_over_all(
     warehouse: Warehouse, tmp_path: Path
 ) -> None:
-    chosen = write_tables(warehouse, tmp_path / "chosen", [VIDEO_ID])
-    assert {table.name: table.rows for table in chosen.written}["current_verdicts"] == 5
-    assert "source_scoreboard" in chosen.left_out
-    other = write_tables(warehouse, tmp_path / "other", ["another'; drop table claims"])
-    assert {table.rows for table in other.written} == {0}
+    chosen, left_out = write_tables(warehouse, tmp_path / "chosen", [VIDEO_ID])
+    assert chosen[tmp_path / "chosen" / "current_verdicts.parquet"] == 5
+    assert "source_scoreboard" in left_out
+    other, _ = write_tables(warehouse, tmp_path / "other", ["another'; drop table claims"])
+    assert set(other.values()) == {0}
 
 
 def test_writing_again_replaces_the_files_and_leaves_nothing_beside_them(
