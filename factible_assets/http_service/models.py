@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from datetime import date, datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -48,42 +48,31 @@ class FactCheckRequest(BaseModel):
         },
     )
 
-    video_url: Annotated[
-        str,
-        Field(
-            min_length=1,
-            max_length=2048,
-            description="The link of a YouTube video, its id, or the id of a video of a corpus.",
-            examples=["https://www.youtube.com/watch?v=iGkLcqLWxMA", "everyday-beliefs-talk"],
-        ),
-    ]
-    experiment_name: Annotated[
-        str,
-        Field(
-            max_length=63,
-            pattern=r"^[A-Za-z0-9_.\- ]*$",
-            description="A name that the run is tagged with.",
-        ),
-    ] = "default"
-    max_claims: Annotated[
-        Annotated[int, Field(ge=1, le=MOST_CLAIMS)] | None,
-        Field(
-            description="The most important claims that are checked; null for the most there are."
-        ),
-    ] = 5
-    max_queries_per_claim: Annotated[int, Field(ge=1, le=5, description="Searches per claim.")] = 2
-    max_results_per_query: Annotated[
-        int, Field(ge=1, le=10, description="Sources read per search.")
-    ] = 3
-    detach: Annotated[
-        bool,
-        Field(
-            description=(
-                "Whether the run goes on when nobody follows it any more. Otherwise a client that "
-                "hangs up cancels it."
-            )
-        ),
-    ] = False
+    video_url: str = Field(
+        min_length=1,
+        max_length=2048,
+        description="The link of a YouTube video, its id, or the id of a video of a corpus.",
+        examples=["https://www.youtube.com/watch?v=iGkLcqLWxMA", "everyday-beliefs-talk"],
+    )
+    experiment_name: str = Field(
+        "default",
+        max_length=63,
+        pattern=r"^[A-Za-z0-9_.\- ]*$",
+        description="A name that the run is tagged with.",
+    )
+    max_claims: int | None = Field(
+        5,
+        ge=1,
+        le=MOST_CLAIMS,
+        description="The most important claims that are checked; null for the most there are.",
+    )
+    max_queries_per_claim: int = Field(2, ge=1, le=5, description="Searches per claim.")
+    max_results_per_query: int = Field(3, ge=1, le=10, description="Sources read per search.")
+    detach: bool = Field(
+        False,
+        description="Whether the run goes on when nobody follows it any more. Otherwise a client "
+        "that hangs up cancels it.",
+    )
 
     def config(self) -> FactCheckConfig:
         """Return the knobs of the run."""
