@@ -34,7 +34,7 @@ from factible_assets.reasoners.llm.investigation import (
     reason,
     trust,
 )
-from factible_assets.records import Evidence, Query, Search, SearchHit, Verdict
+from factible_assets.records import Evidence, Query, Search, SearchHit
 from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
 from factible_assets.stages.origins import label_origins
 from factible_assets.stages.ports import (
@@ -223,17 +223,18 @@ class _Inquiry:
         with check.trace.step("reason", technique, f"{len(shown)} sources") as note:
             note.used = [row.evidence_id for row in shown.values()]
             async with asking(check, "reasoning", "verdicts") as desk:
-                found = await reason(
-                    desk,
-                    self.plan,
-                    shown,
-                    accumulated=technique.startswith("accumulated"),
-                )
+                whole = technique.startswith("accumulated")
+                found = await reason(desk, self.plan, shown, accumulated=whole)
             self.reasoned += 1
-            note.made = self._ids(found.evidence)
-            note.got = f"{found.label}, confidence {found.confidence}. {found.words}"
-            note.reason = _invented(found)
+            self._note(note, found)
         return found
+
+    def _note(self, note: Note, found: Finding) -> None:
+        note.made = self._ids(found.evidence)
+        note.got = f"{found.label}, confidence {found.confidence}. {found.words}"
+        if found.invented:
+            words = "citations of evidence that does not exist were left out."
+            note.reason = f"{found.invented} {words}"
 
     def _is_over(self) -> bool:
         over = self.reasoned >= MOST_STEPS
@@ -265,9 +266,7 @@ class _Inquiry:
             note.used = [row.evidence_id for row in shown.values()]
             async with asking(check, "reasoning", "verdicts") as desk:
                 found = await explain(desk, self.plan, shown, self.thought)
-            note.made = self._ids(found.evidence)
-            note.got = f"{found.label}, confidence {found.confidence}. {found.words}"
-            note.reason = _invented(found)
+            self._note(note, found)
         self.conclusion = found
         for point, numbers in found.points:
             check.trace.remark("judge", "key point", Note(point, self._ids(numbers)))
@@ -281,16 +280,12 @@ class _Inquiry:
         return check.case_of(self.queries, Gathered(tuple(self.searches), tuple(self.hits)), rows)
 
     def rows(self) -> ClaimRows:
-        """Return everything that was gathered, and the verdict."""
-        case = self._case()
-        return ClaimRows(case, self._verdict(case))
+        """Return everything that was gathered, and the verdict.
 
-    def _verdict(self, case: CaseFile) -> Verdict:
-        """Return the verdict: the label where there is one, else the vote over what was read.
-
-        What failed before the label was settled leaves the verdict incomplete; what failed after
-        it, only its words.
+        That is the label where there is one, else the vote over what was read. What failed before
+        the label was settled leaves the verdict incomplete; what failed after it, only its words.
         """
+        case = self._case()
         opinion = self.check.form_opinion(case)
         found = self.conclusion or self.thought
         settled = self.conclusion or (self.thought and self._is_settled(self.thought))
@@ -301,16 +296,10 @@ class _Inquiry:
         outage = self.outage if settled else None
         close = partial(conclude, opinion, basis=self.check.basis, outage=outage, ended=self.end)
         if found is None:
-            return close(None)
+            return ClaimRows(case, close(None))
         score = (found.confidence - 1) / 4
         draft = VerdictDraft(stance_of(found.label, UNPROVEN), confidence_of(score), found.words)
-        return decided_by(draft, close(draft), score)
-
-
-def _invented(found: Finding) -> str | None:
-    if not found.invented:
-        return None
-    return f"{found.invented} citations of evidence that does not exist were left out."
+        return ClaimRows(case, decided_by(draft, close(draft), score))
 
 
 STRATEGY = Strategy(

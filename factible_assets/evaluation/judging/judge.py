@@ -291,7 +291,13 @@ def found(quote: str, subject: Subject) -> str | None:
 
     A quote has at least 12 letters and digits, or is the whole of a shorter text.
     """
-    for text in _texts(subject):
+    texts = (
+        piece.text
+        for value in subject.material.values()
+        for piece in ((value,) if isinstance(value, str | Data) else value)
+        if isinstance(piece, Data)
+    )
+    for text in texts:
         shown = ShownText(text)
         if _folded(quote) and _folded(quote) == _folded(shown.text):
             return text
@@ -303,9 +309,3 @@ def found(quote: str, subject: Subject) -> str | None:
 
 def _folded(text: str) -> str:
     return " ".join(text.split()).casefold().strip(".!?\"'\u201c\u201d")
-
-
-def _texts(subject: Subject) -> Iterator[str]:
-    for value in subject.material.values():
-        pieces: Sequence[Piece] = (value,) if isinstance(value, str | Data) else value
-        yield from (piece.text for piece in pieces if isinstance(piece, Data))

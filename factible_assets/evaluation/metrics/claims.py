@@ -1,7 +1,7 @@
 """How well the extracted claims match the annotated ones: presence, order, importance.
 
 What belongs here: metrics of one video's matched claims. What does not: matching, averaging over
-videos (summary.py), stances (stances.py).
+videos (measures.py), stances (stances.py).
 
 Claims stand in the system's order, most important first; `k` looks at the first k of them only, in
 the matching of the whole list. A metric without anything to divide by is undefined, never zero.

@@ -10,7 +10,7 @@ What failed because a service failed is left out of every denominator here; how 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from factible_assets.evaluation.figures import Ratio
 from factible_assets.methods.raw_evidence import TECHNIQUES
@@ -97,10 +97,8 @@ def quote_grounding_rate(rows: VideoRows) -> Ratio:
     """
     texts = {page.content_hash: page.text for page in rows.page_texts}
     stored = [row for row in rows.evidence if row.quote is not None]
-    grounded = sum(_stands_in_its_page(row, texts) for row in stored)
+    found = (
+        texts.get(row.content_hash or "", "")[row.quote_start : row.quote_end] for row in stored
+    )
+    grounded = sum(words == row.quote for words, row in zip(found, stored, strict=True))
     return Ratio(grounded, len(stored) + sum(row.rejected_quotes for row in rows.evidence))
-
-
-def _stands_in_its_page(row: Evidence, texts: Mapping[str, str]) -> bool:
-    text = texts.get(row.content_hash or "")
-    return text is not None and text[row.quote_start : row.quote_end] == row.quote
