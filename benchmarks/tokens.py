@@ -31,13 +31,14 @@ import bpe_openai
 
 from benchmarks.shared import AnnotatedVideo, load_annotated_videos, require
 from factible_assets.reasoners.embedded.embedder import OnnxEmbedder
-from factible_assets.reasoners.llm.engine import LlmReasoner, StageModels
+from factible_assets.reasoners.llm.engine import LlmReasoner
 from factible_assets.reasoners.llm.evidence import excerpt
 from factible_assets.records import Claim, Evidence, Query, Stance
 from factible_assets.stages.evidence import QuoteFinder
 from factible_assets.stages.ids import claim_id
 from factible_assets.stages.ports import Arrivals, PageExcerpt, Vote
 from resources.llm.base import Answer, ModelAnswer, ModelCall, ModelRequest, Probe
+from tests.reasoners.llm.scripted import staged
 
 LIMITS = (1_200, 1_500, 2_000, 2_500, 3_000, 3_500)
 SOURCES = 6
@@ -168,7 +169,7 @@ def _answer(shape: str, prompt: str) -> dict[str, Any]:
 async def tokens_of(video: AnnotatedVideo, readings: Sequence[Reading]) -> dict[str, int]:
     """Ask all questions of one video; return the input tokens by stage."""
     model = CountingModel()
-    mind = LlmReasoner(StageModels.of(model))
+    mind = LlmReasoner(staged(model))
     by_claim: dict[str, list[Reading]] = defaultdict(list)
     for reading in readings:
         by_claim[reading.claim].append(reading)

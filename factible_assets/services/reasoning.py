@@ -330,7 +330,6 @@ async def open_models(
     from factible_assets.reasoners.llm.engine import (  # noqa: PLC0415 - only for runs with a model
         ANSWER_TOKENS,
         LlmReasoner,
-        StageModels,
     )
     from resources.cache.models import CachingModel  # noqa: PLC0415
 
@@ -344,13 +343,11 @@ async def open_models(
     except ValueError as error:
         raise SetupError(str(error)) from error
     return LlmReasoner(
-        StageModels(
-            **{
-                stage: stage_model(
-                    settings, stage, models[plan.stages[stage]], ANSWER_TOKENS[stage], _SEED
-                )
-                for stage in STAGES
-            }
-        ),
+        {
+            stage: stage_model(
+                settings, stage, models[plan.stages[stage]], ANSWER_TOKENS[stage], _SEED
+            )
+            for stage in STAGES
+        },
         embedder=installed_embedder(cache),
     )

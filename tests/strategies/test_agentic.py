@@ -15,7 +15,7 @@ from factible_assets.reasoners.llm.answers import (
     PlanAnswer,
     ReasoningAnswer,
 )
-from factible_assets.reasoners.llm.engine import LlmReasoner, StageModels
+from factible_assets.reasoners.llm.engine import LlmReasoner
 from factible_assets.records import Step
 from factible_assets.stages.flow import FlowResult, check_claims
 from factible_assets.stages.integrity import JudgedRows, judge
@@ -28,7 +28,7 @@ from resources.llm.base import (
     ModelRequest,
     RefusedError,
 )
-from tests.reasoners.llm.scripted import Scripted, prompt_of, report, take_apart
+from tests.reasoners.llm.scripted import Scripted, prompt_of, report, staged, take_apart
 from tests.stages.world import VIDEO, Hit, World, make_claim, own_words
 
 CLAIM = make_claim("In 2012, sugar made most children hyperactive.")
@@ -146,7 +146,7 @@ def sugar_world(*queries: str, pages: int = 3) -> World:
 async def investigate(
     model: Investigator, world: World, **knobs: Any
 ) -> tuple[FlowResult, list[Step]]:
-    services = replace(world.services(), reasoner=LlmReasoner(StageModels.of(model)))
+    services = replace(world.services(), reasoner=LlmReasoner(staged(model)))
     config = config_of({"strategy": "agentic", **knobs})
     result = await check_claims(
         LATER, [CLAIM], services, config, strategy=strategy_named("agentic")

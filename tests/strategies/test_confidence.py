@@ -8,10 +8,11 @@ import pytest
 
 from factible_assets.config import config_of
 from factible_assets.methods.confidence import Source, corrected
-from factible_assets.reasoners.llm.engine import LlmReasoner, StageModels
+from factible_assets.reasoners.llm.engine import LlmReasoner
 from factible_assets.records import Claim
 from factible_assets.stages.flow import FlowResult, check_claims
 from factible_assets.strategies import strategy_named
+from tests.reasoners.llm.scripted import staged
 from tests.stages.world import VIDEO, Hit, World, make_claim, own_words, says
 from tests.strategies.test_raw_evidence import Told, broken_rules
 
@@ -37,7 +38,7 @@ async def checked(
 ) -> FlowResult:
     services = world.services()
     if model is not None:
-        services = replace(services, reasoner=LlmReasoner(StageModels.of(model)))
+        services = replace(services, reasoner=LlmReasoner(staged(model)))
     config = config_of({"strategy": "confidence", **knobs})
     return await check_claims(
         VIDEO, [claim], services, config, strategy=strategy_named("confidence")

@@ -17,13 +17,14 @@ from typing import Any, get_args
 import pytest
 
 from factible_assets.config import StrategyName, config_of
-from factible_assets.reasoners.llm.engine import LlmReasoner, StageModels
+from factible_assets.reasoners.llm.engine import LlmReasoner
 from factible_assets.stages.flow import FlowResult, check_claims
 from factible_assets.stages.integrity import JudgedRows, judge
 from factible_assets.stages.progress import ALL_STAGES
 from factible_assets.strategies import strategy_named
 from resources.http import RetryPolicy
 from resources.llm.backend import CallPolicy
+from tests.reasoners.llm.scripted import staged
 from tests.resources.llm.servers import bound
 from tests.servers import Behaviour, Exchange, MisbehavingServer, hang, respond_json
 from tests.stages.world import VIDEO, Hit, World, make_claim, own_words
@@ -117,9 +118,7 @@ async def checked(
         bound(server, window=30_000, policy=policy) as model,
     ):
         server.on("/v1/chat/completions", behaviour)
-        services = replace(
-            (world or ocean()).services(), reasoner=LlmReasoner(StageModels.of(model))
-        )
+        services = replace((world or ocean()).services(), reasoner=LlmReasoner(staged(model)))
         result = await check_claims(VIDEO, [CLAIM], services, config, strategy=strategy_named(name))
     rows = JudgedRows(**result.parts() | {"videos": [VIDEO], "claims": [CLAIM]})
     assert [each for each in judge(ALL_STAGES, rows) if each.refuses] == []

@@ -6,7 +6,7 @@ does not: the judgements (claims.py, queries.py, evidence.py, verdict.py), any c
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -47,39 +47,14 @@ from factible_assets.stages.ports import (
     VerdictDraft,
     Vote,
 )
-from resources.llm.base import LanguageModel
 
-ANSWER_TOKENS = {"claims": 1_200, "queries": 600, "evidence": 1_100, "verdicts": 900}
+ANSWER_TOKENS: dict[str, int] = {
+    "claims": 1_200,
+    "queries": 600,
+    "evidence": 1_100,
+    "verdicts": 900,
+}
 """Limits on the answers (Factible, table 6)."""
-
-
-@dataclass(frozen=True, slots=True)
-class StageModels:
-    """The model of each stage."""
-
-    claims: StageModel
-    queries: StageModel
-    evidence: StageModel
-    verdicts: StageModel
-
-    @classmethod
-    def of(
-        cls,
-        claims: LanguageModel,
-        queries: LanguageModel | None = None,
-        evidence: LanguageModel | None = None,
-        verdicts: LanguageModel | None = None,
-        *,
-        seed: int | None = None,
-    ) -> StageModels:
-        """Give each stage its model, that of the claims if None, with the published limits."""
-        models = {"claims": claims, "queries": queries, "evidence": evidence, "verdicts": verdicts}
-        return cls(
-            **{
-                stage: StageModel(model or claims, max_tokens=ANSWER_TOKENS[stage], seed=seed)
-                for stage, model in models.items()
-            }
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +94,7 @@ class LlmReasoner:
 
     def __init__(
         self,
-        models: StageModels,
+        models: Mapping[str, StageModel],
         limits: ReadingLimits | None = None,
         embedder: Embedder | None = None,
     ) -> None:
@@ -167,7 +142,7 @@ class LlmReasoner:
         used: claims carry their place in the text.
         """
         known = video.model_copy(update={"language": transcript.language or video.language})
-        desk = Desk(self._models.claims, load_prompt("claims"), "claims", known)
+        desk = Desk(self._models["claims"], load_prompt("claims"), "claims", known)
         windowing = Windowing(self._limits.transcript_window, self._limits.window_overlap)
         try:
             drafts = await find_claims(desk, transcript, windowing, max_claims=max_claims)
@@ -205,19 +180,19 @@ class LlmReasoner:
 
     def _queries_desk(self, asked: Sequence[AskedClaim]) -> Desk:
         video, claim = asked[0].video, asked[0].claim if len(asked) == 1 else None
-        return Desk(self._models.queries, load_prompt("queries"), "queries", video, claim)
+        return Desk(self._models["queries"], load_prompt("queries"), "queries", video, claim)
 
     def _evidence_desk(self, sources: Sequence[Source]) -> Desk:
         first = sources[0]
         prompt = load_prompt("condense" if first.page.sought else "evidence")
-        desk = Desk(self._models.evidence, prompt, "evidence", first.video, first.claim)
+        desk = Desk(self._models["evidence"], prompt, "evidence", first.video, first.claim)
         if len(sources) == 1:
             desk.query, desk.url = first.query, first.page.canonical_url
         return desk
 
     def desk(self, prompt: str, stage: StageName, video: Video, claim: Claim) -> Desk:
         """Return where a question about a claim is asked, with the model of a stage."""
-        return Desk(getattr(self._models, stage), load_prompt(prompt), stage, video, claim)
+        return Desk(self._models[stage], load_prompt(prompt), stage, video, claim)
 
     async def judge(
         self, video: Video, claim: Claim, evidence: Sequence[Evidence], vote: Vote

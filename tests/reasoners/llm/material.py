@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from datetime import date
 
-from factible_assets.reasoners.llm.engine import LlmReasoner, ReadingLimits, StageModels
+from factible_assets.reasoners.llm.engine import LlmReasoner, ReadingLimits
 from factible_assets.records import Claim, Evidence, Query, Stance, Transcript, Video
 from factible_assets.stages.ports import PageExcerpt, Vote
 from factible_assets.stages.transcript import from_text
-from tests.reasoners.llm.scripted import Script, ScriptedModel
+from tests.reasoners.llm.scripted import Script, ScriptedModel, staged
 
 VIDEO = Video(video_id="v1", title="Sugar and children")
 CLAIM = Claim(
@@ -52,7 +52,7 @@ def reasoner(
     *answers: Script, limits: ReadingLimits | None = None
 ) -> tuple[LlmReasoner, ScriptedModel]:
     model = ScriptedModel(list(answers))
-    return LlmReasoner(StageModels.of(model), limits), model
+    return LlmReasoner(staged(model), limits), model
 
 
 def row(

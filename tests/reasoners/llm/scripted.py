@@ -22,8 +22,18 @@ from factible_assets.reasoners.llm.answers import (
     QueriesAnswer,
     VerdictAnswer,
 )
+from factible_assets.reasoners.llm.calls import StageModel
+from factible_assets.reasoners.llm.engine import ANSWER_TOKENS
 from factible_assets.reasoners.llm.prompts import load_prompt
-from resources.llm.base import Answer, ModelAnswer, ModelCall, ModelError, ModelRequest, Probe
+from resources.llm.base import (
+    Answer,
+    LanguageModel,
+    ModelAnswer,
+    ModelCall,
+    ModelError,
+    ModelRequest,
+    Probe,
+)
 
 
 def report(**changes: Any) -> ModelCall:
@@ -84,6 +94,16 @@ class ScriptedModel(Scripted):
     @property
     def prompts(self) -> list[str]:
         return [prompt_of(question) for question in self.questions]
+
+
+def staged(
+    model: LanguageModel, *, seed: int | None = None, **others: LanguageModel
+) -> dict[str, StageModel]:
+    """Give each stage its model, with the published limits: this one, or another by its name."""
+    return {
+        stage: StageModel(others.get(stage, model), max_tokens=most, seed=seed)
+        for stage, most in ANSWER_TOKENS.items()
+    }
 
 
 # --- Fences, as a reader sees them ---------------------------------------------------------------

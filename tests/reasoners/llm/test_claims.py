@@ -14,7 +14,7 @@ from factible_assets.stages.claims import build_claims
 from factible_assets.stages.ports import ClaimDraft, ClaimDrafts, ReasonerOutageError
 from resources.llm.base import ContextTooLongError, ModelOutageError
 from tests.reasoners.llm.material import VIDEO, reasoner, transcript
-from tests.reasoners.llm.scripted import ScriptedModel, report, take_apart
+from tests.reasoners.llm.scripted import ScriptedModel, report, staged, take_apart
 
 SAID = (
     "so um sugar makes children hyperactive and i have studied this at yale for ten years and in "
@@ -314,7 +314,7 @@ async def test_a_transcript_that_is_too_long_for_the_model_is_cut_smaller() -> N
     mind, _ = reasoner()
     merged = answer()
     model = Narrow([lambda prompt: merged if "Stretch 1" in prompt else by_stretch(prompt)])
-    mind._models = type(mind._models).of(model)
+    mind._models = staged(model)
     judged = await mind.extract_claims(VIDEO, transcript(TWO_HALVES), (), max_claims=5)
     assert {claim.text for claim in judged.value.claims} == {
         "Sugar makes children hyperactive.",

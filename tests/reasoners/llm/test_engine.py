@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from factible_assets.reasoners.llm.engine import LlmReasoner, ReadingLimits, StageModels
+from factible_assets.reasoners.llm.engine import LlmReasoner, ReadingLimits
 from factible_assets.reasoners.llm.prompts import load_prompt
 from factible_assets.stages.ports import Judged, Reasoner, ReasonerOutageError, ReasonerRefusalError
 from resources.llm.base import ModelCall, ModelOutageError, RefusedError
 from tests.reasoners.llm.material import CLAIM, DENIAL, PAGE, QUERY, VIDEO, VOTE, row, transcript
-from tests.reasoners.llm.scripted import Script, ScriptedModel, report
+from tests.reasoners.llm.scripted import Script, ScriptedModel, report, staged
 
 READING: dict[str, Any] = {
     "source": 1,
@@ -56,7 +56,7 @@ def mind_with(
     *answers: Script, reports: tuple[ModelCall, ...] = (report(),)
 ) -> tuple[Reasoner, ScriptedModel]:
     model = ScriptedModel(list(answers), reports)
-    return LlmReasoner(StageModels.of(model)), model
+    return LlmReasoner(staged(model)), model
 
 
 @stages
@@ -124,7 +124,7 @@ async def test_a_refusal_is_told_apart_and_its_words_kept_without_markup(stage: 
 
 async def test_each_stage_asks_its_own_model() -> None:
     models = {stage: ScriptedModel([ANSWERS[stage]]) for stage in JUDGEMENTS}
-    mind = LlmReasoner(StageModels.of(**models, seed=7))
+    mind = LlmReasoner(staged(models["claims"], seed=7, **models))
     for stage, judge in JUDGEMENTS.items():
         await judge(mind)
         assert [question.seed for question in models[stage].questions] == [7]

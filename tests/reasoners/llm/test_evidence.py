@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from factible_assets.reasoners.embedded.embedder import OnnxEmbedder, Vectors
-from factible_assets.reasoners.llm.engine import LlmReasoner, ReadingLimits, StageModels
+from factible_assets.reasoners.llm.engine import LlmReasoner, ReadingLimits
 from factible_assets.reasoners.llm.evidence import excerpt
 from factible_assets.reasoners.llm.prompts import this_month
 from factible_assets.stages.evidence import check_words
@@ -21,7 +21,7 @@ from factible_assets.stages.ports import (
 )
 from resources.llm.base import ModelOutageError, RefusedError
 from tests.reasoners.llm.material import CLAIM, DENIAL, PAGE, QUERY, VIDEO, reasoner
-from tests.reasoners.llm.scripted import Script, ScriptedModel, report, take_apart
+from tests.reasoners.llm.scripted import Script, ScriptedModel, report, staged, take_apart
 
 
 def reading(stance: str = "refutes", *quotes: str, source: int = 1, **other: Any) -> dict[str, Any]:
@@ -385,7 +385,7 @@ async def test_what_is_shown_of_a_page_is_chosen_while_others_are_on_their_way()
             return super().embed(texts)
 
     model = ScriptedModel([says("unclear")])
-    mind = LlmReasoner(StageModels.of(model), embedder=Watched())
+    mind = LlmReasoner(staged(model), embedder=Watched())
     long = " ".join(f"Sentence {at} speaks of sugar, children and trials." for at in range(200))
     waiting = replace(PAGE, text=long, arrivals=Arrivals(2))
     read = asyncio.create_task(mind.read_evidence(VIDEO, CLAIM, QUERY, waiting))

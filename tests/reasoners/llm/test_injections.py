@@ -18,7 +18,7 @@ import pytest
 from factible_assets.config import ClaimsConfig, FactCheckConfig
 from factible_assets.reasoners.embedded.engine import EmbeddedReasoner
 from factible_assets.reasoners.llm import prompts
-from factible_assets.reasoners.llm.engine import LlmReasoner, StageModels
+from factible_assets.reasoners.llm.engine import LlmReasoner
 from factible_assets.reasoners.llm.prompts import Data, fenced
 from factible_assets.records import Claim, Evidence, Transcript, Verdict, Video
 from factible_assets.stages.flow import FlowResult, check_claims, extract_claims
@@ -26,7 +26,7 @@ from factible_assets.stages.ports import Reasoner, ReasonerRefusalError, Service
 from factible_assets.stages.transcript import from_text
 from resources.search.base import SearchAnswer, SearchRequest
 from tests.reasoners.llm.hostile import ATTACKS
-from tests.reasoners.llm.scripted import GullibleModel, gets_out, take_apart
+from tests.reasoners.llm.scripted import GullibleModel, gets_out, staged, take_apart
 from tests.stages.world import Hit, World, answer, make_claim
 
 CLAIM = "Sugar makes children hyperactive."
@@ -129,7 +129,7 @@ def by_model(name: str | None) -> tuple[Outcome, GullibleModel]:
     """What a gullible model makes of the video, under the attack of this name or under none."""
     attack = ATTACKS[name] if name else ""
     model = GullibleModel({DENIAL: "refutes", OTHER_DENIAL: "refutes"}, [CLAIM], attack)
-    return asyncio.run(checked(LlmReasoner(StageModels.of(model)), attack)), model
+    return asyncio.run(checked(LlmReasoner(staged(model)), attack)), model
 
 
 @cache
@@ -246,7 +246,7 @@ async def test_a_model_that_obeys_all_the_same_gives_another_verdict() -> None:
             return "What does each source say" in prompt
 
     model = Obedient({DENIAL: "refutes", OTHER_DENIAL: "refutes"}, [CLAIM], "")
-    taken = await checked(LlmReasoner(StageModels.of(model)))
+    taken = await checked(LlmReasoner(staged(model)))
     assert taken.verdict.stance == "supports"
 
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from factible_assets.reasoners.llm.engine import LlmReasoner, StageModels
+from factible_assets.reasoners.llm.engine import LlmReasoner
 from factible_assets.stages.ports import ReasonerOutageError, ReasonerRefusalError
 from resources.cache import DiskCache
 from resources.cache.models import CachingModel
 from resources.llm.limits import Budget, Ceiling
 from tests.reasoners.llm.material import CLAIM, DENIAL, PAGE, QUERY, VIDEO, transcript
-from tests.reasoners.llm.scripted import take_apart
+from tests.reasoners.llm.scripted import staged, take_apart
 from tests.resources.llm.servers import CHAT, bodies, bound, depending, say
 from tests.servers import MisbehavingServer, respond
 
@@ -47,7 +47,7 @@ async def test_a_page_is_read_over_the_wire_and_its_call_recorded(
 ) -> None:
     server.on(CHAT["openai"], say("openai", "not JSON"), say("openai", dict(ANSWER)))
     async with bound(server) as client:
-        mind = LlmReasoner(StageModels.of(client))
+        mind = LlmReasoner(staged(client))
         judged = await mind.read_evidence(VIDEO, CLAIM, QUERY, PAGE)
     assert judged.value is not None
     assert (judged.value.stance, judged.value.quotes) == ("refutes", (DENIAL,))
@@ -73,7 +73,7 @@ async def test_what_goes_wrong_at_the_server_is_an_outage_of_the_judgement(
 ) -> None:
     server.on(CHAT["openai"], behaviour)
     async with bound(server) as client:
-        mind = LlmReasoner(StageModels.of(client))
+        mind = LlmReasoner(staged(client))
         with pytest.raises(ReasonerOutageError) as outage:
             await mind.read_evidence(VIDEO, CLAIM, QUERY, PAGE)
     assert outage.value.reason.endswith((".", "not."))
@@ -84,7 +84,7 @@ async def test_a_model_that_declines_is_no_outage(server: MisbehavingServer) -> 
     server.on(CHAT["openai"], say("openai", None, refusal="I will not."))
     async with bound(server) as client:
         with pytest.raises(ReasonerRefusalError, match="I will not") as refusal:
-            await LlmReasoner(StageModels.of(client)).read_evidence(VIDEO, CLAIM, QUERY, PAGE)
+            await LlmReasoner(staged(client)).read_evidence(VIDEO, CLAIM, QUERY, PAGE)
     assert [call.outcome for call in refusal.value.calls] == ["refused"]
 
 
@@ -95,7 +95,7 @@ async def test_a_budget_that_is_spent_is_an_outage(
     async with bound(server) as client, DiskCache(tmp_path) as cache:
         asked = CachingModel(client, cache, Budget("this run", Ceiling(tokens=10)))
         with pytest.raises(ReasonerOutageError) as outage:
-            await LlmReasoner(StageModels.of(asked)).read_evidence(VIDEO, CLAIM, QUERY, PAGE)
+            await LlmReasoner(staged(asked)).read_evidence(VIDEO, CLAIM, QUERY, PAGE)
     assert outage.value.lasting
     assert bodies(server) == []
 
@@ -106,7 +106,7 @@ async def test_a_long_page_is_trimmed_inside_its_fence_to_a_small_window(
     server.on(CHAT["openai"], say("openai", dict(ANSWER)))
     page = replace(PAGE, text=f"{PAGE.text}\n" + "Children were seen to eat sugar there. " * 190)
     async with bound(server, window=2_700) as client:
-        await LlmReasoner(StageModels.of(client)).read_evidence(VIDEO, CLAIM, QUERY, page)
+        await LlmReasoner(staged(client)).read_evidence(VIDEO, CLAIM, QUERY, page)
     opened = take_apart(bodies(server)[0]["messages"][1]["content"])
     assert opened.data("source 1").endswith("[…]")
     assert opened.outside.endswith("in the claim's language.")
@@ -134,7 +134,7 @@ async def test_a_long_transcript_is_read_in_smaller_windows_by_a_small_model(
     server.on(CHAT["openai"], depending(read))
     said = "The weather was fine that day, and so it went on. " * 400
     async with bound(server, window=6_000) as client:
-        mind = LlmReasoner(StageModels.of(client))
+        mind = LlmReasoner(staged(client))
         judged = await mind.extract_claims(
             VIDEO, transcript(f"{said}Honey keeps for three thousand years."), (), max_claims=5
         )

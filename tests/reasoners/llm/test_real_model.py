@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from factible_assets.reasoners.llm.calls import StageModel
-from factible_assets.reasoners.llm.engine import LlmReasoner, StageModels
+from factible_assets.reasoners.llm.engine import ANSWER_TOKENS, LlmReasoner
 from factible_assets.records import LlmCall
 from factible_assets.stages.ports import Judged, ReasonerOutageError
 from tests.real_model import WHY_SKIPPED, client, served
@@ -38,7 +38,7 @@ def address() -> Iterator[str]:
 async def mind(address: str) -> AsyncIterator[LlmReasoner]:
     async with aclosing(client(address, 4096, answer_seconds=600)) as model:
         stage = StageModel(model, max_tokens=_TOKENS, seed=1)
-        yield LlmReasoner(StageModels(stage, stage, stage, stage))
+        yield LlmReasoner(dict.fromkeys(ANSWER_TOKENS, stage))
 
 
 async def calls_of(judgement: Awaitable[Judged[Any]]) -> Sequence[LlmCall]:
