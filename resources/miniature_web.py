@@ -91,16 +91,13 @@ class _Resource:
 class MiniatureWeb:
     """Serves a folder of pages on an ephemeral loopback port, in a thread of its own.
 
-    Start it with `with`, or by `start` and `close`; it starts once and stops for good.
-
-    Args:
-        root: The folder with one folder per host.
-        port: The port on 127.0.0.1; 0 takes a free one.
+    Start it with `with`, or by `start` and `close`; it starts once and stops for good. The root
+    holds one folder per host.
     """
 
-    def __init__(self, root: Path, *, port: int = 0) -> None:
+    def __init__(self, root: Path) -> None:
         self._root = root
-        self._port = port
+        self._port = 0
         self._lock = threading.Lock()
         self._server: uvicorn.Server | None = None
         self._stop = ExitStack()
@@ -137,14 +134,7 @@ class MiniatureWeb:
             resources = _list_resources(self._root)
             index = undone.enter_context(closing(_SearchIndex(resources)))
             listening = undone.enter_context(socket.socket())
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                listening.bind(("127.0.0.1", self._port))
-            except OSError as error:
-                raise MiniatureWebError(
-                    f"port {self._port} on 127.0.0.1 cannot be used: {error.strerror}; choose "
-                    "another"
-                ) from error
+            listening.bind(("127.0.0.1", 0))
             server = uvicorn.Server(
                 uvicorn.Config(
                     _build_app(resources, index),

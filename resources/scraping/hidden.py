@@ -5,7 +5,7 @@ the style sheets inside the page, and text in the colour of its background. What
 the visible parts are the page's own text (extract.py), the browser, which marks what it computes
 to be unseen (browser.py).
 
-Sheets of their own address are not fetched, so what only they hide stays, but for the class names
+Sheets that lie elsewhere are not fetched, so what only they hide stays, but for the class names
 that frameworks agree on. Closed `details` stay: their readers open them. Struck text
 (`s`, `del`) goes: the page takes it back.
 """

@@ -17,6 +17,7 @@ import json
 import re
 import time
 from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
@@ -42,6 +43,13 @@ from resources.scraping.reading import hindered
 BASE_URL = "https://r.jina.ai/"
 
 _PAGE_SECONDS = 12  # below the client's own patience, so that Jina's sentence arrives
+_HEADERS = {
+    "Accept": "application/json",
+    "Content-Type": "application/json",
+    "X-Retain-Images": "none",
+    "X-Retain-Links": "text",
+    "X-Timeout": str(_PAGE_SECONDS),
+}
 _REFUSALS: dict[int, str] = {
     HTTPStatus.UNAUTHORIZED: "Jina's reader does not accept the key; check JINA_API_KEY",
     HTTPStatus.PAYMENT_REQUIRED: "Jina's reader says that the key has no credits left",
@@ -61,36 +69,15 @@ _MARKS = (
 )
 
 
+@dataclass(frozen=True)
 class JinaReader:
-    """Fetches pages through Jina's Reader.
+    """Fetches pages through Jina's Reader. The owner of the client closes it."""
 
-    Args:
-        http: The client; its owner closes it.
-        api_key: Optional.
-        base_url: The service, such as an own instance of it.
-        guard: Checks by its form each URL that is handed over.
-    """
-
-    def __init__(
-        self,
-        http: HttpClient,
-        *,
-        api_key: str | None = None,
-        base_url: str = BASE_URL,
-        guard: NetworkGuard | None = None,
-    ) -> None:
-        self._http = http
-        self._base_url = base_url
-        self._guard = guard or NetworkGuard()
-        self._headers = {
-            "Accept": "application/json",
-            "Content-Type": "application/json",
-            "X-Retain-Images": "none",
-            "X-Retain-Links": "text",
-            "X-Timeout": str(_PAGE_SECONDS),
-        }
-        if api_key:
-            self._headers["Authorization"] = f"Bearer {api_key}"
+    http: HttpClient
+    api_key: str | None = field(default=None, repr=False)
+    base_url: str = BASE_URL
+    guard: NetworkGuard = field(default_factory=NetworkGuard)
+    """Checks by its form each URL that is handed over."""
 
     async def fetch(self, url: str, known: FetchedPage | None = None) -> FetchedPage:
         """Fetch and read one page. Never raises for a page that fails: it answers so.
@@ -130,13 +117,14 @@ class JinaReader:
     async def _ask(self, url: str) -> dict[str, Any]:
         """Return the page's part of an answer, or name why there is none."""
         try:
-            self._guard.check_url(httpx.URL(url))
+            self.guard.check_url(httpx.URL(url))
         except (httpx.InvalidURL, ValueError) as error:
             raise UnavailableError("this is not a URL that can be fetched") from error
         except ForbiddenTargetError as error:
             raise UnavailableError(f"{shown(url)} is not fetched: {error.reason}") from error
+        headers = _HEADERS | ({"Authorization": f"Bearer {self.api_key}"} if self.api_key else {})
         content = json.dumps({"url": url}).encode()
-        response = await self._http.post(self._base_url, content=content, headers=self._headers)
+        response = await self.http.post(self.base_url, content=content, headers=headers)
         status = response.status
         if status in _REFUSALS:
             raise OutageError(_REFUSALS[status])

@@ -255,12 +255,3 @@ def test_settings_that_are_wrong_are_refused_with_the_file_named(
     with pytest.raises(MiniatureWebError, match=words) as refusal:
         MiniatureWeb(tmp_path).start()
     assert "web.yaml" in str(refusal.value)
-
-
-def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
-    with socket.socket() as holder:
-        holder.bind(("127.0.0.1", 0))
-        holder.listen()
-        port = holder.getsockname()[1]
-        with pytest.raises(MiniatureWebError, match=f"port {port} on 127"):
-            MiniatureWeb(tmp_path, port=port).start()
