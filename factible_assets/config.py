@@ -110,8 +110,7 @@ _ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
 def checked_day(value: date | None) -> date | None:
     """Refuse days that nothing was published on and that calendars cannot go back from.
 
-    Raises:
-        ValueError: The day is before the year 1000.
+    Raises ValueError: The day is before the year 1000.
     """
     if value is not None and value.year < _FIRST_YEAR:
         raise ValueError(f"write a day from the year {_FIRST_YEAR} on")

@@ -44,8 +44,7 @@ _REMEDY = "Correct it in the launchpad and launch again."
 def settled(model: type[Model], given: Mapping[str, Any]) -> Model:
     """Return the knobs as given in the launchpad.
 
-    Raises:
-        dagster.Failure: a value is out of range; the sentence names the knob. Never retried.
+    Raises dagster.Failure: a value is out of range; the sentence names the knob. Never retried.
     """
     try:
         return model.model_validate(given)
@@ -74,8 +73,7 @@ class _KnobType(ConfigScalar):
     def post_process(self, value: Any) -> Any:
         """Return the value as it is.
 
-        Raises:
-            PostProcessingError: the knob does not allow it.
+        Raises PostProcessingError: the knob does not allow it.
         """
         try:
             self._adapter.validate_python(value)

@@ -119,8 +119,7 @@ class VideoRows:
     def video(self) -> Video:
         """The video itself.
 
-        Raises:
-            IndexError: It is not among the rows.
+        Raises IndexError: It is not among the rows.
         """
         return self.videos[0]
 

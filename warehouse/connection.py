@@ -92,8 +92,7 @@ class Connector(Protocol):
 def file_path(location: str | Path) -> Path:
     """Return the path of a warehouse's file.
 
-    Raises:
-        WarehouseError: The location is in memory, or a URL of a store that is not a file.
+    Raises WarehouseError: The location is in memory, or a URL of a store that is not a file.
     """
     if _URL_SCHEME.match(str(location)):
         raise WarehouseError(

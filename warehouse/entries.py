@@ -54,8 +54,7 @@ def enter(
         again: What becomes of a row whose key is there: nothing is written, the old one is kept, or
             it is replaced.
 
-    Raises:
-        WarehouseIntegrityError: A row breaks a rule of the table. The caller gives up.
+    Raises WarehouseIntegrityError: A row breaks a rule of the table. The caller gives up.
     """
     values = [_by_column(row) for row in rows]
     if not values:

@@ -87,8 +87,7 @@ class Lake:
     def of(cls, location: str, data: str | Path) -> Self:
         """Read `ducklake:postgres:` and libpq's keywords, or an address as `postgresql://…`.
 
-        Raises:
-            WarehouseError: It is neither. The message does not repeat it.
+        Raises WarehouseError: It is neither. The message does not repeat it.
         """
         given = location.removeprefix(SCHEME)
         words = _words_of(given)
@@ -112,8 +111,7 @@ class Lake:
 
         So a configuration that others may look at names a lake without its password.
 
-        Raises:
-            WarehouseError: It was told of none that is shown so.
+        Raises WarehouseError: It was told of none that is shown so.
         """
         if shown not in _told:
             raise WarehouseError(f"Where {shown} is, is not known here: set FACTIBLE_WAREHOUSE.")
@@ -158,8 +156,7 @@ class Lake:
     def alone(self, keys: Iterable[str], *, beside: Iterable[str] = ()) -> Iterator[None]:
         """Keep others who hold one of the same keys out; those `beside` are shared.
 
-        Raises:
-            WarehouseBusyError: Someone held one of the keys until the time was up.
+        Raises WarehouseBusyError: Someone held one of the keys until the time was up.
         """
         numbers = {
             kind: sorted(
@@ -226,8 +223,7 @@ class Lake:
     def _instance(self, *, read_only: bool) -> duckdb.DuckDBPyConnection:
         """Return what this process has open of the lake; opened now if it has nothing.
 
-        Raises:
-            LakeError: The lake cannot be opened.
+        Raises LakeError: The lake cannot be opened.
         """
         key = self, read_only, os.getpid()
         with _opening:

@@ -79,9 +79,8 @@ class Schema:
     def load(cls, migrations: Traversable, views: Traversable) -> Self:
         """Read a schema from a directory of migrations and one of views.
 
-        Raises:
-            ValueError: A file in the directory of migrations is not named like one, or a number is
-                missing or used twice.
+        Raises ValueError: A file in the directory of migrations is not named like one, or a number
+        is missing or used twice.
         """
         steps = []
         for file in _sql_files(migrations):

@@ -42,9 +42,8 @@ def move_into(path: Path, lake: Lake, say: Callable[[MovedTable], None]) -> list
         lake: Where it goes.
         say: Told of every table that arrived.
 
-    Raises:
-        WarehouseError: The lake holds something, a table arrived otherwise than it was, or either
-            of them cannot be opened. The lake is as it was.
+    Raises WarehouseError: The lake holds something, a table arrived otherwise than it was, or
+    either of them cannot be opened. The lake is as it was.
     """
     for either in (Warehouse(path), Warehouse(lake)):
         with either.connection():

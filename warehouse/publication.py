@@ -194,8 +194,7 @@ def _bring_up_to_date(
 def restore_copy(copy: Path, path: Path, *, moment: datetime) -> Path | None:
     """Put a published copy in the place of the warehouse; return where what was there lies now.
 
-    Raises:
-        WarehouseError: The copy is damaged itself, or there is no room; nothing was changed.
+    Raises WarehouseError: The copy is damaged itself, or there is no room; nothing was changed.
     """
     bytes_of_copy = path.with_name(f".{path.name}.published")
     unfinished = path.with_name(f".{path.name}.restoring")

@@ -80,8 +80,7 @@ class WarehouseIOManager(ConfigurableIOManager):
     def handle_output(self, context: OutputContext, obj: AssetRows) -> None:
         """Write the rows of one asset and video, in one transaction.
 
-        Raises:
-            WarehouseError: The output is no `AssetRows`, or the store refuses it.
+        Raises WarehouseError: The output is no `AssetRows`, or the store refuses it.
         """
         asset = context.asset_key.path[-1]
         if not isinstance(obj, AssetRows):
@@ -101,9 +100,8 @@ class WarehouseIOManager(ConfigurableIOManager):
     def load_input(self, context: InputContext) -> VideoRows:
         """Return the current records of an upstream asset for the video of this partition.
 
-        Raises:
-            Failure: The upstream asset was never materialized for the video, or the run is of no
-                video; not to be retried.
+        Raises Failure: The upstream asset was never materialized for the video, or the run is of no
+        video; not to be retried.
         """
         asset = context.asset_key.path[-1]
         if not context.has_partition_key:

@@ -68,8 +68,7 @@ def compact(warehouse: Warehouse) -> int:
     file of DuckDB 1.5 as long as it was. So a copy takes its place, under the writer's lock. Nobody
     loses anything: others wait for the lock and then open the new file. A lake is tidied in place.
 
-    Raises:
-        WarehouseNotWritableError: The copy cannot be written or moved.
+    Raises WarehouseNotWritableError: The copy cannot be written or moved.
     """
     if isinstance(warehouse.connector, Lake):
         return warehouse.connector.tidy()

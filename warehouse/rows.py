@@ -87,8 +87,7 @@ def to_frame(record: type[Record], rows: Sequence[Record], stamp: Stamp) -> pa.T
     The types come from the class and not from the values, so that no rows, or a column without a
     single value, are as good as any.
 
-    Raises:
-        WarehouseIntegrityError: A value has no place in its column.
+    Raises WarehouseIntegrityError: A value has no place in its column.
     """
     arrays: dict[str, pa.Array] = {}
     for column in columns_of(record):

@@ -67,8 +67,7 @@ class PreparedSet:
 def classes_of(asset: str) -> tuple[type[Record], ...]:
     """Return the record classes of an asset.
 
-    Raises:
-        WarehouseIntegrityError: There is no such asset.
+    Raises WarehouseIntegrityError: There is no such asset.
     """
     try:
         return ASSET_RECORDS[asset]
@@ -81,9 +80,8 @@ def classes_of(asset: str) -> tuple[type[Record], ...]:
 def prepare(asset: str, video_id: str, given: AssetRows, stamp: Stamp) -> PreparedSet:
     """Check a set as far as that can be done without the file, and lay it out.
 
-    Raises:
-        WarehouseIntegrityError: A row does not belong to the set, a value has no place in its
-            column, or a text is not the one its hash says.
+    Raises WarehouseIntegrityError: A row does not belong to the set, a value has no place in its
+    column, or a text is not the one its hash says.
     """
     classes = classes_of(asset)
     problem = None
@@ -140,8 +138,8 @@ def replace_sets(connection: duckdb.DuckDBPyConnection, prepared: Sequence[Prepa
 
     The caller holds a transaction and gives it up if this raises.
 
-    Raises:
-        WarehouseIntegrityError: A row breaks a constraint, or a quote stands nowhere in its page.
+    Raises WarehouseIntegrityError: A row breaks a constraint, or a quote stands nowhere in its
+    page.
     """
     whole = prepared[0].whole
     key = [whole.video_id, whole.run_id]

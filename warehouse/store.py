@@ -106,9 +106,8 @@ class Warehouse:
         other runs stay. A set without rows is a set, and becomes the current one. What `also`
         writes about the sets is written with them.
 
-        Raises:
-            WarehouseIntegrityError: A row does not belong to its set, breaks a constraint, or
-                quotes what its page does not say. The warehouse is as it was.
+        Raises WarehouseIntegrityError: A row does not belong to its set, breaks a constraint, or
+        quotes what its page does not say. The warehouse is as it was.
         """
         prepared = [prepare(asset, video_id, given, stamp) for asset, given in sets.items()]
 
@@ -134,8 +133,8 @@ class Warehouse:
 
         Of these tables, rows that have the value of `replacing`, a column and a value, go first.
 
-        Raises:
-            WarehouseIntegrityError: A row breaks a rule of its table. The warehouse is as it was.
+        Raises WarehouseIntegrityError: A row breaks a rule of its table. The warehouse is as it
+        was.
         """
         given = {table: list(rows) for table, rows in entries.items()}
 
@@ -166,8 +165,7 @@ class Warehouse:
             alone: What nobody else may be writing meanwhile: names of a video, a text or a table.
             beside: What nobody may be alone with meanwhile.
 
-        Raises:
-            LakeBusyError: No attempt came through.
+        Raises LakeBusyError: No attempt came through.
         """
         held, shared = list(alone), list(beside)
         deadline = time.monotonic() + DEFAULT_LOCK_TIMEOUT_SECONDS
@@ -205,8 +203,7 @@ class Warehouse:
     def read_asset(self, asset: str, video_id: str) -> VideoRows:
         """Return everything in the newest set of an asset, from one moment.
 
-        Raises:
-            NotMaterializedError: The asset was never materialized for this video.
+        Raises NotMaterializedError: The asset was never materialized for this video.
         """
         found = self.read_video(video_id, [asset])
         if not found.sets:
@@ -288,8 +285,7 @@ class Warehouse:
 
         The file is opened read-only. A statement that answers nothing returns an empty frame.
 
-        Raises:
-            duckdb.Error: The question is wrong, or would change the warehouse.
+        Raises duckdb.Error: The question is wrong, or would change the warehouse.
         """
         with self.connection(read_only=True) as connection:
             # The stubs promise a relation; a statement such as BEGIN returns None.
@@ -315,8 +311,7 @@ class Warehouse:
         Readers of the copy neither wait for writers nor keep them waiting; see publication.py. Of a
         lake no copy is made: whoever reads it keeps nobody waiting.
 
-        Raises:
-            WarehouseNotWritableError: The copy cannot be written.
+        Raises WarehouseNotWritableError: The copy cannot be written.
         """
         if isinstance(self.connector, Lake):
             return Path(str(destination))
@@ -359,8 +354,7 @@ class Snapshot(Warehouse):
     def connection(self, *, read_only: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
         """Lend the connection.
 
-        Raises:
-            WarehouseError: Something is to be written.
+        Raises WarehouseError: Something is to be written.
         """
         if not read_only:
             raise WarehouseError(f"A snapshot of {self.path} is read, and never written.")

@@ -271,9 +271,8 @@ def scope_of(
 
     One of `only` may have been dropped or split: then nothing of it is checked any more.
 
-    Raises:
-        dagster.Failure: The video makes no such claim, or the others were never checked, so that
-            there is nothing to take over. Never retried.
+    Raises dagster.Failure: The video makes no such claim, or the others were never checked, so that
+    there is nothing to take over. Never retried.
     """
     known = {claim.claim_id for claim in claims} | reviewed.gone.keys()
     unknown = [each for each in only if each not in known]

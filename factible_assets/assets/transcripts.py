@@ -44,8 +44,7 @@ def timed_transcript(
 ) -> tuple[Transcript, tuple[TranscriptSegment, ...]]:
     """Turn what a provider found into the records that are stored.
 
-    Raises:
-        dagster.Failure: nothing is said, or a time is impossible. Never retried.
+    Raises dagster.Failure: nothing is said, or a time is impossible. Never retried.
     """
     timed = found.transcript
     place, language, kind = found.provider, timed.language, timed.kind
@@ -63,8 +62,8 @@ def found_or_failure(
 ) -> Found:
     """Return the transcript; `advice` says what else can be done where there is none.
 
-    Raises:
-        dagster.Failure: there is none. Only an outage is tried again, unless it was the last try.
+    Raises dagster.Failure: there is none. Only an outage is tried again, unless it was the last
+    try.
     """
     match answer:
         case Found():
@@ -108,9 +107,8 @@ def advice_without_transcript(wanted: Wanted, reading: CorporaReading) -> str:
 def wanted_or_failure(reading: CorporaReading, video_id: str) -> Wanted:
     """Return what is known of a video: its corpus entry, or nothing but its YouTube id.
 
-    Raises:
-        dagster.Failure: no corpus lists it and it is no YouTube id. Tried again only if some file
-            could not be read.
+    Raises dagster.Failure: no corpus lists it and it is no YouTube id. Tried again only if some
+    file could not be read.
     """
     listed = reading.find(video_id)
     if listed is not None:

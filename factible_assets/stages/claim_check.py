@@ -274,7 +274,7 @@ class ClaimCheck:
         if not self.shared.stages & {"reliability_ratings", "evidence"}:
             return held
         selection = select_hits(
-            self.video, queries, hits, self.shared.book, self.config.search, self.corrections
+            self.video, queries, hits, self.shared.book.of, self.config.search, self.corrections
         )
         if "evidence" not in self.shared.stages:
             await self.shared.book.look_up_ages(each.hit.url for each in selection.chosen)

@@ -162,8 +162,8 @@ async def check_claims(
     With `enough_origins` set, which stragglers are left unread depends on how fast pages answer;
     without it two runs over the same answers have the same rows.
 
-    Raises:
-        StrategyError: The strategy is not the one of the knobs, or cannot do what is asked of it.
+    Raises StrategyError: The strategy is not the one of the knobs, or cannot do what is asked of
+    it.
     """
     if strategy.name != config.strategy:
         raise StrategyError(
@@ -245,6 +245,9 @@ def _result(
     addresses += [published_at(page.final_url or "") for page in pages]
     shared.texts.update(shared.library.texts())
     hashes = {row.content_hash for row in read} | {page.content_hash for page in pages}
+    wanted = sorted(each for each in hashes if each is not None)
+    # Made only where they are selected: a hash may be of a text that nobody read now.
+    texts = (PageText(content_hash=each, text=shared.texts[each]) for each in wanted)
     calls = [call for check in checks for call in check.calls]
     calls.sort(
         key=lambda call: (
@@ -262,14 +265,7 @@ def _result(
         prior_fact_checks=tuple(prior_fact_checks),
         ratings=if_selected("reliability_ratings", shared.book.ratings(addresses)),
         pages=pages,
-        page_texts=if_selected(
-            "evidence",
-            (
-                PageText(content_hash=each, text=shared.texts[each])
-                for each in sorted(each for each in hashes if each is not None)
-                if "evidence" in shared.stages
-            ),
-        ),
+        page_texts=if_selected("evidence", texts),
         evidence=if_selected("evidence", read),
         verdicts=ranked((each.verdict for each in rows if each.verdict is not None), claims),
         steps=tuple(step for check in checks for step in check.trace.steps),

@@ -11,11 +11,10 @@ same again); the best are taken, with a minimum guarantee where nothing is relia
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import PurePosixPath
-from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
 from rapidfuzz import fuzz, utils
@@ -204,14 +203,6 @@ async def _ask(
 # --- Choosing -----------------------------------------------------------------------------------
 
 
-class Ratings(Protocol):
-    """Where the rating of a hit is looked up."""
-
-    def of(self, url: str) -> ReliabilityRating:
-        """Return the rating of an address."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A page that was found for a claim, under the query that it is read for."""
@@ -241,7 +232,7 @@ def select_hits(
     video: Video,
     queries: Sequence[Query],
     hits: Iterable[SearchHit],
-    ratings: Ratings,
+    rating_of: Callable[[str], ReliabilityRating],
     config: SearchConfig,
     corrections: Corrections = NO_CORRECTIONS,
 ) -> Selection:
@@ -268,7 +259,7 @@ def select_hits(
             (hit for hit in found if hit.query_id == query.query_id),
             key=lambda hit: (hit.rank, hit.canonical_url),
         ):
-            candidate = Candidate(query, hit, rated(hit, ratings.of(hit.url)))
+            candidate = Candidate(query, hit, rated(hit, rating_of(hit.url)))
             reason = _exclusion(video, candidate, config) or corrections.blocked(hit.url)
             if reason is not None:
                 skipped.setdefault(hit.canonical_url, Skipped(candidate, reason))

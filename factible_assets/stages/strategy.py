@@ -53,8 +53,7 @@ class Strategy:
             basis: Who judges, `embedded` or `llm`.
             stages: The selected stages.
 
-        Raises:
-            StrategyError: It needs a model, or cannot be done in part.
+        Raises StrategyError: It needs a model, or cannot be done in part.
         """
         if self.needs_model and basis == "embedded":
             raise StrategyError(

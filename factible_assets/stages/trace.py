@@ -83,8 +83,7 @@ class Trace:
             always: The body asks nothing beyond the budget by itself, and makes rows that say what
                 was left out for it.
 
-        Raises:
-            BudgetSpentError: The claim may cost no more; the body is not run, or was broken off.
+        Raises BudgetSpentError: The claim may cost no more; the body is not run, or was broken off.
         """
         if not always:
             self.refuse_beyond_budget()

@@ -197,7 +197,7 @@ async def test_a_result_that_is_no_web_address_is_kept_and_not_read() -> None:
     assert not world.asked["age", ""]
     book = RatingBook("v", Directory(world), Registry(world))
     await book.look_up_ages(hit.url for hit in found.hits)
-    choice = select_hits(VIDEO, QUERIES, found.hits, book, SearchConfig())
+    choice = select_hits(VIDEO, QUERIES, found.hits, book.of, SearchConfig())
     assert [(each.candidate.hit.title, each.reason) for each in choice.skipped] == [
         ("Odd", "It is no web address.")
     ]
@@ -241,7 +241,7 @@ def row_of(query: Query, rank: int, host: str, path: str = "", **changes: object
 
 
 def choose(*hits: SearchHit, video: Video = VIDEO, **knobs: object) -> Selection:
-    return select_hits(video, QUERIES, hits, Rated(), SearchConfig.model_validate(knobs))
+    return select_hits(video, QUERIES, hits, Rated().of, SearchConfig.model_validate(knobs))
 
 
 def chosen(selection: Selection) -> list[str]:
