@@ -17,6 +17,7 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from email import message_from_bytes, policy
+from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_args
 from urllib.parse import parse_qsl, quote
@@ -382,6 +383,8 @@ def claim_page(
     try:
         data, report = _claim(house, video_id, claim_id)
     except HTTPException as error:
+        if error.status_code != HTTPStatus.NOT_FOUND:
+            raise
         # Reviewers dropped or split it, or it waits for its first check.
         try:
             file = open_claim(video_id, claim_id, house.settings)

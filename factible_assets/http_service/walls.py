@@ -17,6 +17,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
 from typing import Self
 from urllib.parse import urlencode, urlsplit
@@ -216,7 +217,7 @@ async def refuse(problem: HTTPException, scope: Scope, receive: Receive, send: S
     answer: Response = problem_response(problem)
     is_page = path == "/" or path.startswith((DESK, "/reports/"))
     accepts_pages = "text/html" in Headers(scope=scope).get("accept", "")
-    if problem.status_code == 401 and is_page and accepts_pages:  # noqa: PLR2004
+    if problem.status_code == HTTPStatus.UNAUTHORIZED and is_page and accepts_pages:
         query = scope["query_string"].decode("latin-1")
         wanted = path + (f"?{query}" if query else "") if is_read else DESK
         answer = RedirectResponse(f"{SIGN_IN}?{urlencode({'to': wanted})}", status_code=303)

@@ -11,6 +11,7 @@ import pytest
 
 from tests.cli.stored import VIDEO_ID, store_failed_recheck, store_sample
 from tests.http_service.conftest import Serve
+from tests.report import samples
 
 
 def test_a_folder_without_a_copy_has_no_videos(serve: Serve) -> None:
@@ -87,8 +88,13 @@ def test_a_running_check_does_not_keep_readers_waiting(serve: Serve, home: Path)
 def test_a_copy_that_cannot_be_read_is_said_in_a_sentence(
     serve: Serve, home: Path, name: str
 ) -> None:
+    store_sample(home)
     (home / "published.duckdb").write_bytes(name.encode() * 1000)
-    answer = serve().get("/api/v1/videos")
+    client = serve()
+    # The warehouse has the claim; its page says what is wrong, and not that the claim is gone.
+    page = client.get(f"/desk/videos/{VIDEO_ID}/claims/{samples.claim(0).claim_id}")
+    assert page.status_code == 503
+    answer = client.get("/api/v1/videos")
     assert answer.status_code == 503
     assert "published copy" in answer.json()["detail"]
     assert str(home) not in answer.text
