@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Sequence
+from contextlib import suppress
 
 _BOMS: tuple[tuple[bytes, str], ...] = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -67,14 +68,14 @@ def decode_text(data: bytes) -> str:
         _refuse_controls([ord(character) for character in text[:_SAMPLE_BYTES]])
         return text
     _refuse_controls(sample)
+    with suppress(UnicodeDecodeError):
+        return data.decode("utf-8")
     lenient = data.decode("utf-8", "replace")
-    damaged = lenient.count("\ufffd")
-    if damaged == 0 or sum(character > "\x7f" for character in lenient) > 2 * damaged:
+    if sum(character > "\x7f" for character in lenient) > 2 * lenient.count("\ufffd"):
         return lenient
-    try:
+    with suppress(UnicodeDecodeError):
         return data.decode("cp1252")
-    except UnicodeDecodeError:
-        return data.decode("latin-1")
+    return data.decode("latin-1")
 
 
 def _refuse_controls(codes: Sequence[int]) -> None:

@@ -242,6 +242,7 @@ def test_accents_survive_every_common_encoding(encoding: str) -> None:
 def test_one_damaged_byte_does_not_turn_the_other_accents_into_two_letters() -> None:
     data = "Gemüse, Käse, Brötchen und ".encode() + b"\xff" + " Äpfel".encode()
     assert parse(data).plain_text == "Gemüse, Käse, Brötchen und \ufffd Äpfel"
+    assert parse("Was \ufffd war".encode()).plain_text == "Was \ufffd war", "sound UTF-8 stands"
 
 
 # --- What cannot be read ------------------------------------------------------------------------
