@@ -37,7 +37,7 @@ from factible_assets.records import Claim, Evidence, Query, Stance
 from factible_assets.stages.evidence import QuoteFinder
 from factible_assets.stages.ids import claim_id
 from factible_assets.stages.ports import Arrivals, PageExcerpt, Vote
-from resources.llm.base import Answer, ModelAnswer, ModelCall, ModelRequest, Probe
+from resources.llm.base import Answer, ModelAnswer, ModelCall, ModelRequest
 from tests.reasoners.llm.scripted import staged
 
 LIMITS = (1_200, 1_500, 2_000, 2_500, 3_000, 3_500)
@@ -142,13 +142,6 @@ class CountingModel:
             outcome="ok",
         )
         return ModelAnswer(question.output_type.model_validate(_answer(shape, prompt)), (call,))
-
-    async def probe(self) -> Probe:
-        """Say that it answers."""
-        return Probe(True, "It counts.")
-
-    async def aclose(self) -> None:
-        """Do nothing."""
 
 
 def _answer(shape: str, prompt: str) -> dict[str, Any]:

@@ -14,12 +14,10 @@ from resources.cache.store import DiskCache, cache_key, from_json, to_json
 from resources.llm.base import (
     Answer,
     BudgetExhaustedError,
-    LanguageModel,
     ModelAnswer,
     ModelCall,
     ModelError,
     ModelRequest,
-    Probe,
     Spent,
 )
 from resources.llm.limits import Budget
@@ -30,8 +28,11 @@ _VERSION = 2
 _Calls = tuple[ModelCall, ...]
 
 
-class Client(LanguageModel, Protocol):
+class Client(Protocol):
     """A model that can be asked within a budget, and tells of what was spent in vain."""
+
+    identity: str
+    """Provider, address and model in one line: what the cache must tell apart. Holds no key."""
 
     async def complete(
         self,
@@ -60,29 +61,6 @@ class CachingModel:
         self._cache = cache
         self._budget = budget
         self._flights: Flights[ModelAnswer[Any]] = Flights()
-
-    @property
-    def provider(self) -> str:
-        """The provider's name."""
-        return self._model.provider
-
-    @property
-    def model(self) -> str:
-        """The model's name."""
-        return self._model.model
-
-    @property
-    def identity(self) -> str:
-        """Provider, address and model in one line. Holds no key."""
-        return self._model.identity
-
-    async def probe(self) -> Probe:
-        """Find out whether the service answers; never from the cache."""
-        return await self._model.probe()
-
-    async def aclose(self) -> None:
-        """Close what the wrapped model has opened."""
-        await self._model.aclose()
 
     async def complete(self, request: ModelRequest[Answer]) -> ModelAnswer[Answer]:
         """Return the kept answer, or ask; see `LanguageModel.complete` for the errors."""

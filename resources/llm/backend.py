@@ -30,7 +30,7 @@ import httpx
 from pydantic import SecretStr
 
 from resources.http import RetryPolicy, failed_handshake, retry_after_seconds
-from resources.llm.base import AnswerMode, ModelRequest, Probe
+from resources.llm.base import AnswerMode, ModelRequest
 from resources.llm.prompt import Message
 from resources.llm.registry import ModelInfo
 
@@ -99,6 +99,14 @@ class Reply:
     finish: Literal["stop", "length", "refused"] = "stop"
     refusal: str | None = None
     usage: Usage = Usage()
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """Whether a model can be used right now, in a sentence for a person."""
+
+    ok: bool
+    sentence: str
 
 
 @dataclass(eq=False)

@@ -75,7 +75,7 @@ class ModelRequest(Manner, Generic[Answer]):
     def fingerprint(self) -> str:
         """The SHA-256, in hexadecimal, of everything in the request that changes its answer.
 
-        It does not name the model: see `LanguageModel.identity`. A whole answer is the same under
+        It does not name the model: a cache names it beside it. A whole answer is the same under
         any limit, so that raising one asks nothing anew that was answered.
         """
         content: list[Any] = [
@@ -147,31 +147,8 @@ Spent = Callable[[ModelCall], Awaitable[None]]
 nothing; both times by the same `request_id`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Probe:
-    """Whether a model can be used right now, in a sentence for a person."""
-
-    ok: bool
-    sentence: str
-
-
 class LanguageModel(Protocol):
     """A model that answers in the shape that it is asked for."""
-
-    @property
-    def provider(self) -> str:
-        """The provider's name."""
-        ...
-
-    @property
-    def model(self) -> str:
-        """The model's name."""
-        ...
-
-    @property
-    def identity(self) -> str:
-        """Provider, address and model in one line: what a cache must tell apart. Holds no key."""
-        ...
 
     async def complete(self, request: ModelRequest[Answer]) -> ModelAnswer[Answer]:
         """Ask until the answer is valid, or until it is clear that there will be none.
@@ -185,14 +162,6 @@ class LanguageModel(Protocol):
             BudgetExhaustedError: A ceiling would have been passed.
             PriceUnknownError: A ceiling in dollars cannot be kept without the model's price.
         """
-        ...
-
-    async def probe(self) -> Probe:
-        """Find out at next to no cost whether the service answers and knows the model."""
-        ...
-
-    async def aclose(self) -> None:
-        """Close what the running event loop has opened."""
         ...
 
 

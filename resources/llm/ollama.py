@@ -24,13 +24,14 @@ from resources.llm.backend import (
     BackendError,
     ErrorBody,
     PerLoop,
+    Probe,
     Reply,
     Server,
     Usage,
     malformed,
     tls_context,
 )
-from resources.llm.base import AnswerMode, Effort, ModelRequest, Probe
+from resources.llm.base import AnswerMode, Effort, ModelRequest
 from resources.llm.prompt import Message
 from resources.llm.registry import ModelInfo
 

@@ -29,13 +29,14 @@ from resources.llm.backend import (
     BackendError,
     ErrorBody,
     PerLoop,
+    Probe,
     Reply,
     Server,
     Usage,
     malformed,
     tls_context,
 )
-from resources.llm.base import AnswerMode, ModelRequest, Probe
+from resources.llm.base import AnswerMode, ModelRequest
 from resources.llm.prompt import Message
 from resources.llm.registry import ModelInfo
 

@@ -23,7 +23,7 @@ from resources.llm.answers import (
     shape_instruction,
     strict_schema,
 )
-from resources.llm.backend import Backend, BackendError, CallPolicy, Reply, Usage
+from resources.llm.backend import Backend, BackendError, CallPolicy, Probe, Reply, Usage
 from resources.llm.base import (
     Answer,
     AnswerMode,
@@ -36,7 +36,6 @@ from resources.llm.base import (
     ModelOutageError,
     ModelRequest,
     Part,
-    Probe,
     RefusedError,
     Spent,
     TruncatedError,
@@ -78,6 +77,7 @@ _SILENT_CUT_BYTES = 4_000
 class StructuredModel:
     """A `LanguageModel` on top of a backend. Close it in every event loop that used it.
 
+    `identity` is what a cache must tell apart: provider, address and model, and no key.
     `context_window` in tokens, as listed or as the server has since said; None if unknown.
 
     Args:

@@ -32,7 +32,6 @@ from resources.llm.base import (
     ModelCall,
     ModelError,
     ModelRequest,
-    Probe,
 )
 
 
@@ -57,12 +56,6 @@ class Scripted:
     provider = "scripted"
     model = "script-1"
     identity = "scripted nowhere script-1"
-
-    async def probe(self) -> Probe:
-        return Probe(True, "It answers.")
-
-    async def aclose(self) -> None:
-        return None
 
 
 def prompt_of(question: ModelRequest[Any]) -> str:

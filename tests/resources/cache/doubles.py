@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 
 from pydantic import BaseModel
 
-from resources.llm.base import Answer, ModelAnswer, ModelCall, ModelRequest, Probe, Spent
+from resources.llm.base import Answer, ModelAnswer, ModelCall, ModelRequest, Spent
 from resources.llm.limits import Budget
 from resources.reliability.base import DomainAge
 from resources.scraping.base import FetchedPage
@@ -120,9 +120,3 @@ class CountingModel:
         value = self.answer(budget)
         assert isinstance(value, request.output_type)
         return ModelAnswer(value, (FAILED, PAID))
-
-    async def probe(self) -> Probe:
-        return Probe(True, "It answers.")
-
-    async def aclose(self) -> None:
-        return None

@@ -67,7 +67,7 @@ async def main(port: int, folder: Path, notes: Path, seed: int) -> None:
             ]
         random.Random(seed).shuffle(jobs)
         await _work_through(jobs, notes)
-        await asker.aclose()
+        await model.aclose()
 
 
 def question(number: int) -> ModelRequest[Leaning]:
