@@ -236,27 +236,22 @@ class OnnxEmbedder:
                     computed[text] = row.tobytes()
         return computed
 
-    def read_words(self, words: Sequence[str]) -> tuple[Vectors, Vectors]:
-        """Return the third layer at each word's last token and at its first, in their context.
+    def read_words(self, words: Sequence[str]) -> Vectors:
+        """Return the third layer's states of words in their context: [len(words), 384].
 
-        Two arrays of shape [len(words), 384]; of the installed MiniLM only. Words are read in
+        Of the installed MiniLM only; a word's state is that of its last token. Words are read in
         windows of 120 that overlap by 40, each word in the window in which it stands further from
         the edge.
         """
         session, tokenizer = self._load()
-        last = np.zeros((len(words), _DIMENSIONS), dtype=np.float32)
-        first = np.zeros_like(last)
+        read = np.zeros((len(words), _DIMENSIONS), dtype=np.float32)
         for start in range(0, max(1, len(words) - _OVERLAP), _WINDOW - _OVERLAP):
             encoding = tokenizer.encode(list(words[start : start + _WINDOW]), is_pretokenized=True)
             states = _run_to(_THIRD_LAYER, session, [encoding])[0]
-            seen = -1
             for token, word in enumerate(encoding.word_ids):
-                if word is None or (start and word < _OVERLAP // 2):
-                    continue
-                if word != seen:
-                    first[start + word], seen = states[token], word
-                last[start + word] = states[token]
-        return last, first
+                if word is not None and not (start and word < _OVERLAP // 2):
+                    read[start + word] = states[token]
+        return read
 
     def _load(self) -> tuple[InferenceSession, Tokenizer]:
         with self._lock:

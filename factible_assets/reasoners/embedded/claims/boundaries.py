@@ -1,15 +1,12 @@
 """Where sentences end in captions that carry no punctuation.
 
-What belongs here: the small boundary model over gaps between words, and the dynamic programme that
-picks boundaries under length limits. What does not: punctuation (sentences.py).
+What belongs here: the small network over MiniLM's states of the words, and the choice of ends from
+its probabilities under limits of length. What does not: punctuation (sentences.py).
 
-The model adds up what MiniLM makes of the two words beside a gap (log-odds of a sentence's end,
-from boundary_weights.tsv), the caption's own line ends, the speaker's pauses, and a preference for
-spoken lengths. The weights are a logistic regression on the addresses of the presidents of the
-United States on the state of the union, which are in the public domain
-(benchmarks/boundary_weights.py). How the parts are weighed against each other was chosen from a
-plateau of the boundary benchmark (benchmarks/sentences.py): settings beside it are within .02 of
-its figure.
+The network is a layer of gated recurrent units read in both directions (Cho et al., EMNLP 2014).
+Its weights, what they were fitted on and how well they do stand in boundaries.md beside this file.
+To its log-odds come the captions' line ends and the speaker's pauses; their weights are round and
+were chosen where settings beside them do as well (benchmarks/sentences.py).
 """
 
 from __future__ import annotations
@@ -17,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
+from importlib.resources import as_file, files
 from itertools import pairwise
 from typing import Protocol
 
@@ -32,13 +29,11 @@ SHORTEST = 4
 LONGEST = 42
 """Words that a sentence cut by the model has at most."""
 
-_USUAL_LENGTH = 15.0
-_LENGTH_SPREAD = 0.6  # of the logarithm of the length
-_LENGTH_WEIGHT = 0.2
+_CUT = -1.5
+"""Log-odds above which a gap is cut, a probability of .18: two sentences run together are worse
+than half of one, which its certainty keeps from being chosen."""
 
-_BASE = -3.3
-_STATES = 0.6
-_LINE_END = {True: 1.5, False: -0.8, None: 0.4}
+_LINE_END = {True: 2.0, False: -0.8, None: 0.0}
 _PER_SECOND_OF_PAUSE = 1.5
 _LONGEST_PAUSE = 2.0
 _MARKER = 1.5
@@ -60,8 +55,8 @@ class Gap:
 class WordReader(Protocol):
     """Reads words in their context: `embedder.OnnxEmbedder` with MiniLM."""
 
-    def read_words(self, words: Sequence[str]) -> tuple[Vectors, Vectors]:
-        """Return the model's states at each word's last and first token."""
+    def read_words(self, words: Sequence[str]) -> Vectors:
+        """Return the model's states of the words, [len(words), 384]."""
         ...
 
 
@@ -70,6 +65,9 @@ def find_sentences(
 ) -> list[tuple[int, int, float]]:
     """Choose the sentences of a run of words without punctuation.
 
+    A stretch is cut at the gap that most likely ends a sentence, and its two parts likewise, while
+    that is likely enough (_CUT) or the stretch has more than LONGEST words.
+
     Args:
         words: The folded words of the run, in order.
         gaps: One per word but the last: what lies after it.
@@ -77,83 +75,60 @@ def find_sentences(
 
     Returns:
         The first and the last word of each, in order, together all words; each with the
-        probability (semi-Markov, Sarawagi and Cohen, NIPS 2004) that it is one whole sentence:
-        that it begins and ends there and that none ends within. Sentences have SHORTEST to
-        LONGEST words, unless the run is shorter. Time grows with len(words) * LONGEST.
+        probability that it is one whole sentence: that it begins and ends there and that none ends
+        within. Sentences have at least SHORTEST words, unless the run is shorter.
     """
     count = len(words)
     if count < 2 * SHORTEST:
         return [(0, count - 1, 1.0)]
-    last, first = reader.read_words(words)
-    closing, opening = _load_weights().T
-    scores = np.zeros(count + 1)
-    scores[1:count] = _STATES * (last[:-1] @ closing + first[1:] @ opening)
-    scores[1:count] += [_evidence(gap) for gap in gaps]
-    cuts = [0, *_best_cuts(scores), count]
-    before, after = _log_weights(scores), _log_weights(scores[::-1])[::-1]
+    odds = _read_ends(reader.read_words(words))[:-1]
+    odds += [
+        _LINE_END[gap.line_end]
+        + _PER_SECOND_OF_PAUSE * min(gap.pause, _LONGEST_PAUSE)
+        + _MARKER * gap.marker
+        for gap in gaps
+    ]
+    cuts = {0, count}
+    open_stretches = [(0, count)]
+    while open_stretches:
+        start, end = open_stretches.pop()
+        inner = odds[start + SHORTEST - 1 : end - SHORTEST]
+        if len(inner) and (inner.max() > _CUT or end - start > LONGEST):
+            cut = start + SHORTEST + int(inner.argmax())
+            cuts.add(cut)
+            open_stretches += [(start, cut), (cut, end)]
+    # Logarithms of the probability that a sentence ends at a cut, and that none has ended up to it.
+    ends = np.concatenate([[0.0], -np.logaddexp(0, -odds), [0.0]])
+    goes_on = np.concatenate([[0.0], -np.logaddexp(0, odds).cumsum()])
     return [
-        (
-            start,
-            end - 1,
-            float(np.exp(before[start] + _PREFERENCE[end - start] + after[end] - before[count])),
-        )
-        for start, end in pairwise(cuts)
+        (start, end - 1, float(np.exp(ends[start] + ends[end] + goes_on[end - 1] - goes_on[start])))
+        for start, end in pairwise(sorted(cuts))
     ]
 
 
-def _evidence(gap: Gap) -> float:
-    """Weigh what is known of a gap beside its words; above 0 speaks for an end."""
-    pause = _PER_SECOND_OF_PAUSE * min(gap.pause, _LONGEST_PAUSE)
-    return _BASE + _LINE_END[gap.line_end] + pause + _MARKER * gap.marker
-
-
 @lru_cache(maxsize=1)
-def _load_weights() -> npt.NDArray[np.float64]:
-    """Read the weights of the states before and after a gap: [dimensions, 2]. Loaded once."""
-    source = files("factible_assets.reasoners.embedded.claims").joinpath("boundary_weights.tsv")
-    return np.loadtxt(source.read_text(encoding="utf-8").splitlines())
+def _load_network() -> dict[str, npt.NDArray[np.float32]]:
+    """Read the weights by name, [in, out] with a leading axis for both directions. Loaded once."""
+    source = files("factible_assets.reasoners.embedded.claims").joinpath("boundaries.npz")
+    with as_file(source) as path, np.load(path) as stored:
+        return {name: stored[name].astype(np.float32) for name in stored.files}
 
 
-def _length_preference() -> npt.NDArray[np.float64]:
-    """Weigh sentences by their number of words, 0 to LONGEST: log-normal, zero at its best."""
-    lengths = np.arange(1, LONGEST + 1)
-    distance = (np.log(lengths) - np.log(_USUAL_LENGTH)) / _LENGTH_SPREAD
-    preference = np.concatenate([[-np.inf], -_LENGTH_WEIGHT * distance**2 / 2])
-    preference[1:SHORTEST] = -np.inf
-    return preference
-
-
-_PREFERENCE = _length_preference()
-
-
-def _log_weights(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Sum up, for each end, the weights of all ways to cut what lies before it (logarithms)."""
-    weights = np.full(len(scores), -np.inf)
-    weights[0] = scores[0]
-    for end in range(SHORTEST, len(scores)):
-        low = max(0, end - LONGEST)
-        ways = weights[low:end] + _PREFERENCE[end - low : 0 : -1]
-        top = ways.max()
-        if top > -np.inf:
-            weights[end] = top + np.log(np.exp(ways - top).sum()) + scores[end]
-    return weights
-
-
-def _best_cuts(scores: npt.NDArray[np.float64]) -> list[int]:
-    """Maximise evidence plus length preference: best[e] = score[e] + max over s of best[s] + …."""
-    count = len(scores) - 1
-    best = np.full(count + 1, -np.inf)
-    best[0] = 0.0
-    origin = np.zeros(count + 1, dtype=np.int64)
-    for end in range(SHORTEST, count + 1):
-        low = max(0, end - LONGEST)
-        options = best[low:end] + _PREFERENCE[end - low : 0 : -1]
-        choice = int(np.argmax(options))
-        best[end] = options[choice] + scores[end]
-        origin[end] = low + choice
-    cuts: list[int] = []
-    end = int(origin[count])
-    while end > 0:
-        cuts.append(end)
-        end = int(origin[end])
-    return cuts[::-1]
+def _read_ends(states: Vectors) -> npt.NDArray[np.float64]:
+    """Return for each word the log-odds that a sentence ends after it, from MiniLM's states."""
+    net = _load_network()
+    seen = np.maximum(states @ net["input"] + net["input_bias"], 0)
+    # Both directions in one pass: the second reads the words from the last to the first.
+    given = np.stack([seen, seen[::-1]]) @ net["given"] + net["given_bias"][:, None]
+    units = net["kept"].shape[1]
+    hidden = np.zeros((2, 1, units), dtype=np.float32)
+    passed = np.empty((2, len(states), units), dtype=np.float32)
+    for place in range(len(states)):
+        new, old = given[:, place, None], hidden @ net["kept"] + net["kept_bias"][:, None]
+        gates = 1 / (1 + np.exp(-(new + old)[..., : 2 * units]))
+        reset, update = gates[..., :units], gates[..., units:]
+        proposed = np.tanh(new[..., 2 * units :] + reset * old[..., 2 * units :])
+        hidden = update * hidden + (1 - update) * proposed
+        passed[:, place] = hidden[:, 0]
+    read = np.concatenate([passed[0], passed[1, ::-1]], axis=1)
+    return (read @ net["output"] + net["output_bias"]).astype(np.float64)

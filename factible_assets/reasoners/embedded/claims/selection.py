@@ -48,11 +48,11 @@ _OPEN_REFERENCE, _COMPOUND, _HEADLESS = 1.1, 1.2, 1.0
 """What counts against a candidate, in units of wording: pointing at what it does not name, being
 two statements in one, opening in the middle of one."""
 
-_LEAST_CERTAINTY = 0.03
-_UNSURE_ENDS = 1.5
-"""What counts against a candidate that is surely no whole sentence, in units of wording."""
+_UNSURE_ENDS, _LEAST_CERTAINTY = 0.75, 0.03
+"""What counts against a candidate for each factor of e that it is less likely to be one whole
+sentence, in units of wording; and where that ends."""
 
-_FAULTS_IN_ORDER = 0.5
+_FAULTS_IN_ORDER = 0.25
 """How much of the same counts in the order of the claims that were chosen: how a claim was said is
 not what it is worth."""
 
@@ -163,16 +163,12 @@ def _candidates(raw: str, sentences: Sequence[Sentence]) -> list[_Candidate]:
         for span in (sentence, *(strip_lead_ins(raw, part) for part in parts)):
             claim = resolve(write_claim(raw, span), before)
             signs = read_signs(claim)
-            if (
-                signs.content_words >= _FEWEST_CONTENT_WORDS
-                and signs.words <= MAX_CLAIM_WORDS
-                and span.certainty >= _LEAST_CERTAINTY
-            ):
+            if signs.content_words >= _FEWEST_CONTENT_WORDS and signs.words <= MAX_CLAIM_WORDS:
                 against = (
                     _OPEN_REFERENCE * is_open(claim)
                     + _COMPOUND * (compound and span is sentence)
                     + _HEADLESS * is_fragment(claim, certain=span.certainty >= CERTAIN)
-                    + _UNSURE_ENDS * (CERTAIN - span.certainty)
+                    - _UNSURE_ENDS * math.log(max(span.certainty, _LEAST_CERTAINTY))
                 )
                 candidates.append(_Candidate(span, claim, place, signs, signs.wording, against))
         before = write_claim(raw, sentence)
