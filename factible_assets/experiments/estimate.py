@@ -27,12 +27,12 @@ from factible_assets.experiments.surroundings import (
     Choice,
     NoWordsError,
     Place,
-    Words,
     intended,
     words_at_hand,
 )
 from factible_assets.reasoners.llm.engine import ReadingLimits
 from factible_assets.records import Transcript
+from factible_assets.rows import VideoRows
 from factible_assets.services.reasoning import plan_models
 from factible_assets.services.search import search_names
 from factible_assets.settings import Settings
@@ -182,7 +182,7 @@ class _Estimator:
         self,
         variant: Variant,
         listed: CorpusVideo,
-        said: Words | None,
+        said: VideoRows | None,
         planned: set[tuple[str, str]],
     ) -> Counter[str]:
         """Count what one variant adds on one video, and what it shares or has already."""
@@ -195,12 +195,12 @@ class _Estimator:
         unknown = Transcript(
             video_id=video_id, text="?", provider="unknown", content_hash="unknown"
         )
-        transcript = said.transcript if said else unknown
+        transcript = said.transcripts[0] if said else unknown
         around = self._place.around(video, transcript, choice, listed.given_claims)
         keys = stage_keys(variant.config, around)
         strategy = strategy_named(variant.config.strategy)
         adapted = strategy.adapt(variant.config, listed.video)
-        characters = len(said.transcript.text) if said else UNKNOWN_TRANSCRIPT
+        characters = len(said.transcripts[0].text) if said else UNKNOWN_TRANSCRIPT
         totals: Counter[str] = Counter()
         missing = False
         for stage in STAGES:

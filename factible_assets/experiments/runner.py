@@ -36,14 +36,7 @@ from factible_assets.corpora.reading import CorporaReading, CorpusVideo
 from factible_assets.errors import first_of
 from factible_assets.experiments.plan import STAGES, ExperimentError, stage_keys
 from factible_assets.experiments.reading import Experiment
-from factible_assets.experiments.surroundings import (
-    Choice,
-    NoWordsError,
-    Place,
-    Words,
-    choose,
-    words_of,
-)
+from factible_assets.experiments.surroundings import Choice, NoWordsError, Place, choose, words_of
 from factible_assets.records import Claim, Evidence, Query, Record, Search, Verdict
 from factible_assets.rows import VideoRows
 from factible_assets.services.resource import Occasion, open_services
@@ -325,7 +318,7 @@ class _Run:
             else:
                 choice = self._choices[variant.name, video_id]
                 around = self._place.around(
-                    words.video, words.transcript, choice, listed.given_claims
+                    words.video, words.transcripts[0], choice, listed.given_claims
                 )
                 # As in any check: what a claim's data set forbids is no evidence here either.
                 config = variant.config.limited_to(listed.published_before)
@@ -357,7 +350,7 @@ class _Work:
     experiment: str
     variant: str
     config: FactCheckConfig
-    words: Words
+    words: VideoRows
     keys: Mapping[str, str]
     choice: Choice
     listed: CorpusVideo
@@ -452,7 +445,7 @@ class _Work:
     async def _claims(self, services: Services) -> Sequence[Claim]:
         found: ClaimsResult = await extract_claims(
             self.words.video,
-            self.words.transcript,
+            self.words.transcripts[0],
             self.words.segments,
             services,
             self.config,
@@ -502,5 +495,5 @@ class _Work:
         return StageSet(*made, status, reason, *seconds)
 
     def _transcripts(self) -> dict[str, AssetRows]:
-        rows = AssetRows(list(self.words.rows), self.words.transcript.content_hash)
-        return {"transcripts": rows}
+        rows, words = self.words.of_asset("transcripts"), self.words.transcripts[0]
+        return {"transcripts": AssetRows(rows, words.content_hash)}

@@ -31,7 +31,8 @@ from factible_assets.assets.transcripts import (
 )
 from factible_assets.corpora.reading import CorporaReading
 from factible_assets.experiments.plan import STAGES, Surroundings, Variant, settings_of
-from factible_assets.records import Record, Transcript, TranscriptSegment, Video
+from factible_assets.records import Transcript, Video
+from factible_assets.rows import VideoRows
 from factible_assets.services.reasoning import STAGES as JUDGED_STAGES
 from factible_assets.services.reasoning import (
     choose_reasoner,
@@ -191,28 +192,14 @@ def _digest_of(files: Iterable[Path]) -> str:
 # --- What is said in the videos ------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
-    """A video with what is said in it."""
-
-    video: Video
-    transcript: Transcript
-    segments: tuple[TranscriptSegment, ...]
-
-    @property
-    def rows(self) -> tuple[Record, ...]:
-        """The rows of the asset `transcripts`."""
-        return (self.video, self.transcript, *self.segments)
-
-
 class NoWordsError(Exception):
     """A transcript cannot be obtained. The message is a sentence with the remedy."""
 
 
 async def words_at_hand(
     video_id: str, corpora: CorporaReading, settings: Settings, own: Path
-) -> Words | None:
-    """Return what is said as this machine knows it; None if YouTube is to be asked.
+) -> VideoRows | None:
+    """Return the rows of the transcript as this machine knows it; None if YouTube is to be asked.
 
     What production stored comes first, then the file that a corpus names, then what the
     experiment's own file keeps of an earlier question to YouTube.
@@ -229,7 +216,9 @@ async def words_at_hand(
     return await asyncio.to_thread(_stored_words, own, video_id)
 
 
-async def words_of(video_id: str, corpora: CorporaReading, settings: Settings, own: Path) -> Words:
+async def words_of(
+    video_id: str, corpora: CorporaReading, settings: Settings, own: Path
+) -> VideoRows:
     """Return what is said, as the transcripts asset would obtain it where it is not at hand.
 
     Raises:
@@ -239,17 +228,16 @@ async def words_of(video_id: str, corpora: CorporaReading, settings: Settings, o
     return at_hand or await _obtained(video_id, corpora, settings)
 
 
-def _stored_words(warehouse: Path | Lake, video_id: str) -> Words | None:
+def _stored_words(warehouse: Path | Lake, video_id: str) -> VideoRows | None:
     if not warehouse.exists():
         return None
     try:
-        held = Warehouse(warehouse).read_asset("transcripts", video_id)
+        return Warehouse(warehouse).read_asset("transcripts", video_id)
     except NotMaterializedError:
         return None
-    return Words(held.video, held.transcripts[0], tuple(held.segments))
 
 
-async def _obtained(video_id: str, corpora: CorporaReading, settings: Settings) -> Words:
+async def _obtained(video_id: str, corpora: CorporaReading, settings: Settings) -> VideoRows:
     try:
         wanted = wanted_or_failure(corpora, video_id)
         provider = wanted.file_provider() or youtube_transcripts(settings)
@@ -259,4 +247,4 @@ async def _obtained(video_id: str, corpora: CorporaReading, settings: Settings) 
         raise NoWordsError(
             failure.description or f"The transcript of {video_id} could not be obtained."
         ) from failure
-    return Words(with_details(wanted, found.details), transcript, segments)
+    return VideoRows.of([with_details(wanted, found.details), transcript, *segments])
