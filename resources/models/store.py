@@ -1,7 +1,7 @@
 """The models of a data folder: fetched, going on where an earlier pull stopped, checked, put away.
 
 What belongs here: files: parts, digests, room on the disk, and the moves into place. What does not:
-the hub (hub.py), finding a model (installed.py), loading one (factible_assets/reasoners).
+the hub (hub.py), finding a model (base.py), loading one (factible_assets/reasoners).
 
 A model lies in a folder of its name, beside a receipt that says what it is. It gets there whole, by
 a rename; what is not complete lies in `.partial`, where a file has its name only once it was
