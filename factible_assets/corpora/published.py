@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from factible_assets.corpora.format import CorpusError, CorpusFile, VideoEntry, is_usable_id
-from factible_assets.corpora.reading import CorporaReading, GroundTruth, load_ground_truth
+from factible_assets.corpora.reading import CorporaReading, load_ground_truth
 from factible_assets.corpora.writing import write_corpus
 from resources.lines import FileProblem
 from resources.transcripts.base import TimedText, TranscriptError
@@ -101,11 +101,26 @@ def import_published(
         if transcript is None and (usable is None or not is_video_id(video_id)):
             left_out.append(f"{video_id}: no run of it has a timed transcript.")
             continue
-        entry = _entry(name, row, transcript, usable, listing)
-        entries.append(entry)
-        if transcript is not None and entry.transcript is not None:
+        listed = listing.find(video_id) if listing else None
+        kind, category = ((row.get(each) or "").strip() for each in ("kind", "category"))
+        kind = _KINDS.get(kind, kind)
+        title = (usable.video_title if usable else None) or (listed.video.title if listed else None)
+        entries.append(
+            VideoEntry(
+                id=video_id,
+                url=watch_url(video_id) if is_video_id(video_id) else None,
+                title=title or (row.get("slug") or "").replace("_", " ") or None,
+                language=transcript.language if transcript else None,
+                category=category or (listed.video.category if listed else None),
+                tags=(kind,) if kind else (listed.video.tags if listed else ()),
+                duration_seconds=usable.duration_seconds if usable else None,
+                transcript=f"{name}/{video_id}.json" if transcript else None,
+                claims=usable.claims if usable else None,
+            )
+        )
+        if transcript is not None:
             segments = json.dumps(list(segments_of(transcript)), ensure_ascii=False, indent=1)
-            beside[entry.transcript] = segments.encode()
+            beside[f"{name}/{video_id}.json"] = segments.encode()
     corpus = CorpusFile(corpus=name, web=web, videos=tuple(entries))
     return CorpusImport(
         file=write_corpus(destination, corpus, beside, replace=replace),
@@ -156,31 +171,3 @@ def _transcript_of(folder: Path, video_id: str) -> TimedText | None:
         if transcript.cues:
             return transcript
     return None
-
-
-def _entry(
-    name: str,
-    row: Mapping[str, str],
-    transcript: TimedText | None,
-    truth: GroundTruth | None,
-    listing: CorporaReading | None,
-) -> VideoEntry:
-    video_id = row["video_id"]
-    known = listing.find(video_id) if listing else None
-    slug = row.get("slug") or ""
-    kind = _KINDS.get((row.get("kind") or "").strip(), (row.get("kind") or "").strip())
-    category = (row.get("category") or "").strip()
-    return VideoEntry(
-        id=video_id,
-        url=watch_url(video_id) if is_video_id(video_id) else None,
-        title=(truth.video_title if truth else None)
-        or (known.video.title if known else None)
-        or slug.replace("_", " ")
-        or None,
-        language=transcript.language if transcript else None,
-        category=category or (known.video.category if known else None),
-        tags=(kind,) if kind else (known.video.tags if known else ()),
-        duration_seconds=truth.duration_seconds if truth else None,
-        transcript=f"{name}/{video_id}.json" if transcript else None,
-        claims=truth.claims if truth else None,
-    )

@@ -130,23 +130,22 @@ class Place:
         if web is None:
             web = self._webs[choice.web] = _web_content(choice.web, self._settings)
         makers = dict.fromkeys(STAGES, f"{web} {self._ratings}")
+        home = choice.settings.home
+        pulled = {name: read_receipt(home, name) for name in ("mpnet", "nli", "nli-base")}
+        commits = {name: receipt.commit for name, receipt in pulled.items() if receipt is not None}
         for stage in JUDGED_STAGES:
             if choice.reasoner == "llm":
                 # Its prompt is a file among the code.
                 named = (choice.models[stage], effort_of(choice.settings, stage))
                 makers[stage] = " ".join(filter(None, named))
             else:
-                makers[stage] = f"embedded {self._commits(choice.settings)}"
+                makers[stage] = f"embedded {commits}"
         makers["evidence"] = f"{makers['evidence']}\n{web}"
         stated = ""
         if given is not None:
             makers["claims"], stated = "given", f"\n{given.claims!r}"
         subject = f"{json.dumps(said, sort_keys=True)}\n{transcript.content_hash}{stated}"
         return Surroundings(subject, makers, code_version())
-
-    def _commits(self, settings: Settings) -> dict[str, str]:
-        pulled = {name: read_receipt(settings.home, name) for name in ("mpnet", "nli", "nli-base")}
-        return {name: receipt.commit for name, receipt in pulled.items() if receipt is not None}
 
 
 def _web_content(web: str, settings: Settings) -> str:
