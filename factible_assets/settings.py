@@ -490,6 +490,11 @@ class Settings(BaseSettings):
         around = InitSettingsSource(settings_cls, _surroundings(given, environment))
         return init_settings, around
 
+    def secret(self, field: str) -> str:
+        """Return what a setting holds, a secret too; nothing if it is not set."""
+        held = getattr(self, field)
+        return held.get_secret_value() if isinstance(held, SecretStr) else held or ""
+
     @property
     def own_models(self) -> Path | None:
         """The user's models and prices, which say where keys are sent; None if there are none.

@@ -292,7 +292,6 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
                     lambda http, *_: providers.AlmanacSearch(http),
                     "For sunrises: set FACTIBLE_ALMANAC_API_KEY.",
                     given="almanac_api_key",
-                    variable="FACTIBLE_ALMANAC_API_KEY",
                     address=providers.AlmanacSearch.address,
                 ),
                 """,

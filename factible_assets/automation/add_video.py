@@ -41,6 +41,10 @@ def _no_wrong_link(video: str) -> str:
     return video
 
 
+WEB: str = SearchConfig.model_json_schema()["properties"]["web"]["pattern"]
+"""How a web is written."""
+
+
 class AddVideoConfig(StageConfig):
     """The new video, and whether it is checked at once."""
 
@@ -73,7 +77,7 @@ class AddVideoConfig(StageConfig):
     )
     web: str | None = Field(
         default=None,
-        pattern=SearchConfig.model_json_schema()["properties"]["web"]["pattern"],
+        pattern=WEB,
         description="Where its evidence is looked for: live, archive, archive:NAME, miniature or "
         "auto; else what the corpus says.",
     )
@@ -149,26 +153,22 @@ def _listed(config: AddVideoConfig, services: FactCheckServices, corpora: Corpor
             video_id,
             listing=listing,
             transcript=transcript,
-            title=config.title,
-            channel=config.channel,
-            language=config.language,
-            published_on=config.published_on,
-            web=config.web,
+            **config.model_dump(include={"title", "channel", "language", "published_on", "web"}),
         )
     except (CorpusError, TranscriptError) as error:
         raise final_failure(str(error)) from error
     except ValidationError as error:
-        raise final_failure(_sentence(error)) from error
+        first = error.errors(include_url=False)[0]
+        name = f"{first['loc'][0]}: " if first["loc"] else ""
+        words = first["msg"].removeprefix("Value error, ")
+        raise final_failure(f"{name}{words}. Correct it and launch again.") from error
     return entry.video_id
 
 
 def permitted(given: str, settings: Settings, command: str) -> Path:
     """Return a path of the launchpad, which is no way to have any file of this machine read.
 
-    Args:
-        given: As it was written.
-        settings: The folders that may be read.
-        command: What the owner of this machine can run instead.
+    `command` is what the owner of this machine can run instead.
 
     Raises:
         dagster.Failure: it lies in none of them. Never retried.
@@ -187,12 +187,6 @@ def permitted(given: str, settings: Settings, command: str) -> Path:
             f"FACTIBLE_TRANSCRIPT_FOLDERS, or use `{command}`."
         )
     return path
-
-
-def _sentence(error: ValidationError) -> str:
-    first = error.errors(include_url=False)[0]
-    name = f"{first['loc'][0]}: " if first["loc"] else ""
-    return f"{name}{first['msg'].removeprefix('Value error, ')}. Correct it and launch again."
 
 
 def check_requests(run: dg.DagsterRun) -> Iterator[dg.RunRequest]:

@@ -7,15 +7,16 @@ does not: formats and writing (exchange/), the same thing from the command line 
 # No `from __future__ import annotations`: Dagster reads the annotations of ops as types.
 
 from collections.abc import Sequence
+from typing import Any
 
 import dagster as dg
 from pydantic import Field
 
 from factible_assets.assets.common import final_failure
-from factible_assets.automation.add_video import permitted
+from factible_assets.automation.add_video import WEB, permitted
 from factible_assets.automation.new_videos import PARTITIONS_PER_TICK
-from factible_assets.config import SearchConfig, StageConfig
-from factible_assets.corpora import CorpusError, CorpusImport
+from factible_assets.config import StageConfig
+from factible_assets.corpora import CorpusError
 from factible_assets.exchange import ImportFormat
 from factible_assets.exchange.importing import import_corpus as import_from
 from factible_assets.launchpad import launchpad_schema, settled
@@ -50,7 +51,7 @@ class ImportConfig(StageConfig):
     )
     web: str | None = Field(
         default=None,
-        pattern=SearchConfig.model_json_schema()["properties"]["web"]["pattern"],
+        pattern=WEB,
         description="Where evidence is looked for; else the archive for published runs, auto for "
         "the rest.",
     )
@@ -77,7 +78,18 @@ def import_into_corpora(
     corpora: CorporaResource,
 ) -> None:
     """Import, tag the run with the corpus, and add partitions."""
-    done = _imported(settled(ImportConfig, context.op_config), services, corpora)
+    config, settings = settled(ImportConfig, context.op_config), services.settings()
+    settings.ensure_home()
+    try:
+        done = import_from(
+            permitted(config.path, settings, "factible corpus import"),
+            settings.home_corpora,
+            form=config.format,
+            listing=corpora.read(),
+            **config.model_dump(include={"name", "web", "limit", "replace"}),
+        )
+    except CorpusError as error:
+        raise final_failure(str(error)) from error
     for sentence in done.left_out:
         context.log.warning("Left out: %s", sentence)
     context.instance.add_run_tags(context.run_id, {CORPUS_TAG: done.name})
@@ -85,7 +97,18 @@ def import_into_corpora(
     added = missing_partitions(done.video_ids, context.instance.get_dynamic_partitions(name))
     for start in range(0, len(added), PARTITIONS_PER_TICK):
         context.instance.add_dynamic_partitions(name, added[start : start + PARTITIONS_PER_TICK])
-    context.add_output_metadata({**_metadata(done), "partitions added": len(added)})
+    metadata: dict[str, Any] = {
+        "corpus": done.name,
+        "file": dg.MetadataValue.path(done.file),
+        "videos": done.videos,
+        "annotated claims": done.claims,
+        "transcripts": done.transcripts,
+        "partitions added": len(added),
+    }
+    if done.left_out:
+        told = "\n".join(f"- {cell(sentence)}" for sentence in done.left_out)
+        metadata["left out"] = dg.MetadataValue.md(told)
+    context.add_output_metadata(metadata)
 
 
 @dg.job(
@@ -105,43 +128,3 @@ def missing_partitions(video_ids: Sequence[str], existing: Sequence[str]) -> lis
     """Return the videos that have no partition, in their order."""
     known = set(existing)
     return [video_id for video_id in video_ids if video_id not in known]
-
-
-def _imported(
-    config: ImportConfig, services: FactCheckServices, corpora: CorporaResource
-) -> CorpusImport:
-    """Write the corpus.
-
-    Raises:
-        dagster.Failure: nothing can be imported. Never retried.
-    """
-    settings = services.settings()
-    settings.ensure_home()
-    path = permitted(config.path, settings, "factible corpus import")
-    try:
-        return import_from(
-            path,
-            settings.home_corpora,
-            form=config.format,
-            name=config.name,
-            web=config.web,
-            limit=config.limit,
-            replace=config.replace,
-            listing=corpora.read(),
-        )
-    except CorpusError as error:
-        raise final_failure(str(error)) from error
-
-
-def _metadata(done: CorpusImport) -> dict[str, dg.MetadataValue]:
-    metadata: dict[str, dg.MetadataValue] = {
-        "corpus": dg.MetadataValue.text(done.name),
-        "file": dg.MetadataValue.path(done.file),
-        "videos": dg.MetadataValue.int(done.videos),
-        "annotated claims": dg.MetadataValue.int(done.claims),
-        "transcripts": dg.MetadataValue.int(done.transcripts),
-    }
-    if done.left_out:
-        told = "\n".join(f"- {cell(sentence)}" for sentence in done.left_out)
-        metadata["left out"] = dg.MetadataValue.md(told)
-    return metadata

@@ -1,31 +1,53 @@
-"""`factible check` and `factible demo`: fact-check one video or one transcript.
+"""`factible check`, `demo`, `claims`, `media`, `recheck`: everything that checks videos and claims.
 
-What belongs here: arguments, the order of the steps, the verdicts as they are printed. What does
-not: which video is meant (running/targets.py), running and reporting (running/check.py).
+What belongs here: arguments, the order of the steps, verdicts and plans as they are printed. What
+does not: which video is meant (running/targets.py), running and reporting (running/check.py,
+recheck.py), what is asked about a picture (stages/media.py), progress (progress.py).
 """
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import nullcontext
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
 from rich.table import Table
 from rich.text import Text
+from typer import Argument, Context, Exit, Option, Typer
 
 from factible_assets.cli.completion import video_ids
-from factible_assets.cli.knobs import KnobCommand, checked_config, given_knobs
-from factible_assets.cli.output import NARROW, complain, note, outcome_text, result, stdout, wishes
+from factible_assets.cli.knobs import KnobCommand, RecheckCommand, checked_config, given_knobs
+from factible_assets.cli.output import (
+    NARROW,
+    complain,
+    note,
+    outcome_text,
+    result,
+    stdout,
+    table,
+    wishes,
+)
+from factible_assets.cli.progress import SilentWatcher
 from factible_assets.config import ClaimsConfig, FactCheckConfig, SearchConfig
-from factible_assets.corpora import load_corpora
+from factible_assets.corpora import load_corpora, load_corpus
+from factible_assets.corpora.adding import bare_id
 from factible_assets.errors import ExitCode, FactibleError
-from factible_assets.records import Verdict
+from factible_assets.exchange import ImportFormat
+from factible_assets.exchange.claim_list import table_of
+from factible_assets.exchange.importing import import_corpus
+from factible_assets.files import write_whole
+from factible_assets.records import Claim, Verdict
 from factible_assets.running.targets import enlist, resolve
 from factible_assets.settings import Settings, load_settings
-from factible_assets.wording import clock, counted, dollars, plain
+from factible_assets.wording import clock, counted, dollars, plain, verdict_words
 
 if TYPE_CHECKING:  # help, and a shell that completes the id of a video, need no report
     from factible_assets.running.result import Checked
+    from warehouse.rechecks import PlannedVideo
 
 _DEMO = "everyday-beliefs-talk"
 _DEMO_CLAIMS = 12
@@ -33,10 +55,10 @@ _DEMO_CLAIMS = 12
 
 
 def check(
-    context: typer.Context,
+    context: Context,
     target: Annotated[
         str,
-        typer.Argument(
+        Argument(
             help="A YouTube URL or id, the id of a video in a corpus, or a transcript file.",
             autocompletion=video_ids,
         ),
@@ -44,28 +66,26 @@ def check(
     *,
     pages: Annotated[
         Path | None,
-        typer.Option(help="Check against the pages in this folder (HTML, text, JSONL) alone."),
+        Option(help="Check against the pages in this folder (HTML, text, JSONL) alone."),
     ] = None,
     pages_rating: Annotated[
         Literal["high", "medium", "low", "unknown"] | None,
-        typer.Option(
+        Option(
             help="How reliable the pages of --pages are that no rating set lists. Default: medium, "
             "because you chose them; with unknown they weigh as an unlisted site would.",
         ),
     ] = None,
-    title: Annotated[
-        str | None, typer.Option(help="The title of a transcript file's video.")
-    ] = None,
+    title: Annotated[str | None, Option(help="The title of a transcript file's video.")] = None,
     web: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="Where to look: auto, live, miniature, archive, or archive:NAME for one "
             "collection.",
         ),
     ] = None,
     force: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--force",
             help="Check again what was checked with the same settings, from the transcript on.",
         ),
@@ -85,7 +105,7 @@ def check(
 
     An id that begins with a dash follows two dashes: factible check --json -- -LDjqcvSbP4
     """
-    from factible_assets.cli.archive import import_pages
+    from factible_assets.cli.corpus import import_pages
     from factible_assets.running.result import stored_result
 
     if pages is not None and web is not None:
@@ -176,7 +196,7 @@ def _check(
     for failure in checked.failures:
         complain(failure)
     _show(checked)
-    raise typer.Exit(checked.code)
+    raise Exit(checked.code)
 
 
 def _show(checked: Checked) -> None:
@@ -261,3 +281,250 @@ def as_document(checked: Checked) -> dict[str, Any]:
         "model_calls": len(checked.data.llm_calls),
         "claims": claims,
     }
+
+
+claims_app = Typer()
+
+
+class _Lines(SilentWatcher):
+    """Says every verdict of a list in a line."""
+
+    def __init__(self, total: int) -> None:
+        self._total, self._reached = total, count(1)
+
+    def verdict_reached(self, claim: Claim, verdict: Verdict) -> None:
+        sure = f" ({verdict.confidence})" if verdict.confidence else ""
+        done = f"{next(self._reached)}/{self._total}"
+        note(f"  {done} {verdict_words(verdict)}{sure} – {plain(claim.text)}")
+
+
+@claims_app.command("check", cls=RecheckCommand)
+def check_list(
+    context: Context,
+    file: Annotated[
+        Path,
+        Argument(
+            help="A table (CSV) with a column claim; date, label, speaker and language if known."
+        ),
+    ],
+    *,
+    output: Annotated[Path | None, Option("--output", "-o", help="Write it as CSV here.")] = None,
+    jobs: Annotated[int, Option("--jobs", "-j", min=1, max=16, help="Claims checked at once.")] = 3,
+    limit: Annotated[int | None, Option(min=1, help="Only the first so many claims.")] = None,
+    force: Annotated[bool, Option("--force", help="Check again what is complete already.")] = False,
+) -> None:
+    """Fact-check a list of claims, several at once.
+
+    Each claim is checked as it is worded, with sources from before its date if it has one. The list
+    is kept as the corpus claims-NAME of the file's name, so that `factible evaluate` compares the
+    verdicts with the labels. Ctrl-C stops cleanly, and the same command goes on.
+
+    Example: factible claims check claims.csv -o checked.csv
+    """
+    if not file.is_file():
+        raise FactibleError(f"There is no file {file}.", "Check the path.")
+    config = checked_config(given_knobs(context))
+    settings = load_settings()
+    settings.ensure_home()
+    done = import_corpus(
+        file,
+        settings.home_corpora,
+        form=ImportFormat.csv,
+        # A name of its own: a corpus that somebody keeps is never overwritten.
+        name=f"claims-{re.sub(r'[^A-Za-z0-9_-]+', '-', file.stem)[:50].strip('-')}",
+        limit=limit,
+        replace=True,
+    )
+    for sentence in done.left_out:
+        note(f"  left out: {plain(sentence)}")
+    (corpus,) = load_corpus(done.file).corpora
+    given = {
+        entry.video.video_id: {"claim": claim.text, "date": claim.said_on, "label": claim.label}
+        for entry in corpus.videos
+        for claim in entry.claims or ()
+    }
+    note(f"{counted(len(given), 'claim')} → {done.file}; {jobs} at once")
+    from factible_assets.running.check import check_claim_list
+
+    lines = _Lines(len(given))
+    checks = check_claim_list(
+        tuple(given),
+        settings=settings,
+        config=config,
+        watch=lambda _: nullcontext(lines),
+        say=note,
+        jobs=jobs,
+        fresh=force,
+    )
+    found = {each.video_id: each for each in checks}
+    rows = [found[each].as_row(told) for each, told in given.items()]
+    if output is not None:
+        write_whole(output, table_of(iter(rows)).encode())
+    shown = ("claim", "date", "label", "stance", "confidence", "supporting", "refuting")
+    cells = (
+        [plain("–" if row[name] is None else str(row[name])) for name in shown] for row in rows
+    )
+    result(
+        {"corpus": done.name, "claims": rows},
+        table(shown, cells, title=done.name, numbers=shown[-2:]),
+    )
+    codes = {each.code for each in found.values()}
+    raise Exit(max(codes & {ExitCode.FAILED, ExitCode.INCOMPLETE}, default=ExitCode.DONE))
+
+
+def media(
+    target: Annotated[
+        str,
+        Argument(
+            help="The id of a video, its YouTube URL or its transcript file.",
+            autocompletion=video_ids,
+        ),
+    ],
+) -> None:
+    """Look at the pictures of a checked video: where else they are, and traces of editing.
+
+    The thumbnail of a video on YouTube, and the picture or video file that its corpus file names
+    under `media`. What is found are hints for a reader, in the report; no verdict rests on them.
+
+    Example: factible media everyday-beliefs-talk
+    """
+    from factible_assets.running.result import stored_result
+
+    settings = load_settings()
+    video_id = resolve(target, None, settings).video_id
+    if stored_result(video_id, settings=settings) is None:
+        raise FactibleError(
+            f"The video {plain(video_id)} has not been checked yet.",
+            f"Check it first: factible check {plain(target)}",
+        )
+    note(f"Looking at the pictures of {plain(video_id)} …")
+    from factible_assets.running.check import watched_run
+
+    outcome = watched_run(
+        video_id,
+        settings=settings,
+        config=FactCheckConfig(),
+        watch=lambda _: nullcontext(SilentWatcher()),
+        assets=["media"],
+        job_name="pictures",
+        remedy="The same command begins anew.",
+    )
+    checked = stored_result(video_id, settings=settings)
+    if checked is None or not outcome.success:
+        raise FactibleError(" ".join(outcome.failures), code=ExitCode.FAILED)
+    found = [row.model_dump(mode="json", exclude={"video_id"}) for row in checked.data.media]
+    if not found and not wishes.json:
+        note(
+            "There is no picture to look at: the video is not on YouTube, and its corpus file "
+            "names none under media."
+        )
+    else:
+        names = ("picture", "kind", "match_class", "status", "score", "published_on", "found")
+        cells = (
+            [
+                plain("–" if each is None else str(each), 100)
+                for each in (*(row[name] for name in names[:-1]), row["title"] or row["reason"])
+            ]
+            for row in found
+        )
+        result(
+            {"video_id": video_id, "report": checked.report, "findings": found},
+            table(names, cells, title=checked.data.video.title, numbers=("score",)),
+            f"report: {checked.report.absolute().as_uri()}",
+        )
+    is_open = any(row["status"] == "infra_error" for row in found)
+    raise Exit(ExitCode.INCOMPLETE if is_open else ExitCode.DONE)
+
+
+_WAITING = {
+    "too_fresh": "fresh enough",
+    "backing_off": "failed before and tried again later",
+    "too_expensive": "too expensive for one night",
+    "over_limit": "more than the night checks",
+    "over_cost": "more than the night may cost",
+    "in_flight": "being checked now, or without a partition",
+}
+
+
+def recheck(
+    context: Context,
+    videos: Annotated[
+        list[str] | None,
+        Argument(help="Ids or YouTube URLs of checked videos; else those that are due."),
+    ] = None,
+    *,
+    plan: Annotated[bool, Option("--plan", help="Show the next night's list and why.")] = False,
+    limit: Annotated[int | None, Option(min=0, help="The most videos, not the setting.")] = None,
+) -> None:
+    """Check videos again: what is incomplete first, then low confidence, then the oldest.
+
+    Claims and queries stay; searches, pages, evidence and verdicts are renewed. Without ids, what
+    the nightly schedule would check now is checked, within its limits.
+
+    Example: factible recheck --plan
+
+    Example: factible recheck everyday-beliefs-talk
+
+    An id that begins with a dash follows two dashes: factible recheck -- -LDjqcvSbP4
+    """
+    from factible_assets.cli.progress import watching
+    from factible_assets.running.recheck import chosen_videos, next_plan, recheck_videos
+
+    config = checked_config(given_knobs(context), "recheck")
+    settings = load_settings()
+    named = [bare_id(each) for each in videos or ()]
+    if plan:
+        _show_plan(next_plan(settings, limit, named))
+        return
+    rows = chosen_videos(settings, named, limit)
+    runs = recheck_videos(settings, rows, config, remember=not named, watch=watching)
+    done = []
+    for place, row in enumerate(rows, start=1):
+        why = "as you asked" if named else plain(row.reason)
+        note(f"[{place}/{len(rows)}] {plain(row.video_id)}: {why}")
+        done.append(next(runs))
+        for failure in done[-1].failures:
+            complain(failure)
+    cells = [
+        (
+            plain(each.video_id),
+            each.words,
+            "; ".join(plain(f"{flip.words}: {flip.claim}", 100) for flip in each.flips) or "–",
+            each.report or "–",
+        )
+        for each in done
+    ]
+    headings = ("video", "outcome", "verdicts that turned", "report")
+    nothing = "No video is due; factible recheck --plan says why."
+    result(
+        [each.as_document() for each in done],
+        table(headings, cells, title="Checked again") if done else nothing,
+    )
+    gravity = (ExitCode.DONE, ExitCode.INCOMPLETE, ExitCode.FAILED)
+    raise Exit(max((each.code for each in done), key=gravity.index, default=ExitCode.DONE))
+
+
+recheck.command_class = RecheckCommand  # type: ignore[attr-defined] # main.py makes it of this
+
+
+def _show_plan(rows: Sequence[PlannedVideo]) -> None:
+    if wishes.json or not rows:
+        result(rows, "No video has claims to check again.")
+        return
+    when = f"{rows[0].planned_for:%Y-%m-%d at %H:%M} UTC"
+    cells = [
+        (
+            str(row.position),
+            plain(row.video_id),
+            plain(row.reason),
+            f"${row.estimated_cost_usd:.4f}",
+        )
+        for row in rows
+        if row.is_planned
+    ]
+    headings = ("", "video", "why", "expected cost")
+    planned = table(headings, cells, title=f"To be checked again on {when}")
+    result(rows, planned if cells else f"Nothing is due on {when}.")
+    waiting = Counter(row.decision for row in rows if not row.is_planned)
+    for decision, number in waiting.most_common():
+        note(f"{number} wait: {_WAITING[decision]}")

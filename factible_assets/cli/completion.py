@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-import typer
+from typer import Argument, echo
 
 from factible_assets.corpora import load_corpora
 from factible_assets.settings import SettingsError, load_settings
@@ -16,7 +16,7 @@ from factible_assets.settings import SettingsError, load_settings
 
 def completion(
     shell: Annotated[
-        Literal["bash", "zsh", "fish"], typer.Argument(help="The shell.", metavar="bash|zsh|fish")
+        Literal["bash", "zsh", "fish"], Argument(help="The shell.", metavar="bash|zsh|fish")
     ],
 ) -> None:
     """Print the script that completes commands, options and video ids in a shell.
@@ -35,7 +35,7 @@ def completion(
     if shell == "zsh":
         # Its completion system may not be loaded where this line stands.
         script = f"autoload -Uz compinit && (( $+functions[compdef] )) || compinit\n{script}"
-    typer.echo(script)
+    echo(script)
 
 
 def video_ids(incomplete: str) -> list[str]:

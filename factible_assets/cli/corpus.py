@@ -1,19 +1,23 @@
-"""`factible corpus`: the files that list videos.
+"""`factible corpus` and `factible archive`: the files that list videos, and stored pages.
 
-What belongs here: arguments, tables. What does not: the format of corpora and their errors
-(corpora/), importing and other forms (exchange/).
+What belongs here: arguments, tables, the progress of an import. What does not: the format of
+corpora and their errors (corpora/), importing and other forms (exchange/), the archive itself
+(resources/archive).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
 from pydantic import ValidationError
+from rich.progress import Progress as Bar
+from typer import Argument, Exit, Option, Typer, echo
 
-from factible_assets.cli.output import note, result, table, wishes
+from factible_assets.cli.output import note, result, stderr, table, wishes
 from factible_assets.corpora import CorporaReading, FileProblem, load_corpora, load_corpus
 from factible_assets.corpora.adding import LOCAL_CORPUS, list_new_video
 from factible_assets.corpora.format import rendered_json_schema
@@ -24,15 +28,15 @@ from factible_assets.exchange.claim_review import reviews_of_corpus
 from factible_assets.exchange.claims import claims_of_corpus
 from factible_assets.exchange.fever import write_fever
 from factible_assets.exchange.importing import import_corpus
-from factible_assets.files import write_whole
-from factible_assets.settings import load_settings
+from factible_assets.files import digest, slug, write_whole
+from factible_assets.settings import Settings, load_settings
+from factible_assets.stages.urls import canonical_url
 from factible_assets.wording import plain
+from resources.archive.store import Archive, ImportReport, Progress
 
-app = typer.Typer()
+app = Typer()
 
-Output = Annotated[
-    Path | None, typer.Option("--output", "-o", help="Write to this file, not to stdout.")
-]
+Output = Annotated[Path | None, Option("--output", "-o", help="Write to this file.")]
 
 
 class CorpusExport(StrEnum):
@@ -46,21 +50,21 @@ class CorpusExport(StrEnum):
 @app.command("add")
 def add(
     video: Annotated[
-        str, typer.Argument(help="A YouTube URL or id, or an id of your own for the video.")
+        str, Argument(help="A YouTube URL or id, or an id of your own for the video.")
     ],
     *,
     transcript: Annotated[
         Path | None,
-        typer.Option(help="Its captions; copied beside the corpus file."),
+        Option(help="Its captions; copied beside the corpus file."),
     ] = None,
-    title: Annotated[str | None, typer.Option(help="The title.")] = None,
-    channel: Annotated[str | None, typer.Option(help="Who published it.")] = None,
-    language: Annotated[str | None, typer.Option(help="The language spoken, such as en.")] = None,
-    published_on: Annotated[str | None, typer.Option(metavar="YYYY-MM-DD", help="The day.")] = None,
-    web: Annotated[str | None, typer.Option(help="Where its evidence is looked for.")] = None,
+    title: Annotated[str | None, Option(help="The title.")] = None,
+    channel: Annotated[str | None, Option(help="Who published it.")] = None,
+    language: Annotated[str | None, Option(help="The language, such as en.")] = None,
+    published_on: Annotated[str | None, Option(metavar="YYYY-MM-DD", help="The day.")] = None,
+    web: Annotated[str | None, Option(help="Where its evidence is sought.")] = None,
     corpus: Annotated[
         Path | None,
-        typer.Option(help="The corpus file; else local.yaml in the data folder."),
+        Option(help="The file; else the data folder's local.yaml."),
     ] = None,
 ) -> None:
     """List a video in a corpus file; the rest of the file stays as it is.
@@ -98,9 +102,7 @@ def add(
 @app.command("list")
 def list_(
     *,
-    everything: Annotated[
-        bool, typer.Option("--all", help="Also the videos of corpora that are read on demand.")
-    ] = False,
+    everything: Annotated[bool, Option("--all", help="Also those read on demand.")] = False,
 ) -> None:
     """List the videos of all corpora, the project's and your own.
 
@@ -146,9 +148,7 @@ def list_(
 
 @app.command("validate")
 def validate(
-    files: Annotated[
-        list[Path] | None, typer.Argument(help="Corpus files; without any, all of them.")
-    ] = None,
+    files: Annotated[list[Path] | None, Argument(help="Corpus files; else all.")] = None,
 ) -> None:
     """Check corpus files; each problem is printed as file:line: what is wrong and what to do.
 
@@ -175,7 +175,7 @@ def validate(
         *map(str, reading.problems),
     )
     if reading.problems:
-        raise typer.Exit(ExitCode.BAD_INPUT)
+        raise Exit(ExitCode.BAD_INPUT)
     count = len(list(reading.everything()))
     note(f"{count} videos in {len(reading.corpora)} corpora, no problems")
 
@@ -184,29 +184,23 @@ def validate(
 def import_(
     path: Annotated[
         Path,
-        typer.Argument(help="A file of claims or a corpus; or a published evaluation folder."),
+        Argument(help="A file of claims or a corpus; or a published evaluation folder."),
     ],
     *,
     form: Annotated[
-        ImportFormat, typer.Option("--format", "-f", help="What it is; auto looks.")
+        ImportFormat, Option("--format", "-f", help="What it is; auto looks.")
     ] = ImportFormat.auto,
-    name: Annotated[
-        str | None, typer.Option(help="The corpus's name; else that of the path.")
-    ] = None,
-    to: Annotated[
-        Path | None, typer.Option(help="The folder of corpora; else the data folder's.")
-    ] = None,
+    name: Annotated[str | None, Option(help="The corpus's name; else that of the path.")] = None,
+    to: Annotated[Path | None, Option(help="The folder; else the data folder's.")] = None,
     web: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="Where evidence is looked for; else the archive for published runs, auto for "
             "the rest.",
         ),
     ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many claims.")] = None,
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Overwrite a different corpus of the same name.")
-    ] = False,
+    limit: Annotated[int | None, Option(min=1, help="Only the first so many claims.")] = None,
+    replace: Annotated[bool, Option("--replace", help="Overwrite a corpus of that name.")] = False,
 ) -> None:
     """Import claims or videos that others annotated, as a corpus with transcripts.
 
@@ -245,9 +239,9 @@ def import_(
 
 @app.command("export")
 def export(
-    name: Annotated[str, typer.Argument(help="The name of a corpus with annotated claims.")],
+    name: Annotated[str, Argument(help="The name of a corpus with annotated claims.")],
     *,
-    form: Annotated[CorpusExport, typer.Option("--format", "-f", help="The form to write.")],
+    form: Annotated[CorpusExport, Option("--format", "-f", help="The form to write.")],
     output: Output = None,
 ) -> None:
     """Write a corpus's annotated claims, the ground truth, as other programs read them.
@@ -286,7 +280,7 @@ def export(
                 "them"
             )
     if output is None:
-        typer.echo(text, nl=False)
+        echo(text, nl=False)
         return
     result(
         {
@@ -309,11 +303,126 @@ def schema(output: Output = None) -> None:
     """
     text = rendered_json_schema()
     if output is None:
-        typer.echo(text, nl=False)
+        echo(text, nl=False)
     else:
-        typer.echo(str(write_whole(output, text.encode())))
+        echo(str(write_whole(output, text.encode())))
 
 
 def _note_problems(reading: CorporaReading) -> None:
     for problem in reading.problems:
         note(f"problem: {problem}")
+
+
+archive_app = Typer()
+
+
+@archive_app.command("import")
+def import_stored(
+    sources: Annotated[
+        list[Path],
+        Argument(help="JSONL files of pages or searches, or folders of saved pages."),
+    ],
+    collection: Annotated[str, Option(help="The collection to import into.")] = "imported",
+) -> None:
+    """Import pages and recorded searches; importing the same again changes nothing.
+
+    A JSONL line is a page {"url", "title", "text"} or a search {"query", "searched_on", "hits"}.
+    Folders may hold .html, .txt, .md and .jsonl files. Each source is imported whole or not at all.
+
+    Example: factible archive import pages.jsonl searches.jsonl
+
+    Example: factible archive import saved-pages/ --collection mine
+    """
+    settings = load_settings()
+    settings.ensure_home()
+    archive = _open_archive(settings)
+    reports = {str(source): _import(archive, source, collection) for source in sources}
+    result(
+        reports,
+        *(f"{name} → {collection}: {_import_words(each)}" for name, each in reports.items()),
+    )
+
+
+@archive_app.command("info")
+def info() -> None:
+    """List the archive's collections with their pages.
+
+    Example: factible archive info
+    """
+    settings = load_settings()
+    counts = _open_archive(settings).collections() if settings.archive.exists() else {}
+    if not counts and not wishes.json:
+        note(f"The archive {settings.archive} is empty; fill it with: factible archive import")
+        return
+    headings = ("collection", "pages with text")
+    rows = ((plain(name), f"{count:,}") for name, count in counts.items())
+    result(
+        {"archive": settings.archive, "collections": counts},
+        table(headings, rows, title=f"{settings.archive}", numbers=headings[1:]),
+    )
+
+
+def _open_archive(settings: Settings) -> Archive:
+    return Archive(settings.archive, canonicalise=canonical_url)
+
+
+def _import(archive: Archive, source: Path, collection: str) -> ImportReport:
+    """Import one file or folder, with a progress bar on a terminal.
+
+    Raises:
+        FactibleError: There is no such file or folder.
+        ArchiveError: The archive, the source or the collection's name cannot be used.
+    """
+    if not source.exists():
+        raise FactibleError(f"There is no file or folder {source}.", "Check the path.")
+    with _progress(f"importing {source.name}") as progress:
+        read = archive.import_folder if source.is_dir() else archive.import_jsonl
+        report = read(source, collection, progress=progress)
+    for remark in report.remarks:
+        note(f"  left out: {plain(remark)}")
+    return report
+
+
+def _import_words(report: ImportReport) -> str:
+    """Say what an import did."""
+    amounts = {
+        "pages added" if report.added != 1 else "page added": report.added,
+        "updated": report.updated,
+        "unchanged": report.unchanged,
+        "searches": report.searches,
+        "hits": report.hits,
+        "left out": report.unusable,
+    }
+    told = (f"{number:,} {words}" for words, number in amounts.items() if number)
+    return ", ".join(told) or "nothing to import"
+
+
+@contextmanager
+def _progress(label: str) -> Iterator[Progress | None]:
+    console = stderr()
+    if not console.is_terminal:
+        yield None
+        return
+    with Bar(console=console, transient=True) as bar:
+        task = bar.add_task(plain(label), total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def import_pages(folder: Path, settings: Settings) -> str:
+    """Import a folder of pages as a collection of its own and return the collection's name.
+
+    The name follows the folder's path and content: what changed is imported into a new collection,
+    so that a claim is checked against exactly the pages that are there now.
+    """
+    if not folder.is_dir():
+        raise FactibleError(f"There is no folder {folder}.", "Give a folder of saved pages.")
+    settings.ensure_home()
+    listing = [str(folder.resolve())]
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        status = path.stat()
+        listing.append(f"{path.relative_to(folder)}\t{status.st_size}\t{status.st_mtime_ns}")
+    name = f"pages-{slug(folder.resolve().name)}-{digest(chr(10).join(listing).encode())}"
+    archive = _open_archive(settings)
+    if name not in archive.collections():
+        note(f"{folder}: {_import_words(_import(archive, folder, name))}")
+    return name

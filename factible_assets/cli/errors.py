@@ -25,7 +25,6 @@ EXIT_CODES = (
 KNOWN: dict[str, ExitCode] = {
     "factible_assets.settings.SetupError": ExitCode.ENVIRONMENT,
     "factible_assets.evaluation.judging.criteria.UnknownCriterionError": ExitCode.USAGE,
-    "factible_assets.http_service.server.ListenError": ExitCode.ENVIRONMENT,
     "warehouse.errors.WarehouseError": ExitCode.ENVIRONMENT,
     "warehouse.errors.NotMaterializedError": ExitCode.BAD_INPUT,
     "resources.archive.sources.ArchiveError": ExitCode.ENVIRONMENT,

@@ -12,8 +12,8 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from rich.table import Table
+from typer import Argument, Exit, Option, Typer
 
 from factible_assets.cli.output import complain, note, print_json, result, table
 from factible_assets.corpora import CorporaReading, FileProblem, load_corpora
@@ -40,14 +40,14 @@ if TYPE_CHECKING:  # what runs experiments takes a second to load
     from factible_assets.experiments.estimate import Estimate
     from factible_assets.experiments.runner import RunOutcome, VariantOutcome
 
-app = typer.Typer()
+app = Typer()
 
 _NONE = "–"
 _THOUSAND = 1000
 _CHANCE = 0.05
 
 Name = Annotated[
-    str, typer.Argument(help="The name of an experiment, or its file.", metavar="EXPERIMENT")
+    str, Argument(help="The name of an experiment, or its file.", metavar="EXPERIMENT")
 ]
 
 
@@ -57,14 +57,10 @@ def run(
     *,
     dry_run: Annotated[
         bool,
-        typer.Option("--dry-run", help="Print the plan with its calls and cost; run nothing."),
+        Option("--dry-run", help="Print the plan and its cost; run nothing."),
     ] = False,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Do everything anew, also what is done already.")
-    ] = False,
-    jobs: Annotated[
-        int, typer.Option("--jobs", "-j", min=1, max=64, help="Videos worked on at once.")
-    ] = 4,
+    fresh: Annotated[bool, Option("--fresh", help="Do what is done anew too.")] = False,
+    jobs: Annotated[int, Option("--jobs", "-j", min=1, max=64, help="Videos at once.")] = 4,
 ) -> None:
     """Run every variant of an experiment, or what is still missing of it, and score it.
 
@@ -133,9 +129,9 @@ def _conclude(ran: RunOutcome, name: str) -> None:
         )
     note(f"Compare it: factible experiment compare {name}")
     if ran.failures:
-        raise typer.Exit(ExitCode.FAILED)
+        raise Exit(ExitCode.FAILED)
     if ran.incomplete:
-        raise typer.Exit(ExitCode.INCOMPLETE)
+        raise Exit(ExitCode.INCOMPLETE)
 
 
 @app.command("list")
@@ -202,16 +198,14 @@ def show(name: Name) -> None:
 def compare(
     name: Name,
     *,
-    baseline: Annotated[
-        str | None, typer.Option(help="The variant to compare the others with.")
-    ] = None,
+    baseline: Annotated[str | None, Option(help="The variant to compare the others with.")] = None,
     metric: Annotated[
         list[str] | None,
-        typer.Option("--metric", "-m", help="A metric to print; several are allowed."),
+        Option("--metric", "-m", help="A metric to print; several are allowed."),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Where the report goes; else the data folder."),
+        Option("--output", "-o", help="Where the report goes; else the data folder."),
     ] = None,
 ) -> None:
     """Compare the variants of a finished experiment, video by video, and write an HTML report.

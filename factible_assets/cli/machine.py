@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Literal
 
-import typer
+from typer import Argument, Exit, Option, Typer
 
 from factible_assets.cli.output import NARROW, note, result, stdout, table
 from factible_assets.errors import ExitCode, FactibleError
@@ -27,15 +27,15 @@ from warehouse.moving import move_into
 from warehouse.publication import copy_database, entries_beyond, restore_copy
 from warehouse.store import Warehouse
 
-cache_app = typer.Typer()
-migrate_app = typer.Typer()
+cache_app = Typer()
+migrate_app = Typer()
 
 
 def doctor(
     *,
     network: Annotated[
         bool,
-        typer.Option("--network", help="Ask YouTube and a domain registry too; they need no key."),
+        Option("--network", help="Ask YouTube and a domain registry too; they need no key."),
     ] = False,
 ) -> None:
     """Ask every service that is set up one cheap question, and say what to do about the others.
@@ -65,7 +65,7 @@ def doctor(
     broken = [each.service for each in findings if each.is_broken]
     if broken:
         note(f"Set up, and not working: {', '.join(broken)}.")
-        raise typer.Exit(ExitCode.FAILED)
+        raise Exit(ExitCode.FAILED)
     note("Everything that is set up works.")
 
 
@@ -137,7 +137,7 @@ def cache_info() -> None:
 def cache_clear(
     kind: Annotated[
         Literal["search", "pages", "models", "ages", "vectors"] | None,
-        typer.Option("--kind", help="Forget only this kind."),
+        Option("--kind", help="Forget only this kind."),
     ] = None,
 ) -> None:
     """Forget what is kept. It is asked for again, and paid for again, when it is needed.
@@ -198,9 +198,7 @@ def _is_whole(path: Path, copy: Path) -> bool:
 
 def retention(
     *,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Count what would go; remove nothing.")
-    ] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Count what would go alone.")] = False,
 ) -> None:
     """Remove old page texts that nothing current rests on, kept answers, and records of runs.
 
@@ -230,12 +228,12 @@ def retention(
 def migrate_home(
     target: Annotated[
         str | None,
-        typer.Argument(help="The lake, as ducklake:postgres:…; FACTIBLE_WAREHOUSE if not given."),
+        Argument(help="The lake, as ducklake:postgres:…; FACTIBLE_WAREHOUSE if not given."),
     ] = None,
     *,
     data: Annotated[
         str | None,
-        typer.Option(help="Where its files go; FACTIBLE_LAKE_DATA or lake/ in the home if not."),
+        Option(help="Where its files go; FACTIBLE_LAKE_DATA or lake/ in the home if not."),
     ] = None,
 ) -> None:
     """Move the warehouse of this home into an empty lake; the file stays as it is.

@@ -27,9 +27,12 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Check videos": {
         "demo": ("check.demo", "Fact-check the demo video end to end; needs no key, no network."),
         "check": ("check.check", "Fact-check a video: its claims, and what sources say of each."),
-        "claims": ("claims.app", "Claims without a video, such as a list of them in a table."),
-        "media": ("media.media", "Look at the pictures of a checked video."),
-        "recheck": ("recheck.recheck", "Check videos again, those that are due or named."),
+        "claims": (
+            "check.claims_app",
+            "Claims without a video, such as a list in a table.",
+        ),
+        "media": ("check.media", "Look at the pictures of a checked video."),
+        "recheck": ("check.recheck", "Check videos again, those that are due or named."),
         "review": ("review.review", "Correct a claim and how it was checked; sign a ruling."),
     },
     "Look at what was found": {
@@ -38,15 +41,18 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "open": ("report.open_", "Open a report, the Dagster UI or the published copy."),
         "report": ("report.report", "Write HTML reports, and print their path."),
         "sql": ("sql.sql", "Ask the warehouse a question in SQL."),
-        "export": ("export.export", "Write results as Parquet, ClaimReview, AVeriTeC, Markdown."),
+        "export": ("report.export", "Write results as Parquet, ClaimReview, AVeriTeC, Markdown."),
     },
     "Corpora and stored pages": {
         "corpus": ("corpus.app", "Files that list videos, their transcripts, annotated claims."),
-        "archive": ("archive.app", "Stored pages and searches, for checks without a network."),
+        "archive": (
+            "corpus.archive_app",
+            "Stored pages and searches, to check without a network.",
+        ),
     },
     "Measure": {
         "evaluate": ("evaluate.evaluate", "Measure how good the newest answers are."),
-        "judge": ("judge.judge", "Have a language model score what was found, from 0 to 2."),
+        "judge": ("evaluate.judge", "Have a language model score what was found, from 0 to 2."),
         "experiment": ("experiment.app", "The pipeline under many settings, and which does best."),
     },
     "Serve": {

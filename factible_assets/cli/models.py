@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated, Literal, get_args
 
-import typer
+from typer import Argument, Exit, Option, Typer, confirm
 
 from factible_assets.cli.output import note, result, stderr, table
 from factible_assets.errors import ExitCode, FactibleError
@@ -22,17 +22,17 @@ from resources.models.base import ManifestModel, Receipt, known_models, read_rec
 from resources.models.hub import Hub, Offer, Progress
 from resources.models.store import ModelStore
 
-app = typer.Typer()
+app = Typer()
 
 Name = Literal["mpnet", "nli", "nli-base"]
 
-_Which = Annotated[Name, typer.Argument(help="Which model.", metavar="mpnet|nli|nli-base")]
+_Which = Annotated[Name, Argument(help="Which model.", metavar="mpnet|nli|nli-base")]
 
 
 @app.command("pull")
 def pull(
     name: _Which,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before fetching.")] = False,
+    yes: Annotated[bool, Option("--yes", "-y", help="Do not ask before fetching.")] = False,
 ) -> None:
     """Fetch a model from its hub, after showing its licence and size.
 
@@ -45,7 +45,7 @@ def pull(
     receipt = asyncio.run(_pull(settings, model, yes=yes))
     if receipt is None:
         note("Nothing was fetched.")
-        raise typer.Exit(ExitCode.FAILED)
+        raise Exit(ExitCode.FAILED)
     place = settings.home / "models" / name
     result(_document(settings, model, receipt), f"{model.title} is in {place}")
 
@@ -91,7 +91,7 @@ async def _pull(settings: Settings, model: ManifestModel, *, yes: bool) -> Recei
                 "Add --yes to fetch it.",
                 ExitCode.USAGE,
             )
-        if not yes and not typer.confirm("Fetch it?", err=True):
+        if not yes and not confirm("Fetch it?", err=True):
             return None
         settings.ensure_home()
         with _progress(offer) as progress:

@@ -22,6 +22,7 @@ from rich.text import Text
 
 from factible_assets.cli.output import note, outcome_text, stderr, wishes
 from factible_assets.records import Claim, Verdict
+from factible_assets.stages.ports import SilentObserver
 from factible_assets.wording import WAITING, clock, counted, dollars, plain, verdict_words
 
 if TYPE_CHECKING:
@@ -41,17 +42,8 @@ def _cost(costs: Costs | None) -> str:
     return f"{counted(spent.calls, 'model call')}, {dollars(spent.usd)}"
 
 
-class SilentWatcher:
+class SilentWatcher(SilentObserver):
     """Says nothing of what it hears."""
-
-    def claims_found(self, claims: Sequence[Claim]) -> None:
-        """Hear which claims there are."""
-
-    def stage_progressed(self, stage: str, claim: Claim, done: int, total: int) -> None:
-        """Hear how far a claim has come in a stage."""
-
-    def verdict_reached(self, claim: Claim, verdict: Verdict) -> None:
-        """Hear a verdict."""
 
     def waiting(self) -> None:
         """Hear that somebody else is at it."""

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeAlias
 
-import typer
+from typer import Argument, Exit, Option
 
 from factible_assets.cli.completion import video_ids
 from factible_assets.cli.errors import sentence
@@ -58,33 +58,25 @@ _MENU: Mapping[ReviewKind, tuple[str, str | None]] = {
 
 
 def _said(metavar: str, words: str) -> Any:
-    return typer.Option(metavar=metavar, help=words)
+    return Option(metavar=metavar, help=words)
 
 
 def review(
     video: Annotated[
-        str, typer.Argument(help="A checked video (id or YouTube URL).", autocompletion=video_ids)
+        str, Argument(help="A checked video (id or YouTube URL).", autocompletion=video_ids)
     ],
-    claim: Annotated[
-        Given, typer.Argument(help="The number of a claim, or the beginning of its id.")
-    ] = None,
+    claim: Annotated[Given, Argument(help="A claim's number, or how its id begins.")] = None,
     *,
     add_query: Annotated[Several, _said("TEXT", "Ask this too.")] = None,
-    edit_query: Annotated[
-        tuple[int, str] | None, _said("N TEXT", "Ask this in place of query N.")
-    ] = None,
+    edit_query: Annotated[tuple[int, str] | None, _said("N TEXT", "Ask this for query N.")] = None,
     remove_query: Annotated[list[int] | None, _said("N", "Do not ask query N.")] = None,
     query_type: Annotated[
         Literal["direct", "alternative", "source", "context"] | None,
-        typer.Option("--type", help="The search strategy of an added query."),
+        Option("--type", help="The search strategy of an added query."),
     ] = None,
-    opposite: Annotated[
-        bool, typer.Option("--opposite", help="The added query looks for the contrary.")
-    ] = False,
+    opposite: Annotated[bool, Option("--opposite", help="It looks for the contrary.")] = False,
     block: Annotated[Several, _said("URL|DOMAIN", "Never read this source on the claim.")] = None,
-    unblock: Annotated[
-        Several, _said("URL|DOMAIN", "Take back what was said of this source.")
-    ] = None,
+    unblock: Annotated[Several, _said("URL|DOMAIN", "Take back what was said of it.")] = None,
     add_source: Annotated[Several, _said("URL", "Read this page on the claim, always.")] = None,
     overrule: Annotated[
         tuple[str, str] | None,
@@ -95,18 +87,12 @@ def review(
     ] = None,
     reword: Annotated[Given, _said("TEXT", "The claim in better words.")] = None,
     split: Annotated[Several, _said("TEXT", "A part of the claim; give each of them.")] = None,
-    drop: Annotated[
-        bool, typer.Option("--drop", help="Do not check this claim; needs --reason.")
-    ] = False,
-    restore: Annotated[
-        bool, typer.Option("--restore", help="Take back that it was dropped or split.")
-    ] = False,
+    drop: Annotated[bool, Option("--drop", help="Do not check it; needs --reason.")] = False,
+    restore: Annotated[bool, Option("--restore", help="Take a drop or a split back.")] = False,
     add_claim: Annotated[Given, _said("TEXT", "Check this claim of the video too.")] = None,
     said: Annotated[Given, _said("TEXT", "Where it is said, as the transcript has it.")] = None,
     assign: Annotated[Given, _said("NAME", "Whose claim it is; none: nobody's.")] = None,
-    sign: Annotated[
-        Given, _said("LABEL", "Sign a ruling, in the words of --ruling; none withdraws it.")
-    ] = None,
+    sign: Annotated[Given, _said("LABEL", "Sign a ruling; none withdraws it.")] = None,
     ruling: Annotated[Given, _said("TEXT", "The ruling in prose.")] = None,
     assess: Annotated[
         Given,
@@ -115,20 +101,16 @@ def review(
             "Your own verdict: supports, refutes, mixed, unclear; none takes it back.",
         ),
     ] = None,
-    remark: Annotated[
-        Given, typer.Option("--note", metavar="TEXT", help="A note on the claim.")
-    ] = None,
+    remark: Annotated[Given, Option("--note", metavar="TEXT", help="A note on the claim.")] = None,
     reason: Annotated[Given, _said("TEXT", "Why; kept with the changes.")] = None,
     reviewer: Annotated[
         Given, _said("NAME", "Who you are; else FACTIBLE_REVIEWER, else the name of your login.")
     ] = None,
     rerun: Annotated[
         bool | None,
-        typer.Option(
-            help="Check the claim again; else that is done if more than opinions changed."
-        ),
+        Option(help="Check the claim again; else that is done if more than opinions changed."),
     ] = None,
-    history: Annotated[bool, typer.Option("--history", help="Show who changed what.")] = False,
+    history: Annotated[bool, Option("--history", help="Show who changed what.")] = False,
 ) -> None:
     """Correct a claim and how it was checked, check it alone again, and sign a ruling.
 
@@ -224,7 +206,7 @@ def _apply(
         "exit_code": int(done.code),
     }
     result(document, *([] if wishes.json else _outcome(file, after, done)))
-    raise typer.Exit(done.code)
+    raise Exit(done.code)
 
 
 # --- Showing ------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from factible_assets.cli.output import note, print_json, wishes
 from factible_assets.settings import load_settings
@@ -17,11 +17,9 @@ from factible_assets.wording import web_address
 
 def serve(
     host: Annotated[
-        str, typer.Option(help="The address to listen on; beyond loopback a token is needed.")
+        str, Option(help="The address to listen on; beyond loopback a token is needed.")
     ] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes a free one.")
-    ] = 8000,
+    port: Annotated[int, Option(min=0, max=65535, help="The port; 0 takes a free one.")] = 8000,
 ) -> None:
     """Serve the desk, where people check and review, and the HTTP API for programs.
 
@@ -48,8 +46,8 @@ def serve(
 
 
 def dev(
-    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=1, max=65535, help="The port to listen on.")] = 3000,
+    host: Annotated[str, Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, Option(min=1, max=65535, help="The port to listen on.")] = 3000,
 ) -> None:
     """Serve the Dagster UI, with the daemon that runs sensors and schedules.
 

@@ -24,10 +24,10 @@ from typing import Annotated, Any
 import duckdb
 import polars as pl
 import polars.selectors as cs
-import typer
 from rich import box
 from rich.console import Console
 from rich.table import Table
+from typer import Argument, Option, echo
 
 from factible_assets.cli.output import as_json, note, stdout, wishes, without_controls
 from factible_assets.cli.prompt import HELP, run_prompt, schema_name
@@ -57,7 +57,7 @@ class Format(StrEnum):
 def sql(
     query: Annotated[
         str | None,
-        typer.Argument(
+        Argument(
             help="A query, .tables or .schema NAME. Without one it is read from stdin; "
             "on a terminal a prompt opens.",
         ),
@@ -65,7 +65,7 @@ def sql(
     *,
     param: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--param",
             "-p",
             metavar="NAME=VALUE",
@@ -74,14 +74,10 @@ def sql(
     ] = None,
     form: Annotated[
         Format | None,
-        typer.Option("--format", "-f", help="How to write the answer; a table if not given."),
+        Option("--format", "-f", help="How to write the answer; a table if not given."),
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write to this file, not to stdout.")
-    ] = None,
-    live: Annotated[
-        bool, typer.Option("--live", help="Ask the live warehouse, not the published copy.")
-    ] = False,
+    output: Annotated[Path | None, Option("--output", "-o", help="Write to this file.")] = None,
+    live: Annotated[bool, Option("--live", help="Ask the live warehouse, not the copy.")] = False,
 ) -> None:
     """Ask the warehouse a question in SQL; nothing can be changed, and no other file is reached.
 
@@ -140,7 +136,7 @@ def _talk(desk: _Desk, form: Format, given: dict[str, Any]) -> None:
 
     def answer(text: str) -> None:
         if text.rstrip("; ") == ".help":
-            typer.echo(HELP)
+            echo(HELP)
             return
         _write(desk.answer(text, given), form, None)
 
@@ -251,7 +247,7 @@ def _write(frame: pl.DataFrame, form: Format, output: Path | None) -> None:
         return
     if sys.stdout.isatty():
         content = without_controls(content.decode()).encode()
-    typer.echo(content, nl=False)
+    echo(content, nl=False)
 
 
 def _draw(frame: pl.DataFrame, console: Console) -> None:

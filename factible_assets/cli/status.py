@@ -13,10 +13,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
 from rich import box
 from rich.table import Table
 from rich.text import Text
+from typer import Option
 
 from factible_assets.cli.output import note, result, stdout, wishes
 from factible_assets.corpora import load_corpora
@@ -94,25 +94,8 @@ def stored(settings: Settings) -> dict[str, Any]:
     """Return what a data folder's warehouse holds, from the copy for readers."""
     path = settings.read_from()
     if not path.exists():
-        return {"videos": None, "claims": None, "cost": None, "due": None}
-    with Warehouse(path).snapshot() as now:
-        stands, cost = (now.query(_SQL[name]).to_dicts()[0] for name in ("verdicts", "cost"))
-        due = now.query(_SQL["due"]).item()
-    return {
-        "videos": {
-            "checked": stands["checked_videos"],
-            "incomplete": stands["incomplete_videos"],
-            "without_verdicts": stands["without_verdicts"],
-        },
-        "claims": {
-            "claims": stands["claims"],
-            "verdicts": stands["verdicts"],
-            "incomplete": stands["incomplete_claims"],
-            "last_checked_at": stands["last_checked_at"],
-        },
-        "cost": cost,
-        "due": due,
-    }
+        return dict.fromkeys(("videos", "claims", "cost", "due"))
+    return Warehouse(path).query(_SQL["stored"]).to_dicts()[0]
 
 
 def _size(path: Path | Lake) -> int | None:
@@ -165,17 +148,13 @@ def _rows(found: dict[str, Any]) -> list[tuple[str, str]]:
 
 def runs(
     *,
-    video: Annotated[
-        str | None, typer.Option(help="Only runs of this video (id or YouTube URL).")
-    ] = None,
-    job: Annotated[str | None, typer.Option(help="Only runs of this job.")] = None,
+    video: Annotated[str | None, Option(help="Only runs of this video.")] = None,
+    job: Annotated[str | None, Option(help="Only runs of this job.")] = None,
     status: Annotated[
         list[str] | None,
-        typer.Option(help=f"Only runs with this status: {', '.join(_STATUSES)}."),
+        Option(help=f"Only runs with this status: {', '.join(_STATUSES)}."),
     ] = None,
-    limit: Annotated[
-        int, typer.Option("--limit", "-n", min=1, max=1000, help="How many, newest first.")
-    ] = 20,
+    limit: Annotated[int, Option("--limit", "-n", min=1, max=1000, help="How many runs.")] = 20,
 ) -> None:
     """List the newest runs, of the command line, the UI and schedules alike.
 

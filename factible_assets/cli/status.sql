@@ -1,6 +1,6 @@
 -- What `factible status` asks of the warehouse.
 
--- name: verdicts
+-- name: stored
 -- Of all videos and of all claims at once: what stands of verdicts is worked out a single time.
 WITH verdicts AS MATERIALIZED (
     SELECT video_id, claim_id, status, latest_status, checked_at FROM current_verdicts
@@ -14,20 +14,23 @@ by_video AS (
     GROUP BY videos.video_id
 )
 SELECT
-    (SELECT count(*) FROM by_video WHERE verdicts > 0 AND incomplete = 0) AS checked_videos,
-    (SELECT count(*) FROM by_video WHERE incomplete > 0) AS incomplete_videos,
-    (SELECT count(*) FROM by_video WHERE verdicts = 0) AS without_verdicts,
-    (SELECT count(*) FROM current_claims) AS claims,
-    count(*) FILTER (status = 'complete') AS verdicts,
-    count(*) FILTER (latest_status = 'incomplete') AS incomplete_claims,
-    max(checked_at) AS last_checked_at
+    (
+        SELECT {
+            'checked': count(*) FILTER (verdicts > 0 AND incomplete = 0),
+            'incomplete': count(*) FILTER (incomplete > 0),
+            'without_verdicts': count(*) FILTER (verdicts = 0)
+        }
+        FROM by_video
+    ) AS videos,
+    {
+        'claims': (SELECT count(*) FROM current_claims),
+        'verdicts': count(*) FILTER (status = 'complete'),
+        'incomplete': count(*) FILTER (latest_status = 'incomplete'),
+        'last_checked_at': max(checked_at)
+    } AS claims,
+    (SELECT {'usd': coalesce(sum(cost_usd), 0), 'calls': count(*)} FROM llm_calls) AS cost,
+    (SELECT count(*) FROM recheck_plan WHERE decision = 'planned') AS due
 FROM verdicts
-
--- name: cost
-SELECT coalesce(sum(cost_usd), 0) AS usd, count(*) AS calls FROM llm_calls
-
--- name: due
-SELECT count(*) AS due FROM recheck_plan WHERE decision = 'planned'
 
 -- name: costs_of_runs
 SELECT run_id, sum(cost_usd) AS usd FROM llm_calls

@@ -1,7 +1,7 @@
 """A list of claims as a table: one claim a row, without a video.
 
 What belongs here: the columns of such a table and what becomes of them, in and out. What does not:
-what every format of stated claims has in common (claims.py), checking (running/claim_list.py).
+what every format of stated claims has in common (claims.py), checking (running/check.py).
 
 The columns, in any order and case: `claim`; and where known `date` (2026-01-31: sources from that
 day on are left out), `label` (of any scale of methods/scales.py), `speaker`, `language` and `id`.

@@ -1,7 +1,7 @@
 """One claim as Markdown, to be taken along: what was said, the verdict, the ruling, the sources.
 
 What belongs here: the text. What does not: the argument (stages/argument.py), where files go
-(cli/export.py), JSON-LD (claim_review.py).
+(cli/report.py), JSON-LD (claim_review.py).
 
 All that comes from outside is escaped: it can neither break the text nor smuggle in a link.
 """

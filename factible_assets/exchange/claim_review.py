@@ -1,7 +1,7 @@
 """ClaimReview, the mark-up in which fact-checkers publish: read, and written.
 
 What belongs here: finding reviews in JSON-LD and what each says; reviews of results and of
-annotations as JSON-LD. What does not: the corpus format, where files go (cli/export.py).
+annotations as JSON-LD. What does not: the corpus format, where files go (cli/report.py).
 
 Source of the form: schema.org/ClaimReview, and what Google documents of it as required: a
 claimReviewed, a reviewRating with an alternateName or a number, a url. Reviews are found wherever

@@ -1,7 +1,7 @@
 """The views of a warehouse as Parquet files.
 
 What belongs here: one file per view, for all videos or some. What does not: which warehouse, which
-videos (cli/export.py), what the views say (warehouse/views).
+videos (cli/report.py), what the views say (warehouse/views).
 
 Rows pass through in batches, so that a warehouse full of page texts does not have to fit into
 memory, and a file takes its name only when it is whole.

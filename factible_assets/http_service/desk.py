@@ -54,8 +54,14 @@ from factible_assets.records import QueryType, ReviewKind
 from factible_assets.report.view import ReportView, arrange
 from factible_assets.report.words import outcome_words
 from factible_assets.running.result import stored_result
-from factible_assets.running.review import Wish, new_claim, open_claim, planned, reviewer_name
-from factible_assets.running.scales import scale_named
+from factible_assets.running.review import (
+    Wish,
+    new_claim,
+    open_claim,
+    planned,
+    reviewer_name,
+    scale_named,
+)
 from factible_assets.running.targets import enlist, resolve
 from factible_assets.stages.reviews import OPINIONS, claims_in_force
 from factible_assets.wording import verdict_words

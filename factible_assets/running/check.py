@@ -1,17 +1,23 @@
-"""Checking one video: its turn is waited for, what still stands is taken over, the rest is run.
+"""Checking one video, or a list of claims: what still stands is taken over, the rest is run.
 
-What belongs here: what everybody does who starts a check and waits for its end. What does not:
-which video is meant (targets.py), the run itself (launch.py), showing what happens (cli/).
+What belongs here: what everybody does who starts a check and waits for its end; how many of a list
+go on at once, and what came of each. What does not: which video is meant (targets.py), the run
+itself (launch.py), reading a list (exchange/claim_list.py), showing what happens (cli/).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import AbstractContextManager
-from typing import TypeAlias
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import dagster as dg
 
 from factible_assets.config import FactCheckConfig
 from factible_assets.errors import ExitCode, FactibleError
+from factible_assets.methods.scales import veracity_of
 from factible_assets.records import Claim
 from factible_assets.running.launch import (
     CheckOutcome,
@@ -46,18 +52,11 @@ def check_and_report(
     fresh: bool = True,
     takes_over: bool = False,
 ) -> Checked:
-    """Fact-check a video and write its report.
+    """Fact-check a video and write its report. One process checks it at a time; the others wait.
 
-    One process checks a video at a time; the others wait.
-
-    Args:
-        video_id: The video.
-        settings: The data folder and the services.
-        config: The run's knobs.
-        watch: Hears what happens meanwhile.
-        say: Told what is waited for and what is taken over.
-        fresh: Find the transcript and the claims anew, even if the stored ones still stand.
-        takes_over: Whether what another process found while this one waited for it will do.
+    `watch` hears what happens meanwhile, and `say` what is waited for and what is taken over. With
+    `fresh`, the transcript and the claims are found anew, even if the stored ones still stand; with
+    `takes_over`, what another process found while this one waited for it will do.
 
     Raises:
         FactibleError: The run failed and left nothing to show, or was stopped.
@@ -117,17 +116,8 @@ def watched_run(
 ) -> CheckOutcome:
     """Run a check that somebody watches; see `check_video`.
 
-    Args:
-        video_id: The video.
-        settings: The data folder and the services.
-        config: The run's knobs.
-        watch: Hears what happens meanwhile.
-        claims: The claims that are known before the run begins.
-        assets: The assets to materialize; all seven if not given.
-        job_name: The job that materializes them.
-        tags: Tags of the run, besides its own.
-        run_id: The id of the run, for a caller who knows it before.
-        remedy: How to go on with a run that was stopped.
+    `claims` are those that are known before the run begins, and `remedy` says how to go on with a
+    run that was stopped.
 
     Raises:
         FactibleError: The run was stopped.
@@ -159,3 +149,86 @@ def watched_run(
             ExitCode.INTERRUPTED,
         )
     return outcome
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedClaim:
+    """What came of one claim of a list. `failure` is a sentence; None if there is a verdict."""
+
+    video_id: str
+    checked: Checked | None
+    failure: str | None = None
+
+    @property
+    def code(self) -> ExitCode:
+        """How the check ended."""
+        return self.checked.code if self.checked is not None else ExitCode.FAILED
+
+    def as_row(self, given: Mapping[str, object]) -> dict[str, Any]:
+        """Return it as a row of a table, after what was given of the claim."""
+        verdict = next(iter(self.checked.data.verdicts), None) if self.checked else None
+        level = verdict and (verdict.veracity or veracity_of(verdict.stance, verdict.confidence))
+        return {
+            **given,
+            "status": verdict.status if verdict else "failed",
+            "stance": verdict.stance if verdict else None,
+            "veracity": level or None,
+            "confidence": verdict.confidence if verdict else None,
+            "confidence_score": verdict.confidence_score if verdict else None,
+            "supporting": verdict.supporting if verdict else None,
+            "refuting": verdict.refuting if verdict else None,
+            "summary": verdict.summary if verdict else self.failure,
+            "video_id": self.video_id,
+            "report": str(self.checked.report) if self.checked else None,
+        }
+
+
+def check_claim_list(
+    video_ids: Sequence[str],
+    *,
+    settings: Settings,
+    config: FactCheckConfig,
+    watch: Watch,
+    say: Say,
+    jobs: int,
+    fresh: bool,
+) -> Iterator[CheckedClaim]:
+    """Check claims, `jobs` at once, and yield what came of each as soon as it has ended.
+
+    A claim that cannot be checked is its own failure and stops no other. Each entry of `video_ids`
+    is a claim; `watch` opens a watcher of each run, several of them in threads of their own; with
+    `fresh`, what is complete is checked again.
+
+    Raises:
+        FactibleError: It was interrupted. What was complete by then is stored.
+    """
+
+    def one(video_id: str) -> CheckedClaim:
+        try:
+            stored = None if fresh else stored_result(video_id, settings=settings)
+            if stored is None or not stored.is_finished:
+                stored = check_and_report(
+                    video_id, settings=settings, config=config, watch=watch, say=say
+                )
+        except FactibleError as error:
+            return CheckedClaim(video_id, None, str(error))
+        return CheckedClaim(video_id, stored, " ".join(stored.failures) or None)
+
+    with ThreadPoolExecutor(jobs, thread_name_prefix="claim") as pool:
+        waiting = [pool.submit(one, video_id) for video_id in video_ids]
+        try:
+            for done in as_completed(waiting):
+                yield done.result()
+        except KeyboardInterrupt as interrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+            # Marked as canceling, which whoever supervises each of them sees.
+            running = dg.RunsFilter(statuses=[dg.DagsterRunStatus.STARTED])
+            with open_instance(settings) as instance:
+                for run in instance.get_runs(filters=running):
+                    if run.tags.get("video") in video_ids:
+                        instance.report_run_canceling(run)
+            raise FactibleError(
+                "Stopped: the claims that were complete are stored.",
+                "The same command goes on from there.",
+                ExitCode.INTERRUPTED,
+            ) from interrupt

@@ -2,7 +2,7 @@
 
 What belongs here: the plan, its estimate, resumption, the workers that ask, rows. What does not:
 criteria, questions and answers (evaluation/judging), tables (warehouse/judgements.py), the choice
-of the model (services/reasoning.py), arguments and printing (cli/judge.py).
+of the model (services/reasoning.py), arguments and printing (cli/evaluate.py).
 
 Everything is stored soon after it is judged. Whoever asks again, after an interruption, an outage
 or a ceiling, asks only what has no score yet: the same question to the same judge in the same
@@ -14,11 +14,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TypeAlias
 from uuid import uuid4
 
 from factible_assets.corpora.reading import CorporaReading
@@ -34,16 +33,20 @@ from factible_assets.evaluation.judging.judge import (
 )
 from factible_assets.evaluation.outcomes import VideoOutcome, group_by_corpus, load_outcomes
 from factible_assets.reasoners.llm.calls import StageModel
-from factible_assets.services.reasoning import JUDGE, ModelPlan, model_clients, stage_model
+from factible_assets.services.reasoning import (
+    JUDGE,
+    ModelPlan,
+    model_clients,
+    new_budget,
+    stage_model,
+)
 from factible_assets.settings import Settings, SetupError
 from resources.cache import DiskCache
 from resources.cache.models import CachingModel
 from resources.llm.base import BudgetExhaustedError
-from resources.llm.limits import Budget, Ceiling
 from resources.llm.registry import ModelInfo
 from warehouse.judgements import (
     JudgementRow,
-    MeanTokens,
     judge_usage,
     read_judgements,
 )
@@ -135,29 +138,31 @@ class JudgingPlan:
         Tokens are those of recorded judgements of the same judge and criterion; without such, the
         length of the questions themselves and an assumed answer.
         """
-        usage = judge_usage(store, self.info.provider, self.info.name)
-        return tuple(self._estimated(rubric, usage.get(rubric.name)) for rubric in self.rubrics)
-
-    def _estimated(self, rubric: Rubric, recorded: MeanTokens | None) -> CriterionPlan:
-        tasks = [task for task in self.tasks if task.asked.rubric == rubric]
-        ahead = [task for task in tasks if not task.is_done]
-        if recorded is not None:
-            given, written = recorded.input * len(ahead), recorded.output * len(ahead)
-        else:
-            shown = sum(task.asked.characters for task in ahead) / CHARACTERS_PER_TOKEN
-            given = shown + _SHAPE_TOKENS * len(ahead)
-            written = float(_ANSWER_TOKENS * len(ahead))
-        tokens = round(given), round(written)
-        price = self.info.price
-        return CriterionPlan(
-            rubric.name,
-            len(tasks),
-            len(tasks) - len(ahead),
-            len(ahead),
-            *tokens,
-            usd=None if price is None else price.cost(*tokens),
-            tokens_from="assumed" if recorded is None else "recorded",
-        )
+        usage, price = judge_usage(store, self.info.provider, self.info.name), self.info.price
+        plans = []
+        for rubric in self.rubrics:
+            tasks = [task for task in self.tasks if task.asked.rubric == rubric]
+            ahead = [task for task in tasks if not task.is_done]
+            recorded = usage.get(rubric.name)
+            if recorded is not None:
+                given, written = recorded.input * len(ahead), recorded.output * len(ahead)
+            else:
+                shown = sum(task.asked.characters for task in ahead) / CHARACTERS_PER_TOKEN
+                given = shown + _SHAPE_TOKENS * len(ahead)
+                written = float(_ANSWER_TOKENS * len(ahead))
+            tokens = round(given), round(written)
+            plans.append(
+                CriterionPlan(
+                    rubric.name,
+                    len(tasks),
+                    len(tasks) - len(ahead),
+                    len(ahead),
+                    *tokens,
+                    usd=None if price is None else price.cost(*tokens),
+                    tokens_from="assumed" if recorded is None else "recorded",
+                )
+            )
+        return tuple(plans)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,47 +202,37 @@ def plan_judging(
         NothingToJudgeError: There is nothing that could be judged.
     """
     info = plan.stages[JUDGE]
-    outcomes = tuple(_chosen(store, reading, wish))
-    asked = [each for outcome in outcomes for each in _inquiries(store, outcome, wish.rubrics)]
+    if wish.corpora:
+        groups = group_by_corpus(load_outcomes(store, reading), reading, expected=wish.corpora)
+        outcomes = tuple(
+            outcome
+            for corpus, found in groups.items()
+            for outcome in found
+            if corpus in wish.corpora or outcome.video.video_id in wish.videos
+        )
+    else:
+        outcomes = tuple(load_outcomes(store, reading, videos=wish.videos or None))
+    asked = []
+    for outcome in outcomes:
+        # A verdict outlives a failed re-check, and is held against what it was reached from.
+        standing = store.read_standing(outcome.video.video_id)
+        texts = {**outcome.texts, **standing.texts}
+        for subject in subjects_of(outcome, standing.evidence, texts):
+            rubrics = (each for each in wish.rubrics if each.subject == subject.kind)
+            asked += [inquiry(subject, each) for each in rubrics]
     if not asked:
         raise NothingToJudgeError(
-            "There is nothing to judge: no claim of these videos is stored. Check them first: "
-            "factible check VIDEO."
+            "There is nothing to judge: no claim of these videos is stored.",
+            "Check them first: factible check VIDEO.",
         )
-    kept = _sampled(asked, wish)
-    known = read_judgements(store, [each.judgement_id(_name(info)) for each in kept])
-    tasks = tuple(
-        Task(identifier, each, known.get(identifier))
-        for each in kept
-        for identifier in (each.judgement_id(_name(info)),)
-    )
+    kept = {each.judgement_id(_name(info)): each for each in _sampled(asked, wish)}
+    known = read_judgements(store, list(kept))
+    tasks = tuple(Task(name, each, known.get(name)) for name, each in kept.items())
     return JudgingPlan(info, outcomes, tasks, wish.rubrics)
 
 
 def _name(info: ModelInfo) -> str:
     return f"{info.provider}/{info.name}"
-
-
-def _chosen(store: Warehouse, reading: CorporaReading, wish: Wish) -> Sequence[VideoOutcome]:
-    if not wish.corpora:
-        return load_outcomes(store, reading, videos=wish.videos or None)
-    groups = group_by_corpus(load_outcomes(store, reading), reading, expected=wish.corpora)
-    return [
-        outcome
-        for corpus, outcomes in groups.items()
-        for outcome in outcomes
-        if corpus in wish.corpora or outcome.video.video_id in wish.videos
-    ]
-
-
-def _inquiries(
-    store: Warehouse, outcome: VideoOutcome, rubrics: Collection[Rubric]
-) -> Iterator[Inquiry]:
-    # A verdict outlives a failed re-check, and is held against what it was reached from.
-    standing = store.read_standing(outcome.video.video_id)
-    texts = {**outcome.texts, **standing.texts}
-    for subject in subjects_of(outcome, standing.evidence, texts):
-        yield from (inquiry(subject, each) for each in rubrics if each.subject == subject.kind)
 
 
 def _sampled(asked: Sequence[Inquiry], wish: Wish) -> list[Inquiry]:
@@ -267,11 +262,7 @@ async def run_judging(
         SetupError: A key or an address cannot be used.
     """
     info = judging.info
-    budget = Budget(
-        "this judging",
-        Ceiling(settings.budget_per_run_usd, setting="FACTIBLE_BUDGET_PER_RUN_USD"),
-        per_account=Ceiling(settings.budget_per_video_usd, setting="FACTIBLE_BUDGET_PER_VIDEO_USD"),
-    )
+    budget = new_budget("this judging", settings)
     async with AsyncExitStack() as stack:
         cache = DiskCache(settings.cache, settings.cache_policy)
         stack.push_async_callback(cache.aclose)
@@ -294,13 +285,26 @@ async def run_judging(
     return result
 
 
-_Batch: TypeAlias = list[tuple[JudgementRow, list[dict[str, object]]]]
-
-
-def _write(store: Warehouse, batch: _Batch) -> None:
+def _write(store: Warehouse, batch: Sequence[tuple[JudgementRow, Judged]]) -> None:
+    calls = [
+        {
+            "judgement_id": row.judgement_id,
+            "judging_id": row.judging_id,
+            "attempt": attempt,
+            **{name: getattr(call, name) for name in _OF_A_CALL},
+        }
+        for row, judged in batch
+        for attempt, call in enumerate(judged.calls, start=1)
+    ]
     if batch:
-        calls = [call for _, made in batch for call in made]
         store.write_rows({"judgements": [row for row, _ in batch], "judge_calls": calls})
+
+
+_OF_A_CALL = (
+    *("provider", "model", "input_tokens", "output_tokens", "cost_usd", "price_known"),
+    *("latency_seconds", "cache_hit", "outcome", "reason"),
+)
+"""What `judge_calls` keeps of a call, in the client's own words."""
 
 
 @dataclass
@@ -317,7 +321,7 @@ class _Session:
         self._waiting = deque(self.judging.open)
         self._total = len(self._waiting)
         self._done: list[JudgementRow] = []
-        self._unwritten: _Batch = []
+        self._unwritten: list[tuple[JudgementRow, Judged]] = []
         self._left = 0
         self._failures = 0
         self._stopped: str | None = None
@@ -329,7 +333,7 @@ class _Session:
                     group.create_task(self._work())
         finally:
             # Also where it was interrupted: what was judged is paid.
-            _write(self.store, self._taken())
+            _write(self.store, self._unwritten)
         return JudgingResult(
             self.judging_id,
             len(self._done),
@@ -352,7 +356,8 @@ class _Session:
                 continue
             self._keep(task, judged)
             if len(self._unwritten) >= _WRITTEN_AT_ONCE:
-                await asyncio.to_thread(_write, self.store, self._taken())
+                batch, self._unwritten = self._unwritten, []
+                await asyncio.to_thread(_write, self.store, batch)
 
     def _keep(self, task: Task, judged: Judged) -> None:
         if task.known is not None:
@@ -362,28 +367,8 @@ class _Session:
                 for each in judged.calls
             )
             judged = replace(judged, calls=calls)
-        row = self._row(task, judged)
-        self._done.append(row)
-        self._unwritten.append((row, self._calls(task, judged)))
-        self._failures = self._failures + 1 if row.outcome == "infra_error" else 0
-        if self._failures >= _MOST_FAILURES and self._waiting:
-            self._stopped = (
-                f"The judge could not be asked {self._failures} times in a row, the last time for "
-                f"this: {row.reason}"
-            )
-            self._left += len(self._waiting)
-            self._waiting.clear()
-        if self.listener is not None:
-            self.listener(row, len(self._done), self._total)
-
-    def _taken(self) -> _Batch:
-        """Return what is not written yet, which is then the caller's to write."""
-        batch, self._unwritten = self._unwritten, []
-        return batch
-
-    def _row(self, task: Task, judged: Judged) -> JudgementRow:
         subject, asked, info = task.asked.subject, task.asked, self.judging.info
-        return JudgementRow(
+        row = JudgementRow(
             judgement_id=task.judgement_id,
             judging_id=self.judging_id,
             video_id=subject.video_id,
@@ -405,17 +390,15 @@ class _Session:
             price_known=all(call.price_known for call in judged.calls),
             judged_at=datetime.now(UTC),
         )
-
-    def _calls(self, task: Task, judged: Judged) -> list[dict[str, object]]:
-        keys = {"judgement_id": task.judgement_id, "judging_id": self.judging_id}
-        return [
-            {**keys, "attempt": attempt, **{name: getattr(call, name) for name in _OF_A_CALL}}
-            for attempt, call in enumerate(judged.calls, start=1)
-        ]
-
-
-_OF_A_CALL = (
-    *("provider", "model", "input_tokens", "output_tokens", "cost_usd", "price_known"),
-    *("latency_seconds", "cache_hit", "outcome", "reason"),
-)
-"""What `judge_calls` keeps of a call, in the client's own words."""
+        self._done.append(row)
+        self._unwritten.append((row, judged))
+        self._failures = self._failures + 1 if row.outcome == "infra_error" else 0
+        if self._failures >= _MOST_FAILURES and self._waiting:
+            self._stopped = (
+                f"The judge could not be asked {self._failures} times in a row, the last time for "
+                f"this: {row.reason}"
+            )
+            self._left += len(self._waiting)
+            self._waiting.clear()
+        if self.listener is not None:
+            self.listener(row, len(self._done), self._total)

@@ -83,8 +83,7 @@ def next_plan(settings: Settings, limit: int | None, named: Sequence[str]) -> li
     Raises:
         FactibleError: A named video has no claims.
     """
-    rows = _plan(settings, limit, next_tick(settings, datetime.now(UTC)))
-    _refuse_unknown(named, rows)
+    rows = _plan(settings, limit, next_tick(settings, datetime.now(UTC)), named)
     return [row for row in rows if not named or row.video_id in named]
 
 
@@ -97,9 +96,8 @@ def chosen_videos(
         FactibleError: A named video has no claims, or is being checked at the moment.
     """
     now = datetime.now(UTC)
-    rows = _plan(settings, limit, now)
-    _refuse_unknown(named, rows)
-    if not rows:
+    by_id = {row.video_id: row for row in _plan(settings, limit, now, named)}
+    if not by_id:
         return []
     with open_instance(settings) as instance:
         busy = in_flight(instance, instance.get_dynamic_partitions("videos"))
@@ -112,8 +110,34 @@ def chosen_videos(
             "Wait until that run has ended, or cancel it in the Dagster UI.",
             ExitCode.FAILED,
         )
-    by_id = {row.video_id: row for row in rows}
     return [by_id[video_id] for video_id in dict.fromkeys(named)][:limit]
+
+
+def _plan(
+    settings: Settings,
+    limit: int | None,
+    as_of: datetime,
+    named: Sequence[str] = (),
+    held: Collection[str] = (),
+) -> list[PlannedVideo]:
+    rows: list[PlannedVideo] = []
+    if settings.warehouse.exists():
+        limits = recheck_limits(settings)
+        rows = read_plan(
+            Warehouse(settings.warehouse),
+            limits if limit is None else replace(limits, videos=limit),
+            as_of,
+            held=held,
+            next_tick=next_tick(settings, datetime.now(UTC)),
+            keep_limits=limit is None,
+        )
+    unknown = sorted(set(named) - {row.video_id for row in rows})
+    if unknown:
+        raise FactibleError(
+            f"There are no claims of {', '.join(unknown)} to check again.",
+            f"Check it first: factible check -- {unknown[0]}",
+        )
+    return rows
 
 
 def recheck_videos(
@@ -124,14 +148,9 @@ def recheck_videos(
     remember: bool,
     watch: Watch,
 ) -> Iterator[Rechecked]:
-    """Check videos again, one after the other.
+    """Check videos again, as `chosen_videos` gives them, one after the other.
 
-    Args:
-        settings: The data folder and the services.
-        rows: The videos, as `chosen_videos` gives them.
-        config: The knobs, besides that everything is asked anew.
-        remember: Whether the plan is to know of them as launched by it.
-        watch: Hears what happens meanwhile.
+    With `remember`, the plan is to know of them as launched by it.
 
     Raises:
         FactibleError: A run was stopped.
@@ -159,29 +178,4 @@ def recheck_videos(
             int(store.query(_SQL["incomplete_verdicts"], [row.video_id]).item()),
             read_changes(store, row.video_id, outcome.run_id).flips,
             str(checked.report) if checked else None,
-        )
-
-
-def _plan(
-    settings: Settings, limit: int | None, as_of: datetime, held: Collection[str] = ()
-) -> list[PlannedVideo]:
-    if not settings.warehouse.exists():
-        return []
-    limits = recheck_limits(settings)
-    return read_plan(
-        Warehouse(settings.warehouse),
-        limits if limit is None else replace(limits, videos=limit),
-        as_of,
-        held=held,
-        next_tick=next_tick(settings, datetime.now(UTC)),
-        keep_limits=limit is None,
-    )
-
-
-def _refuse_unknown(named: Sequence[str], rows: Sequence[PlannedVideo]) -> None:
-    unknown = sorted(set(named) - {row.video_id for row in rows})
-    if unknown:
-        raise FactibleError(
-            f"There are no claims of {', '.join(unknown)} to check again.",
-            f"Check it first: factible check -- {unknown[0]}",
         )

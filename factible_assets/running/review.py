@@ -1,8 +1,9 @@
 """Reviews: what stands of a claim, wishes into actions, checking it again.
 
-What belongs here: refusing what cannot be done, in a sentence, before anything is recorded; and
-running one claim. What does not: how it is asked and shown (cli/review.py), what actions change
-(stages/reviews.py), storing them (warehouse/reviews.py).
+What belongs here: refusing what cannot be done, in a sentence, before anything is recorded;
+running one claim; the scale on which a desk rules. What does not: how it is asked and shown
+(cli/review.py), what actions change (stages/reviews.py), storing them (warehouse/reviews.py), what
+published scales mean (methods/scales.py).
 """
 
 from __future__ import annotations
@@ -11,14 +12,17 @@ import getpass
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, get_args
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, get_args
 from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
 from factible_assets.config import FactCheckConfig
 from factible_assets.corpora.adding import bare_id
+from factible_assets.corpora.reading import load_corpora
 from factible_assets.errors import ExitCode, FactibleError
+from factible_assets.methods.scales import AVERITEC, FEVER, VERACITY, stance_of
 from factible_assets.records import (
     Claim,
     Evidence,
@@ -33,7 +37,6 @@ from factible_assets.records import (
 )
 from factible_assets.rows import VideoRows
 from factible_assets.running.result import stored_result
-from factible_assets.running.scales import Scale, scale_named
 from factible_assets.running.targets import unchecked
 from factible_assets.settings import Settings
 from factible_assets.stages.claims import corrected_claims
@@ -53,16 +56,71 @@ from factible_assets.stages.reviews import (
 )
 from factible_assets.stages.search import is_the_video
 from factible_assets.stages.urls import UnusableUrlError, canonical_url, host_of, public_suffix
-from factible_assets.wording import plain
+from factible_assets.wording import STANCE_WORDS, plain
 from resources.statements import statements
 from warehouse.reviews import known_claims, read_actions
 from warehouse.store import Warehouse
 
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The labels on which a desk rules, in their order, with the stance of each."""
+
+    name: str
+    labels: Mapping[str, Stance]
+
+    def label(self, given: str) -> tuple[str, Stance]:
+        """Return a label as the scale writes it, and its stance; its case is free.
+
+        Raises:
+            FactibleError: It is none of the scale's.
+        """
+        for label, stance in self.labels.items():
+            try:
+                return label, stance_of(given, {label: stance})
+            except ValueError:
+                continue
+        raise FactibleError(
+            f"{plain(given, 80)!r} is no ruling on the scale {self.name}.",
+            f"Its rulings: {', '.join(self.labels)}.",
+        )
+
+
+_SCALES: Final[Mapping[str, Mapping[str, Stance]]] = {
+    "factible": {STANCE_WORDS[each].capitalize(): each for each in get_args(Stance)},
+    "averitec": AVERITEC,
+    "fever": FEVER,
+    "veracity": VERACITY,
+}
+
+
+def scale_named(name: str, corpora: Iterable[Path] = ()) -> Scale:
+    """Return a scale: ours, a published one, or the labels that a corpus annotates its claims with.
+
+    Args:
+        name: `factible`, `averitec`, `fever`, `veracity`, or a corpus.
+        corpora: The folders of the corpora.
+
+    Raises:
+        FactibleError: There is no such scale.
+    """
+    if name in _SCALES:
+        return Scale(name, _SCALES[name])
+    corpus = load_corpora(corpora).corpus(name)
+    annotated = [claim for video in corpus.videos for claim in video.claims or ()] if corpus else []
+    labels = {each.label: each.stance for each in annotated if each.label and each.stance}
+    if not labels:
+        raise FactibleError(
+            f"There is no scale {plain(name, 80)!r} to rule on.",
+            f"Set FACTIBLE_RULING_SCALE to {', '.join(_SCALES)}, or to a corpus whose claims are "
+            "annotated with labels.",
+        )
+    return Scale(name, labels)
+
+
 _SQL = statements("factible_assets.running", "questions.sql")
 
 if TYPE_CHECKING:
-    from dagster import DagsterRun
-
     from factible_assets.running.check import Say, Watch
     from factible_assets.running.launch import CheckOutcome
 
@@ -158,35 +216,30 @@ class ClaimFile:
     @property
     def standing_words(self) -> tuple[str, ...]:
         """What reviewers say of sources and of the claim, and what is in force of it."""
-        sources = (
-            f"{'blocked' if act.action == 'block_source' else 'added'} by {act.reviewer}: "
-            f"{act.target}" + (f" ({act.reason})" if act.reason else "")
-            for act in self.corrections.sources.values()
-        )
-        overruled = (
-            f"overruled by {act.reviewer}: {url} {(act.value or '').replace('_', ' ')} "
-            f"({act.reason})"
-            for word in (self.corrections.stances, self.corrections.ratings)
-            for url, act in word.items()
-        )
-        said = [*sources, *overruled]
-        if self.gone is not None:
-            what = "dropped" if self.gone.action == "drop_claim" else "split"
-            because = f" ({self.gone.reason})" if self.gone.reason else ""
-            said.append(f"{what} by {self.gone.reviewer}{because}")
+        said = []
+        for source in self.corrections.sources.values():
+            what = "blocked" if source.action == "block_source" else "added"
+            said.append(f"{what} by {source.reviewer}: {source.target}{_because(source.reason)}")
+        for word in (self.corrections.stances, self.corrections.ratings):
+            for url, act in word.items():
+                value = (act.value or "").replace("_", " ")
+                said.append(f"overruled by {act.reviewer}: {url} {value} ({act.reason})")
+        if gone := self.gone:
+            what = "dropped" if gone.action == "drop_claim" else "split"
+            said.append(f"{what} by {gone.reviewer}{_because(gone.reason)}")
         if self.assigned_to is not None:
             said.append(f"assigned to {self.assigned_to}")
-        if self.assessment is not None:
-            because = f": {self.assessment.reason}" if self.assessment.reason else ""
-            said.append(
-                f"{self.assessment.reviewer} assesses it as {self.assessment.value}{because}"
-            )
-        if self.ruling is not None:
-            whose = f", {self.ruling.organisation}" if self.ruling.organisation else ""
-            said.append(
-                f"{self.ruling.reviewer}{whose} rules: {self.ruling.value} – {self.ruling.reason}"
-            )
+        if mine := self.assessment:
+            because = f": {mine.reason}" if mine.reason else ""
+            said.append(f"{mine.reviewer} assesses it as {mine.value}{because}")
+        if signed := self.ruling:
+            whose = f", {signed.organisation}" if signed.organisation else ""
+            said.append(f"{signed.reviewer}{whose} rules: {signed.value} – {signed.reason}")
         return tuple(said)
+
+
+def _because(reason: str | None) -> str:
+    return f" ({reason})" if reason else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -421,7 +474,7 @@ class _Plan:
     def fields(self, wish: Wish) -> dict[str, Any]:
         """Return what the action of a wish says."""
         if wish.kind in QUERY_KINDS:
-            return self._of_query(wish)
+            return self._query(wish)
         kinds = {wish.kind, *(act.action for act in self.done)}
         if kinds & CLAIM_KINDS and kinds & _JUDGING:
             raise FactibleError(
@@ -431,13 +484,43 @@ class _Plan:
         if self._file.gone is not None and wish.kind not in {*OPINIONS, "restore_claim"}:
             raise FactibleError("The claim was dropped or split.", "Restore it first.")
         if wish.kind in CLAIM_KINDS:
-            return self._of_claim(wish)
+            return self._claim(wish)
         if wish.kind in OPINIONS:
             return self._opinion(wish)
-        source = _words(wish.text, "A source", _LONGEST_URL)
+        given = _words(wish.text, "A source", _LONGEST_URL)
         if wish.kind == "overrule_source":
-            return self._overrule(source, wish)
-        return self._of_source(wish.kind, source)
+            return self._overrule(source_subject(given), wish)
+        if wish.kind == "add_source":
+            return self._add_source(given)
+        return self._block(wish.kind, source_subject(given))
+
+    def _query(self, wish: Wish) -> dict[str, Any]:
+        fields: dict[str, Any] = {}
+        kind, opposite = wish.query_type or "direct", wish.opposite
+        if wish.kind != "add_query":
+            number, queries = wish.number, self._file.queries
+            if number is None or not 1 <= number <= len(queries):
+                raise FactibleError(
+                    f"The claim has no query {number}; it has {len(queries)}, numbered from 1.",
+                    "factible review VIDEO CLAIM lists them.",
+                )
+            query = queries[number - 1]
+            if query.query_id not in self.asked:
+                raise FactibleError(f"Query {number} is changed twice.", "Change each query once.")
+            fields["target"] = query.query_id
+            kind, opposite = query.query_type, query.seeks_opposite
+        if wish.kind != "remove_query":
+            text = _words(wish.text, "A query", _LONGEST_QUERY)
+            made = query_id(self._file.claim.claim_id, text)
+            if made in self.asked.values():
+                raise FactibleError(
+                    f"The claim is asked {plain(text, 80)!r} already.", "Word it in another way."
+                )
+            self.asked[made] = made
+            words = {"value": text, "query_id": made}
+            fields |= {**words, "query_type": kind, "seeks_opposite": opposite}
+        self.asked.pop(fields.get("target", ""), None)
+        return fields
 
     def _opinion(self, wish: Wish) -> dict[str, Any]:
         if wish.kind == "note":
@@ -448,14 +531,11 @@ class _Plan:
         if wish.kind == "assign":
             return {"value": _words(given, "The name of a person", _LONGEST_NAME)}
         if wish.kind == "sign":
-            label, stance = self._file.scale.label(given)
-            _require(wish.reason or self._why, "A ruling needs its words", "--ruling TEXT")
-            return {
-                "value": label,
-                "stance": stance,
-                "target": self._file.scale.name,
-                "organisation": self._file.organisation,
-            }
+            scale = self._file.scale
+            label, stance = scale.label(given)
+            self._require(wish, "A ruling needs its words", "--ruling TEXT")
+            whose = self._file.organisation
+            return {"value": label, "stance": stance, "target": scale.name, "organisation": whose}
         if given.lower() not in get_args(Stance):
             raise FactibleError(
                 f"{plain(given, 40)!r} is no assessment.",
@@ -463,38 +543,34 @@ class _Plan:
             )
         return {"value": given.lower()}
 
-    def _of_claim(self, wish: Wish) -> dict[str, Any]:
+    def _require(self, wish: Wish, sentence: str, remedy: str) -> None:
+        if not plain(wish.reason or self._why or ""):
+            raise FactibleError(f"{sentence}.", f"Give it: {remedy}.")
+
+    def _claim(self, wish: Wish) -> dict[str, Any]:
         file, claim = self._file, self._file.claim
         if any(act.action in CLAIM_KINDS for act in self.done):
             raise FactibleError("A claim is changed twice.", "Change it once, then go on.")
         if wish.kind == "drop_claim":
-            _require(wish.reason or self._why, "To drop a claim needs a reason", "--reason TEXT")
+            self._require(wish, "To drop a claim needs a reason", "--reason TEXT")
             return {}
         if wish.kind == "restore_claim":
             if file.gone is None:
                 raise FactibleError("The claim was neither dropped nor split.")
             return {"value": claim.text}
-        said = None
-        if wish.kind == "split_claim":
-            wordings = [
-                _words(each, "A part of the claim", _LONGEST_CLAIM)
-                for each in (wish.text or "").splitlines()
-            ]
-            if len({claim_id(file.video_id, each) for each in wordings}) < _FEWEST_PARTS:
-                raise FactibleError(
-                    "A claim is split into two parts or more.", "Word each of them."
-                )
-        else:
-            wordings = [_words(wish.text, "A claim", _LONGEST_CLAIM)]
-            if wish.kind == "add_claim" and wish.said:
-                said = wish.said.strip()
-                times = file.transcript.count(said)
-                if times != 1:
-                    raise FactibleError(
-                        f"{plain(said, 80)!r} stands {times} times in the transcript.",
-                        "Give words that stand there once, exactly as they are said.",
-                    )
+        parts = (wish.text or "").splitlines() if wish.kind == "split_claim" else [wish.text]
+        what = "A part of the claim" if wish.kind == "split_claim" else "A claim"
+        wordings = [_words(each, what, _LONGEST_CLAIM) for each in parts]
         made = {claim_id(file.video_id, each) for each in wordings}
+        if wish.kind == "split_claim" and len(made) < _FEWEST_PARTS:
+            raise FactibleError("A claim is split into two parts or more.", "Word each of them.")
+        said = wish.said.strip() if wish.kind == "add_claim" and wish.said else None
+        if said is not None and file.transcript.count(said) != 1:
+            raise FactibleError(
+                f"{plain(said, 80)!r} stands {file.transcript.count(said)} times in the "
+                "transcript.",
+                "Give words that stand there once, exactly as they are said.",
+            )
         is_same = wish.kind == "reword_claim" and wordings[0] == claim.text
         if is_same or made & (file.claims - {claim.claim_id}):
             raise FactibleError(
@@ -502,8 +578,7 @@ class _Plan:
             )
         return {"value": "\n".join(wordings), "target": said}
 
-    def _overrule(self, given: str, wish: Wish) -> dict[str, Any]:
-        subject = source_subject(given)
+    def _overrule(self, subject: str, wish: Wish) -> dict[str, Any]:
         row = next((each for each in self._file.sources if each.canonical_url == subject), None)
         if row is None or row.status != "ok":
             raise FactibleError(
@@ -519,25 +594,16 @@ class _Plan:
                 f"Give a stance ({', '.join(get_args(Stance))}), a rating "
                 f"({', '.join(get_args(Rating))}), or none.",
             )
-        _require(wish.reason or self._why, "To overrule a source needs a reason", "--reason TEXT")
+        self._require(wish, "To overrule a source needs a reason", "--reason TEXT")
         return {"target": subject, "value": value}
 
-    def _of_query(self, wish: Wish) -> dict[str, Any]:
-        if wish.kind == "add_query":
-            return self._worded(wish, wish.query_type, opposite=wish.opposite)
-        query = self._numbered(wish.number)
-        fields = {"target": query.query_id}
-        if wish.kind == "edit_query":
-            fields |= self._worded(wish, query.query_type, opposite=query.seeks_opposite)
-        self.asked.pop(query.query_id)
-        return fields
+    def _in_force(self, subject: str) -> ReviewAction | None:
+        """Return what is said of a source once what was planned so far is recorded."""
+        folded = corrections_by_claim([*self._file.actions, *self.done])
+        return folded.get(self._file.claim.claim_id, NO_CORRECTIONS).sources.get(subject)
 
-    def _of_source(self, kind: ReviewKind, given: str) -> dict[str, Any]:
-        if kind == "add_source":
-            return self._add_source(given)
-        subject = source_subject(given)
-        word = self._corrections().sources.get(subject)
-        shown = plain(subject, 120)
+    def _block(self, kind: ReviewKind, subject: str) -> dict[str, Any]:
+        word, shown = self._in_force(subject), plain(subject, 120)
         if kind == "unblock_source":
             if word is None:
                 raise FactibleError(
@@ -558,38 +624,6 @@ class _Plan:
             )
         return {"target": subject}
 
-    def _corrections(self) -> Corrections:
-        """Return what is in force once what was planned so far is recorded."""
-        folded = corrections_by_claim([*self._file.actions, *self.done])
-        return folded.get(self._file.claim.claim_id, NO_CORRECTIONS)
-
-    def _worded(self, wish: Wish, kind: QueryType | None, *, opposite: bool) -> dict[str, Any]:
-        text = _words(wish.text, "A query", _LONGEST_QUERY)
-        made = query_id(self._file.claim.claim_id, text)
-        if made in self.asked.values():
-            raise FactibleError(
-                f"The claim is asked {plain(text, 80)!r} already.", "Word it in another way."
-            )
-        self.asked[made] = made
-        return {
-            "value": text,
-            "query_id": made,
-            "query_type": kind or "direct",
-            "seeks_opposite": opposite,
-        }
-
-    def _numbered(self, number: int | None) -> Query:
-        queries = self._file.queries
-        if number is None or not 1 <= number <= len(queries):
-            raise FactibleError(
-                f"The claim has no query {number}; it has {len(queries)}, numbered from 1.",
-                "factible review VIDEO CLAIM lists them.",
-            )
-        query = queries[number - 1]
-        if query.query_id not in self.asked:
-            raise FactibleError(f"Query {number} is changed twice.", "Change each query once.")
-        return query
-
     def _add_source(self, url: str) -> dict[str, Any]:
         _refuse_unfetchable(url)
         if is_the_video(self._file.video, url):
@@ -598,7 +632,7 @@ class _Plan:
                 "A video is no evidence for itself; give another source.",
             )
         subject = canonical_url(url)
-        word = self._corrections().sources.get(subject)
+        word = self._in_force(subject)
         if word is not None and word.action == "add_source":
             raise FactibleError(
                 f"{plain(subject, 120)} was added already, by {plain(word.reviewer)}.",
@@ -654,11 +688,6 @@ def _refuse_unfetchable(url: str) -> None:
         ) from error
 
 
-def _require(words: str | None, sentence: str, remedy: str) -> None:
-    if not plain(words or ""):
-        raise FactibleError(f"{sentence}.", f"Give it: {remedy}.")
-
-
 def _words(text: str | None, what: str, longest: int) -> str:
     # Also what no database stores, lone surrogates and NUL, becomes a space.
     flat = plain(text or "")
@@ -706,19 +735,20 @@ def carry_out(
     if actions:
         store.write_rows({"review_actions": actions})
     came = _came_of(file, open_video(file.video_id, settings))
+    ids = tuple(claim.claim_id for claim in came)
     outcome = _check_again(file, came, actions, settings, watch, say, run_id) if runs else None
+    code = ExitCode.DONE
     if outcome is None or not outcome.success:
         store.publish(settings.published)
-    stored = stored_result(file.video_id, settings=settings)
-    code = ExitCode.DONE
     if outcome is not None:
-        ids = [claim.claim_id for claim in came]
-        is_open = store.query(_SQL["open_verdict"], {"video": file.video_id, "claims": ids}).item()
+        asked = {"video": file.video_id, "claims": list(ids)}
+        is_open = store.query(_SQL["open_verdict"], asked).item()
         code = ExitCode.INCOMPLETE if is_open else ExitCode.DONE
         code = code if outcome.success else ExitCode.FAILED
+    stored = stored_result(file.video_id, settings=settings)
     return Reviewed(
         tuple(actions),
-        tuple(claim.claim_id for claim in came) or (file.claim.claim_id,),
+        ids or (file.claim.claim_id,),
         tuple(_remarks(file, actions)),
         outcome.run_id if outcome else None,
         waits=changes and (outcome is None or not outcome.success),
@@ -787,41 +817,34 @@ def _check_again(
     )
 
     store = Warehouse(settings.warehouse)
-    newest = {
-        asset: store.current_materialization(asset, file.video_id)
-        for asset in ("claims", "verdicts")
-    }
     with open_instance(settings) as instance:
-        runs = {
-            asset: instance.get_run_by_id(one.run_id) if one else None
-            for asset, one in newest.items()
-        }
-    reviewer = {"reviewer": actions[0].reviewer} if actions else {}
+        made, judged = (
+            instance.get_run_by_id(one.run_id) if one else None
+            for one in (
+                store.current_materialization(asset, file.video_id)
+                for asset in ("claims", "verdicts")
+            )
+        )
+    # The knobs of the run that checked the video last; Dagster keeps them as plain JSON.
+    ops: Any = judged.run_config.get("ops", {}) if judged else {}
     ids = [claim.claim_id for claim in claims] or [file.claim.claim_id]
+    alone = {"renew": False, "only_claims": tuple(ids)}
+    try:
+        given = ops.get("claim_checks", {}).get("config", {})
+        config = FactCheckConfig.model_validate({**given, **alone})
+    except ValidationError:
+        say("The knobs of the last check are none of this version's; the defaults are used.")
+        config = FactCheckConfig.model_validate(alone)
+    reviewer = {"reviewer": actions[0].reviewer} if actions else {}
     return watched_run(
         file.video_id,
         settings=settings,
-        config=_knobs(ids, runs["verdicts"], say),
+        config=config,
         watch=watch,
         claims=claims,
         assets=("claims", *ALL_STAGES) if claims_wait(store, file.video_id) else ALL_STAGES,
         # What its claims come from is what those come from that are kept.
-        tags={"claim": ids[0], **reviewer, **inputs_tags(runs["claims"])},
+        tags={"claim": ids[0], **reviewer, **inputs_tags(made)},
         run_id=run_id,
         remedy="What you changed is recorded; factible review VIDEO CLAIM --rerun goes on.",
     )
-
-
-def _knobs(ids: Sequence[str], run: DagsterRun | None, say: Say) -> FactCheckConfig:
-    """Return the knobs of the run that checked the video last, for these claims alone."""
-    given: dict[str, Any] = {}
-    if run is not None:
-        # Dagster keeps the config of a run as plain JSON.
-        ops: Any = run.run_config.get("ops", {})
-        given = dict(ops.get("claim_checks", {}).get("config", {}))
-    alone = {"renew": False, "only_claims": tuple(ids)}
-    try:
-        return FactCheckConfig.model_validate({**given, **alone})
-    except ValidationError:
-        say("The knobs of the last check are none of this version's; the defaults are used.")
-        return FactCheckConfig.model_validate(alone)

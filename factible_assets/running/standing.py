@@ -37,8 +37,6 @@ from warehouse.store import Warehouse
 TRANSCRIPT_TAG = "factible/transcript_inputs"
 CLAIMS_TAG = "factible/claims_inputs"
 
-_DIGITS = 16
-
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
@@ -78,8 +76,24 @@ def inputs_of(video_id: str, *, settings: Settings, config: FactCheckConfig) -> 
     Raises:
         SetupError: The reasoner or its model cannot be chosen.
     """
-    transcript = _digest(_transcript_inputs(video_id, settings))
-    return Inputs(transcript, _digest([transcript, *_claims_inputs(settings, config)]))
+    listed = load_corpora(settings.corpus_folders).find(video_id)
+    entry = listed.video.model_dump(mode="json") if listed else None
+    if listed is None or listed.transcript is None:
+        words: list[Any] = [list(settings.languages), settings.translate]
+    else:
+        try:
+            words = [hashlib.sha256(listed.transcript.read_bytes()).hexdigest()]
+        except OSError:
+            # The run will say what is wrong with the file.
+            words = ["unreadable"]
+    transcript = _digest([transcripts_asset.CODE_VERSION, video_id, entry, *words])
+    reasoner: list[Any] = ["embedded"]
+    if choose_reasoner(config.reasoner, settings).kind == "llm":
+        model, effort = plan_models(settings).stages["claims"], effort_of(settings, "claims")
+        reasoner = ["llm", model.provider, model.name, *([effort] if effort else [])]
+    version = [factible_assets.__version__, claims_asset.CODE_VERSION]
+    knobs = config.claims.model_dump(mode="json")
+    return Inputs(transcript, _digest([transcript, *version, knobs, *reasoner]))
 
 
 def inputs_tags(run: DagsterRun | None) -> dict[str, str]:
@@ -128,30 +142,6 @@ def _is_of(instance: DagsterInstance, stored: Materialization, tag: str, digest:
     return run is not None and run.tags.get(tag) == digest
 
 
-def _transcript_inputs(video_id: str, settings: Settings) -> list[Any]:
-    listed = load_corpora(settings.corpus_folders).find(video_id)
-    version = [transcripts_asset.CODE_VERSION, video_id]
-    if listed is None or listed.transcript is None:
-        entry = listed.video.model_dump(mode="json") if listed else None
-        return [*version, entry, list(settings.languages), settings.translate]
-    try:
-        words = hashlib.sha256(listed.transcript.read_bytes()).hexdigest()
-    except OSError:
-        # The run will say what is wrong with the file.
-        words = "unreadable"
-    return [*version, listed.video.model_dump(mode="json"), words]
-
-
-def _claims_inputs(settings: Settings, config: FactCheckConfig) -> list[Any]:
-    knobs = config.claims.model_dump(mode="json")
-    version = [factible_assets.__version__, claims_asset.CODE_VERSION, knobs]
-    if choose_reasoner(config.reasoner, settings).kind == "llm":
-        model = plan_models(settings).stages["claims"]
-        effort = effort_of(settings, "claims")
-        return [*version, "llm", model.provider, model.name, *([effort] if effort else [])]
-    return [*version, "embedded"]
-
-
 def _digest(value: list[Any]) -> str:
     text = json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:_DIGITS]
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

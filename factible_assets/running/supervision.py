@@ -54,29 +54,25 @@ class Watcher(Observer, Listener, Protocol):
     """Hears both the flow and the run that it belongs to."""
 
 
-class _Signals:
-    """Counts Ctrl-C and requests to terminate."""
+@contextmanager
+def _heard() -> Iterator[list[int]]:
+    """Collect Ctrl-C and requests to terminate: Python gives them to the main thread alone."""
+    signals: list[int] = []
 
-    def __init__(self) -> None:
-        self.count = 0
+    def hear(number: int, frame: FrameType | None) -> None:
+        del frame
+        signals.append(number)
 
-    def hear(self, number: int, frame: FrameType | None) -> None:
-        del number, frame
-        self.count += 1
-
-    @contextmanager
-    def heard(self) -> Iterator[None]:
-        """Take signals over, where that is possible: Python gives them to the main thread alone."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        kinds = (signal.SIGINT, signal.SIGTERM)
-        before = [(kind, signal.signal(kind, self.hear)) for kind in kinds]
-        try:
-            yield
-        finally:
-            for kind, handler in before:
-                signal.signal(kind, handler)
+    if threading.current_thread() is not threading.main_thread():
+        yield signals
+        return
+    kinds = (signal.SIGINT, signal.SIGTERM)
+    before = [(kind, signal.signal(kind, hear)) for kind in kinds]
+    try:
+        yield signals
+    finally:
+        for kind, handler in before:
+            signal.signal(kind, handler)
 
 
 def supervised(
@@ -96,14 +92,18 @@ def supervised(
         BaseException: Whatever the work raises.
     """
     future: Future[Result] = Future()
+
+    def settle() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:  # noqa: BLE001 - handed over to the thread that waits for it
+            future.set_exception(error)
+
     # A daemon, so that a second Ctrl-C can leave a run that does not end.
-    thread = threading.Thread(
-        target=_settle, args=(future, work), name=f"run-{run_id[:8]}", daemon=True
-    )
-    signals = _Signals()
+    thread = threading.Thread(target=settle, name=f"run-{run_id[:8]}", daemon=True)
     stopped = False
-    stored = _StoredAssets(instance, run_id, listener)
-    with signals.heard():
+    cursor = None
+    with _heard() as signals:
         thread.start()
         for tick in itertools.count(1):
             thread.join(_TICK_SECONDS)
@@ -111,27 +111,18 @@ def supervised(
                 break
             is_ending = False
             if tick % _TICKS_PER_LOOK == 0:
-                stored.look()
-                is_ending = not stopped and _is_ending(instance, run_id)
-            if not stopped and (signals.count or is_ending):
+                cursor = _tell_stored(instance, run_id, listener, cursor)
+                run = instance.get_run_by_id(run_id)
+                is_ending = run is not None and run.status in _ENDING
+            if not stopped and (signals or is_ending):
                 stopped = _stop(instance, run_id, listener)
-            if signals.count > 1:
-                _give_up(instance, run_id)
+            if len(signals) > 1:
+                run = instance.get_run_by_id(run_id)
+                if run is not None and not run.is_finished:
+                    instance.report_run_canceled(run)
                 raise KeyboardInterrupt
-        stored.look()
+        _tell_stored(instance, run_id, listener, cursor)
     return future.result()
-
-
-def _settle(future: Future[Result], work: Callable[[], Result]) -> None:
-    try:
-        future.set_result(work())
-    except BaseException as error:  # noqa: BLE001 - handed over to the thread that waits for it
-        future.set_exception(error)
-
-
-def _is_ending(instance: dg.DagsterInstance, run_id: str) -> bool:
-    run = instance.get_run_by_id(run_id)
-    return run is not None and run.status in _ENDING
 
 
 def _stop(instance: dg.DagsterInstance, run_id: str, listener: Listener | None) -> bool:
@@ -147,28 +138,16 @@ def _stop(instance: dg.DagsterInstance, run_id: str, listener: Listener | None) 
     return True
 
 
-def _give_up(instance: dg.DagsterInstance, run_id: str) -> None:
-    run = instance.get_run_by_id(run_id)
-    if run is not None and not run.is_finished:
-        instance.report_run_canceled(run)
-
-
-class _StoredAssets:
-    """Reads from the event log of a run which assets were stored since it last looked."""
-
-    def __init__(
-        self, instance: dg.DagsterInstance, run_id: str, listener: Listener | None
-    ) -> None:
-        self._instance, self._run_id, self._listener = instance, run_id, listener
-        self._cursor: str | None = None
-
-    def look(self) -> None:
-        if self._listener is None:
-            return
-        found: Any = self._instance.get_records_for_run(
-            self._run_id, self._cursor, dg.DagsterEventType.ASSET_MATERIALIZATION
-        )
-        self._cursor = found.cursor
-        for record in found.records:
-            key = record.event_log_entry.asset_materialization.asset_key
-            self._listener.asset_stored(key.path[-1])
+def _tell_stored(
+    instance: dg.DagsterInstance, run_id: str, listener: Listener | None, cursor: str | None
+) -> str | None:
+    """Tell which assets the run's event log says are stored since the cursor; return the next."""
+    if listener is None:
+        return None
+    stored = dg.DagsterEventType.ASSET_MATERIALIZATION
+    found: Any = instance.get_records_for_run(run_id, cursor, stored)
+    for record in found.records:
+        key = record.event_log_entry.asset_materialization.asset_key
+        listener.asset_stored(key.path[-1])
+    next_cursor: str | None = found.cursor
+    return next_cursor

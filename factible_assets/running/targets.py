@@ -80,14 +80,9 @@ def enlist(
 ) -> Path | None:
     """List a new transcript file in the data folder, its words copied beside.
 
-    Args:
-        target: What is meant; nothing is written of a video that is listed.
-        settings: The data folder.
-        web: Where later runs, also those that the Dagster UI starts, look for evidence.
-        pages_rating: What its pages are rated that no rating set lists.
-
-    Returns:
-        The corpus file that lists it now; None if nothing was written.
+    `web` is where later runs look for evidence, also those that the Dagster UI starts;
+    `pages_rating` is what its pages are rated that no rating set lists. Returns the corpus file;
+    None if nothing was written, for the video is listed already.
     """
     if target.entry is None or target.transcript is None:
         return None

@@ -1,7 +1,7 @@
 """Which parts are set up, which of them answer, and what to do about the others.
 
 What belongs here: one cheap call to each service that is configured, and its outcome as a sentence.
-What does not: printing them (cli/doctor.py). No finding holds a key or a password.
+What does not: printing them (cli/machine.py). No finding holds a key or a password.
 
 A service that is not configured is not asked. What needs no configuration (YouTube, the domain
 registries) is asked only when a caller wants the network tried.
@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import os
 import tempfile
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -57,13 +57,7 @@ _VIDEO = "jNQXAC9IVRw"
 _IMPATIENT = RetryPolicy(attempts=1)
 
 _ON_THIS_MACHINE = {
-    "keys",
-    "data folder",
-    "warehouse",
-    "cache",
-    "rating sets",
-    "browser",
-    "stance model",
+    *("keys", "data folder", "warehouse", "cache", "rating sets", "browser", "stance model")
 }
 _OFFLINE = (
     "What works offline: transcript files checked against pages of your own (--pages FOLDER), the "
@@ -89,28 +83,24 @@ class Finding:
 
 
 async def examine(settings: Settings, *, network: bool = False) -> list[Finding]:
-    """Look at every part; services are asked all at once.
-
-    Args:
-        settings: What is set up.
-        network: Whether services that need no configuration are asked too.
-    """
+    """Look at every part, at all at once; with `network` at what needs no configuration too."""
     async with AsyncExitStack() as stack:
         http = await stack.enter_async_context(service_client(settings, retry=_IMPATIENT))
-        work: list[Coroutine[Any, Any, list[Finding]]] = [
+        found: list[Any] = await asyncio.gather(
             asyncio.to_thread(_kept_here, settings),
-            asyncio.to_thread(lambda: [_rating_sets(settings)]),
+            asyncio.to_thread(_rating_sets, settings),
             _models(settings, stack),
-            *(_alone(_search(name, http, settings)) for name in PROVIDERS),
-            _alone(_fact_checks(settings, http)),
-            asyncio.to_thread(lambda: [_browser(settings), *_local_models(settings)]),
-            _alone(_jina(settings, http)),
-            _alone(_wayback(settings, http)),
-            _alone(_youtube(settings, network=network)),
-            _alone(_registries(settings, http, network=network)),
-        ]
-        found = await asyncio.gather(*work)
-    return _advised_offline([finding for findings in found for finding in findings])
+            *(_search(name, http, settings) for name in PROVIDERS),
+            _fact_checks(settings, http),
+            asyncio.to_thread(_browser, settings),
+            asyncio.to_thread(_stance_model, settings),
+            _jina(settings, http),
+            _wayback(settings, http),
+            _youtube(settings, network=network),
+            _registries(settings, http, network=network),
+        )
+    several = (each if isinstance(each, list) else [each] for each in found)
+    return _advised_offline([finding for findings in several for finding in findings])
 
 
 def _advised_offline(findings: list[Finding]) -> list[Finding]:
@@ -129,23 +119,19 @@ def _advised_offline(findings: list[Finding]) -> list[Finding]:
     ]
 
 
-async def _alone(work: Coroutine[Any, Any, Finding]) -> list[Finding]:
-    return [await work]
-
-
-async def _asked(service: str, ask: Callable[[], Awaitable[str | None]], answer: str) -> Finding:
-    """Ask a configured service; `ask` returns what is wrong, None if nothing is."""
+async def _asked(service: str, problem: Awaitable[str | None], answer: str) -> Finding:
+    """Ask a configured service; `problem` becomes what is wrong, None if nothing is."""
     try:
         async with asyncio.timeout(_SECONDS):
-            problem = await ask()
+            wrong = await problem
     except TimeoutError:
-        problem = f"It did not answer within {_SECONDS:g} seconds."
+        wrong = f"It did not answer within {_SECONDS:g} seconds."
     except (SetupError, HttpFailureError, RegistryError) as error:
-        problem = str(error)
-    if problem is None:
+        wrong = str(error)
+    if wrong is None:
         return Finding(service, True, True, answer)
     remedy = "Correct this, or take its settings out of .env."
-    return Finding(service, True, False, problem, remedy)
+    return Finding(service, True, False, wrong, remedy)
 
 
 # --- This machine -------------------------------------------------------------------------------
@@ -198,18 +184,11 @@ def _rating_sets(settings: Settings) -> Finding:
         sets = rating_directory(settings.rating_sets).sets
     except SetupError as error:
         return Finding("rating sets", True, False, str(error), "Correct it, or remove the file.")
-    told = (
-        (
-            each.as_of.isoformat() if each.as_of else "undated",
-            f"{len(each.ratings):,}",
-            each.licence,
-        )
-        for each in sets
-    )
-    named = (
-        f"{each.name} ({', '.join(filter(None, about))})"
-        for each, about in zip(sets, told, strict=True)
-    )
+    named = []
+    for each in sets:
+        day = each.as_of.isoformat() if each.as_of else "undated"
+        about = filter(None, (day, f"{len(each.ratings):,}", each.licence))
+        named.append(f"{each.name} ({', '.join(about)})")
     return Finding("rating sets", True, True, f"In order of precedence: {', '.join(named)}.")
 
 
@@ -230,12 +209,12 @@ def _browser(settings: Settings) -> Finding:
     return Finding("browser", False, sentence="No Chromium was found.", remedy=remedy)
 
 
-def _local_models(settings: Settings) -> list[Finding]:
+def _stance_model(settings: Settings) -> Finding:
     name = stance_model_in_use(settings.home)
     if name is not None:
-        return [Finding("stance model", True, True, f"The pulled model {name} reads pages.")]
+        return Finding("stance model", True, True, f"The pulled model {name} reads pages.")
     remedy = "Others can be pulled: factible models list."
-    return [Finding("stance model", False, None, "MiniLM reads pages, as installed.", remedy)]
+    return Finding("stance model", False, None, "MiniLM reads pages, as installed.", remedy)
 
 
 # --- Services -----------------------------------------------------------------------------------
@@ -268,74 +247,67 @@ async def _models(settings: Settings, stack: AsyncExitStack) -> list[Finding]:
 
 
 async def _search(name: SearchProvider, http: HttpClient, settings: Settings) -> Finding:
-    if name not in search_names(settings):
-        return Finding(name, False, remedy=PROVIDERS[name].remedy)
-
-    async def ask() -> str | None:
+    async def problem() -> str | None:
         answers = await search_service(name, http, settings).search(SearchRequest(_QUERY, 1))
         return next((answer.reason for answer in answers if answer.outcome == "outage"), None)
 
-    return await _asked(name, ask, "It answers a search.")
+    if name not in search_names(settings):
+        return Finding(name, False, remedy=PROVIDERS[name].remedy)
+    return await _asked(name, problem(), "It answers a search.")
 
 
 async def _fact_checks(settings: Settings, http: HttpClient) -> Finding:
+    async def problem() -> str | None:
+        answer = await fact_check_lane(settings, http).prior_checks(_QUERY, limit=1)
+        return answer.reason if answer.outcome == "outage" else None
+
     name = "prior fact checks"
     if settings.fact_checks == "off":
         return Finding(name, False, sentence="Switched off (FACTIBLE_FACT_CHECKS).")
     if not asks_fact_checkers(settings):
         remedy = "For what fact-checkers have published: set GOOGLE_FACT_CHECK_API_KEY."
         return Finding(name, False, remedy=remedy)
-
-    async def ask() -> str | None:
-        answer = await fact_check_lane(settings, http).prior_checks(_QUERY, limit=1)
-        return answer.reason if answer.outcome == "outage" else None
-
-    return await _asked(name, ask, "Google's Fact Check Tools answer.")
+    return await _asked(name, problem(), "Google's Fact Check Tools answer.")
 
 
 async def _jina(settings: Settings, http: HttpClient) -> Finding:
-    if settings.pages != "jina":
-        return Finding("jina", False, sentence="This machine fetches pages itself.")
-
-    async def ask() -> str | None:
+    async def problem() -> str | None:
         page = await jina_reader(settings, http).fetch(_PAGE)
         return None if page.outcome == "ok" else page.reason
 
-    return await _asked("jina", ask, "It fetches pages.")
+    if settings.pages != "jina":
+        return Finding("jina", False, sentence="This machine fetches pages itself.")
+    return await _asked("jina", problem(), "It fetches pages.")
 
 
 async def _wayback(settings: Settings, http: HttpClient) -> Finding:
+    async def problem() -> None:
+        await wayback_machine(settings, http).fetch(_PAGE)
+
     if not settings.wayback:
         remedy = "For copies of pages that are gone: set FACTIBLE_WAYBACK=true."
         return Finding("wayback", False, remedy=remedy)
-
-    async def ask() -> str | None:
-        await wayback_machine(settings, http).fetch(_PAGE)
-        return None
-
-    return await _asked("wayback", ask, "It has copies.")
+    return await _asked("wayback", problem(), "It has copies.")
 
 
 async def _youtube(settings: Settings, *, network: bool) -> Finding:
-    if not network:
-        return Finding("youtube", True, None, "It needs no key. To ask it: --network.")
-
-    async def ask() -> str | None:
+    async def problem() -> str | None:
         details = await youtube_transcripts(settings).details(_VIDEO)
         return None if details.title else " ".join(details.problems)
 
-    return await _asked("youtube", ask, "It tells a video's title.")
+    if not network:
+        return Finding("youtube", True, None, "It needs no key. To ask it: --network.")
+    return await _asked("youtube", problem(), "It tells a video's title.")
 
 
 async def _registries(settings: Settings, http: HttpClient, *, network: bool) -> Finding:
+    async def problem() -> None:
+        await domain_registry(settings, http).registered_at(_DOMAIN)
+
+    name = "domain registries"
     if not (settings.domain_ages and search_names(settings)):
         sentence = "They are asked on the live web only, and if FACTIBLE_DOMAIN_AGES allows it."
-        return Finding("domain registries", False, None, sentence)
+        return Finding(name, False, None, sentence)
     if not network:
-        return Finding("domain registries", True, None, "They need no key. To ask one: --network.")
-
-    async def ask() -> str | None:
-        await domain_registry(settings, http).registered_at(_DOMAIN)
-        return None
-
-    return await _asked("domain registries", ask, "RDAP answers.")
+        return Finding(name, True, None, "They need no key. To ask one: --network.")
+    return await _asked(name, problem(), "RDAP answers.")

@@ -20,17 +20,25 @@ from resources.models.base import model_path
 if TYPE_CHECKING:
     from factible_assets.reasoners.embedded.embedder import Embedder, OnnxEmbedder
     from factible_assets.reasoners.embedded.reading.inference import OnnxInference
-    from factible_assets.reasoners.embedded.reading.stance import StanceModel
 
 
 def embedded_reasoner(settings: Settings, cache: DiskCache) -> Reasoner:
     """Return the embedded engine with the best models on this machine; nothing is downloaded.
 
-    Vectors of texts are kept in the cache, which its owner closes.
+    Of what was pulled, the best inference model reads pages; else statements and tone are told by
+    embeddings. Vectors of texts are kept in the cache, which its owner closes.
     """
-    from factible_assets.reasoners.embedded.engine import EmbeddedReasoner  # noqa: PLC0415
+    from factible_assets.reasoners.embedded import engine  # noqa: PLC0415 - models load slowly
+    from factible_assets.reasoners.embedded.reading import inference, stance  # noqa: PLC0415
 
-    return EmbeddedReasoner(installed_embedder(cache), _stance_model(settings.home, cache))
+    name = stance_model_in_use(settings.home)
+    pulled = None if name is None else model_path(settings.home, name)
+    reads: stance.StanceModel
+    if pulled is not None and name != "mpnet":
+        reads = inference.InferenceStance(_loaded_inference(pulled))
+    else:
+        reads = stance.StatementsAndTone(_embedder(pulled, cache))
+    return engine.EmbeddedReasoner(installed_embedder(cache), reads)
 
 
 def installed_embedder(cache: DiskCache) -> Embedder:
@@ -44,35 +52,18 @@ def stance_model_in_use(home: Path) -> str | None:
     return next((name for name in names if model_path(home, name) is not None), None)
 
 
-def _stance_model(home: Path, cache: DiskCache) -> StanceModel:
-    """Return the best inference model that was pulled, else statements and tone by embeddings."""
-    from factible_assets.reasoners.embedded.reading.inference import InferenceStance  # noqa: PLC0415
-    from factible_assets.reasoners.embedded.reading.stance import (  # noqa: PLC0415
-        StatementsAndTone,
-    )
-
-    name = stance_model_in_use(home)
-    pulled = None if name is None else model_path(home, name)
-    if pulled is not None and name != "mpnet":
-        return InferenceStance(_loaded_inference(pulled))
-    return StatementsAndTone(_embedder(pulled, cache))
-
-
 def _embedder(folder: Path | None, cache: DiskCache) -> Embedder:
     return _loaded_embedder(folder).keeping(cache)
 
 
 @lru_cache(maxsize=2)
 def _loaded_embedder(folder: Path | None) -> OnnxEmbedder:
-    from factible_assets.reasoners.embedded.embedder import (  # noqa: PLC0415
-        ModelFiles,
-        OnnxEmbedder,
-        minilm,
-    )
+    from factible_assets.reasoners.embedded import embedder  # noqa: PLC0415 - as above
 
     if folder is None:
-        return minilm()
-    return OnnxEmbedder(ModelFiles(folder / "model.onnx", folder / "tokenizer.json"))
+        return embedder.minilm()
+    files = embedder.ModelFiles(folder / "model.onnx", folder / "tokenizer.json")
+    return embedder.OnnxEmbedder(files)
 
 
 @lru_cache(maxsize=2)

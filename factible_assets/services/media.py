@@ -12,8 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import Literal, TypeAlias, TypeVar
 
-from pydantic import SecretStr
-
 from factible_assets.records import Video
 from factible_assets.settings import Settings, SetupError
 from factible_assets.stages.media import (
@@ -45,21 +43,17 @@ def media_services(settings: Settings, http: HttpClient, fetcher: Fetcher) -> Me
         SetupError: A key cannot be used.
     """
 
-    def service(
-        name: Endpoint, held: SecretStr | None, make: Callable[..., Service]
-    ) -> Service | None:
-        if held is None or not held.get_secret_value():
-            return None
-        address = settings.endpoints.get(name)
+    def service(name: Endpoint, make: Callable[..., Service]) -> Service | None:
+        key, address = settings.secret(f"{name}_api_key"), settings.endpoints.get(name)
         where = {"base_url": address} if address else {}
-        return make(http, api_key=held.get_secret_value(), **where)
+        return make(http, api_key=key, **where) if key else None
 
     try:
         return MediaServices(
             inspect,
             fetcher,
-            service("google_vision", settings.google_vision_api_key, GoogleVision),
-            service("sightengine", settings.sightengine_api_key, Sightengine),
+            service("google_vision", GoogleVision),
+            service("sightengine", Sightengine),
         )
     except ValueError as error:
         raise SetupError(f"Pictures cannot be looked up: {error}.") from error
@@ -104,12 +98,12 @@ async def _read(path: Path) -> bytes:
 
     try:
         data = await asyncio.to_thread(start)
-        if len(data) > _MAX_BYTES:
-            raise NoPictureError(f"{path.name} is larger than {_MAX_BYTES // 1_000_000} MB.")
-        return data
     except OSError as error:
         sentence = f"{path.name} cannot be read: {error.strerror}."
         raise NoPictureError(sentence, is_outage=True) from error
+    if len(data) > _MAX_BYTES:
+        raise NoPictureError(f"{path.name} is larger than {_MAX_BYTES // 1_000_000} MB.")
+    return data
 
 
 async def _frame(path: Path, seconds: float) -> bytes:

@@ -92,18 +92,26 @@ def plan_judge(settings: Settings) -> ModelPlan:
         SetupError: None is named and no key is set, or a registry, model or provider is unusable.
     """
     named = settings.model_judge or settings.model
+    other = "name a model that needs no key: FACTIBLE_MODEL_JUDGE=ollama/qwen3:4b."
     if not (named or settings.openai_api_key or settings.openai_base_url):
         raise SetupError(
-            "No language model is set up that could judge. Set OPENAI_API_KEY in .env, or name a "
-            "model that needs no key: FACTIBLE_MODEL_JUDGE=ollama/qwen3:4b."
+            f"No language model is set up that could judge. Set OPENAI_API_KEY in .env, or {other}"
         )
     plan = _planned(settings, (JUDGE,))
     if plan.missing is not None:
         raise SetupError(
             f"The model {plan.stages[JUDGE].name} is to judge, and {plan.missing} is not set. Set "
-            "it in .env, or name a model that needs no key: FACTIBLE_MODEL_JUDGE=ollama/qwen3:4b."
+            f"it in .env, or {other}"
         )
     return plan
+
+
+def _registry(settings: Settings) -> ModelRegistry:
+    own = settings.own_models
+    try:
+        return ModelRegistry.load(PROJECT_MODELS, *([own] if own else []))
+    except RegistryError as error:
+        raise SetupError(str(error)) from error
 
 
 def service_prices(settings: Settings) -> dict[str, float]:
@@ -115,22 +123,16 @@ def service_prices(settings: Settings) -> dict[str, float]:
     return _registry(settings).services
 
 
-def _registry(settings: Settings) -> ModelRegistry:
-    own = settings.own_models
-    try:
-        return ModelRegistry.load(PROJECT_MODELS, *([own] if own else []))
-    except RegistryError as error:
-        raise SetupError(str(error)) from error
-
-
 def _planned(settings: Settings, names: Sequence[str]) -> ModelPlan:
     registry = _registry(settings)
     try:
         stages = {stage: _model(settings, registry, stage) for stage in names}
     except RegistryError as error:
         raise SetupError(str(error)) from error
-    missing = next(filter(None, (_missing(settings, info) for info in stages.values())), None)
-    return ModelPlan(registry, stages, missing)
+    # Only OpenAI itself always wants a key.
+    is_set = settings.openai_base_url or settings.openai_api_key
+    lacks = not is_set and any(info.provider == "openai" for info in stages.values())
+    return ModelPlan(registry, stages, "OPENAI_API_KEY" if lacks else None)
 
 
 def _model(settings: Settings, registry: ModelRegistry, stage: str) -> ModelInfo:
@@ -146,13 +148,6 @@ def _model(settings: Settings, registry: ModelRegistry, stage: str) -> ModelInfo
         if elsewhere or (settings.openai_api_key and not slash):
             return registry.model(name, provider="openai")
         raise
-
-
-def _missing(settings: Settings, model: ModelInfo) -> str | None:
-    """Return the setting that a model lacks. Only OpenAI itself always wants a key."""
-    if model.provider != "openai" or settings.openai_base_url or settings.openai_api_key:
-        return None
-    return "OPENAI_API_KEY"
 
 
 def model_clients(
@@ -185,12 +180,7 @@ def stage_model(
 ) -> StageModel:
     """Return how a stage, or the judge, asks its model.
 
-    Args:
-        settings: Efforts and limits.
-        stage: One of STAGES, or JUDGE.
-        model: Who is asked.
-        max_tokens: The limit on an answer where the settings have none.
-        seed: Of the sampling.
+    `max_tokens` is the limit on an answer where the settings have none, `seed` that of sampling.
     """
     limit = getattr(settings, f"max_tokens_{stage}") or max_tokens
     return StageModel(
@@ -208,11 +198,7 @@ def stage_model(
 
 
 def choose_reasoner(wish: str, settings: Settings) -> ReasonerChoice:
-    """Decide who judges.
-
-    Args:
-        wish: embedded, llm or auto, which takes the language model if one is set up.
-        settings: The machine's keys and models.
+    """Decide who judges: embedded, llm, or auto, which takes a language model if one is set up.
 
     Raises:
         SetupError: The language model was asked for and is not set up, or its settings are wrong.
@@ -251,12 +237,7 @@ def choose_reasoner(wish: str, settings: Settings) -> ReasonerChoice:
 
 
 def fitting_strategy(name: StrategyName, wish: str, settings: Settings) -> Strategy:
-    """Return a strategy, if who judges can do what it asks.
-
-    Args:
-        name: The strategy.
-        wish: Who is to judge, as in `choose_reasoner`.
-        settings: The machine's keys and models.
+    """Return a strategy, if who judges, by the `wish` of `choose_reasoner`, can do what it asks.
 
     Raises:
         SetupError: It asks a language model, and none is to judge or is set up.
@@ -278,6 +259,15 @@ class Spent:
     usd: float = 0.0
 
 
+def new_budget(name: str, settings: Settings) -> Budget:
+    """Return what may be spent on a run, or on a judging, and on each video in it."""
+    return Budget(
+        name,
+        Ceiling(settings.budget_per_run_usd, setting="FACTIBLE_BUDGET_PER_RUN_USD"),
+        per_account=Ceiling(settings.budget_per_video_usd, setting="FACTIBLE_BUDGET_PER_VIDEO_USD"),
+    )
+
+
 class RunBudgets:
     """The budgets of runs, so that all steps of a run, and their retries, spend from one."""
 
@@ -289,13 +279,7 @@ class RunBudgets:
         """Return what a run may spend on a video."""
         with self._lock:
             if run_id not in self._budgets:
-                self._budgets[run_id] = Budget(
-                    "this run",
-                    Ceiling(settings.budget_per_run_usd, setting="FACTIBLE_BUDGET_PER_RUN_USD"),
-                    per_account=Ceiling(
-                        settings.budget_per_video_usd, setting="FACTIBLE_BUDGET_PER_VIDEO_USD"
-                    ),
-                )
+                self._budgets[run_id] = new_budget("this run", settings)
                 if len(self._budgets) > _KEPT_RUNS:
                     self._budgets.popitem(last=False)
             return self._budgets[run_id].account(f"the video {video_id}")

@@ -1,13 +1,10 @@
 """What is said when nobody named a service and none is set up: which default takes its place.
 
-What belongs here: the sentences, for a run's log and for the command line, and that a run says each
-once. What does not: the choices themselves (search.py, web.py, reasoning.py).
+What belongs here: the sentences, for a run's log and for the command line. What does not:
+the choices themselves (search.py, web.py, reasoning.py).
 """
 
 from __future__ import annotations
-
-import threading
-from collections import OrderedDict
 
 from factible_assets.config import FactCheckConfig
 from factible_assets.corpora import load_corpora
@@ -15,7 +12,6 @@ from factible_assets.services.reasoning import choose_reasoner
 from factible_assets.services.search import search_names
 from factible_assets.settings import Settings, SetupError
 
-_KEPT_RUNS = 1_000
 _NO_SEARCH = (
     "No search provider is set up, so evidence is looked for in the archive of stored pages. Set "
     "SERPER_API_KEY, FACTIBLE_SEARXNG_URL or FACTIBLE_SEARCH to search the live web."
@@ -58,22 +54,3 @@ def default_remarks(video_id: str, *, settings: Settings, config: FactCheckConfi
         search_remark(settings, config.search.web, listed.web if listed else None),
     )
     return " ".join(remark for remark in remarks if remark is not None)
-
-
-class SaidOnce:
-    """Remembers what was said in which run, so that each of its steps need not say it again."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._said: OrderedDict[str, set[str]] = OrderedDict()
-
-    def is_new(self, run_id: str, words: str) -> bool:
-        """Tell whether these words are new in this run, and remember them."""
-        with self._lock:
-            said = self._said.setdefault(run_id, set())
-            if len(self._said) > _KEPT_RUNS:
-                self._said.popitem(last=False)
-            if words in said:
-                return False
-            said.add(words)
-            return True

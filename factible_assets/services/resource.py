@@ -8,10 +8,12 @@ shows docstrings of resources: theirs are one line.
 # No `from __future__ import annotations`: Dagster reads the annotations of resources as types.
 
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections import deque
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Required, TypedDict, Unpack
 
 import dagster as dg
 
@@ -29,7 +31,7 @@ from factible_assets.services.reasoning import (
     open_models,
     service_prices,
 )
-from factible_assets.services.remarks import SaidOnce, search_remark
+from factible_assets.services.remarks import search_remark
 from factible_assets.services.search import PROVIDERS, search_names
 from factible_assets.services.stopping import STOPS
 from factible_assets.services.web import choose_web, open_web, youtube_transcripts
@@ -41,7 +43,8 @@ from resources.cache import DiskCache
 from resources.transcripts.base import TranscriptProvider
 
 _BUDGETS = RunBudgets()
-_SAID = SaidOnce()
+_SAID: deque[tuple[str, str]] = deque(maxlen=1_000)
+"""What was said in which run, so that each of its steps need not say it again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +57,29 @@ class Occasion:
 
     def remark(self, words: str) -> None:
         """Log a sentence, once per run however many of its steps say it."""
-        if _SAID.is_new(self.run_id, words):
+        if (self.run_id, words) not in _SAID:
+            _SAID.append((self.run_id, words))
             self.log.info(words)
+
+
+class Wishes(TypedDict, total=False):
+    """How services are opened; what is not said is as the machine's settings say.
+
+    Keys:
+        observer: Hears what happens.
+        reasoner: The run's wish, as in FactCheckConfig.reasoner.
+        web: The run's wish, as in SearchConfig.web.
+        corpus_web: The wish of the video's corpus.
+        pages_rating: What the pages of a named collection are rated that no set lists.
+        renew: Whether what is kept of searches and pages is asked for anew.
+    """
+
+    observer: Required[Observer]
+    reasoner: str
+    web: str
+    corpus_web: str | None
+    pages_rating: Rating | None
+    renew: bool
 
 
 class FactCheckServices(dg.ConfigurableResource):  # type: ignore[type-arg]
@@ -98,26 +122,9 @@ class FactCheckServices(dg.ConfigurableResource):  # type: ignore[type-arg]
 
     @asynccontextmanager
     async def open(
-        self,
-        *,
-        observer: Observer,
-        occasion: Occasion,
-        reasoner: str = "auto",
-        web: str = "auto",
-        corpus_web: str | None = None,
-        pages_rating: Rating | None = None,
-        renew: bool = False,
+        self, *, occasion: Occasion, **wishes: Unpack[Wishes]
     ) -> AsyncIterator[Services]:
         """Open the services of one step and close them again, whatever happens in between.
-
-        Args:
-            observer: Hears what happens.
-            occasion: The run.
-            reasoner: The run's wish, as in FactCheckConfig.reasoner.
-            web: The run's wish, as in SearchConfig.web.
-            corpus_web: The wish of the video's corpus.
-            pages_rating: What the pages of a named collection are rated that no set lists.
-            renew: Whether what is kept of searches and pages is asked for anew.
 
         Raises:
             dagster.Failure: A service was asked for that is not set up. Never retried.
@@ -126,17 +133,8 @@ class FactCheckServices(dg.ConfigurableResource):  # type: ignore[type-arg]
         async with AsyncExitStack() as stack:
             stack.enter_context(STOPS.heeded(occasion.run_id))
             with _final():
-                opened = await _open(
-                    settings,
-                    stack,
-                    observer,
-                    occasion,
-                    reasoner,
-                    web,
-                    corpus_web,
-                    pages_rating=pages_rating,
-                    renew=renew,
-                )
+                opening = open_services(settings, occasion=occasion, **wishes)
+                opened = await stack.enter_async_context(opening)
             yield opened
 
 
@@ -147,22 +145,51 @@ def spent(run_id: str) -> Spent:
 
 @asynccontextmanager
 async def open_services(
-    settings: Settings,
-    *,
-    observer: Observer,
-    occasion: Occasion,
-    reasoner: str,
-    web: str,
-    corpus_web: str | None = None,
+    settings: Settings, *, occasion: Occasion, **wishes: Unpack[Wishes]
 ) -> AsyncIterator[Services]:
-    """Open services outside of Dagster, by settings that need not be the machine's.
+    """Open services, outside of Dagster by settings that need not be the machine's.
 
     Raises:
         SetupError: A service was asked for that is not set up.
         ArchiveError: The archive of stored pages cannot be used.
     """
+    web, corpus_web = wishes.get("web", "auto"), wishes.get("corpus_web")
+    rated, renew = wishes.get("pages_rating"), wishes.get("renew", False)
     async with AsyncExitStack() as stack:
-        yield await _open(settings, stack, observer, occasion, reasoner, web, corpus_web)
+        caches: list[DiskCache] = []
+
+        def cache() -> DiskCache:
+            if not caches:
+                caches.append(DiskCache(settings.cache, settings.cache_policy))
+                stack.push_async_callback(caches[0].aclose)
+            return caches[0]
+
+        live_ready = bool(search_names(settings))
+        chosen = choose_web(web, corpus_web, settings.web, live_ready=live_ready)
+        opened = await open_web(chosen, settings, stack, cache, renew=renew)
+        ratings: RatingDirectory = rating_directory(settings.rating_sets)
+        if rated is not None and chosen.startswith("archive:"):
+            ratings = RatedPages(ratings, rated)
+        choice = choose_reasoner(wishes.get("reasoner", "auto"), settings)
+        for remark in (search_remark(settings, web, corpus_web), choice.remark):
+            if remark is not None:
+                occasion.remark(remark)
+        reasoner: Reasoner
+        if choice.kind == "embedded":
+            reasoner = embedded_reasoner(settings, cache())
+        else:
+            budget = _BUDGETS.of(occasion.run_id, occasion.video_id, settings)
+            batches = batching(settings) if renew else None
+            reasoner = await open_models(settings, stack, cache(), budget, batches)
+        yield Services(
+            reasoner=reasoner,
+            searcher=opened.searcher,
+            fetcher=opened.fetcher,
+            ratings=ratings,
+            ages=opened.ages,
+            observer=wishes["observer"],
+            fact_checks=opened.fact_checks,
+        )
 
 
 @contextmanager
@@ -172,66 +199,6 @@ def _final() -> Iterator[None]:
         yield
     except (SetupError, SettingsError, ArchiveError) as error:
         raise dg.Failure(str(error), allow_retries=False) from error
-
-
-async def _open(
-    settings: Settings,
-    stack: AsyncExitStack,
-    observer: Observer,
-    occasion: Occasion,
-    reasoner: str,
-    web: str,
-    corpus_web: str | None,
-    *,
-    pages_rating: Rating | None = None,
-    renew: bool = False,
-) -> Services:
-    caches: list[DiskCache] = []
-
-    def cache() -> DiskCache:
-        if not caches:
-            caches.append(DiskCache(settings.cache, settings.cache_policy))
-            stack.push_async_callback(caches[0].aclose)
-        return caches[0]
-
-    wishes = (web, corpus_web, settings.web)
-    live_ready = bool(search_names(settings))
-    chosen = choose_web(*wishes, live_ready=live_ready)
-    opened = await open_web(chosen, settings, stack, cache, renew=renew)
-    ratings: RatingDirectory = rating_directory(settings.rating_sets)
-    if pages_rating is not None and chosen.startswith("archive:"):
-        ratings = RatedPages(ratings, pages_rating)
-    no_search = search_remark(settings, web, corpus_web)
-    if no_search is not None:
-        occasion.remark(no_search)
-    return Services(
-        reasoner=await _reasoner(settings, stack, occasion, reasoner, cache, renew=renew),
-        searcher=opened.searcher,
-        fetcher=opened.fetcher,
-        ratings=ratings,
-        ages=opened.ages,
-        observer=observer,
-        fact_checks=opened.fact_checks,
-    )
-
-
-async def _reasoner(
-    settings: Settings,
-    stack: AsyncExitStack,
-    occasion: Occasion,
-    wish: str,
-    cache: Callable[[], DiskCache],
-    *,
-    renew: bool,
-) -> Reasoner:
-    choice = choose_reasoner(wish, settings)
-    if choice.remark is not None:
-        occasion.remark(choice.remark)
-    if choice.kind == "embedded":
-        return embedded_reasoner(settings, cache())
-    budget = _BUDGETS.of(occasion.run_id, occasion.video_id, settings)
-    batches = batching(settings) if renew else None
-    return await open_models(settings, stack, cache(), budget, batches)
 
 
 class CorporaResource(dg.ConfigurableResource):  # type: ignore[type-arg]

@@ -12,11 +12,7 @@ from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 
-from pydantic import SecretStr
-
-from factible_assets.settings import SearchProvider, Settings, SetupError
-from resources.cache import DiskCache
-from resources.cache.answers import CachingFactChecks, CachingSearch
+from factible_assets.settings import SearchProvider, Settings, SetupError, variable
 from resources.http import HttpClient, HttpLimits, RetryPolicy
 from resources.network_guard import NameTable, NetworkGuard
 from resources.search import fact_checks, providers
@@ -34,7 +30,6 @@ class Provider:
         name: As FACTIBLE_SEARCH, endpoints and rows name it.
         make: Makes its client of an HTTP client, what the settings give, its address, a language.
         given: The setting that holds its key, or, without an `address`, where it is; None for none.
-        variable: How that setting is called.
         needed: Whether it cannot be asked without.
         unbidden: Whether it is asked as soon as that is given, without being named.
         address: Where it is asked, if the settings do not say otherwise.
@@ -45,15 +40,13 @@ class Provider:
     make: Callable[[HttpClient, str, str, str], SearchService]
     remedy: str
     given: str | None = None
-    variable: str = ""
     needed: bool = True
     unbidden: bool = False
     address: str = ""
 
     def value(self, settings: Settings) -> str:
         """Return the key, or the address, that the settings give; nothing if they give none."""
-        held = getattr(settings, self.given) if self.given else None
-        return held.get_secret_value() if isinstance(held, SecretStr) else held or ""
+        return settings.secret(self.given) if self.given else ""
 
 
 PROVIDERS: Mapping[SearchProvider, Provider] = {
@@ -64,7 +57,6 @@ PROVIDERS: Mapping[SearchProvider, Provider] = {
             lambda http, key, url, _: providers.SerperSearch(http, api_key=key, base_url=url),
             "For web search: set SERPER_API_KEY.",
             given="serper_api_key",
-            variable="SERPER_API_KEY",
             unbidden=True,
             address=providers.SerperSearch.address,
         ),
@@ -73,7 +65,6 @@ PROVIDERS: Mapping[SearchProvider, Provider] = {
             lambda http, url, _, __: providers.SearxngSearch(http, base_url=url),
             "For web search by an own instance: set FACTIBLE_SEARXNG_URL.",
             given="searxng_url",
-            variable="FACTIBLE_SEARXNG_URL",
             unbidden=True,
         ),
         Provider(
@@ -83,7 +74,6 @@ PROVIDERS: Mapping[SearchProvider, Provider] = {
             ),
             "For papers: set SEMANTIC_SCHOLAR_API_KEY, or name it in FACTIBLE_SEARCH.",
             given="semantic_scholar_api_key",
-            variable="SEMANTIC_SCHOLAR_API_KEY",
             needed=False,
             unbidden=True,
             address=providers.SemanticScholarSearch.address,
@@ -102,7 +92,6 @@ PROVIDERS: Mapping[SearchProvider, Provider] = {
             lambda http, key, url, _: providers.PerplexityExpert(http, api_key=key, base_url=url),
             "Set PERPLEXITY_API_KEY and name it in FACTIBLE_SEARCH.",
             given="perplexity_api_key",
-            variable="PERPLEXITY_API_KEY",
             address=providers.PerplexityExpert.address,
         ),
     )
@@ -146,49 +135,34 @@ def search_service(name: SearchProvider, http: HttpClient, settings: Settings) -
     provider = PROVIDERS[name]
     value = provider.value(settings)
     if provider.needed and not value:
+        missing = variable(provider.given or "")
         raise SetupError(
-            f"FACTIBLE_SEARCH names {name}, and {provider.variable} is not set. Set it in .env, or "
-            f"leave {name} out."
+            f"FACTIBLE_SEARCH names {name}, and {missing} is not set. Set it in .env, or leave "
+            f"{name} out."
         )
     try:
-        address = search_address(name, settings)
-        return provider.make(http, value, address, _first_language(settings))
+        return provider.make(http, value, *asked_at(provider, settings))
     except ValueError as error:
         raise SetupError(f"{name} cannot be asked: {error}.") from error
 
 
-def search_address(name: SearchProvider, settings: Settings) -> str:
-    """Return where a provider is asked; empty for a SearXNG without an address."""
-    if name == "searxng":
-        return PROVIDERS[name].value(settings)
-    return settings.endpoints.get(name, PROVIDERS[name].address)
-
-
-def cached_search(
-    name: SearchProvider,
-    http: HttpClient,
-    settings: Settings,
-    cache: DiskCache,
-    *,
-    renew: bool = False,
-) -> CachingSearch:
-    """Return one search provider that is asked the same only once while the cache keeps it.
-
-    Raises:
-        SetupError: Its key or address is missing, or cannot be used.
-    """
-    parts = (name, search_address(name, settings), _first_language(settings))
-    return CachingSearch(
-        search_service(name, http, settings), cache, identity=" ".join(parts), renew=renew
-    )
-
-
-# --- Prior fact checks --------------------------------------------------------------------------
+def asked_at(provider: Provider, settings: Settings) -> tuple[str, str]:
+    """Return where a provider is asked, and in which language."""
+    if provider.name == "searxng":
+        address = provider.value(settings)
+    else:
+        address = settings.endpoints.get(provider.name, provider.address)
+    return address, settings.languages[0].partition("-")[0].lower()
 
 
 def asks_fact_checkers(settings: Settings) -> bool:
     """Tell whether prior fact checks are looked up on the live web."""
     return settings.fact_checks == "auto" and settings.google_fact_check_api_key is not None
+
+
+def fact_check_address(settings: Settings) -> str:
+    """Return where prior fact checks are looked up."""
+    return settings.endpoints.get("google_fact_check", fact_checks.GoogleFactChecks.address)
 
 
 def fact_check_lane(settings: Settings, http: HttpClient) -> fact_checks.GoogleFactChecks:
@@ -197,34 +171,8 @@ def fact_check_lane(settings: Settings, http: HttpClient) -> fact_checks.GoogleF
     Raises:
         SetupError: Its key is missing, or cannot be used.
     """
-    key = settings.google_fact_check_api_key
+    key, address = settings.secret("google_fact_check_api_key"), fact_check_address(settings)
     try:
-        return fact_checks.GoogleFactChecks(
-            http,
-            api_key=key.get_secret_value() if key else "",
-            base_url=_fact_check_address(settings),
-        )
+        return fact_checks.GoogleFactChecks(http, api_key=key, base_url=address)
     except ValueError as error:
         raise SetupError(f"Prior fact checks cannot be looked up: {error}.") from error
-
-
-def cached_fact_checks(
-    http: HttpClient, settings: Settings, cache: DiskCache, *, renew: bool = False
-) -> CachingFactChecks | None:
-    """Return the lane of prior fact checks; None if it is off.
-
-    Raises:
-        SetupError: Its key cannot be used.
-    """
-    if not asks_fact_checkers(settings):
-        return None
-    identity = f"google_fact_check {_fact_check_address(settings)}"
-    return CachingFactChecks(fact_check_lane(settings, http), cache, identity=identity, renew=renew)
-
-
-def _fact_check_address(settings: Settings) -> str:
-    return settings.endpoints.get("google_fact_check", fact_checks.GoogleFactChecks.address)
-
-
-def _first_language(settings: Settings) -> str:
-    return settings.languages[0].partition("-")[0].lower()

@@ -19,9 +19,13 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from factible_assets.services.search import (
-    cached_fact_checks,
-    cached_search,
+    PROVIDERS,
+    asked_at,
+    asks_fact_checkers,
+    fact_check_address,
+    fact_check_lane,
     search_names,
+    search_service,
     service_client,
 )
 from factible_assets.settings import Settings, SetupError
@@ -29,7 +33,13 @@ from factible_assets.stages.ports import DomainAges, Fetcher
 from factible_assets.stages.urls import canonical_url, is_fictional
 from resources.archive import Archive, ArchiveFetcher, ArchiveSearcher, ArchivingFetcher
 from resources.cache import DiskCache
-from resources.cache.answers import CachingAges, CachingFetcher, ConditionalFetcher
+from resources.cache.answers import (
+    CachingAges,
+    CachingFactChecks,
+    CachingFetcher,
+    CachingSearch,
+    ConditionalFetcher,
+)
 from resources.http import HttpClient, HttpLimits, RetryPolicy
 from resources.miniature_web import SEARCH_BASE_URL, MiniatureWeb
 from resources.network_guard import NameTable, NetworkGuard
@@ -44,8 +54,6 @@ from resources.search.providers import SerperSearch
 from resources.search.service import MergedSearch
 
 if TYPE_CHECKING:
-    from youtube_transcript_api.proxies import ProxyConfig
-
     from resources.transcripts.youtube import YouTubeTranscripts
 
 _SLOW_PAGES = HttpLimits(read_seconds=30.0)
@@ -86,14 +94,10 @@ async def open_web(
     *,
     renew: bool = False,
 ) -> OpenWeb:
-    """Open the web of a run.
+    """Open the web of a run: live, miniature, archive, or archive:NAME.
 
-    Args:
-        chosen: live, miniature, archive, or archive:NAME.
-        settings: The machine's keys and addresses.
-        stack: Closes what is opened.
-        cache: Opens the cache, which only the live web needs.
-        renew: Whether what is kept of searches and pages is asked for anew.
+    The stack closes what is opened; the cache is opened for the live web alone. With `renew`, what
+    is kept of searches and pages is asked for anew.
 
     Raises:
         SetupError: The live web was asked for, and is not set up or not correctly.
@@ -114,11 +118,7 @@ async def open_web(
 
 
 async def _live(
-    settings: Settings,
-    stack: AsyncExitStack,
-    cache: Callable[[], DiskCache],
-    *,
-    renew: bool,
+    settings: Settings, stack: AsyncExitStack, cache: Callable[[], DiskCache], *, renew: bool
 ) -> OpenWeb:
     names = search_names(settings)
     if not names:
@@ -129,23 +129,35 @@ async def _live(
         )
     services = await stack.enter_async_context(service_client(settings))
     kept = cache()
-    searchers = [cached_search(name, services, settings, kept, renew=renew) for name in names]
     fetcher, identity = await _page_fetcher(settings, services, stack)
-    archive = Archive(settings.archive, canonicalise=canonical_url)
+    ages: DomainAges = UnknownAges()
+    if settings.domain_ages:
+        whois = WhoisRegistry(server=settings.whois)
+        registries = RegistryAges([domain_registry(settings, services), whois])
+        asked = f"rdap {settings.endpoints.get('rdap', BOOTSTRAP_URL)}, whois"
+        asked = f"{asked} {settings.whois}" if settings.whois else asked
+        ages = CachingAges(registries, kept, identity=asked)
+    searchers = []
+    for name in names:
+        asked = " ".join((name, *asked_at(PROVIDERS[name], settings)))
+        service = search_service(name, services, settings)
+        searchers.append(CachingSearch(service, kept, identity=asked, renew=renew))
+    lane = None
+    if asks_fact_checkers(settings):
+        asked = f"google_fact_check {fact_check_address(settings)}"
+        fact_checks = fact_check_lane(settings, services)
+        lane = CachingFactChecks(fact_checks, kept, identity=asked, renew=renew)
     return OpenWeb(
         MergedSearch(searchers),
         ArchivingFetcher(
             CachingFetcher(fetcher, kept, identity=identity, renew=renew),
-            archive,
+            Archive(settings.archive, canonicalise=canonical_url),
             FETCHED_COLLECTION,
             leave_out=is_fictional,
         ),
-        _ages(settings, services, kept),
-        cached_fact_checks(services, settings, kept, renew=renew),
+        ages,
+        lane,
     )
-
-
-# --- Pages --------------------------------------------------------------------------------------
 
 
 async def _page_fetcher(
@@ -153,7 +165,8 @@ async def _page_fetcher(
 ) -> tuple[ConditionalFetcher, str]:
     """Return who fetches pages, and what the cache must know of it."""
     if settings.pages == "jina":
-        return jina_reader(settings, services), f"jina {_jina_address(settings)}"
+        address = settings.endpoints.get("jina", jina.BASE_URL)
+        return jina_reader(settings, services), f"jina {address}"
     guard = NetworkGuard(names=NameTable(settings.hosts))
     http = await stack.enter_async_context(
         HttpClient(guard=guard, limits=_SLOW_PAGES, retry=RetryPolicy(after_silence=False))
@@ -184,16 +197,9 @@ def browser_executable(settings: Settings) -> str | None:
 
 def jina_reader(settings: Settings, http: HttpClient) -> jina.JinaReader:
     """Return Jina's reader in the place of an own fetcher."""
-    key = settings.jina_api_key
-    return jina.JinaReader(
-        http,
-        api_key=key.get_secret_value() if key else None,
-        base_url=_jina_address(settings),
-    )
-
-
-def _jina_address(settings: Settings) -> str:
-    return settings.endpoints.get("jina", jina.BASE_URL)
+    key = settings.secret("jina_api_key") or None
+    address = settings.endpoints.get("jina", jina.BASE_URL)
+    return jina.JinaReader(http, api_key=key, base_url=address)
 
 
 def wayback_machine(settings: Settings, http: HttpClient) -> wayback.Wayback:
@@ -207,52 +213,33 @@ def wayback_machine(settings: Settings, http: HttpClient) -> wayback.Wayback:
     )
 
 
-# --- Domains ------------------------------------------------------------------------------------
-
-
 def domain_registry(settings: Settings, http: HttpClient) -> RdapRegistry:
-    """Return the registry that is asked first."""
-    return RdapRegistry(http, bootstrap_url=_rdap_address(settings))
-
-
-def _rdap_address(settings: Settings) -> str:
-    return settings.endpoints.get("rdap", BOOTSTRAP_URL)
-
-
-def _ages(settings: Settings, http: HttpClient, cache: DiskCache) -> DomainAges:
-    if not settings.domain_ages:
-        return UnknownAges()
-    whois = WhoisRegistry(server=settings.whois)
-    registries = RegistryAges([domain_registry(settings, http), whois])
-    asked = f"rdap {_rdap_address(settings)}, whois"
-    identity = f"{asked} {settings.whois}" if settings.whois else asked
-    return CachingAges(registries, cache, identity=identity)
+    """Return the registry that is asked first how old a domain is."""
+    return RdapRegistry(http, bootstrap_url=settings.endpoints.get("rdap", BOOTSTRAP_URL))
 
 
 def youtube_transcripts(settings: Settings) -> YouTubeTranscripts:
-    """Return a YouTube client for the running event loop; it holds nothing open."""
+    """Return a YouTube client for the running event loop; it holds nothing open.
+
+    Where YouTube refuses this address, a plain proxy is asked before Webshare's.
+    """
     # Imported late: few runs ask YouTube, and its library takes a while to load.
     from resources.transcripts.youtube import YouTubeTranscripts  # noqa: PLC0415
-    from resources.transcripts.youtube_session import ORIGIN  # noqa: PLC0415
-
-    return YouTubeTranscripts(
-        languages=settings.languages,
-        translate=settings.translate,
-        proxy=_proxy(settings),
-        origin=settings.endpoints.get("youtube", ORIGIN),
-    )
-
-
-def _proxy(settings: Settings) -> ProxyConfig | None:
-    """Return the proxy for when YouTube refuses this address; a plain one before Webshare's."""
-    from resources.transcripts.youtube_session import (  # noqa: PLC0415 - as above
+    from resources.transcripts.youtube_session import (  # noqa: PLC0415
+        ORIGIN,
         http_proxy,
         webshare_proxy,
     )
 
-    name, password = settings.webshare_proxy_username, settings.webshare_proxy_password
+    name, password = (
+        settings.secret(f"webshare_proxy_{part}") for part in ("username", "password")
+    )
+    proxy = webshare_proxy(name, password) if name and password else None
     if settings.youtube_proxy is not None:
-        return http_proxy(settings.youtube_proxy.get_secret_value())
-    if name is not None and password is not None:
-        return webshare_proxy(name.get_secret_value(), password.get_secret_value())
-    return None
+        proxy = http_proxy(settings.secret("youtube_proxy"))
+    return YouTubeTranscripts(
+        languages=settings.languages,
+        translate=settings.translate,
+        proxy=proxy,
+        origin=settings.endpoints.get("youtube", ORIGIN),
+    )

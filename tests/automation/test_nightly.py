@@ -11,8 +11,15 @@ import dagster as dg
 import pytest
 from pydantic import SecretStr
 
-from factible_assets.automation.nightly import SCHEDULE, launches_for, nightly, run_requests
-from factible_assets.automation.notifications import failure_message, flips_message, send
+from factible_assets.automation.nightly import (
+    SCHEDULE,
+    failure_message,
+    flips_message,
+    launches_for,
+    nightly,
+    run_requests,
+    send,
+)
 from factible_assets.automation.rechecks import QUERIES, RECHECK_ASSETS, RENEWED, next_tick
 from factible_assets.automation.retention import apply_retention
 from factible_assets.checks.verdict_changes import (

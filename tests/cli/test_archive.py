@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from factible_assets.cli.archive import import_pages
+from factible_assets.cli.corpus import import_pages
 from factible_assets.settings import Settings
 from tests.cli.conftest import Run
 

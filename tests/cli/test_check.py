@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from factible_assets.cli.archive import import_pages
 from factible_assets.cli.check import as_document
+from factible_assets.cli.corpus import import_pages
 from factible_assets.cli.output import as_json
 from factible_assets.config import FactCheckConfig, knobs
 from factible_assets.corpora import load_corpora
