@@ -286,21 +286,15 @@ def _require(path: Path) -> None:
 
 def _open_model(given: ModelFiles | None) -> tuple[InferenceSession, Tokenizer]:
     """Load weights and tokenizer; the heavy packages are imported only here."""
-    import onnxruntime  # noqa: PLC0415 - slow to import
-    import tokenizers  # noqa: PLC0415 - as above
+    import tokenizers  # noqa: PLC0415 - slow to import
 
     files = given or minilm_files()
     _require(files.weights)
     _require(files.tokenizer)
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.inter_op_num_threads = 1
-    options.log_severity_level = 3
     try:
         tokenizer = tokenizers.Tokenizer.from_file(str(files.tokenizer))
-        model = _with_third_layer(files.weights.read_bytes()) if given is None else files.weights
-        session = onnxruntime.InferenceSession(
-            model, sess_options=options, providers=["CPUExecutionProvider"]
+        session = open_session(
+            _with_third_layer(files.weights.read_bytes()) if given is None else str(files.weights)
         )
     # Both libraries raise bare Exception or private types for a file that is not a model.
     except Exception as error:
@@ -310,6 +304,19 @@ def _open_model(given: ModelFiles | None) -> tuple[InferenceSession, Tokenizer]:
     tokenizer.enable_truncation(max_length=_MAX_TOKENS)
     tokenizer.no_padding()
     return session, tokenizer
+
+
+def open_session(model: bytes | str) -> InferenceSession:
+    """Open a model in ONNX, its bytes or its path, to run on one thread."""
+    import onnxruntime  # noqa: PLC0415 - slow to import
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    return onnxruntime.InferenceSession(
+        model, sess_options=options, providers=["CPUExecutionProvider"]
+    )
 
 
 def _with_third_layer(model: bytes) -> bytes:

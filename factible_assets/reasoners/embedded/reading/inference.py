@@ -11,12 +11,14 @@ import json
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from factible_assets.reasoners.embedded.embedder import open_session
 from factible_assets.reasoners.embedded.reading.passages import Selection
 from factible_assets.reasoners.embedded.reading.stance import (
     PageStance,
@@ -136,23 +138,6 @@ class InferenceUnavailableError(Exception):
     """The packages or files of an inference model are missing or unusable."""
 
 
-@dataclass(frozen=True, slots=True)
-class Labels:
-    """Which of a model's outputs means what; a model with two labels knows no contradiction."""
-
-    entailment: int
-    contradiction: int | None
-    count: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Loaded:
-    session: InferenceSession
-    tokenizer: Tokenizer
-    labels: Labels
-    inputs: frozenset[str]
-
-
 class OnnxInference:
     """The `InferenceModel` of a folder with model.onnx, tokenizer.json and config.json.
 
@@ -166,7 +151,7 @@ class OnnxInference:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._lock = threading.Lock()
-        self._loaded: _Loaded | None = None
+        self._open = lru_cache(maxsize=1)(partial(_open, folder))
 
     @property
     def name(self) -> str:
@@ -183,32 +168,30 @@ class OnnxInference:
         Raises:
             InferenceUnavailableError: The model cannot be loaded.
         """
-        loaded = self._load()
+        with self._lock:
+            session, tokenizer, labels = self._open()
         # Pairs of like length share a batch, so that little is spent on padding.
         order = sorted(range(len(pairs)), key=lambda index: sum(map(len, pairs[index])))
         found: dict[int, Inference] = {}
         for start in range(0, len(order), _BATCH):
             places = order[start : start + _BATCH]
-            scores = _run(loaded, [pairs[place] for place in places])
-            for place, row in zip(places, scores.tolist(), strict=True):
-                entails = row[loaded.labels.entailment]
-                other = loaded.labels.contradiction
-                contradicts = 0.0 if other is None else row[other]
-                # Whatever the other labels are called, they are neither.
-                found[place] = Inference(
-                    entails, max(0.0, 1.0 - entails - contradicts), contradicts
+            scores = _run(session, tokenizer, [pairs[place] for place in places])
+            if scores.shape[-1] != len(labels):
+                raise InferenceUnavailableError(
+                    f"The inference model gives {scores.shape[-1]} scores, and its {_CONFIG} names "
+                    f"{len(labels)} labels. {_REMEDY}"
                 )
+            for place, row in zip(places, scores.tolist(), strict=True):
+                told = dict(zip(labels, row, strict=True))
+                entails, contradicts = told["entailment"], told.get("contradiction", 0.0)
+                # Whatever the other labels are called, they are neither.
+                neither = max(0.0, 1.0 - entails - contradicts)
+                found[place] = Inference(entails, neither, contradicts)
         return [found[place] for place in range(len(pairs))]
 
-    def _load(self) -> _Loaded:
-        with self._lock:
-            if self._loaded is None:
-                self._loaded = _open(self._folder)
-            return self._loaded
 
-
-def read_labels(config: object) -> Labels:
-    """Read a config.json's `id2label`.
+def read_labels(config: object) -> tuple[str, ...]:
+    """List what a model's outputs mean, in their order, from a config.json's `id2label`.
 
     Raises:
         ValueError: It does not name entailment, or not in a form that is known.
@@ -216,36 +199,27 @@ def read_labels(config: object) -> Labels:
     named = config.get("id2label") if isinstance(config, dict) else None
     if not isinstance(named, dict) or not named:
         raise ValueError(f"its {_CONFIG} names no labels (id2label)")
-    places = {str(label).strip().lower(): int(place) for place, label in named.items()}
-    if "entailment" not in places or sorted(places.values()) != list(range(len(places))):
-        raise ValueError(f"its {_CONFIG} names the labels {sorted(places)}, not entailment")
-    return Labels(
-        entailment=places["entailment"],
-        contradiction=places.get("contradiction"),
-        count=len(places),
-    )
+    places = {int(place): str(label).strip().lower() for place, label in named.items()}
+    if "entailment" not in places.values() or sorted(places) != list(range(len(places))):
+        raise ValueError(
+            f"its {_CONFIG} names the labels {sorted(places.values())}, not entailment"
+        )
+    return tuple(places[place] for place in sorted(places))
 
 
-def _open(folder: Path) -> _Loaded:
+def _open(folder: Path) -> tuple[InferenceSession, Tokenizer, tuple[str, ...]]:
     """Load a model; the heavy packages are imported only here."""
-    import onnxruntime  # noqa: PLC0415 - slow to import
-    import tokenizers  # noqa: PLC0415 - as above
+    import tokenizers  # noqa: PLC0415 - slow to import
 
     for name in (_WEIGHTS, _TOKENIZER, _CONFIG):
         if not (folder / name).is_file():
             raise InferenceUnavailableError(
                 f"The inference model's file {folder / name} does not exist. {_REMEDY}"
             )
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.inter_op_num_threads = 1
-    options.log_severity_level = 3
     try:
         labels = read_labels(json.loads((folder / _CONFIG).read_bytes()))
         tokenizer = tokenizers.Tokenizer.from_file(str(folder / _TOKENIZER))
-        session = onnxruntime.InferenceSession(
-            str(folder / _WEIGHTS), sess_options=options, providers=["CPUExecutionProvider"]
-        )
+        session = open_session(str(folder / _WEIGHTS))
     # Both libraries raise bare Exception or private types for a file that is not a model.
     except Exception as error:
         raise InferenceUnavailableError(
@@ -258,25 +232,20 @@ def _open(folder: Path) -> _Loaded:
         {"pad_token": names[0], "pad_id": tokenizer.token_to_id(names[0])} if names else {}
     )
     tokenizer.enable_padding(**padding)
-    return _Loaded(
-        session, tokenizer, labels, frozenset(each.name for each in session.get_inputs())
-    )
+    return session, tokenizer, labels
 
 
-def _run(loaded: _Loaded, pairs: Sequence[tuple[str, str]]) -> npt.NDArray[np.float64]:
+def _run(
+    session: InferenceSession, tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]]
+) -> npt.NDArray[np.float64]:
     """Return the probabilities of one batch, shape [len(pairs), labels]."""
-    encodings = loaded.tokenizer.encode_batch(list(pairs))
+    encodings = tokenizer.encode_batch(list(pairs))
     feeds = {
         "input_ids": np.array([each.ids for each in encodings], dtype=np.int64),
         "attention_mask": np.array([each.attention_mask for each in encodings], dtype=np.int64),
         "token_type_ids": np.array([each.type_ids for each in encodings], dtype=np.int64),
     }
-    wanted = {name: value for name, value in feeds.items() if name in loaded.inputs}
-    logits = np.asarray(loaded.session.run(None, wanted)[0], dtype=np.float64)
-    if logits.shape != (len(pairs), loaded.labels.count):
-        raise InferenceUnavailableError(
-            f"The inference model gives {logits.shape[-1]} scores, and its {_CONFIG} names "
-            f"{loaded.labels.count} labels. {_REMEDY}"
-        )
+    wanted = {each.name: feeds[each.name] for each in session.get_inputs() if each.name in feeds}
+    logits = np.asarray(session.run(None, wanted)[0], dtype=np.float64)
     powers = np.exp(logits - logits.max(axis=1, keepdims=True))
     return np.asarray(powers / powers.sum(axis=1, keepdims=True), dtype=np.float64)
