@@ -122,9 +122,11 @@ def statements(passage: Passage, *, whole: bool = False) -> tuple[Statement, ...
 
     Kept, as one page is read for many claims.
     """
-    following = [*passage.sentences[1:], None]
-    pairs = zip(passage.sentences, following, strict=True)
-    return tuple(each for pair in pairs for each in _of_sentence(*pair, whole=whole))
+    found: list[Statement] = []
+    for place, sentence in enumerate(passage.sentences):
+        rest = [each for each in passage.sentences[place + 1 :] if not _LABEL.match(each.text)]
+        found += _of_sentence(sentence, rest[0] if rest else None, whole=whole)
+    return tuple(found)
 
 
 def _of_sentence(
@@ -145,7 +147,7 @@ def _of_sentence(
             says = comment or "open"
         elif folded.endswith("..."):
             says = "open"
-        elif STATED.search(folded) is None:
+        elif STATED.search(folded) is None and comment is None:
             continue
         elif comment == "denies":
             says = "asserts" if found.is_denied else "denies"
@@ -153,12 +155,17 @@ def _of_sentence(
         yield Statement(found.text, says, clause, (sentence.start, end), answers=answers)
 
 
+_LABEL = re.compile(
+    r"\W*(?:(?:our|the) )?(?:rating|verdict|ruling|fact[- ]check)\W*$", re.IGNORECASE
+)
+"""A line that only says that a rating follows."""
 _MYTH = re.compile(r"\W*(?:common )?myth(?: (?:no\. ?)?\d+)?\s*[:\u2013\u2014]")
 
 
 def _comment(following: str) -> Says | None:
     """Read what a sentence says of the one before it: "This is a myth.", "No."."""
     lexicon = load_lexicon()
+    following = following.lstrip("-*\u2022\u25cf|> ")
     if lexicon.denies_previous_sentence.search(following):
         return "denies"
     return "asserts" if lexicon.affirms_previous_sentence.search(following) else None

@@ -234,6 +234,7 @@ def test_findings_both_ways_are_left_open(claim: str, text: str) -> None:
     "layout",
     [
         "Claim: {claim}\nRating: {rating}",
+        "- Claim\n- {claim}\n- Rating\n- {rating}",
         "The claim: {claim}.\nOur verdict: {rating}",
     ],
 )
