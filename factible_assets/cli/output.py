@@ -19,7 +19,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Container, Iterable, Sequence
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -123,9 +123,12 @@ def print_json(value: Any) -> None:
 
 
 def as_json(value: Any) -> Any:
-    """Return what JSON has no form for as what it has: records as objects, times as ISO 8601."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return asdict(value)
+    """Return what JSON has no form for as what it has: records as objects, times as ISO 8601.
+
+    What a class keeps out of its repr, such as a password, stays out of documents too.
+    """
+    if is_dataclass(value):
+        return {each.name: getattr(value, each.name) for each in fields(value) if each.repr}
     if hasattr(value, "model_dump"):
         return value.model_dump(mode="json")
     return value.isoformat() if isinstance(value, date) else str(value)

@@ -10,8 +10,10 @@ import pytest
 
 import factible_assets
 from factible_assets.cli.errors import KNOWN, exit_code, sentence, told
+from factible_assets.cli.output import as_json
 from factible_assets.errors import ExitCode, FactibleError
 from tests.cli.conftest import Run
+from warehouse.lake import Lake
 
 HEAVY = (
     "rich",
@@ -218,3 +220,8 @@ def test_an_unforeseen_error_is_told_in_the_document_too() -> None:
 
 def test_without_json_nothing_is_printed_where_a_command_failed(factible: Run) -> None:
     assert factible("check", "no-such-video").stdout == ""
+
+
+def test_a_password_that_a_class_keeps_to_itself_stands_in_no_document() -> None:
+    lake = Lake("dbname=factible", "/data", "canary")
+    assert "canary" not in json.dumps({"lake": lake}, default=as_json)
