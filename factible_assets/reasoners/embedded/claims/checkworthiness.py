@@ -107,7 +107,6 @@ _QUESTION_OPENERS = word_set(
     " should have has what's who's how's where's"
 )
 _AUXILIARIES = word_set("is are was were do does did can could will would should have has had")
-_HYPOTHETICAL_OPENERS = word_set("if imagine suppose let please just what")
 _ENOUGH_CONTENT = 12
 
 
@@ -142,7 +141,6 @@ def read_signs(text: str) -> Signs:
     score += 0.5 * min(numbers, 2) + 0.2 * min(_count_names(text, words), 2)
     score += sum(SIGNS[name][0] for name in shown)
     score -= 1.0 * _is_question(text, norms)
-    score -= 0.5 * (not _HYPOTHETICAL_OPENERS.isdisjoint(norms[:1]))
     return Signs(len(words), content, numbers, shown, score)
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 
-from factible_assets.reasoners.embedded.claims.sentences import CERTAIN, Sentence
+from factible_assets.reasoners.embedded.claims.sentences import Sentence
 from factible_assets.reasoners.embedded.claims.wording import spanning
 from factible_assets.reasoners.embedded.text import is_stop_word, tokenise, word_set
 
@@ -105,20 +105,9 @@ _BEFORE_NOUNS = word_set(
 )
 _SUBJECTS = word_set("i we you they people children men women who which that")
 _VERBS = _PAST | _THIRD | _BASE
-_OPENERS = word_set("the a an we they it he she you this these there your our its their it's")
-_LONGEST_REST, _FEWEST_LEFT = 2, 6
 _LONG = 4
-_NO_HEADS = word_set(
-    """
-    go goes went come comes came run runs ran lie lied known made given taken based respond
-    responds accept overthrew me us him them which that than why how or not
-    """
-)
 _SUBORDINATE_OPENERS = word_set(
     "until although though while whereas because despite unless from for"
-)
-_HEADS = word_set(
-    "thing nothing everything something anything spring during morning evening only family early"
 )
 
 
@@ -150,47 +139,17 @@ def _is_plural(word: str) -> bool:
     return word.endswith("s") and not word.endswith("ss")
 
 
-def is_fragment(text: str, *, certain: bool) -> bool:
+def is_fragment(text: str) -> bool:
     """Tell whether a sentence has no main clause of its own.
 
-    It has no verb but those of its subordinate clauses; or it opens with a word that subordinates
-    it and has no comma after which a main clause could stand; or, where no punctuation made its
-    ends `certain`, with a verb or an adverb.
+    It has no verb but those of its subordinate clauses, or it opens with a word that subordinates
+    it and has no comma after which a main clause could stand.
     """
     verbs, subordinate = count_clauses(text)
     opening = text.split(maxsplit=1)[0].casefold().strip(",.") if text else ""
     if opening in _SUBORDINATE_OPENERS:
         return "," not in text
-    return verbs <= min(subordinate, 1) or (
-        not certain
-        and (
-            opening in _NO_HEADS
-            or (
-                opening.endswith(("ing", "ed", "ly"))
-                and opening not in _HEADS
-                and len(opening) > _LONG
-            )
-        )
-    )
-
-
-def trim_head(raw: str, sentence: Sentence) -> Sentence:
-    """Move the start of a sentence past a noun that the boundary model left before it.
-
-    That is a word or two of the sentence before, or of a heading, which a subject with its
-    determiner follows: "absorption the vitamins can be absorbed".
-    """
-    if sentence.certainty >= CERTAIN:
-        return sentence
-    words = tokenise(raw[sentence.start : sentence.end])
-    for place, word in enumerate(words[1 : _LONGEST_REST + 1], start=1):
-        left = words[place - 1].norm
-        if is_stop_word(left) or left.endswith(("ing", "ed", "ly")) or left in _VERBS:
-            break
-        if word.norm in _OPENERS and len(words) - place >= _FEWEST_LEFT:
-            start = sentence.start + word.start
-            return spanning(raw, start, sentence.end, sentence.certainty)
-    return sentence
+    return verbs <= min(subordinate, 1)
 
 
 def statements(raw: str, sentence: Sentence) -> tuple[list[Sentence], bool]:

@@ -74,9 +74,7 @@ _SHELL = re.compile(
 )
 """A noun that takes up what was said before, and nothing that says which (Schmid, English Abstract
 Nouns as Conceptual Shells, 2000, and nouns that are used alike)."""
-
 _MEMBERS = word_set("and people children women men scientists researchers experts police")
-_EXPLETIVE = re.compile(r"it(?:'s| is| was| has been)(?: \w+){1,3} that\b", re.IGNORECASE)
 
 
 def resolve(text: str, before: str) -> str:
@@ -109,8 +107,6 @@ def is_open(text: str) -> bool:
     …", "Plastic makes them …"), "this", "these" or "such" with a noun that has not been said, or a
     subject that only takes up what was said before ("The discovery means …", "The red ones …").
     """
-    if _EXPLETIVE.match(text):
-        return False
     words = tokenise(text)
     if (words and words[0].norm == "here") or _SHELL.match(text) or _has_free_pronoun(text, words):
         return True

@@ -22,9 +22,9 @@ from factible_assets.reasoners.embedded.claims.checkworthiness import (
     categorise,
     read_signs,
 )
-from factible_assets.reasoners.embedded.claims.clauses import is_fragment, statements, trim_head
+from factible_assets.reasoners.embedded.claims.clauses import is_fragment, statements
 from factible_assets.reasoners.embedded.claims.references import is_open, resolve
-from factible_assets.reasoners.embedded.claims.sentences import CERTAIN, Sentence, split_sentences
+from factible_assets.reasoners.embedded.claims.sentences import Sentence, split_sentences
 from factible_assets.reasoners.embedded.claims.wording import (
     MAX_CLAIM_WORDS,
     leans_back,
@@ -158,7 +158,7 @@ def _candidates(raw: str, sentences: Sequence[Sentence]) -> list[_Candidate]:
     candidates = []
     before = ""
     for place, each in enumerate(sentences):
-        sentence = trim_head(raw, strip_lead_ins(raw, each))
+        sentence = strip_lead_ins(raw, each)
         parts, compound = statements(raw, sentence)
         for span in (sentence, *(strip_lead_ins(raw, part) for part in parts)):
             claim = resolve(write_claim(raw, span), before)
@@ -167,7 +167,7 @@ def _candidates(raw: str, sentences: Sequence[Sentence]) -> list[_Candidate]:
                 against = (
                     _OPEN_REFERENCE * is_open(claim)
                     + _COMPOUND * (compound and span is sentence)
-                    + _HEADLESS * is_fragment(claim, certain=span.certainty >= CERTAIN)
+                    + _HEADLESS * is_fragment(claim)
                     - _UNSURE_ENDS * math.log(max(span.certainty, _LEAST_CERTAINTY))
                 )
                 candidates.append(_Candidate(span, claim, place, signs, signs.wording, against))

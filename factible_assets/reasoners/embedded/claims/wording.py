@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 
-from factible_assets.reasoners.embedded.claims.sentences import CERTAIN, Sentence, reading_text
-from factible_assets.reasoners.embedded.text import tokenise, word_set
+from factible_assets.reasoners.embedded.claims.sentences import Sentence, reading_text
+from factible_assets.reasoners.embedded.text import tokenise
 
 MAX_CLAIM_WORDS = 48
 """Words that a claim has at most. Factible (section 1.3.2) says 40; whole sentences up to 48 read
@@ -89,13 +89,6 @@ _TAG = re.compile(
 )
 _QUOTES = str.maketrans("", "", '"\u201c\u201d')
 _I = re.compile(r"\bi(?='(?:m|ve|d|ll)\b|\s)")
-_DANGLING = word_set(
-    """
-    a an the my your our their of to in on at for from by with into onto as than via per and but or
-    nor so because although though while if when where whether which who whose i we he they i'm
-    we're they're it's that's there's very
-    """
-)
 
 
 def strip_lead_ins(raw: str, sentence: Sentence) -> Sentence:
@@ -116,19 +109,10 @@ def strip_lead_ins(raw: str, sentence: Sentence) -> Sentence:
 
 
 def write_claim(raw: str, sentence: Sentence) -> str:
-    """Write a span as a claim: a capital first, one full stop last, hesitation left out.
-
-    Words after which no English sentence is over ("… of the") are dropped from an end that no
-    punctuation marks.
-    """
+    """Write a span as a claim: a capital first, one full stop last, hesitation left out."""
     text = _FILLER.sub(" ", reading_text(raw[sentence.start : sentence.end]))
     text = " ".join(_DOUBLED.sub(r"\1", text).split()).rstrip(_TRAILING_MARKS)
     text = _TAG.sub("", text).rstrip(_TRAILING_MARKS).lstrip(_OUTER_MARKS)
-    if sentence.certainty < CERTAIN:
-        words = text.split()
-        while len(words) > _FEWEST_LEFT and words[-1].casefold() in _DANGLING:
-            words.pop()
-        text = " ".join(words).rstrip(_TRAILING_MARKS)
     if text.count("\u201c") != text.count("\u201d") or text.count('"') % 2:
         text = text.translate(_QUOTES)
     text = _I.sub("I", text)
