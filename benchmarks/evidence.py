@@ -354,7 +354,7 @@ def _yes(*_: object) -> bool:
 RULES: tuple[Rule, ...] = (
     *(
         Rule(f"ground: {each}", grounds=frozenset({each}))
-        for each in ("assertion", "denial", "number", "opposite", "another")
+        for each in ("assertion", "denial", "number", "opposite", "another", "divided")
     ),
     _without_part("ground: tone", StatementsAndTone, "_from_tone", lambda *_: PageStance()),
     _never("negations", "negations"),
@@ -368,7 +368,8 @@ RULES: tuple[Rule, ...] = (
         "affirms_previous_sentence",
     ),
     _without_part("a question answered by no", statements, "_ANSWERED", 2.0),
-    _never("claims that are labelled, findings both ways", "leaves_open"),
+    _never("claims that are labelled", "labels"),
+    _never("findings both ways", "divided"),
     _never("reports of what some say", "reports"),
     _without_part("headings state nothing", statements, "STATED", re.compile("")),
     _without_part("clauses", statements, "_JOINT", NEVER),
@@ -385,7 +386,7 @@ RULES: tuple[Rule, ...] = (
         "statements against keep tone silent",
         statements,
         "_AGAINST",
-        {"denies": 2.0, "open": 2.0},
+        {"denies": 2.0, "divided": 2.0, "open": 2.0},
     ),
     _without_part("tone needs half of the numbers", stance, "_has_numbers", _yes),
     _without_part("tone needs a role in one sentence", stance, "_is_named_at_once", _yes),

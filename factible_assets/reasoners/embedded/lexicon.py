@@ -36,7 +36,8 @@ class Lexicon:
     denies_what_precedes: Pattern
     denies_previous_sentence: Pattern
     affirms_previous_sentence: Pattern
-    leaves_open: Pattern
+    labels: Pattern
+    divided: Pattern
     reports: Pattern
     families: dict[str, set[int]]
     opposites: dict[str, set[str]]

@@ -37,6 +37,7 @@ _GROUNDS: dict[Ground, str] = {
     "number": "it gives a different figure",
     "opposite": "it says the opposite of the same thing",
     "another": "it says so of another",
+    "divided": "it reports findings both ways",
     "tone": "what it says of the matter leans so",
     "inference": "an inference model reads it so",
 }

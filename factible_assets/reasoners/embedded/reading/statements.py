@@ -59,12 +59,14 @@ answers means what is claimed."""
 _IN_CONTEXT = 0.03
 """Taken off the cosine of a statement that is near only if its pronoun means the subject."""
 
-Says = Literal["asserts", "denies", "open"]
-Ground = Literal["assertion", "denial", "number", "opposite", "another", "tone", "inference"]
+Says = Literal["asserts", "denies", "divided", "open"]
+Ground = Literal[
+    "assertion", "denial", "number", "opposite", "another", "divided", "tone", "inference"
+]
 """Why a page says what it says: the same statement, its denial, another figure, the opposite, the
-same of another, the leaning of its passages, an inference model."""
+same of another, findings both ways, the leaning of its passages, an inference model."""
 
-_AGAINST: dict[Says, float] = {"denies": 0.5, "open": NEAR}
+_AGAINST: dict[Says, float] = {"denies": 0.5, "divided": 0.6, "open": NEAR}
 """Cosine from which a statement that is not on the claim's side keeps tone from speaking for it."""
 
 
@@ -87,7 +89,7 @@ class Statement:
 class Decision:
     """A statement that takes a side; `passage` is the index of its passage."""
 
-    side: Literal["supports", "refutes"]
+    side: Literal["supports", "refutes", "mixed"]
     ground: Ground
     nearness: float
     statement: Statement
@@ -135,7 +137,7 @@ def _of_sentence(
     lexicon = load_lexicon()
     folded = fold_evenly(sentence.text)
     comment = None if following is None else _comment(fold_evenly(following.text))
-    leaves_open = lexicon.leaves_open.search(folded) is not None or folded.endswith("?")
+    leaves_open = lexicon.labels.search(folded) is not None or folded.endswith("?")
     if _MYTH.match(folded):
         comment = "denies"
     end = sentence.end if following is None or comment is None else following.end
@@ -143,7 +145,9 @@ def _of_sentence(
         found = without_denials(clause)
         words = lexicon.not_denials.sub(" ", fold_evenly(clause))
         says: Says = "denies" if found.is_denied else "asserts"
-        if leaves_open or (not found.denials and lexicon.reports.search(words)):
+        if lexicon.divided.search(folded):
+            says = "divided"
+        elif leaves_open or (not found.denials and lexicon.reports.search(words)):
             says = comment or "open"
         elif folded.endswith("..."):
             says = "open"
@@ -159,7 +163,7 @@ _LABEL = re.compile(
     r"\W*(?:(?:our|the) )?(?:rating|verdict|ruling|fact[- ]check)\W*$", re.IGNORECASE
 )
 """A line that only says that a rating follows."""
-_MYTH = re.compile(r"\W*(?:common )?myth(?: (?:no\. ?)?\d+)?\s*[:\u2013\u2014]")
+_MYTH = re.compile(r"\W*(?:the |a )?(?:common )?myth(?: (?:no\. ?)?\d+)?\s*[:\u2013\u2014]")
 
 
 def _comment(following: str) -> Says | None:
@@ -400,6 +404,8 @@ def _decide(
     is_about = nearness >= (_ANSWERED if is_answer else _NEARER) or (
         nearness >= NEAR and shared >= enough and not (claim.is_denied and denies)
     )
+    if statement.says == "divided":
+        return Decision("mixed", "divided", nearness, statement) if is_about else None
     agreement = compare_quantities(claim.quantities, quantities_in(statement.raw))
     ground: Ground = "denial" if statement.says == "denies" else "assertion"
     if _turns(claim, statement) or (agreement == "conflicts" and not denies):
