@@ -18,10 +18,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import duckdb
-import polars as pl
 
 from factible_assets.records import (
     ASSET_RECORDS,
@@ -47,6 +46,9 @@ from warehouse.migrations import Schema, packaged_schema
 from warehouse.publication import publish_copy
 from warehouse.rows import AnyRecord, Stamp, aware, columns_of, from_row, to_utc
 from warehouse.sets import AssetRows, prepare, replace_sets, stored_texts
+
+if TYPE_CHECKING:
+    import polars as pl
 
 _QUESTIONS = statements("warehouse", "store.sql")
 
@@ -287,6 +289,8 @@ class Warehouse:
 
         Raises duckdb.Error: The question is wrong, or would change the warehouse.
         """
+        import polars as pl  # noqa: PLC0415 - a tenth of a second, for those who ask
+
         with self.connection(read_only=True) as connection:
             # The stubs promise a relation; a statement such as BEGIN returns None.
             answer = cast("duckdb.DuckDBPyRelation | None", connection.sql(sql, params=params))

@@ -14,10 +14,13 @@ import ipaddress
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
 
 import idna
-from tldextract import TLDExtract
+
+if TYPE_CHECKING:
+    from tldextract import TLDExtract
 
 _SHOWN_CHARACTERS = 200  # of a URL in an error, to fit a line of a log
 _WEB_SCHEMES = frozenset({"http", "https"})
@@ -206,6 +209,8 @@ def published_at(url: str) -> str:
 @lru_cache(maxsize=2)
 def _suffixes(*, private: bool) -> TLDExtract:
     # The snapshot inside the package: nothing is downloaded, nothing is cached on disk.
+    from tldextract import TLDExtract  # noqa: PLC0415 - it loads a client of HTTP, for nothing
+
     return TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=private)
 
 
