@@ -39,6 +39,7 @@ from factible_assets.services.dagster_internals import (
     InstanceRef,
     StepFailureData,
     know_newest_revisions,
+    leave_logging_alone,
 )
 from factible_assets.services.event_log import kept_open
 from factible_assets.services.reasoning import fitting_strategy
@@ -128,6 +129,7 @@ def open_instance(settings: Settings, *, captures_output: bool = True) -> dg.Dag
     """
     folder = prepare_instance(settings)
     know_newest_revisions()
+    leave_logging_alone()
     with FileLock(folder / ".opening.lock", timeout=_OPENING_SECONDS):
         overrides = {} if captures_output else dict(NO_CAPTURE)
         if _template_of(folder / "dagster.yaml") in _OWN_TEMPLATES:

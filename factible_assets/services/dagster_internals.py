@@ -66,6 +66,27 @@ def know_newest_revisions() -> None:
     sql.ScriptDirectory = once  # type: ignore[attr-defined]
 
 
+@cache
+def leave_logging_alone() -> None:
+    """Have Dagster configure Python's logging only for an instance that asks for it.
+
+    At the start of each run it does so even for nothing, and then holds the lock of all logging
+    while it waits for the handler of every other run. A run of the same process that logs
+    meanwhile holds its handler and waits for that lock: both stand still for ever.
+    """
+    from dagster._core.instance.methods.event_methods import (  # noqa: PLC0415 - slow to import
+        EventMethods,
+    )
+
+    configured = EventMethods.get_yaml_python_handlers
+
+    def handlers(instance: Any) -> Any:
+        asked = instance._instance.get_python_log_dagster_handler_config()
+        return configured(instance) if asked else []
+
+    EventMethods.get_yaml_python_handlers = handlers  # type: ignore[assignment]
+
+
 NO_CAPTURE = {
     "compute_logs": {
         "module": "dagster._core.storage.noop_compute_log_manager",
@@ -88,4 +109,5 @@ __all__ = [
     "cron_string_iterator",
     "is_valid_cron_string",
     "know_newest_revisions",
+    "leave_logging_alone",
 ]
