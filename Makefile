@@ -75,12 +75,13 @@ dev: $(RUNTIME_STAMP)
 
 # One more worker than cores, because the walks from end to end often wait; each takes seconds of
 # CPU to import what it tests, as do the processes that they start: each would compile it anew where
-# no bytecode is kept.
+# no bytecode is kept. A worker whose test is past its limit is not replaced: what it had yet to do
+# would be waited for without an end.
 WORKERS := $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )))
 
 test: $(DEV_STAMP)
 	@echo "==> Running the tests"
-	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations=10 $(PYTEST_ARGS)
+	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 0 --durations=10 $(PYTEST_ARGS)
 
 test-long:
 	@HYPOTHESIS_PROFILE=long $(MAKE) --no-print-directory test
