@@ -103,8 +103,8 @@ What stands in the way, and what was tried:
   quarter of a claim's faults counts in the order; a half does about as well (.853 and .872).
 - **Accuracy at half decided.** The point from which a page's tone speaks was chosen from a stretch
   on 170 annotated claims with their recorded pages (`python -m benchmarks.operating_point`): .14
-  decides .52 and is right on .84, .13 .57 and .81, .11 .59 and .79. Chosen on all videos but one
-  and used on that one, the rule "right on .82 of the others" decides .57 and is right on .79.
+  decides .55 and is right on .84, .13 .57 and .83, .11 .61 and .80. Chosen on all videos but one
+  and used on that one, the rule "right on .82 of the others" decides .59 and is right on .80.
   "Always supports" is right as often: MiniLM hears support, and no refutation, in tone.
 - **Page confidences** are VitaminC's shares where it has enough pages (`reading/stance.py` says
   which, and when); tone's is between VitaminC's and the recorded pages', the rest is set by hand.
