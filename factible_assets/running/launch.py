@@ -200,8 +200,10 @@ def check_video(
     except SetupError as error:
         raise CheckError(str(error)) from error
     run_id = run_id or new_run_id()
-    # What a first check needs, and what takes a second: while Dagster opens its own.
-    threading.Thread(target=_warehouse_of, args=(settings,), daemon=True).start()
+    if not settings.warehouse.exists():
+        # It takes a second: while Dagster opens its own. No daemon, which would be cut off half-way
+        # by the end of a check that fails at once, and leave its unfinished file.
+        threading.Thread(target=_create_warehouse, args=(settings,)).start()
     with (
         warnings.catch_warnings(),
         open_instance(settings, captures_output=False) as instance,
@@ -248,7 +250,7 @@ def check_video(
     return CheckOutcome(run_id, result.success, failures, canceled)
 
 
-def _warehouse_of(settings: Settings) -> None:
+def _create_warehouse(settings: Settings) -> None:
     with suppress(WarehouseError):  # the run will meet it, and say so
         Warehouse(settings.warehouse).ensure_exists()
 
