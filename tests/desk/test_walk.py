@@ -95,7 +95,8 @@ def test_from_a_link_to_a_signed_ruling_with_the_keyboard_alone(  # noqa: PLR091
         page.on("pageerror", lambda error: errors.append(str(error)))
 
         page.goto(address)
-        page.keyboard.type("everyday-beliefs-talk")  # The field has the focus.
+        page.wait_for_selector("#link:focus")  # It is given with the first painting.
+        page.keyboard.type("everyday-beliefs-talk")
         press_to(page, "#most")
         page.keyboard.press("Control+A")
         page.keyboard.type("2")
@@ -103,10 +104,10 @@ def test_from_a_link_to_a_signed_ruling_with_the_keyboard_alone(  # noqa: PLR091
 
         page.wait_for_url("**/desk/runs/*")
         page.wait_for_selector("#claims li >> nth=1", timeout=LONGEST_CHECK_MS)
-        page.wait_for_selector("#done:not([hidden])", timeout=LONGEST_CHECK_MS)
+        page.wait_for_selector("#done a:focus", timeout=LONGEST_CHECK_MS)
         assert len(page.query_selector_all("#claims .badge")) == 2
         found = serious_findings(page)
-        page.keyboard.press("Enter")  # What was found has the focus.
+        page.keyboard.press("Enter")
         page.wait_for_url("**/desk/videos/everyday-beliefs-talk")
         found += serious_findings(page)
 
