@@ -39,7 +39,6 @@ from factible_assets.services.web import (
 )
 from factible_assets.settings import SearchProvider, Settings, SetupError, withheld_keys
 from resources.http import HttpClient, HttpFailureError, RetryPolicy
-from resources.reliability.base import RegistryError
 from resources.scraping.browser import UNSANDBOXED, is_sandboxed
 from resources.search.base import SearchRequest
 from warehouse.connection import FileConnector
@@ -126,7 +125,7 @@ async def _asked(service: str, problem: Awaitable[str | None], answer: str) -> F
             wrong = await problem
     except TimeoutError:
         wrong = f"It did not answer within {_SECONDS:g} seconds."
-    except (SetupError, HttpFailureError, RegistryError) as error:
+    except (SetupError, HttpFailureError) as error:
         wrong = str(error)
     if wrong is None:
         return Finding(service, True, True, answer)

@@ -43,9 +43,13 @@ from resources.cache.answers import (
 from resources.http import HttpClient, HttpLimits, RetryPolicy
 from resources.miniature_web import SEARCH_BASE_URL, MiniatureWeb
 from resources.network_guard import NameTable, NetworkGuard
-from resources.reliability.ages import RegistryAges, UnknownAges
-from resources.reliability.rdap import BOOTSTRAP_URL, RdapRegistry
-from resources.reliability.whois_registry import WhoisRegistry
+from resources.reliability.registries import (
+    BOOTSTRAP_URL,
+    RdapRegistry,
+    RegistryAges,
+    UnknownAges,
+    WhoisRegistry,
+)
 from resources.scraping import jina, wayback
 from resources.scraping.browser import Browser, find_browser
 from resources.scraping.pages import PageFetcher
@@ -133,7 +137,8 @@ async def _live(
     ages: DomainAges = UnknownAges()
     if settings.domain_ages:
         whois = WhoisRegistry(server=settings.whois)
-        registries = RegistryAges([domain_registry(settings, services), whois])
+        rdap = domain_registry(settings, services)
+        registries = RegistryAges([rdap.registered_at, whois.registered_at])
         asked = f"rdap {settings.endpoints.get('rdap', BOOTSTRAP_URL)}, whois"
         asked = f"{asked} {settings.whois}" if settings.whois else asked
         ages = CachingAges(registries, kept, identity=asked)

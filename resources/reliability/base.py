@@ -1,15 +1,14 @@
-"""What is known of a domain: its listed ratings, and its age; and the door to who registers it.
+"""What is known of a domain: its listed ratings, and its age.
 
-What belongs here: the values, and the ways in which a registry has no answer. What does not:
-reading rating sets (datasets.py), asking registries (ages.py, rdap.py, whois_registry.py), what a
-rating or an age is worth (the domain's business).
+What belongs here: the values. What does not: reading rating sets (datasets.py), asking registries
+(registries.py), what a rating or an age is worth (the domain's business).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date, datetime
-from typing import Literal, Protocol
+from datetime import date
+from typing import Literal
 
 Rating = Literal["high", "medium", "low", "very_low", "unknown"]
 """How reliable a source is held to be."""
@@ -57,37 +56,3 @@ class DomainAge:
     outcome: Literal["ok", "unknown", "outage"]
     years: float | None = None
     reason: str | None = None
-
-
-class RegistryError(Exception):
-    """A registry has no answer. `reason` is a sentence for a person, without its first capital."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
-
-
-class RegistryOutageError(RegistryError):
-    """The registry failed, and may answer another time."""
-
-
-class NotRegisteredError(RegistryError):
-    """The registry is sure that nobody registered this domain."""
-
-
-class Registry(Protocol):
-    """Knows when domains were registered."""
-
-    async def registered_at(self, domain: str) -> datetime | None:
-        """Return when a registrable domain was registered, with a time zone.
-
-        None if this registry does not say: another one may.
-
-        Args:
-            domain: In ASCII, lower case, without a closing dot.
-
-        Raises:
-            NotRegisteredError: The domain is free.
-            RegistryOutageError: The registry failed.
-        """
-        ...

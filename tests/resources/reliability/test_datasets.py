@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from factible_assets.stages import ports
-from resources.reliability.ages import UnknownAges
 from resources.reliability.datasets import (
     DOMAIN_QUALITY,
     RatingDirectory,
@@ -26,6 +25,7 @@ from resources.reliability.datasets import (
     rating_of_quality,
 )
 from resources.reliability.files import RatingFileError
+from resources.reliability.registries import UnknownAges
 from tests.shared_data import shared_data
 
 YAML = """\

@@ -15,8 +15,8 @@ from factible_assets.stages.reliability import RatingBook
 from factible_assets.stages.search import gather_hits
 from resources.http import HttpClient, HttpLimits, RetryPolicy
 from resources.network_guard import NameTable, NetworkGuard
-from resources.reliability.ages import UnknownAges
 from resources.reliability.datasets import RatingDirectory
+from resources.reliability.registries import UnknownAges
 from resources.search.base import SearchProvider
 from resources.search.fact_checks import GoogleFactChecks
 from resources.search.providers import (

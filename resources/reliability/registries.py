@@ -1,0 +1,334 @@
+"""How old a registered domain is, asked of who registers it: by RDAP, then by WHOIS.
+
+What belongs here: the registries' protocols, what their answers mean, and asking them in turn. What
+does not: what an age is worth, HTTP (resources.http), keeping ages on disk
+(resources.cache.answers).
+
+RDAP: RFC 9224, sections 3 and 4 (bootstrap file, longest match), RFC 9082, section 3.1.3 (path of a
+domain), RFC 9083, sections 4.5 and 5.3 (events of a domain), RFC 7480, section 5.3 (404).
+WHOIS: RFC 3912; python-whois knows the servers and the formats of their answers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
+from typing import Any, TypeAlias
+
+import httpcore
+from whois.exceptions import WhoisDomainNotFoundError, WhoisError
+from whois.parser import WhoisEntry
+from whois.whois import NICClient
+
+from resources.cache.flights import Flights
+from resources.http import (
+    HttpClient,
+    HttpFailureError,
+    OutageError,
+    Response,
+    UnavailableError,
+    status_failure,
+)
+from resources.network_guard import ForbiddenTargetError, GuardedBackend, NameTable, NetworkGuard
+from resources.reliability.base import DomainAge
+
+Registry: TypeAlias = Callable[[str], Awaitable[datetime | None]]
+"""Says when a registrable domain (ASCII, lower case, no closing dot) was registered, with a time
+zone; None if it does not know, and another one may. Raises UnavailableError if the domain is free,
+OutageError if the registry failed."""
+
+BOOTSTRAP_URL = "https://data.iana.org/rdap/dns.json"
+
+_YEAR = timedelta(days=365.25)
+_DOMAIN = re.compile(r"(?=.{4,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]*")
+# RFC 2606, RFC 6761, RFC 6762, RFC 7686, RFC 3172 and ICANN's private-use TLD: never registered.
+_RESERVED = frozenset(
+    {"alt", "arpa", "example", "internal", "invalid", "local", "localhost", "onion", "test"}
+)
+
+
+class UnknownAges:
+    """Knows no ages, because no registry may be asked."""
+
+    async def age(self, domain: str) -> DomainAge:
+        """Answer that the age is unknown; asks nobody."""
+        return DomainAge("unknown", reason="no domain registry is configured to be asked")
+
+
+class RegistryAges:
+    """Asks registries in turn until one says when a domain was registered.
+
+    A domain is asked for once: who asks while that runs waits for the same answer, who asks later
+    gets it again. Only outages are not remembered. It belongs to the event loop that uses it first.
+
+    Args:
+        registries: In the order in which they are asked, the fastest first: RDAP, then WHOIS.
+        seconds: The time that one registry may take for one domain.
+        concurrency: Domains asked for at once.
+        now: The moment from which ages count back.
+    """
+
+    def __init__(
+        self,
+        registries: Sequence[Registry],
+        *,
+        seconds: float = 10.0,
+        concurrency: int = 8,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._registries = tuple(registries)
+        self._seconds = seconds
+        self._slots = asyncio.Semaphore(concurrency)
+        self._now = now
+        self._flights: Flights[DomainAge] = Flights()
+        self._known: dict[str, DomainAge] = {}
+
+    async def age(self, domain: str) -> DomainAge:
+        """Return a registrable domain's age. Never raises: it answers."""
+        name = registrable_name(domain)
+        if name is None:
+            return DomainAge("unknown", reason=f"{domain[:80]!r} is no domain that is registered")
+        if name in self._known:
+            return self._known[name]
+
+        async def ask() -> DomainAge:
+            async with self._slots:
+                age = await self._ask(name)
+            if age.outcome != "outage":
+                self._known[name] = age
+            return age
+
+        return (await self._flights.join(name, ask))[0].result()
+
+    async def _ask(self, name: str) -> DomainAge:
+        outages = []
+        for registered_at in self._registries:
+            try:
+                async with asyncio.timeout(self._seconds):
+                    moment = await registered_at(name)
+            except UnavailableError as error:
+                return DomainAge("unknown", reason=error.reason)
+            except OutageError as error:
+                outages.append(error.reason)
+            except TimeoutError:
+                outages.append(f"a registry was not done after {self._seconds:g} seconds")
+            else:
+                if moment is None:
+                    continue
+                years = (self._now() - moment) / _YEAR
+                if years < 0:
+                    reason = "the registry names a day that has not come yet"
+                    return DomainAge("unknown", reason=reason)
+                return DomainAge("ok", years=years)
+        if outages:
+            return DomainAge("outage", reason="; ".join(outages))
+        return DomainAge("unknown", reason=f"no registry says when {name} was registered")
+
+
+def registrable_name(domain: str) -> str | None:
+    """Return a domain as registries know it; None if nobody can have registered it."""
+    try:
+        name = domain.strip().rstrip(".").lower().encode("idna").decode("ascii")
+    except UnicodeError:
+        return None
+    is_reserved = name.rpartition(".")[2] in _RESERVED
+    return None if is_reserved or _DOMAIN.fullmatch(name) is None else name
+
+
+def _earliest(moments: Iterable[object]) -> datetime | None:
+    found = (moment for moment in moments if isinstance(moment, datetime))
+    return min((each if each.tzinfo else each.replace(tzinfo=UTC) for each in found), default=None)
+
+
+# --- RDAP ---------------------------------------------------------------------------------------
+
+_RDAP_BYTES = 3_000_000
+_RETRY_BOOTSTRAP_SECONDS = 60.0
+_ACCEPT = {"Accept": "application/rdap+json, application/json"}
+
+
+class RdapRegistry:
+    """Asks each domain's own registry; the list of registries is fetched once and kept.
+
+    Args:
+        http: The client; its owner closes it. Its guard must allow the bootstrap's host.
+        bootstrap_url: Where IANA's list of registries is.
+    """
+
+    def __init__(self, http: HttpClient, *, bootstrap_url: str = BOOTSTRAP_URL) -> None:
+        self._http = http
+        self._bootstrap_url = bootstrap_url
+        self._services: Mapping[str, str] | None = None
+        self._fetching = asyncio.Lock()
+        self._failed = 0.0, ""
+
+    async def registered_at(self, domain: str) -> datetime | None:
+        """Return when a domain was registered; see Registry."""
+        services, suffix = await self._bootstrap(), domain.partition(".")[2]
+        while suffix and suffix not in services:
+            suffix = suffix.partition(".")[2]
+        if suffix not in services:
+            return None
+        url = f"{services[suffix].rstrip('/')}/domain/{domain}"
+        try:
+            response = await self._http.get(url, headers=_ACCEPT, max_bytes=_RDAP_BYTES)
+            is_free = response.status == HTTPStatus.NOT_FOUND
+            answer = {} if is_free else _rdap_answer(response)
+            events = answer.get("events", [])
+            if not isinstance(events, list):
+                raise OutageError("the answer has no list of events")
+        except OutageError as failure:
+            raise OutageError(f"RDAP: {failure.reason}") from failure
+        except UnavailableError:
+            # The registry does not answer such questions; WHOIS may.
+            return None
+        if is_free:
+            raise UnavailableError(f"the registry knows no domain {domain}")
+        name = answer.get("ldhName")
+        if isinstance(name, str) and name.lower().rstrip(".") != domain:
+            return None
+        moments = []
+        for event in events:
+            if isinstance(event, dict) and event.get("eventAction") == "registration":
+                with suppress(ValueError, TypeError):
+                    moments.append(datetime.fromisoformat(event.get("eventDate", "")))
+        return _earliest(moments)
+
+    async def _bootstrap(self) -> Mapping[str, str]:
+        """Return each listed suffix's registry, by TLS where it offers that.
+
+        A list that is down is not asked for again by every domain that waits for it.
+        """
+        async with self._fetching:
+            if self._services is None:
+                failed_at, reason = self._failed
+                if reason and time.monotonic() - failed_at < _RETRY_BOOTSTRAP_SECONDS:
+                    raise OutageError(reason)
+                try:
+                    response = await self._http.get(self._bootstrap_url, max_bytes=_RDAP_BYTES)
+                    self._services = _services(_rdap_answer(response))
+                except HttpFailureError as failure:
+                    reason = f"RDAP: the list of registries is missing: {failure.reason}"
+                    self._failed = time.monotonic(), reason
+                    raise OutageError(reason) from failure
+            return self._services
+
+
+def _rdap_answer(response: Response) -> dict[str, Any]:
+    failure = status_failure(response)
+    if failure is not None:
+        raise failure
+    try:
+        answer = json.loads(response.body)
+    except (ValueError, RecursionError):
+        answer = None
+    if not isinstance(answer, dict):
+        raise OutageError("the answer is no JSON object")
+    return answer
+
+
+def _services(bootstrap: Mapping[str, Any]) -> Mapping[str, str]:
+    found: dict[str, str] = {}
+    try:
+        for suffixes, urls in bootstrap["services"]:
+            usable = [url for url in urls if url.startswith("http")]
+            usable.sort(key=lambda url: not url.startswith("https:"))
+            found.update((name.lower(), usable[0]) for name in suffixes if usable)
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise OutageError("the answer lists services of another shape") from error
+    return found
+
+
+# --- WHOIS --------------------------------------------------------------------------------------
+
+_WHOIS_PORT, _WHOIS_BYTES, _BLOCK = 43, 65_536, 4_096
+_REFUSED = "WHOIS: the registry refuses to be asked so often"
+_NO_SERVER = "this tld has no whois server"
+_NAMED_SERVER = re.compile(r"whois:[ \t]+(\S+)")
+_REFUSAL = re.compile(
+    r"(?:quota|limit|number of (?:allowed )?queries)\b.{0,40}\bexceeded"
+    r"|too many (?:queries|requests)|try again later|black ?listed|access (?:is )?denied",
+    re.IGNORECASE,
+)
+_PARSER_ERRORS = WhoisError, ValueError, TypeError, AttributeError, LookupError, OverflowError
+
+
+class _KnownServers(NICClient):  # type: ignore[misc] # python-whois ships no types
+    def findwhois_iana(self, tld: str) -> None:
+        """Leave a suffix that the library does not know to us: it would ask without bounds."""
+
+
+class WhoisRegistry:
+    """Asks the WHOIS server of a domain's suffix, at public addresses only.
+
+    Args:
+        names: WHOIS servers that are served elsewhere, as `HOST:43`; public ones if None.
+        server: Asked in place of every other server, IANA's included: a host and a port, such as a
+            relay on an own network.
+    """
+
+    def __init__(
+        self, *, names: NameTable | None = None, server: tuple[str, int] | None = None
+    ) -> None:
+        self._server = server
+        if server is not None:
+            names = NameTable({f"{server[0]}:{server[1]}": server})
+        self._backend = GuardedBackend(NetworkGuard(names))
+        self._servers: dict[str, str | None] = {}
+
+    async def registered_at(self, domain: str) -> datetime | None:
+        """Return when a domain was registered; see Registry."""
+        suffix = domain.rpartition(".")[2]
+        try:
+            host = _KnownServers().choose_server(domain) or self._servers.get(suffix)
+            if host is None and suffix not in self._servers:
+                named = _NAMED_SERVER.search(await self._say(NICClient.IANAHOST, suffix))
+                host = self._servers[suffix] = named[1] if named else None
+            if host is None:
+                return None
+            # Japan's server answers in English if it is asked to.
+            question = f"{domain}/e" if host.endswith(".jp") else domain
+            answer = await self._say(host, question)
+        except ForbiddenTargetError as error:
+            raise OutageError(f"WHOIS: the server is not asked: {error.reason}") from error
+        except (httpcore.NetworkError, httpcore.TimeoutException) as error:
+            raise OutageError("WHOIS: the registry could not be asked") from error
+        return await asyncio.to_thread(_created, domain, answer)
+
+    async def _say(self, host: str, question: str) -> str:
+        stream = await self._backend.connect_tcp(*(self._server or (host, _WHOIS_PORT)))
+        try:
+            await stream.write(f"{question}\r\n".encode())
+            answer = b""
+            while block := await stream.read(_BLOCK):
+                answer += block
+                if len(answer) > _WHOIS_BYTES:
+                    raise OutageError("WHOIS: the answer is larger than any registry's")
+        finally:
+            await stream.aclose()
+        return answer.decode("utf-8", "replace")
+
+
+def _created(domain: str, answer: str) -> datetime | None:
+    if not answer.strip():
+        raise OutageError("WHOIS: the registry sent nothing")
+    try:
+        created = WhoisEntry.load(domain, answer).get("creation_date")
+    except WhoisDomainNotFoundError as error:
+        if _NO_SERVER in answer.lower():
+            return None
+        if _REFUSAL.search(answer):
+            raise OutageError(_REFUSED) from error
+        raise UnavailableError(f"the registry knows no domain {domain}") from error
+    except _PARSER_ERRORS:
+        created = None
+    moment = _earliest(created if isinstance(created, list) else [created])
+    if moment is None and _REFUSAL.search(answer):
+        raise OutageError(_REFUSED)
+    return moment
