@@ -270,7 +270,7 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
                     address = "https://almanac.example"
 
                     async def _find(self, request: SearchRequest) -> Findings:
-                        return Findings([])
+                        return [], ""
 
 
                 ''',
@@ -289,10 +289,9 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
                 """
                 Provider(
                     "almanac",
-                    lambda http, *_: providers.AlmanacSearch(http),
+                    providers.AlmanacSearch,
                     "For sunrises: set FACTIBLE_ALMANAC_API_KEY.",
                     given="almanac_api_key",
-                    address=providers.AlmanacSearch.address,
                 ),
                 """,
                 before='        Provider(\n            "wikipedia",',

@@ -339,7 +339,7 @@ def test_settings_env_file_and_doctor_know_a_search_provider_as_the_table_has_it
     if provider.given is not None:
         assert f"#{variable(provider.given)}=" in EXAMPLE
         assert variable(provider.given) in provider.remedy
-    if provider.address:
+    if provider.client.address:
         assert name in get_args(Endpoint)
 
 

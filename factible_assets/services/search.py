@@ -7,7 +7,7 @@ they find (stages/search.py).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
@@ -15,7 +15,7 @@ from operator import or_
 from factible_assets.settings import SearchProvider, Settings, SetupError, variable
 from resources.http import HttpClient, HttpLimits, RetryPolicy
 from resources.network_guard import NameTable, NetworkGuard
-from resources.search import fact_checks, providers
+from resources.search import providers
 from resources.search.service import SearchService
 
 _PATIENT = HttpLimits(read_seconds=45.0, attempt_seconds=90.0)
@@ -28,21 +28,19 @@ class Provider:
 
     Attributes:
         name: As FACTIBLE_SEARCH, endpoints and rows name it.
-        make: Makes its client of an HTTP client, what the settings give, its address, a language.
-        given: The setting that holds its key, or, without an `address`, where it is; None for none.
+        client: Its class, which knows where it is asked if the settings do not say otherwise.
+        given: The setting that holds its key, or SearXNG's address; None for none.
         needed: Whether it cannot be asked without.
         unbidden: Whether it is asked as soon as that is given, without being named.
-        address: Where it is asked, if the settings do not say otherwise.
         remedy: What to do to have it asked.
     """
 
     name: SearchProvider
-    make: Callable[[HttpClient, str, str, str], SearchService]
+    client: type[SearchService]
     remedy: str
     given: str | None = None
     needed: bool = True
     unbidden: bool = False
-    address: str = ""
 
     def value(self, settings: Settings) -> str:
         """Return the key, or the address, that the settings give; nothing if they give none."""
@@ -54,45 +52,37 @@ PROVIDERS: Mapping[SearchProvider, Provider] = {
     for each in (
         Provider(
             "serper",
-            lambda http, key, url, _: providers.SerperSearch(http, api_key=key, base_url=url),
+            providers.SerperSearch,
             "For web search: set SERPER_API_KEY.",
             given="serper_api_key",
             unbidden=True,
-            address=providers.SerperSearch.address,
         ),
         Provider(
             "searxng",
-            lambda http, url, _, __: providers.SearxngSearch(http, base_url=url),
+            providers.SearxngSearch,
             "For web search by an own instance: set FACTIBLE_SEARXNG_URL.",
             given="searxng_url",
             unbidden=True,
         ),
         Provider(
             "semantic_scholar",
-            lambda http, key, url, _: providers.SemanticScholarSearch(
-                http, api_key=key or None, base_url=url
-            ),
+            providers.SemanticScholarSearch,
             "For papers: set SEMANTIC_SCHOLAR_API_KEY, or name it in FACTIBLE_SEARCH.",
             given="semantic_scholar_api_key",
             needed=False,
             unbidden=True,
-            address=providers.SemanticScholarSearch.address,
         ),
         Provider(
             "wikipedia",
-            lambda http, _, url, language: providers.WikipediaSearch(
-                http, base_url=url, language=language
-            ),
+            providers.WikipediaSearch,
             "Needs no key: name it in FACTIBLE_SEARCH.",
             needed=False,
-            address=providers.WikipediaSearch.address,
         ),
         Provider(
             "perplexity",
-            lambda http, key, url, _: providers.PerplexityExpert(http, api_key=key, base_url=url),
+            providers.PerplexityExpert,
             "Set PERPLEXITY_API_KEY and name it in FACTIBLE_SEARCH.",
             given="perplexity_api_key",
-            address=providers.PerplexityExpert.address,
         ),
     )
 }
@@ -141,7 +131,9 @@ def search_service(name: SearchProvider, http: HttpClient, settings: Settings) -
             f"{name} out."
         )
     try:
-        return provider.make(http, value, *asked_at(provider, settings))
+        address, language = asked_at(provider, settings)
+        key = (provider.client.setting and value) or None
+        return provider.client(http, api_key=key, base_url=address, language=language)
     except ValueError as error:
         raise SetupError(f"{name} cannot be asked: {error}.") from error
 
@@ -151,7 +143,7 @@ def asked_at(provider: Provider, settings: Settings) -> tuple[str, str]:
     if provider.name == "searxng":
         address = provider.value(settings)
     else:
-        address = settings.endpoints.get(provider.name, provider.address)
+        address = settings.endpoints.get(provider.name, provider.client.address)
     return address, settings.languages[0].partition("-")[0].lower()
 
 
@@ -162,10 +154,10 @@ def asks_fact_checkers(settings: Settings) -> bool:
 
 def fact_check_address(settings: Settings) -> str:
     """Return where prior fact checks are looked up."""
-    return settings.endpoints.get("google_fact_check", fact_checks.GoogleFactChecks.address)
+    return settings.endpoints.get("google_fact_check", providers.GoogleFactChecks.address)
 
 
-def fact_check_lane(settings: Settings, http: HttpClient) -> fact_checks.GoogleFactChecks:
+def fact_check_lane(settings: Settings, http: HttpClient) -> providers.GoogleFactChecks:
     """Return who knows what fact-checkers have published.
 
     Raises:
@@ -173,6 +165,6 @@ def fact_check_lane(settings: Settings, http: HttpClient) -> fact_checks.GoogleF
     """
     key, address = settings.secret("google_fact_check_api_key"), fact_check_address(settings)
     try:
-        return fact_checks.GoogleFactChecks(http, api_key=key, base_url=address)
+        return providers.GoogleFactChecks(http, api_key=key, base_url=address)
     except ValueError as error:
         raise SetupError(f"Prior fact checks cannot be looked up: {error}.") from error

@@ -111,7 +111,8 @@ async def open_web(
     if chosen == "miniature":
         web = stack.enter_context(MiniatureWeb(settings.project_corpora / "miniature_web"))
         http = await stack.enter_async_context(HttpClient(guard=NetworkGuard(names=web.names)))
-        search = SerperSearch(http, api_key="none", base_url=SEARCH_BASE_URL, provider="miniature")
+        search = SerperSearch(http, api_key="none", base_url=SEARCH_BASE_URL)
+        search.provider = "miniature"
         return OpenWeb(MergedSearch([search]), PageFetcher(http), UnknownAges())
     archive = Archive(settings.archive, canonicalise=canonical_url)
     collection = chosen.partition(":")[2]

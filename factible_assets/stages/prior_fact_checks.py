@@ -1,7 +1,7 @@
 """What fact-checkers have already said of a claim: a lane beside the evidence, never part of it.
 
 What belongs here: what is asked, which results belong to the claim, and their rows. What does not:
-who is asked (resources/search/fact_checks.py), evidence (evidence.py) and verdicts (verdict.py),
+who is asked (resources/search/providers.py), evidence (evidence.py) and verdicts (verdict.py),
 neither of which ever sees these rows: a prior fact check is another's judgement, and read as
 evidence it would decide the claim by it. For the same reason a lane that fails makes no verdict
 incomplete: nothing is missing that a verdict rests on.

@@ -1,31 +1,44 @@
 """The search providers of the live web: what each is asked, what it answers, how it refuses.
 
-What belongs here: one class a provider, for its wire format and for what its failures are called.
-What does not: HTTP (resources.http), what services have in common (service.py), judging hits.
+What belongs here: one class a provider, for its wire format and for what its failures are called;
+and the lane of prior fact checks. What does not: HTTP (resources.http), what services have in
+common (service.py), judging hits.
 
 Sources: https://serper.dev (POST /search); https://docs.searxng.org (GET /search);
 https://api.semanticscholar.org/api-docs/graph, "Paper relevance search";
 https://www.mediawiki.org/wiki/API:Search (as a generator) with Extension:TextExtracts;
-https://docs.perplexity.ai (POST /chat/completions).
+https://docs.perplexity.ai (POST /chat/completions);
+https://developers.google.com/fact-check/tools/api/reference/rest/v1alpha1/claims/search.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from http import HTTPStatus
+from typing import Any
 from urllib.parse import quote_plus
 
-from resources.http import HttpClient, HttpFailureError, OutageError, Response
-from resources.search.base import ANSWERS, SearchHit, SearchRequest
+from resources.http import HttpClient, OutageError
+from resources.search.base import (
+    ANSWERS,
+    FactCheckAnswer,
+    PriorFactCheck,
+    SearchHit,
+    SearchRequest,
+)
 from resources.search.service import (
+    KEY_REFUSED,
+    NO_CREDITS,
     Findings,
     Json,
     SearchService,
-    asking_less,
-    hit_of,
+    Service,
+    hits_of,
+    iso_day,
     objects,
     text,
     whole_number,
@@ -39,69 +52,38 @@ _OPERAND = re.compile(r"[\w.-]+")
 
 
 class SerperSearch(SearchService):
-    """Serper, a web search in Google's order, or any server that speaks its format.
+    """Serper, a web search in Google's order, or any server that speaks its format."""
 
-    `today` is the day from which relative dates ("3 days ago") count.
-    """
-
+    provider = "serper"
     address = "https://google.serper.dev"
     setting, site = "SERPER_API_KEY", "serper.dev"
     key_header = ("X-API-KEY", "")
-
-    def __init__(
-        self,
-        http: HttpClient,
-        *,
-        api_key: str,
-        base_url: str = "",
-        provider: str = "serper",
-        today: Callable[[], date] = lambda: datetime.now(UTC).date(),
-    ) -> None:
-        super().__init__(http, base_url=base_url, api_key=api_key)
-        self.provider = provider
-        self._today = today
+    refusals = ((HTTPStatus.BAD_REQUEST, "not enough credits", NO_CREDITS),)
+    today: Callable[[], date] = staticmethod(lambda: datetime.now(UTC).date())
+    """The day from which relative dates ("3 days ago") count."""
 
     async def _find(self, request: SearchRequest) -> Findings:
         # Google's operators, so that a page of results is not filled with what is unwanted.
-        operators = [
-            *(f"-site:{each}" for each in request.exclude_domains if _OPERAND.fullmatch(each)),
-            *(
-                f"-filetype:{each}"
-                for each in request.exclude_file_types
-                if _OPERAND.fullmatch(each)
-            ),
-        ]
+        unwanted = [("site", each) for each in request.exclude_domains]
+        unwanted += [("filetype", each) for each in request.exclude_file_types]
+        operators = [f"-{kind}:{each}" for kind, each in unwanted if _OPERAND.fullmatch(each)]
         # Google's custom date range, whose first and last day both belong to it.
         period = [f"cd_min:{request.after:%m/%d/%Y}"] if request.after else []
         if request.before:
             period.append(f"cd_max:{request.before - timedelta(days=1):%m/%d/%Y}")
-        wishes = {
-            "gl": request.country,
-            "hl": request.language,
-            "tbs": ",".join(["cdr:1", *period]) if period else None,
-        }
         body = {
             "q": " ".join([request.query, *operators]),
             "num": request.limit,
             "page": request.page,
-            **{name: value for name, value in wishes.items() if value},
+            "gl": request.country,
+            "hl": request.language,
+            "tbs": ",".join(["cdr:1", *period]) if period else None,
         }
-        organic = objects((await self._post("/search", body)).get("organic"), "organic results")
-        today = self._today()
-        return Findings(
-            [
-                replace(
-                    hit_of(entry, rank, "result", "link"),
-                    published_on=parse_date(text(entry.get("date")), today),
-                )
-                for rank, entry in enumerate(organic, request.offset + 1)
-            ]
-        )
-
-    def _refusal(self, response: Response, words: str) -> HttpFailureError | None:
-        if response.status == HTTPStatus.BAD_REQUEST and "not enough credits" in words:
-            return self._no_credits
-        return super()._refusal(response, words)
+        answer = await self._post("/search", {name: each for name, each in body.items() if each})
+        organic = objects(answer.get("organic"), "organic results")
+        read_day = partial(parse_date, today=self.today())
+        hits = hits_of(organic, "result", request.offset, url="link", day="date", read_day=read_day)
+        return hits, ""
 
 
 def parse_date(words: str, today: date) -> date | None:
@@ -109,7 +91,6 @@ def parse_date(words: str, today: date) -> date | None:
 
     Months and years of a relative date count 30 and 365 days, which is as exact as it is meant.
     """
-    words = text(words)
     ago = _AGO.fullmatch(words)
     if ago is not None:
         return today - timedelta(days=int(ago.group(1)) * _DAYS[ago.group(2)])
@@ -137,9 +118,25 @@ class SearxngSearch(SearchService):
     """
 
     provider = "searxng"
+    refusals = (
+        (
+            HTTPStatus.FORBIDDEN,
+            "",
+            "the instance does not offer JSON; add json to search.formats in its settings.yml",
+        ),
+        (
+            HTTPStatus.TOO_MANY_REQUESTS,
+            "",
+            (
+                "the instance's limiter refused; ask less often, or allow this address in its "
+                "limiter.toml{wait}"
+            ),
+        ),
+    )
 
-    def __init__(self, http: HttpClient, *, base_url: str) -> None:
-        super().__init__(http, base_url=base_url.rstrip("/").removesuffix("/search"))
+    def __init__(self, http: HttpClient, **given: Any) -> None:
+        super().__init__(http, **given)
+        self._base = self._base.removesuffix("/search")
 
     async def _find(self, request: SearchRequest) -> Findings:
         answer = await self._get(
@@ -149,32 +146,13 @@ class SearxngSearch(SearchService):
             pageno=request.page,
             language=request.language,
         )
-        hits = [
-            hit_of(entry, rank, "result", "url", snippet="content", day="publishedDate")
-            for rank, entry in enumerate(
-                objects(answer.get("results"), "results"), request.offset + 1
-            )
-        ]
+        results = objects(answer.get("results"), "results")
+        hits = hits_of(results, "result", request.offset, snippet="content", day="publishedDate")
         silent = _silent_engines(answer.get("unresponsive_engines", []))
         if silent and not hits:
             raise OutageError(f"it found nothing, and not all of its engines answered: {silent}")
-        return Findings(
-            [hit for hit in hits if request.admits_day(hit.published_on)],
-            caveat=f"not all of its engines answered: {silent}" if silent else None,
-        )
-
-    def _refusal(self, response: Response, words: str) -> HttpFailureError | None:
-        if response.status == HTTPStatus.FORBIDDEN:
-            return OutageError(
-                "the instance does not offer JSON; add json to search.formats in its settings.yml"
-            )
-        if response.status == HTTPStatus.TOO_MANY_REQUESTS:
-            return asking_less(
-                response,
-                "the instance's limiter refused; ask less often, or allow this address in its "
-                "limiter.toml",
-            )
-        return super()._refusal(response, words)
+        lacking = f"not all of its engines answered: {silent}" if silent else ""
+        return [hit for hit in hits if request.admits_day(hit.published_on)], lacking
 
 
 def _silent_engines(value: object) -> str:
@@ -213,7 +191,7 @@ class SemanticScholarSearch(SearchService):
     async def _find(self, request: SearchRequest) -> Findings:
         wanted = min(request.limit, _LARGEST_PAGE, _RANKED_PAPERS - request.offset)
         if wanted <= 0:
-            return Findings([])  # it ranks no more, so nothing is missing
+            return [], ""  # it ranks no more, so nothing is missing
         first = request.after.isoformat() if request.after else ""
         last = (request.before - timedelta(days=1)).isoformat() if request.before else ""
         answer = await self._get(
@@ -229,31 +207,20 @@ class SemanticScholarSearch(SearchService):
             raise wrong_shape("has no total")
         # The list is left out where it would be empty.
         papers = objects(answer.get("data", []), "papers")
-        return Findings(
-            [_paper(entry, rank) for rank, entry in enumerate(papers, request.offset + 1)]
+        addressed = [{**paper, "url": _paper_url(paper)} for paper in papers]
+        hits = hits_of(
+            addressed, "paper", request.offset, snippet="abstract", day="publicationDate"
         )
-
-    def _refusal(self, response: Response, words: str) -> HttpFailureError | None:
-        if response.status == HTTPStatus.TOO_MANY_REQUESTS and not self._key:
-            return asking_less(
-                response,
-                "too many requests at the moment by all who ask without a key; set "
-                f"{self.setting} or try again later",
-            )
-        return super()._refusal(response, words)
+        counts = [whole_number(paper.get("citationCount")) for paper in papers]
+        pairs = zip(hits, counts, strict=True)
+        return [replace(hit, citation_count=count) for hit, count in pairs], ""
 
 
-def _paper(entry: Json, rank: int) -> SearchHit:
-    paper_id, pdf = text(entry.get("paperId")), entry.get("openAccessPdf")
-    page_url = text(entry.get("url")) or (
-        f"https://www.semanticscholar.org/paper/{paper_id}" if paper_id else ""
-    )
-    if not page_url:
-        raise wrong_shape(f"gives paper {rank} neither an id nor a URL")
+def _paper_url(paper: Json) -> str:
+    paper_id, pdf = text(paper.get("paperId")), paper.get("openAccessPdf")
     pdf_url = text(pdf.get("url")) if isinstance(pdf, Mapping) else ""
-    address = {**entry, "url": pdf_url or page_url}
-    found = hit_of(address, rank, "paper", "url", snippet="abstract", day="publicationDate")
-    return replace(found, citation_count=whole_number(entry.get("citationCount")))
+    page = f"https://www.semanticscholar.org/paper/{paper_id}" if paper_id else ""
+    return pdf_url or text(paper.get("url")) or page
 
 
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z]{2,8}){0,2}")
@@ -267,12 +234,8 @@ class WikipediaSearch(SearchService):
     """Wikipedia, by MediaWiki's action API; no key. The snippet is the beginning of the article.
 
     Articles have no day of publication: they change all the time, so restrictions to a period
-    leave none out.
-
-    Args:
-        http: The client; its owner closes it. Its guard must allow the base URL's host.
-        language: The language edition, such as en; a search's own language wins.
-        base_url: Where `/w/api.php` is; `{language}` stands for the edition.
+    leave none out. In `base_url`, where `/w/api.php` is, `{language}` stands for the edition; a
+    search's own language wins.
 
     Raises:
         ValueError: The language is no language code.
@@ -280,12 +243,14 @@ class WikipediaSearch(SearchService):
 
     provider = "wikipedia"
     address = "https://{language}.wikipedia.org"
+    refusals = ((HTTPStatus.TOO_MANY_REQUESTS, "", "too many requests; ask less often{wait}"),)
 
-    def __init__(self, http: HttpClient, *, language: str = "en", base_url: str = "") -> None:
-        super().__init__(http, base_url=base_url)
-        self._editions, self._base, self._language = self._base, "", language
-        if _edition(language) is None:
-            raise ValueError(f"{language[:40]!r} is no language of Wikipedia; write it as en or de")
+    def __init__(self, http: HttpClient, **given: Any) -> None:
+        super().__init__(http, **given)
+        self._editions, self._base = self._base, ""
+        if _edition(self._language) is None:
+            shown = f"{self._language[:40]!r}"
+            raise ValueError(f"{shown} is no language of Wikipedia; write it as en or de")
 
     async def _find(self, request: SearchRequest) -> Findings:
         edition = _edition(request.language or self._language) or self._language
@@ -314,30 +279,17 @@ class WikipediaSearch(SearchService):
             # The service leaves this out when no article was found, and only then says it is done.
             if "batchcomplete" not in answer:
                 raise wrong_shape("has neither articles nor an end")
-            return Findings([])
+            return [], ""
         if not isinstance(found, Mapping):
             raise wrong_shape("has no list of articles")
         pages = objects(found.get("pages"), "articles")
         if any(whole_number(page.get("index")) is None for page in pages):
             raise wrong_shape("gives an article no rank")
-        pages.sort(key=lambda page: page["index"])
-        return Findings(
-            [
-                hit_of(
-                    page,
-                    rank,
-                    "article",
-                    "canonicalurl" if page.get("canonicalurl") else "fullurl",
-                    snippet="extract",
-                )
-                for rank, page in enumerate(pages, request.offset + 1)
-            ]
-        )
-
-    def _refusal(self, response: Response, words: str) -> HttpFailureError | None:
-        if response.status == HTTPStatus.TOO_MANY_REQUESTS:
-            return asking_less(response, "too many requests; ask less often")
-        return super()._refusal(response, words)
+        pages = [
+            {**page, "url": page.get("canonicalurl") or page.get("fullurl")}
+            for page in sorted(pages, key=lambda page: int(page["index"]))
+        ]
+        return hits_of(pages, "article", request.offset, snippet="extract"), ""
 
 
 def _edition(language: str) -> str | None:
@@ -354,7 +306,7 @@ def cut_query(query: str) -> str:
     return words[: _LONGEST_QUERY + 1].rpartition(" ")[0] or words[:_LONGEST_QUERY]
 
 
-_WITHOUT_CREDIT = ("insufficient_quota", "exceeded your current quota", "insufficient credit")
+_WITHOUT_CREDIT = "insufficient_quota|exceeded your current quota|insufficient credit"
 _MOST_DOMAINS = 20
 _MOST_TOKENS = 600
 _INSTRUCTION = (
@@ -376,11 +328,16 @@ class PerplexityExpert(SearchService):
     address = "https://api.perplexity.ai"
     setting, site = "PERPLEXITY_API_KEY", "perplexity.ai/settings/api"
     key_header = ("Authorization", "Bearer ")
+    # The service reports both a wrong key and an empty account as 401.
+    refusals = (
+        (HTTPStatus.UNAUTHORIZED, _WITHOUT_CREDIT, NO_CREDITS),
+        (HTTPStatus.TOO_MANY_REQUESTS, _WITHOUT_CREDIT, NO_CREDITS),
+    )
 
     async def _find(self, request: SearchRequest) -> Findings:
         if request.page > 1:
             # One answer is all there is; asking again would repeat it, and be paid for.
-            return Findings([])
+            return [], ""
         excluded = [f"-{name}" for name in request.exclude_domains][:_MOST_DOMAINS]
         country = {"user_location": {"country": (request.country or "").upper()}}
         wishes = {
@@ -408,7 +365,7 @@ class PerplexityExpert(SearchService):
         cited = _citations(answer)
         # Words that were cut off may have been cut before the "but".
         if not words.strip() or choice.get("finish_reason") == "length":
-            return Findings(cited)
+            return cited, ""
         sources = "".join(f"\n[{hit.rank}] {hit.url}" for hit in cited)
         storable = words.strip().encode("utf-8", "replace").decode("utf-8")
         own_words = SearchHit(
@@ -417,24 +374,94 @@ class PerplexityExpert(SearchService):
             url=f"{ANSWERS}{quote_plus(request.query)}",
             snippet=f"{storable}\n{sources}".strip(),
         )
-        return Findings(cited, answer=own_words)
-
-    def _refusal(self, response: Response, words: str) -> HttpFailureError | None:
-        # The service reports both a wrong key and an empty account as 401.
-        refused = response.status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.TOO_MANY_REQUESTS}
-        if refused and any(phrase in words for phrase in _WITHOUT_CREDIT):
-            return self._no_credits
-        return super()._refusal(response, words)
+        return [*cited, own_words], ""
 
 
 def _citations(answer: Json) -> list[SearchHit]:
     """Read the cited pages: with titles where the service gives them, else their URLs alone."""
     if results := answer.get("search_results"):
-        return [
-            hit_of(entry, rank, "search result", "url", day="date")
-            for rank, entry in enumerate(objects(results, "search results"), 1)
-        ]
+        return hits_of(objects(results, "search results"), "search result", day="date")
     urls = answer.get("citations") or []
     if not isinstance(urls, list) or not all(isinstance(url, str) and url for url in urls):
         raise wrong_shape("has no list of citations")
     return [SearchHit(rank, "", url) for rank, url in enumerate(urls, 1)]
+
+
+# --- What fact-checkers have already said -------------------------------------------------------
+
+
+class GoogleFactChecks(Service):
+    """Looks claims up in Google's Fact Check Tools.
+
+    A prior fact check is a verdict, not a source: read as evidence it would decide the claim by
+    another's judgement. So these results are no SearchHits, and no SearchProvider hands them out.
+    """
+
+    provider = "google_fact_check"
+    address = "https://factchecktools.googleapis.com"
+    setting, site = "GOOGLE_FACT_CHECK_API_KEY", "console.cloud.google.com"
+    # The service accepts the key in the URL too, where it would end up in logs.
+    key_header = ("X-Goog-Api-Key", "")
+    refusals = (
+        (
+            HTTPStatus.BAD_REQUEST,
+            "api key not valid|api_key_invalid|api key expired",
+            KEY_REFUSED,
+        ),
+        (
+            HTTPStatus.FORBIDDEN,
+            "service_disabled|has not been used in project",
+            "the Fact Check Tools API is not enabled for the key's project; enable it at {site}",
+        ),
+        (
+            HTTPStatus.TOO_MANY_REQUESTS,
+            "",
+            "the project's quota is used up; ask less often{wait}",
+        ),
+    )
+
+    async def prior_checks(
+        self,
+        claim: str,
+        *,
+        limit: int = 10,
+        language: str | None = None,
+        after: date | None = None,
+    ) -> FactCheckAnswer:
+        """Look a claim up; see FactCheckLane.prior_checks."""
+
+        async def look_up() -> tuple[PriorFactCheck, ...]:
+            days = (datetime.now(UTC).date() - after).days if after is not None else None
+            answer = await self._get(
+                "/v1alpha1/claims:search",
+                query=claim,
+                pageSize=limit,
+                languageCode=language,
+                maxAgeDays=None if days is None else max(1, days),
+            )
+            # The list is left out where it would be empty.
+            return tuple(_checks(answer.get("claims", [])))
+
+        checks, answer = await self._answer(look_up())
+        return FactCheckAnswer(checks=checks or (), **answer)
+
+
+def _checks(claims: object) -> Iterator[PriorFactCheck]:
+    for claim in objects(claims, "claims"):
+        for review in objects(claim.get("claimReview", []), "reviews"):
+            publisher = review.get("publisher")
+            names = publisher if isinstance(publisher, dict) else {}
+            url = text(review.get("url"))
+            if not url:
+                raise wrong_shape("gives a review no URL")
+            yield PriorFactCheck(
+                claim=text(claim.get("text")),
+                claimant=text(claim.get("claimant")),
+                rating=text(review.get("textualRating")),
+                publisher=text(names.get("name")) or text(names.get("site")),
+                url=url,
+                reviewed_on=iso_day(text(review.get("reviewDate"))),
+                claimed_on=iso_day(text(claim.get("claimDate"))),
+                title=text(review.get("title")),
+                language=text(review.get("languageCode")),
+            )

@@ -13,11 +13,11 @@ import json
 import re
 import time
 from abc import abstractmethod
-from collections.abc import Awaitable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from http import HTTPStatus
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 from urllib.parse import urlencode
 
 from resources.http import (
@@ -30,12 +30,39 @@ from resources.http import (
     status_failure,
 )
 from resources.scraping.notices import notice_in
-from resources.search.base import SearchAnswer, SearchHit, SearchProvider, SearchRequest
+from resources.search.base import (
+    ANSWERS,
+    SearchAnswer,
+    SearchHit,
+    SearchProvider,
+    SearchRequest,
+)
 
 Found = TypeVar("Found")
 Json = Mapping[str, Any]
 """An object of JSON whose values may be anything."""
 
+Refusal: TypeAlias = tuple[int, str, str]
+"""A status, a pattern in the answer's beginning (in lower case), and what it means: a sentence in
+which {setting}, {site} and {wait} stand for the service's own. Nothing of the answer itself: it may
+repeat the key."""
+
+NO_CREDITS = "the account is out of credits; add some at {site}"
+KEY_REFUSED = "the API key was refused; check {setting}"
+_USUAL: Sequence[Refusal] = (
+    (HTTPStatus.UNAUTHORIZED, "", KEY_REFUSED),
+    (HTTPStatus.FORBIDDEN, "", KEY_REFUSED),
+    (HTTPStatus.PAYMENT_REQUIRED, "", NO_CREDITS),
+    (HTTPStatus.TOO_MANY_REQUESTS, "", "too many requests for this account; ask less often{wait}"),
+)
+_WITHOUT_KEY: Refusal = (
+    HTTPStatus.TOO_MANY_REQUESTS,
+    "",
+    (
+        "too many requests at the moment by all who ask without a key; set {setting} or try again "
+        "later{wait}"
+    ),
+)
 _MAX_BYTES = 5_000_000
 _KEY = re.compile(r"[\x21-\x7e]+")
 _SHOWN_BYTES = 4_000
@@ -48,6 +75,7 @@ class Service:
         http: The client; its owner closes it. Its guard must allow the service's host.
         base_url: Where the service is, in place of its usual `address`.
         api_key: None for a service, or an account, without one.
+        language: Of what is found, where a service must be told one.
 
     Raises:
         ValueError: The key is empty, or holds characters that no HTTP header may hold.
@@ -57,15 +85,25 @@ class Service:
     """The name that answers carry."""
     address = ""
     setting = ""
-    """Where the key is set."""
+    """Where the key is set; empty for a service without keys."""
     site = ""
     """Where its credits are bought."""
     key_header = ("", "")
     """The header that carries the key, and what stands before the key in it."""
+    refusals: Sequence[Refusal] = ()
+    """What this service's own refusals look like."""
 
-    def __init__(self, http: HttpClient, *, base_url: str = "", api_key: str | None = None) -> None:
+    def __init__(
+        self,
+        http: HttpClient,
+        *,
+        base_url: str = "",
+        api_key: str | None = None,
+        language: str = "en",
+    ) -> None:
         self._http = http
         self._base = (base_url or self.address).rstrip("/")
+        self._language = language
         self._key = None if api_key is None else api_key.strip()
         if self._key is not None and _KEY.fullmatch(self._key) is None:
             raise ValueError(
@@ -91,28 +129,35 @@ class Service:
         }
 
     async def _get(self, path: str, **parameters: str | int | None) -> Json:
-        """Ask with those query parameters that have a value; see `_read`."""
+        """Ask with those query parameters that have a value."""
         given = {name: value for name, value in parameters.items() if value not in {None, ""}}
         url = f"{self._base}{path}?{urlencode(given)}"
-        return self._read(await self._http.get(url, headers=self._headers, max_bytes=_MAX_BYTES))
+        return self._read(await self._http.get(url, headers=self._headers(), max_bytes=_MAX_BYTES))
 
     async def _post(self, path: str, body: Json | bytes, media: str = "application/json") -> Json:
-        """Post JSON, or a body of another media type; see `_read`."""
+        """Post JSON, or a body of another media type."""
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
-        headers = {**self._headers, "Content-Type": media}
+        headers = {**self._headers(), "Content-Type": media}
         url = f"{self._base}{path}"
         return self._read(
             await self._http.post(url, content=content, headers=headers, max_bytes=_MAX_BYTES)
         )
 
-    @property
-    def _headers(self) -> Mapping[str, str]:
+    def _headers(self) -> dict[str, str]:
         name, before = self.key_header
         return {name: f"{before}{self._key}"} if name and self._key else {}
 
     def _read(self, response: Response) -> Json:
-        """Read the JSON object of a success."""
-        failure = self._refusal(response, said(response))
+        """Read the JSON object of a success; raise the failure that any other answer stands for."""
+        words = response.body[:_SHOWN_BYTES].decode("utf-8", "replace").casefold()
+        usual = (*(() if self._key else (_WITHOUT_KEY,)), *_USUAL) if self.setting else ()
+        for status, pattern, sentence in (*self.refusals, *usual):
+            if response.status == status and re.search(pattern, words):
+                seconds = retry_after_seconds(response.headers)
+                wait = "" if seconds is None else f" (it asks to wait {seconds:.0f} seconds)"
+                said = sentence.format(setting=self.setting, site=self.site, wait=wait)
+                raise OutageError(said)
+        failure = status_failure(response)
         if failure is not None:
             raise failure
         try:
@@ -123,44 +168,9 @@ class Service:
             raise wrong_shape("is no JSON object")
         return answer
 
-    def _refusal(self, response: Response, words: str) -> HttpFailureError | None:
-        """Name the failure that a status stands for; None for a success.
 
-        `words` are the beginning of the answer in lower case, to look for known phrases in. They
-        are never for a reason: they may repeat the key.
-        """
-        del words
-        if self.setting:
-            match response.status:
-                case HTTPStatus.UNAUTHORIZED | HTTPStatus.FORBIDDEN:
-                    return self._key_refused
-                case HTTPStatus.PAYMENT_REQUIRED:
-                    return self._no_credits
-                case HTTPStatus.TOO_MANY_REQUESTS:
-                    return asking_less(
-                        response, "too many requests for this account; ask less often"
-                    )
-        return status_failure(response)
-
-    @property
-    def _key_refused(self) -> OutageError:
-        return OutageError(f"the API key was refused; check {self.setting}")
-
-    @property
-    def _no_credits(self) -> OutageError:
-        return OutageError(f"the account is out of credits; add some at {self.site}")
-
-
-@dataclass(frozen=True, slots=True)
-class Findings:
-    """One page of a service's results. `caveat` says what is missing from it, if anything is.
-
-    `answer` is an answer engine's own, which counts towards no limit.
-    """
-
-    hits: Sequence[SearchHit]
-    caveat: str | None = None
-    answer: SearchHit | None = None
+Findings: TypeAlias = tuple[Sequence[SearchHit], str]
+"""One page of a service's results, and what is missing from it, if anything is."""
 
 
 class SearchService(Service):
@@ -171,17 +181,17 @@ class SearchService(Service):
         findings, answer = await self._answer(self._find(request))
         if findings is None:
             return (SearchAnswer(**answer),)
-        if findings.caveat:
-            answer["reason"] = f"{self.provider}: {findings.caveat}"
-        wanted = [hit for hit in findings.hits if request.admits_url(hit.url)][: request.limit]
-        return (SearchAnswer(hits=(*wanted, *filter(None, [findings.answer])), **answer),)
+        hits, lacking = findings
+        if lacking:
+            answer["reason"] = f"{self.provider}: {lacking}"
+        # An answer engine's own words count towards no limit.
+        own = [hit for hit in hits if hit.url.startswith(ANSWERS)]
+        wanted = [hit for hit in hits if hit not in own and request.admits_url(hit.url)]
+        return (SearchAnswer(hits=(*wanted[: request.limit], *own), **answer),)
 
     @abstractmethod
     async def _find(self, request: SearchRequest) -> Findings:
-        """Ask the service once.
-
-        Excluded domains and file types, and the limit, are enforced on what this returns.
-        """
+        """Ask the service once; exclusions and the limit are enforced on what this returns."""
 
 
 class MergedSearch:
@@ -216,18 +226,6 @@ class MergedSearch:
 # --- Reading an answer --------------------------------------------------------------------------
 
 
-def said(response: Response) -> str:
-    """Return the beginning of an answer in lower case."""
-    return response.body[:_SHOWN_BYTES].decode("utf-8", "replace").casefold()
-
-
-def asking_less(response: Response, what: str) -> OutageError:
-    """Name a refusal to be asked so often, with how long the service asks to wait if it says so."""
-    seconds = retry_after_seconds(response.headers)
-    wait = "" if seconds is None else f" (it asks to wait {seconds:.0f} seconds)"
-    return OutageError(what + wait)
-
-
 def wrong_shape(what: str) -> OutageError:
     """Name an answer that is JSON of another shape than the service documents."""
     return OutageError(f"its answer {what}; has its format changed?")
@@ -256,24 +254,43 @@ def whole_number(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def iso_day(value: object) -> date | None:
+def iso_day(words: str) -> date | None:
     """Return the day that an ISO 8601 date or time begins with; None for anything else."""
     try:
-        return date.fromisoformat(text(value)[:10])
+        return date.fromisoformat(words[:10])
     except ValueError:
         return None
 
 
-def hit_of(
-    entry: Json, rank: int, what: str, url: str, *, snippet: str = "snippet", day: str = ""
-) -> SearchHit:
-    """Read a result: its title, and what stands under the names of its URL, snippet and ISO day.
+def hits_of(
+    entries: Sequence[Json],
+    what: str,
+    before: int = 0,
+    *,
+    url: str = "url",
+    snippet: str = "snippet",
+    day: str = "",
+    read_day: Callable[[str], date | None] = iso_day,
+) -> list[SearchHit]:
+    """Read results: their titles, and what stands under the names of URL, snippet and day.
+
+    Args:
+        entries: The results, in their order.
+        what: What one is called in a sentence.
+        before: How many results came before the first.
+        url: The name of the URL; likewise `snippet` and `day`.
+        snippet: See `url`.
+        day: See `url`.
+        read_day: Reads the day of publication.
 
     Raises:
-        OutageError: It has no URL; `what` is its name in the sentence.
+        OutageError: One has no URL.
     """
-    address = text(entry.get(url))
-    if not address:
-        raise wrong_shape(f"gives {what} {rank} no URL")
-    words, published_on = text(entry.get(snippet)), iso_day(entry.get(day))
-    return SearchHit(rank, text(entry.get("title")), address, words, published_on)
+    hits = []
+    for rank, entry in enumerate(entries, before + 1):
+        address = text(entry.get(url))
+        if not address:
+            raise wrong_shape(f"gives {what} {rank} no URL")
+        words, published_on = text(entry.get(snippet)), read_day(text(entry.get(day)))
+        hits.append(SearchHit(rank, text(entry.get("title")), address, words, published_on))
+    return hits

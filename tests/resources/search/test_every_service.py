@@ -18,15 +18,15 @@ from resources.network_guard import NameTable, NetworkGuard
 from resources.reliability.datasets import RatingDirectory
 from resources.reliability.registries import UnknownAges
 from resources.search.base import SearchProvider
-from resources.search.fact_checks import GoogleFactChecks
 from resources.search.providers import (
+    GoogleFactChecks,
     PerplexityExpert,
     SearxngSearch,
     SemanticScholarSearch,
     SerperSearch,
     WikipediaSearch,
 )
-from resources.search.service import MergedSearch
+from resources.search.service import MergedSearch, Service
 from tests.resources.search.asking import ask
 from tests.servers import (
     Behaviour,
@@ -138,6 +138,7 @@ async def test_a_name_that_leads_nowhere_is_an_outage(http: HttpClient, name: st
 @pytest.mark.parametrize(
     ("service", "setting"),
     [
+        (SerperSearch, "SERPER_API_KEY"),
         (SemanticScholarSearch, "SEMANTIC_SCHOLAR_API_KEY"),
         (GoogleFactChecks, "GOOGLE_FACT_CHECK_API_KEY"),
         (PerplexityExpert, "PERPLEXITY_API_KEY"),
@@ -145,7 +146,7 @@ async def test_a_name_that_leads_nowhere_is_an_outage(http: HttpClient, name: st
 )
 async def test_what_cannot_be_a_key_is_refused_without_showing_it(
     http: HttpClient,
-    service: type[SemanticScholarSearch] | type[GoogleFactChecks] | type[PerplexityExpert],
+    service: type[Service],
     setting: str,
     key: str,
 ) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from resources.http import HttpClient
 from resources.search.base import PriorFactCheck
-from resources.search.fact_checks import GoogleFactChecks
+from resources.search.providers import GoogleFactChecks
 from tests.resources.search.asking import parameters
 from tests.servers import MisbehavingServer, respond, respond_json
 

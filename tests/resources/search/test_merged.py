@@ -10,7 +10,7 @@ import pytest
 from resources.http import HttpClient, RetryPolicy
 from resources.network_guard import NetworkGuard
 from resources.search.base import SearchAnswer, SearchRequest
-from resources.search.providers import SerperSearch
+from resources.search.providers import SearxngSearch, SerperSearch
 from resources.search.service import MergedSearch
 from tests.servers import MisbehavingServer, respond, respond_json
 
@@ -28,18 +28,14 @@ async def test_an_outage_of_one_leaves_the_answer_of_the_other(
     http_and_server: tuple[HttpClient, MisbehavingServer],
 ) -> None:
     http, server = http_and_server
-    server.on("/good/search", respond_json({"organic": [{"link": "http://a.example/"}]}))
+    server.on("/good/search", respond_json({"results": [{"url": "http://a.example/"}]}))
     server.on("/bad/search", respond(status=500))
-    both = MergedSearch(
-        [
-            SerperSearch(http, api_key="k", base_url=f"http://s.example/{name}", provider=name)
-            for name in ("bad", "good")
-        ]
-    )
-    answers = await both.search(SearchRequest("q", limit=3))
+    bad = SerperSearch(http, api_key="k", base_url="http://s.example/bad")
+    good = SearxngSearch(http, base_url="http://s.example/good")
+    answers = await MergedSearch([bad, good]).search(SearchRequest("q", limit=3))
     assert [(answer.provider, answer.outcome) for answer in answers] == [
-        ("bad", "outage"),
-        ("good", "ok"),
+        ("serper", "outage"),
+        ("searxng", "ok"),
     ]
 
 

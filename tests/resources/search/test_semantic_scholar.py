@@ -160,7 +160,7 @@ async def test_too_many_requests_without_a_key_says_that_a_key_helps(
         ({"error": "Unrecognized or unsupported fields"}, "has no total"),
         (page("x"), "has no list of papers"),
         ({"total": 3, "data": None}, "has no list of papers"),
-        (page({"title": "nameless"}), "gives paper 1 neither an id nor a URL"),
+        (page({"title": "nameless"}), "gives paper 1 no URL"),
     ],
 )
 async def test_another_shape_is_an_outage(
