@@ -85,8 +85,16 @@ def run(
     # After the note, for loading what checks a video takes a second.
     from factible_assets.experiments.results import conduct
 
-    watcher = _Lines(variants * videos)
-    ran = conduct(experiment, corpora, settings, jobs=jobs, fresh=fresh, watcher=watcher)
+    done = count(1)
+
+    def say(outcome: VariantOutcome) -> None:
+        words = ("computed", outcome.computed), ("shared", outcome.shared), ("kept", outcome.kept)
+        amounts = ", ".join(f"{len(stages)} {word}" for word, stages in words if stages)
+        how = plain(outcome.failure or amounts)
+        place = f"{next(done)}/{variants * videos}"
+        note(f"  {place} {plain(outcome.video_id)} {outcome.variant}: {how}")
+
+    ran = conduct(experiment, corpora, settings, jobs=jobs, fresh=fresh, watcher=say)
     comparison = _comparison(experiment.name, settings)
     amounts = {each: ran.count(each) for each in ("computed", "shared", "kept")}
     failures = [
@@ -101,21 +109,6 @@ def run(
         _overview(comparison),
     )
     _conclude(ran, experiment.name)
-
-
-class _Lines:
-    """Says on stderr how an experiment gets on."""
-
-    def __init__(self, total: int) -> None:
-        self._total, self._done = total, count(1)
-
-    def variant_done(self, video_id: str, outcome: VariantOutcome) -> None:
-        """Say one line."""
-        words = ("computed", outcome.computed), ("shared", outcome.shared), ("kept", outcome.kept)
-        amounts = ", ".join(f"{len(stages)} {word}" for word, stages in words if stages)
-        how = outcome.failure or amounts
-        done = f"{next(self._done)}/{self._total}"
-        note(f"  {done} {plain(video_id)} {outcome.variant}: {plain(how)}")
 
 
 def _conclude(ran: RunOutcome, name: str) -> None:

@@ -16,7 +16,8 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import Counter
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 
 from factible_assets.config import FactCheckConfig
 from factible_assets.corpora.reading import CorporaReading, CorpusVideo
@@ -36,8 +37,6 @@ from factible_assets.rows import VideoRows
 from factible_assets.services.reasoning import plan_models
 from factible_assets.services.search import search_names
 from factible_assets.settings import Settings
-from factible_assets.stages.ports import ClaimDrafts
-from factible_assets.stages.strategy import Strategy
 from factible_assets.strategies import strategy_named
 from resources.llm.registry import ModelInfo
 from resources.statements import statements
@@ -121,121 +120,79 @@ def estimate(
 
     `fresh`: what is done already would be done again.
     """
-    return _Estimator(experiment, corpora, settings, fresh=fresh).estimate()
+    file = experiment_file(settings, experiment.name)
+    ledger = Ledger(experiment.name, file) if file.exists() and not fresh else None
+    work = _Work(settings, ledger, Place(settings), _recorded(settings))
+    words = {}
+    for listed in experiment.videos:
+        video_id = listed.video.video_id
+        try:
+            words[video_id] = asyncio.run(words_at_hand(video_id, corpora, settings, file))
+        except NoWordsError:
+            # The run says why; here it only means that nothing is known of the length.
+            words[video_id] = None
+    variants = []
+    for variant in experiment.variants:
+        totals: Counter[str] = Counter()
+        for listed in experiment.videos:
+            totals += work.count(variant, listed, words[listed.video.video_id])
+        counts = {each.name: totals[each.name] for each in fields(VariantEstimate)[1:]}
+        variants.append(VariantEstimate(variant.name, **counts))
+    calls = []
+    for stage, model in sorted(work.taken, key=lambda at: (STAGES.index(at[0]), at[1])):
+        number, sum_of = work.taken[stage, model]
+        given, written = round(sum_of.input), round(sum_of.output)
+        price = work.models[model].price
+        usd = price.cost(given, written) if price else None
+        calls.append(CallEstimate(stage, model, number, given, written, usd, sum_of.source))
+    return Estimate(
+        tuple(variants),
+        tuple(calls),
+        videos=len(words),
+        transcripts_to_fetch=list(words.values()).count(None),
+        missing=tuple(work.missing),
+        searches=sum(each.searches for each in variants),
+        pages=sum(each.pages for each in variants),
+        model_calls=sum(each.calls for each in calls),
+        usd=math.fsum(each.usd or 0.0 for each in calls),
+        unpriced=tuple(dict.fromkeys(each.model for each in calls if each.usd is None)),
+    )
 
 
-class _Estimator:
-    def __init__(
-        self, experiment: Experiment, corpora: CorporaReading, settings: Settings, *, fresh: bool
-    ) -> None:
-        self._experiment = experiment
-        self._corpora = corpora
-        self._settings = settings
-        self._file = experiment_file(settings, experiment.name)
-        held = self._file.exists() and not fresh
-        self._ledger = Ledger(experiment.name, self._file) if held else None
-        self._place = Place(settings)
-        self._usage = _recorded(settings)
-        self._taken: dict[tuple[str, str], tuple[int, Tokens]] = {}
-        self._models: dict[str, ModelInfo] = {}
-        self._missing: dict[str, None] = {}
+@dataclass
+class _Work:
+    """What is counted so far; each piece of work once."""
 
-    def estimate(self) -> Estimate:
-        words = {}
-        for listed in self._experiment.videos:
-            video_id = listed.video.video_id
-            at_hand = words_at_hand(video_id, self._corpora, self._settings, self._file)
-            try:
-                words[video_id] = asyncio.run(at_hand)
-            except NoWordsError:
-                # The run says why; here it only means that nothing is known of the length.
-                words[video_id] = None
-        planned: set[tuple[str, str]] = set()
-        variants = []
-        for variant in self._experiment.variants:
-            totals: Counter[str] = Counter()
-            for listed in self._experiment.videos:
-                totals += self._video(variant, listed, words[listed.video.video_id], planned)
-            counts = {each.name: totals[each.name] for each in fields(VariantEstimate)[1:]}
-            variants.append(VariantEstimate(variant.name, **counts))
-        calls = []
-        for stage, model in sorted(self._taken, key=lambda at: (STAGES.index(at[0]), at[1])):
-            count, taken = self._taken[stage, model]
-            given, written = round(taken.input), round(taken.output)
-            price = self._models[model].price
-            usd = price.cost(given, written) if price else None
-            calls.append(CallEstimate(stage, model, count, given, written, usd, taken.source))
-        return Estimate(
-            tuple(variants),
-            tuple(calls),
-            videos=len(words),
-            transcripts_to_fetch=list(words.values()).count(None),
-            missing=tuple(self._missing),
-            searches=sum(each.searches for each in variants),
-            pages=sum(each.pages for each in variants),
-            model_calls=sum(each.calls for each in calls),
-            usd=math.fsum(each.usd or 0.0 for each in calls),
-            unpriced=tuple(dict.fromkeys(each.model for each in calls if each.usd is None)),
-        )
+    settings: Settings
+    ledger: Ledger | None
+    place: Place
+    usage: Mapping[tuple[str, str], Tokens]
+    taken: dict[tuple[str, str], tuple[int, Tokens]] = field(default_factory=dict)
+    models: dict[str, ModelInfo] = field(default_factory=dict)
+    missing: dict[str, None] = field(default_factory=dict)
+    planned: set[tuple[str, str]] = field(default_factory=set)
 
-    def _video(
-        self,
-        variant: Variant,
-        listed: CorpusVideo,
-        said: VideoRows | None,
-        planned: set[tuple[str, str]],
-    ) -> Counter[str]:
+    def count(self, variant: Variant, listed: CorpusVideo, said: VideoRows | None) -> Counter[str]:
         """Count what one variant adds on one video, and what it shares or has already."""
-        choice = intended(variant, self._settings, listed.web)
+        choice = intended(variant, self.settings, listed.web)
         if choice.reasoner == "llm" and (key := plan_models(choice.settings).missing):
-            self._missing[f"A language model is named, and {key} is not set in .env."] = None
-        if choice.web == "live" and not search_names(self._settings):
-            self._missing["The live web is named, and no search provider is set up."] = None
+            self.missing[f"A language model is named, and {key} is not set in .env."] = None
+        if choice.web == "live" and not search_names(self.settings):
+            self.missing["The live web is named, and no search provider is set up."] = None
         video, video_id = said.video if said else listed.video, listed.video.video_id
         unknown = Transcript(
             video_id=video_id, text="?", provider="unknown", content_hash="unknown"
         )
         transcript = said.transcripts[0] if said else unknown
-        around = self._place.around(video, transcript, choice, listed.given_claims)
-        keys = stage_keys(variant.config, around)
+        characters = len(transcript.text) if said else UNKNOWN_TRANSCRIPT
+        given = listed.given_claims
+        keys = stage_keys(variant.config, self.place.around(video, transcript, choice, given))
         strategy = strategy_named(variant.config.strategy)
-        adapted = strategy.adapt(variant.config, listed.video)
-        characters = len(said.transcripts[0].text) if said else UNKNOWN_TRANSCRIPT
-        totals: Counter[str] = Counter()
-        missing = False
-        for stage in STAGES:
-            holder = self._ledger and self._ledger.holder(
-                video_id, stage, keys[stage], preferred=variant.name
-            )
-            # What follows a stage that is to be computed is to be computed, too.
-            missing = missing or not (holder or (video_id, keys[stage]) in planned)
-            if missing:
-                planned.add((video_id, keys[stage]))
-                totals["compute"] += 1
-                totals += self._todo(
-                    stage, strategy, adapted, choice, characters, listed.given_claims
-                )
-            else:
-                totals["done" if holder == variant.name else "shared"] += 1
-        return totals
-
-    def _todo(
-        self,
-        stage: str,
-        strategy: Strategy,
-        config: FactCheckConfig,
-        choice: Choice,
-        characters: int,
-        given: ClaimDrafts | None,
-    ) -> Counter[str]:
-        """Count the searches, pages and model calls of one stage, and remember the calls."""
+        config = strategy.adapt(variant.config, listed.video)
         claims = config.claims.max_claims if given is None else len(given.claims)
         searches = strategy.most_searches(config)
         pages_of_claim = searches * config.search.max_results
         pages = claims * pages_of_claim
-        if stage == "search_hits":
-            providers = len(search_names(self._settings)) if choice.web == "live" else 1
-            return Counter(searches=claims * searches * max(1, providers))
         together = ReadingLimits().together
         calls = {
             "claims": _windows(characters) if given is None else 0,
@@ -245,23 +202,43 @@ class _Estimator:
             if config.evidence.enough_origins is not None
             else claims * math.ceil(pages_of_claim / together),
             "verdicts": claims,
-        }.get(stage, 0)
-        if strategy.needs_model and stage in STAGES[1:]:
+        }
+        if strategy.needs_model:
             # It asks as it sees fit, within its budget.
-            calls = claims * config.budget.max_calls if stage == STAGES[-1] else 0
-        if choice.reasoner != "llm":
-            calls = 0
-        if calls:
-            model = choice.models[stage]
-            self._models.setdefault(model, plan_models(choice.settings).stages[stage])
-            known = self._usage.get((stage, model)) or self._usage.get((stage, ""))
-            asked_of = {"queries": claims, "evidence": pages}.get(stage, calls)
-            known = known or assumed_tokens(stage, characters, config, asked_of / calls)
-            count, before = self._taken.get((stage, model), (0, Tokens(0.0, 0.0, "")))
-            read, written = calls * known.input, calls * known.output
-            taken = Tokens(before.input + read, before.output + written, known.source)
-            self._taken[stage, model] = count + calls, taken
-        return Counter(pages=pages if stage == "evidence" else 0, model_calls=calls)
+            calls = {"claims": calls["claims"], "verdicts": claims * config.budget.max_calls}
+        totals: Counter[str] = Counter()
+        is_open = False
+        for stage in STAGES:
+            holder = self.ledger and self.ledger.holder(
+                video_id, stage, keys[stage], preferred=variant.name
+            )
+            # What follows a stage that is to be computed is to be computed, too.
+            is_open = is_open or not (holder or (video_id, keys[stage]) in self.planned)
+            if not is_open:
+                totals["done" if holder == variant.name else "shared"] += 1
+                continue
+            self.planned.add((video_id, keys[stage]))
+            totals["compute"] += 1
+            if stage == "search_hits":
+                providers = len(search_names(self.settings)) if choice.web == "live" else 1
+                totals["searches"] += claims * searches * max(1, providers)
+            if stage == "evidence":
+                totals["pages"] += pages
+            if choice.reasoner == "llm" and (number := calls.get(stage, 0)):
+                totals["model_calls"] += number
+                asked_of = {"queries": claims, "evidence": pages}.get(stage, number)
+                assumed = assumed_tokens(stage, characters, config, asked_of / number)
+                self._take(stage, choice, number, assumed)
+        return totals
+
+    def _take(self, stage: str, choice: Choice, calls: int, assumed: Tokens) -> None:
+        """Add calls of a stage, with the tokens that such calls took before."""
+        model = choice.models[stage]
+        self.models.setdefault(model, plan_models(choice.settings).stages[stage])
+        each = self.usage.get((stage, model)) or self.usage.get((stage, "")) or assumed
+        known, sum_of = self.taken.get((stage, model), (0, Tokens(0.0, 0.0, "")))
+        read, written = sum_of.input + calls * each.input, sum_of.output + calls * each.output
+        self.taken[stage, model] = known + calls, Tokens(read, written, each.source)
 
 
 def _windows(characters: int) -> int:

@@ -15,8 +15,8 @@ import base64
 import hashlib
 import math
 import re
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from importlib.resources import files
 from typing import NamedTuple
 
@@ -177,53 +177,34 @@ _TICKS = 5
 """Steps of an axis, about."""
 
 
-class Scale(NamedTuple):
-    """A straight scale from values to coordinates."""
-
-    low: float
-    high: float
-    start: float
-    end: float
-
-    def at(self, value: float) -> float:
-        """Return the coordinate of a value, to a tenth."""
-        span = self.high - self.low
-        share = (value - self.low) / span if span else 0.5
-        return round(self.start + share * (self.end - self.start), 1)
+def _placed(value: float, low: float, high: float, start: float, end: float) -> float:
+    """Return the coordinate, to a tenth, of a value on a straight scale."""
+    share = (value - low) / (high - low) if high - low else 0.5
+    return round(start + share * (end - start), 1)
 
 
-class Strip(NamedTuple):
-    """One value on the scale of its metric: a dot, its interval, and the baseline's value."""
+def strips(metric: MetricComparison, baseline: str) -> dict[str, dict[str, float | None]]:
+    """Return where the dot of each variant that has a value stands, its interval and a guide.
 
-    dot: float
-    low: float | None
-    high: float | None
-    guide: float | None
-
-
-def strips(metric: MetricComparison, baseline: str) -> dict[str, Strip]:
-    """Return the strip of each variant that has a value; all have one scale."""
+    All have one scale, and the guide is the baseline's value.
+    """
     stated = [each for cell in metric.cells for each in (cell.value, cell.low, cell.high)]
     values = [each for each in stated if each is not None]
-    if not values:
-        return {}
-    scale = Scale(min(values), max(values), _PADDING, _STRIP_WIDTH - _PADDING)
     guide = metric.cell(baseline).value
     return {
-        cell.variant: Strip(
-            scale.at(cell.value),
-            *(None if each is None else scale.at(each) for each in (cell.low, cell.high, guide)),
-        )
+        cell.variant: {
+            name: None
+            if each is None
+            else _placed(each, min(values), max(values), _PADDING, _STRIP_WIDTH - _PADDING)
+            for name, each in zip(
+                ("dot", "low", "high", "guide"),
+                (cell.value, cell.low, cell.high, guide),
+                strict=True,
+            )
+        }
         for cell in metric.cells
         if cell.value is not None
     }
-
-
-class Tick(NamedTuple):
-    """A labelled place on an axis."""
-
-    at: float
-    label: str
 
 
 class Point(NamedTuple):
@@ -236,13 +217,13 @@ class Point(NamedTuple):
 
 
 class Scatter(NamedTuple):
-    """What is gained against what it takes."""
+    """What is gained against what it takes; a tick is its place and its label."""
 
     x_name: str
     y_name: str
     points: tuple[Point, ...]
-    x_ticks: tuple[Tick, ...]
-    y_ticks: tuple[Tick, ...]
+    x_ticks: Sequence[tuple[float, str]]
+    y_ticks: Sequence[tuple[float, str]]
     width: float = _WIDTH
     height: float = _HEIGHT
     left: float = _LEFT
@@ -264,13 +245,15 @@ def scatter(
     across, x_ticks = _axis([x for _, _, x, _ in known], _LEFT, _RIGHT)
     up, y_ticks = _axis([y for _, _, _, y in known], _BOTTOM, _TOP)
     points = (
-        Point(number, across.at(x), up.at(y), f"{name}: {y_name} {y:.3g}, {x_name} {x:.3g}")
+        Point(number, across(x), up(y), f"{name}: {y_name} {y:.3g}, {x_name} {x:.3g}")
         for number, name, x, y in known
     )
     return Scatter(x_name, y_name, tuple(points), x_ticks, y_ticks)
 
 
-def _axis(values: Sequence[float], start: float, end: float) -> tuple[Scale, tuple[Tick, ...]]:
+def _axis(
+    values: Sequence[float], start: float, end: float
+) -> tuple[Callable[[float], float], list[tuple[float, str]]]:
     """Return a scale from zero over all values, with ticks at round numbers.
 
     Steps are 1, 2 or 5 times a power of ten.
@@ -280,6 +263,6 @@ def _axis(values: Sequence[float], start: float, end: float) -> tuple[Scale, tup
     step = next(each * power for each in (1, 2, 5, 10) if each * power >= top / _TICKS * 0.999)
     count = math.ceil(top / step - 1e-9)
     first = min(0, math.floor(min(values) / step))
-    scale = Scale(first * step, count * step, start, end)
+    scale = partial(_placed, low=first * step, high=count * step, start=start, end=end)
     places = (place * step for place in range(first, count + 1))
-    return scale, tuple(Tick(scale.at(place), f"{place:.6g}") for place in places)
+    return scale, [(scale(place), f"{place:.6g}") for place in places]

@@ -21,12 +21,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter
-from typing import Literal, Protocol
+from typing import Any, Literal
 
 from filelock import FileLock, Timeout
 
@@ -41,14 +41,13 @@ from factible_assets.records import Claim, Evidence, Query, Record, Search, Verd
 from factible_assets.rows import VideoRows
 from factible_assets.services.resource import Occasion, open_services
 from factible_assets.settings import Settings, SetupError
-from factible_assets.stages.flow import ClaimsResult, check_claims, extract_claims
+from factible_assets.stages.flow import check_claims, extract_claims
 from factible_assets.stages.ports import (
     ReasonerOutageError,
     ReasonerRefusalError,
-    Services,
     SilentObserver,
 )
-from factible_assets.stages.progress import ALL_STAGES, Stage
+from factible_assets.stages.progress import ALL_STAGES
 from factible_assets.strategies import strategy_named
 from resources.archive.sources import ArchiveError
 from resources.statements import statements
@@ -212,10 +211,8 @@ class VariantOutcome:
     failure: str | None = None
 
 
-class Watcher(Protocol):
-    """Hears how an experiment gets on. Must return at once and never raise."""
-
-    def variant_done(self, video_id: str, outcome: VariantOutcome) -> None: ...  # noqa: D102
+Watcher = Callable[[VariantOutcome], None]
+"""Hears how an experiment gets on. Must return at once and never raise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,6 +252,43 @@ def run_experiment(
         SetupError: A variant asks for a service that is not set up; nothing was computed.
         KeyboardInterrupt: It was interrupted. What was complete is stored.
     """
+    # Settled before anything is done, so that a missing key costs nothing.
+    choices = {
+        (variant.name, listed.video.video_id): choose(variant, settings, listed.web)
+        for variant in experiment.variants
+        for listed in experiment.videos
+    }
+    place, slots = Place(settings), asyncio.Semaphore(jobs)
+
+    async def on_video(listed: CorpusVideo, ledger: Ledger) -> list[VariantOutcome]:
+        video_id = listed.video.video_id
+        words, failure = None, ""
+        outcomes = []
+        async with slots:
+            try:
+                words = await words_of(video_id, corpora, settings, ledger.path)
+            except NoWordsError as error:
+                failure = str(error)
+            for variant in experiment.variants:
+                outcome = VariantOutcome(variant.name, video_id, failure=failure)
+                if words is not None:
+                    choice, transcript = choices[variant.name, video_id], words.transcripts[0]
+                    around = place.around(words.video, transcript, choice, listed.given_claims)
+                    # As in any check: what a claim's data set forbids is no evidence here either.
+                    config = variant.config.limited_to(listed.published_before)
+                    keys, name = stage_keys(config, around), experiment.name
+                    work = _Work(name, variant.name, config, words, keys, choice, listed, ledger)
+                    outcome = await work.done()
+                if watcher is not None:
+                    watcher(outcome)
+                outcomes.append(outcome)
+        return outcomes
+
+    async def everything(ledger: Ledger) -> RunOutcome:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(on_video(each, ledger)) for each in experiment.videos]
+        return RunOutcome(tuple(outcome for task in tasks for outcome in task.result()))
+
     file = experiment_file(settings, experiment.name)
     file.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -262,8 +296,7 @@ def run_experiment(
             if fresh:
                 remove_database(file)
             ledger = Ledger(experiment.name, file)
-            run = _Run(experiment, corpora, settings, ledger, jobs, watcher)
-            return asyncio.run(run.everything()), ledger
+            return asyncio.run(everything(ledger)), ledger
     except ExceptionGroup as group:
         raise first_of(group) from group
     except Timeout as error:
@@ -271,64 +304,6 @@ def run_experiment(
             f"The experiment {experiment.name} is being run by another process. Wait for it, or "
             "stop it and run the same command: it goes on where the other stopped."
         ) from error
-
-
-@dataclass
-class _Run:
-    """One run of one experiment."""
-
-    experiment: Experiment
-    corpora: CorporaReading
-    settings: Settings
-    ledger: Ledger
-    jobs: int
-    watcher: Watcher | None
-
-    def __post_init__(self) -> None:
-        # Settled before anything is done, so that a missing key costs nothing.
-        self._choices = {
-            (variant.name, listed.video.video_id): choose(variant, self.settings, listed.web)
-            for variant in self.experiment.variants
-            for listed in self.experiment.videos
-        }
-        self._place = Place(self.settings)
-
-    async def everything(self) -> RunOutcome:
-        slots = asyncio.Semaphore(self.jobs)
-
-        async def one(listed: CorpusVideo) -> list[VariantOutcome]:
-            async with slots:
-                return await self._video(listed)
-
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(one(listed)) for listed in self.experiment.videos]
-        return RunOutcome(tuple(outcome for task in tasks for outcome in task.result()))
-
-    async def _video(self, listed: CorpusVideo) -> list[VariantOutcome]:
-        video_id = listed.video.video_id
-        words, failure = None, ""
-        try:
-            words = await words_of(video_id, self.corpora, self.settings, self.ledger.path)
-        except NoWordsError as error:
-            failure = str(error)
-        outcomes = []
-        for variant in self.experiment.variants:
-            if words is None:
-                outcome = VariantOutcome(variant.name, video_id, failure=failure)
-            else:
-                choice = self._choices[variant.name, video_id]
-                around = self._place.around(
-                    words.video, words.transcripts[0], choice, listed.given_claims
-                )
-                # As in any check: what a claim's data set forbids is no evidence here either.
-                config = variant.config.limited_to(listed.published_before)
-                keys, name = stage_keys(config, around), self.experiment.name
-                work = _Work(name, variant.name, config, words, keys, choice, listed, self.ledger)
-                outcome = await work.done()
-            if self.watcher is not None:
-                self.watcher.variant_done(video_id, outcome)
-            outcomes.append(outcome)
-        return outcomes
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,7 +314,6 @@ class _Verdicts(SilentObserver):
     reached: list[float] = field(default_factory=list)
 
     def verdict_reached(self, claim: Claim, verdict: Verdict) -> None:
-        """Note one more."""
         self.reached.append(perf_counter() - self.started)
 
 
@@ -365,9 +339,8 @@ class _Work:
         """Take what is held, from the first stage on as far as it goes, and compute the rest."""
         holders: dict[str, str] = {}
         for stage in STAGES:
-            name = self.ledger.holder(
-                self.video_id, stage, self.keys[stage], preferred=self.variant
-            )
+            key = self.keys[stage]
+            name = self.ledger.holder(self.video_id, stage, key, preferred=self.variant)
             if name is None:
                 break
             holders[stage] = name
@@ -375,13 +348,9 @@ class _Work:
             holders = {stage: name for stage, name in holders.items() if stage == STAGES[0]}
         missing = STAGES[len(holders) :]
         shared = {stage: name for stage, name in holders.items() if name != self.variant}
-        kept = tuple(stage for stage in holders if stage not in shared)
-        failure = None
-        if missing or shared:
-            if holders:
-                await asyncio.to_thread(self._take_over, holders, shared)
-            if missing:
-                failure = await self._compute(missing)
+        if holders and (missing or shared):
+            await asyncio.to_thread(self._take_over, holders, shared)
+        failure = await self._compute(missing) if missing else None
         verdicts = self.ledger.known(self.variant, self.video_id, "verdicts")
         incomplete = failure is None and verdicts is not None and verdicts.status == "incomplete"
         return VariantOutcome(
@@ -389,7 +358,7 @@ class _Work:
             self.video_id,
             computed=() if failure else missing,
             shared=tuple(shared),
-            kept=kept,
+            kept=tuple(stage for stage in holders if stage not in shared),
             incomplete=int(incomplete),
             failure=failure,
         )
@@ -397,95 +366,84 @@ class _Work:
     def _take_over(self, holders: Mapping[str, str], shared: Mapping[str, str]) -> None:
         """Read what is held, and copy what is another variant's."""
         self.held = self.ledger.read(self.video_id, holders)
-        if not shared:
-            return
-        known = (self.ledger.known(name, self.video_id, stage) for stage, name in shared.items())
-        entries = [
-            replace(each, variant=self.variant, first_verdict_seconds=None)
-            for each in known
-            if each is not None
-        ]
-        sets = self._transcripts()
-        for stage in shared:
+        entries, sets = [], self._transcripts()
+        for stage, name in shared.items():
+            if known := self.ledger.known(name, self.video_id, stage):
+                entries.append(replace(known, variant=self.variant, first_verdict_seconds=None))
             whole, rows = self.held.sets[stage], self.held.of_asset(stage)
             sets[stage] = AssetRows(
                 rows, self.keys[stage], whole.data_version, whole.duration_seconds
             )
-        self.ledger.write(self.variant, self.video_id, sets, entries)
+        if shared:
+            self.ledger.write(self.variant, self.video_id, sets, entries)
 
     async def _compute(self, missing: Sequence[str]) -> str | None:
         """Do the missing stages; return the failure that stopped them, if one did."""
-        watch = _Verdicts()
+        watch, words, stage = _Verdicts(), self.words, missing[0]
         # One budget for the experiment; each variant has its own for each video.
         subject = f"{self.video_id} in the variant {self.variant}"
-        occasion = Occasion(f"experiment {self.experiment}", subject, _log)
-        stage = missing[0]
         try:
             async with open_services(
                 self.choice.settings,
                 observer=watch,
-                occasion=occasion,
+                occasion=Occasion(f"experiment {self.experiment}", subject, _log),
                 reasoner=self.choice.reasoner,
                 web=self.choice.web,
                 corpus_web=self.listed.web,
             ) as services:
                 claims: Sequence[Claim] = self.held.claims
                 if "claims" in missing:
-                    claims = await self._claims(services)
-                await self._checks(claims, services, missing, watch.reached)
+                    found = await extract_claims(
+                        words.video,
+                        words.transcripts[0],
+                        words.segments,
+                        services,
+                        self.config,
+                        given=self.listed.given_claims,
+                    )
+                    claims = found.claims
+                    rows = AssetRows(
+                        [*claims, *found.llm_calls], "", duration_seconds=found.seconds
+                    )
+                    await asyncio.to_thread(self._write, {"claims": rows})
+                stages = tuple(each for each in ALL_STAGES if each in missing)
+                result = await check_claims(
+                    words.video,
+                    claims,
+                    services,
+                    self.config,
+                    stages=stages,
+                    known=self.held,
+                    strategy=self.strategy,
+                )
+                first = watch.reached[0] if watch.reached and missing == STAGES else None
+                sets = {each: asset_rows(each, result) for each in stages}
+                await asyncio.to_thread(self._write, sets, first)
         except (ReasonerOutageError, ReasonerRefusalError) as failure:
             stage, reason = "claims", f"No claims could be extracted: {failure.reason}"
         except (SetupError, ArchiveError) as error:
             reason = str(error)
         else:
             return None
-        await self._write({}, [self._entry(stage, "failed", reason)])
+        failed = [self._entry(stage, "failed", reason)]
+        await asyncio.to_thread(self.ledger.write, self.variant, self.video_id, {}, failed)
         return reason
 
-    async def _claims(self, services: Services) -> Sequence[Claim]:
-        found: ClaimsResult = await extract_claims(
-            self.words.video,
-            self.words.transcripts[0],
-            self.words.segments,
-            services,
-            self.config,
-            given=self.listed.given_claims,
-        )
-        listed = [*found.claims, *found.llm_calls]
-        rows = AssetRows(listed, self.keys["claims"], duration_seconds=found.seconds)
-        entry = self._entry("claims", *status_of(listed), rows.duration_seconds)
-        await self._write({**self._transcripts(), "claims": rows}, [entry])
-        return found.claims
-
-    async def _checks(
-        self,
-        claims: Sequence[Claim],
-        services: Services,
-        missing: Sequence[str],
-        reached: Sequence[float],
-    ) -> None:
-        stages: tuple[Stage, ...] = tuple(stage for stage in ALL_STAGES if stage in missing)
-        result = await check_claims(
-            self.words.video,
-            claims,
-            services,
-            self.config,
-            stages=stages,
-            known=self.held,
-            strategy=self.strategy,
-        )
-        first = reached[0] if reached and tuple(missing) == STAGES else None
-        sets: dict[str, AssetRows] = {}
-        entries = []
-        for stage in stages:
-            rows = replace(asset_rows(stage, result), code_version=self.keys[stage])
-            sets[stage] = rows
-            seconds = rows.duration_seconds, first if stage == "verdicts" else None
-            entries.append(self._entry(stage, *status_of(rows.rows), *seconds))
-        await self._write(sets, entries)
-
-    async def _write(self, sets: Mapping[str, AssetRows], entries: Sequence[StageSet]) -> None:
-        await asyncio.to_thread(self.ledger.write, self.variant, self.video_id, sets, entries)
+    def _write(self, sets: Mapping[Any, AssetRows], first: float | None = None) -> None:
+        """Store computed stages; `first` is when the first verdict was reached, in seconds."""
+        keyed = {name: replace(rows, code_version=self.keys[name]) for name, rows in sets.items()}
+        entries = [
+            self._entry(
+                name,
+                *status_of(rows.rows),
+                rows.duration_seconds,
+                first if name == "verdicts" else None,
+            )
+            for name, rows in keyed.items()
+        ]
+        if "claims" in keyed:
+            keyed |= self._transcripts()
+        self.ledger.write(self.variant, self.video_id, keyed, entries)
 
     def _entry(
         self, stage: str, status: SetStatus, reason: str | None, *seconds: float | None
