@@ -25,6 +25,7 @@ from benchmarks.homes import SEED, make_home
 from factible_assets.cli.status import stored
 from factible_assets.records import Evidence, Page, PageText, Record
 from factible_assets.report.data import read_report_data
+from factible_assets.report.index import read_index_data
 from factible_assets.report.writing import write_index, write_report
 from factible_assets.settings import Settings
 from warehouse.rechecks import RecheckLimits, read_plan
@@ -114,7 +115,7 @@ def measure(settings: Settings) -> dict[str, tuple[float, float]]:
         "texts of a video": lambda: copy.read_page_texts(hashes),
         "read for a report": lambda: read_report_data(copy, video),
         "write a report": lambda: write_report(data, settings.reports / "one.html"),
-        "write the index": lambda: write_index(copy, settings.reports),
+        "write the index": lambda: write_index(read_index_data(copy), settings.reports),
         "status": lambda: stored(settings),
         "plan of re-checks": lambda: read_plan(store, limits, now, keep_limits=False),
         "videos there are": copy.video_ids,

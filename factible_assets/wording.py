@@ -1,8 +1,8 @@
 """Words for people: how times, sums and verdicts are said, and tables that the Dagster UI shows.
 
-What belongs here: words that more than one room says, Markdown made from records, and links to the
-second of a video. What does not: the HTML report (report/), terminal output (cli/), Dagster's own
-types.
+What belongs here: words that more than one room says, Markdown made from records (its tables stand
+in wording.md.jinja), and links to the second of a video. What does not: the HTML report (report/),
+terminal output (cli/), Dagster's own types.
 
 Claims, titles and summaries are hostile text. In Markdown every cell is escaped, so that a title
 can neither break a table nor smuggle in a link or markup; `plain` keeps controls from terminals.
@@ -12,33 +12,32 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
+    from datetime import date, datetime
+
     from factible_assets.records import (
+        Basis,
         Claim,
         Evidence,
         PriorFactCheck,
         Query,
         Rating,
-        ReliabilityRating,
+        RetrievedVia,
         ReviewKind,
+        Stance,
         Verdict,
         Video,
     )
 
-_Row = TypeVar("_Row")
+_Row = TypeVar("_Row", "Evidence", "PriorFactCheck", "Query")
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~<>])")
 _YOUTUBE_ID = re.compile(r"[A-Za-z0-9_-]{11}")
 _YOUTUBE_HOSTS = ("youtube.com", "youtu.be", "youtube-nocookie.com")
-
-_SOURCES = 3
-"""Sources linked beside a verdict; all of them stand in the table of the evidence."""
-
-_WHY_CHARACTERS = 180
-"""The UI opens a table that is longer than the window at its end; the report has the rest."""
 
 STANCE_WORDS: Mapping[str, str] = {
     "supports": "supported",
@@ -48,10 +47,34 @@ STANCE_WORDS: Mapping[str, str] = {
 }
 """How a verdict's stance is said of its claim."""
 
+UNJUDGED, INCOMPLETE = "unjudged", "incomplete"
+OUTCOME_WORDS: Mapping[str, str] = {
+    **STANCE_WORDS,
+    INCOMPLETE: "incomplete",
+    UNJUDGED: "not judged yet",
+}
+"""Every outcome that a claim can have, in the order of the summaries."""
+
+GLYPHS: Mapping[str, str] = dict(zip(OUTCOME_WORDS, "✓✕≈?!·", strict=True))
+"""A mark beside each outcome's colour, for eyes and paper that do not tell the colours apart."""
+
+GROUP_WORDS: Mapping[Stance, str] = {
+    "supports": "Supports the claim",
+    "refutes": "Refutes the claim",
+    "mixed": "Says both",
+    "unclear": "Speaks of it, but takes no clear side",
+}
+
+VIA_WORDS: Mapping[RetrievedVia, str] = {
+    "scraped": "page text",
+    "browser": "page text, by browser",
+    "pdf": "PDF text",
+    "archive": "archived copy",
+    "snippet": "search snippet only",
+}
 
 WAITING = "Another check of this video is going on; this one waits for it. Ctrl-C gives up."
 
-_KIB = 1024
 _WHOLE_CENTS = 10
 """Dollars from which fractions of a cent are of no interest."""
 
@@ -82,9 +105,9 @@ def dollars(usd: float) -> str:
 def in_bytes(size: float) -> str:
     """Say a size in the unit that suits it."""
     for unit in ("B", "KiB", "MiB"):
-        if size < _KIB:
+        if size < 1024:  # noqa: PLR2004 - of bytes, KiB and MiB
             return f"{size:,.0f} {unit}"
-        size /= _KIB
+        size /= 1024
     return f"{size:,.1f} GiB"
 
 
@@ -105,6 +128,16 @@ def clock(seconds: float | None) -> str:
     hours, rest = divmod(whole, 3600)
     minutes, remaining = divmod(rest, 60)
     return f"{hours}:{minutes:02}:{remaining:02}" if hours else f"{minutes}:{remaining:02}"
+
+
+def day(value: date) -> str:
+    """Say a day as 4 March 2025."""
+    return f"{value.day} {value:%B} {value.year}"
+
+
+def day_and_time(value: datetime) -> str:
+    """Say a time as 4 March 2025, 13:05 UTC."""
+    return f"{day(value)}, {value:%H:%M} {value.tzname() or ''}".rstrip()
 
 
 def rating_words(rating: Rating) -> str:
@@ -188,82 +221,52 @@ def moment(video: Video, claim: Claim) -> str:
     return f"[{words}]({url})" if url else words
 
 
-def _laid_out(rows: Iterable[_Row], columns: Mapping[str, Callable[[_Row], str]]) -> str:
-    """Lay out rows as a table by what makes the cells of each column."""
-    return table(list(columns), ([make(row) for make in columns.values()] for row in rows))
+def rows_table(name: str, **values: Any) -> str:
+    """Lay out rows as a table in Markdown, by the name that it has in wording.md.jinja."""
+    made: str = getattr(_tables(), name)(**values)
+    return made.strip()
 
 
-def claims_table(video: Video, claims: Sequence[Claim]) -> str:
-    """Return a video's claims in order of importance."""
-    columns: dict[str, Callable[[Claim], str]] = {
-        "#": lambda claim: str(claim.rank),
-        "at": lambda claim: moment(video, claim),
-        "claim": lambda claim: cell(claim.text),
-        "importance": lambda claim: f"{claim.importance:.2f}",
-        "category": lambda claim: cell(claim.category or "–"),
-    }
-    return _laid_out(claims, columns)
+@cache
+def _tables() -> Any:
+    import jinja2  # noqa: PLC0415 - for those who show tables, not for every command
+
+    engine = jinja2.Environment(
+        loader=jinja2.PackageLoader("factible_assets", ""),
+        autoescape=False,  # noqa: S701 - it is Markdown, whose escape is `cell`
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    engine.filters["cell"] = cell
+    engine.globals.update(
+        moment=moment,
+        link=markdown_link,
+        verdict_words=verdict_words,
+        by_claim=_by_claim,
+        in_time=_in_time,
+    )
+    return engine.get_template("wording.md.jinja").module
 
 
-def queries_table(claims: Sequence[Claim], queries: Sequence[Query]) -> str:
-    """Return the queries of each claim in the order in which they are asked."""
-    rank = _ranks(claims)
-    columns: dict[str, Callable[[Query], str]] = {
-        "claim": lambda query: str(rank(query) or "–"),
-        "query": lambda query: cell(query.text or "–"),
-        "type": lambda query: query.query_type + " (opposite)" * query.seeks_opposite,
-        "priority": lambda query: str(query.priority),
-        "outcome": lambda query: cell(query.reason or query.status),
-    }
-    return _laid_out(sorted(queries, key=lambda query: (rank(query), query.rank)), columns)
-
-
-def ratings_table(ratings: Sequence[ReliabilityRating]) -> str:
-    """Return the rated domains, most reliable first."""
-    columns: dict[str, Callable[[ReliabilityRating], str]] = {
-        "domain": lambda rating: cell(rating.domain),
-        "rating": lambda rating: rating.rating.replace("_", " "),
-        "score": lambda rating: f"{rating.score:.2f}",
-        "class": lambda rating: rating.source_class.replace("_", "-"),
-        "why": lambda rating: cell("; ".join(rating.reasons)),
-    }
-    return _laid_out(sorted(ratings, key=lambda each: (-each.score, each.domain)), columns)
-
-
-def evidence_table(claims: Sequence[Claim], evidence: Sequence[Evidence]) -> str:
-    """Return what was read for each claim, with links to the sources."""
-    rank = _ranks(claims)
-    columns: dict[str, Callable[[Evidence], str]] = {
-        "claim": lambda row: str(rank(row) or "–"),
-        "stance": lambda row: row.stance or "–",
-        "source": lambda row: _link(row.title or row.domain, row.canonical_url, 80),
-        "rating": lambda row: row.rating.replace("_", " "),
-        "quote": lambda row: cell(row.quote or "–", 200),
-    }
-    return _laid_out(sorted(evidence, key=lambda row: (rank(row), -row.rating_score)), columns)
-
-
-def prior_fact_checks_table(claims: Sequence[Claim], rows: Sequence[PriorFactCheck]) -> str:
-    """Return the reviews that belong to each claim, with links to them."""
-    rank = _ranks(claims)
-    columns: dict[str, Callable[[PriorFactCheck], str]] = {
-        "claim": lambda row: str(rank(row) or "–"),
-        "reviewed": lambda row: _link(
-            row.claim_reviewed or row.title or "–", row.canonical_url or "", 150
-        ),
-        "rating": lambda row: cell(row.textual_rating or "–", 80),
-        "by": lambda row: cell(row.publisher or row.domain or "–", 80),
-        "on": lambda row: str(row.reviewed_on or "–"),
-        "similarity": lambda row: f"{row.similarity or 0:.2f}",
-    }
-    kept = [row for row in rows if row.status == "ok"]
-    return _laid_out(sorted(kept, key=lambda row: (rank(row), row.rank)), columns)
-
-
-def _ranks(claims: Sequence[Claim]) -> Callable[[Query | Evidence | PriorFactCheck], int]:
-    """Return what tells the rank of a row's claim, from 1; 0 where it is of none of them."""
+def _by_claim(claims: Iterable[Claim], rows: Iterable[_Row]) -> list[tuple[int | str, _Row]]:
+    """Return rows with the rank of their claim, which is a dash where it is of none of them."""
     ranks = {claim.claim_id: claim.rank for claim in claims}
-    return lambda row: ranks.get(row.claim_id, 0)
+    ordered = sorted(rows, key=lambda row: ranks.get(row.claim_id, 0))
+    return [(ranks.get(row.claim_id) or "–", row) for row in ordered]
+
+
+def _in_time(claims: Iterable[Claim], verdicts: Iterable[Verdict]) -> list[tuple[Claim, Verdict]]:
+    """Return the claims that have a verdict in the order in which the video makes them."""
+    by_claim = {verdict.claim_id: verdict for verdict in verdicts}
+    in_time = sorted(claims, key=lambda claim: (claim.start_seconds or 0.0, claim.rank))
+    return [(each, by_claim[each.claim_id]) for each in in_time if each.claim_id in by_claim]
+
+
+def outcome_words(outcome: str, basis: Basis | None) -> str:
+    """Say an outcome, as a leaning where the embedded engine reached it."""
+    words = OUTCOME_WORDS[outcome]
+    return f"leaning {words}" if basis == "embedded" and outcome in STANCE_WORDS else words
 
 
 def verdict_words(verdict: Verdict) -> str:
@@ -276,66 +279,7 @@ def verdict_words(verdict: Verdict) -> str:
     return f"leaning {words}" if verdict.basis == "embedded" else words
 
 
-def verdicts_table(
-    video: Video,
-    claims: Sequence[Claim],
-    verdicts: Sequence[Verdict],
-    evidence: Sequence[Evidence] = (),
-) -> str:
-    """Return the verdicts in the order in which the video makes its claims.
-
-    With their evidence at hand, the most reliable sources that take a side are linked.
-    """
-    columns: dict[str, Callable[[tuple[Claim, Verdict]], str]] = {
-        "at": lambda each: moment(video, each[0]),
-        "claim": lambda each: cell(each[0].text),
-        "verdict": lambda each: f"**{verdict_words(each[1])}**",
-        "confidence": lambda each: each[1].confidence or "–",
-        "for : against": lambda each: f"{each[1].supporting} : {each[1].refuting}",
-        "why": lambda each: cell(each[1].summary, _WHY_CHARACTERS),
-    }
-    if evidence:
-        columns["sources"] = lambda each: _decisive(each[0], evidence)
-    return _laid_out(_in_time(claims, verdicts), columns)
-
-
-def verdict_lines(
-    video: Video,
-    claims: Sequence[Claim],
-    verdicts: Sequence[Verdict],
-    evidence: Sequence[Evidence],
-) -> list[str]:
-    """Return a line in Markdown for each verdict, which is short enough to be shown unfolded."""
-    return [
-        f"**{verdict_words(verdict)}**{f' ({verdict.confidence})' if verdict.confidence else ''}: "
-        f"{moment(video, claim)} {cell(claim.text)} Sources: {_decisive(claim, evidence)}"
-        for claim, verdict in _in_time(claims, verdicts)
-    ]
-
-
-def _in_time(claims: Sequence[Claim], verdicts: Sequence[Verdict]) -> list[tuple[Claim, Verdict]]:
-    """Return the claims that have a verdict in the order in which the video makes them."""
-    by_claim = {verdict.claim_id: verdict for verdict in verdicts}
-    in_time = sorted(claims, key=lambda claim: (claim.start_seconds or 0.0, claim.rank))
-    return [(each, by_claim[each.claim_id]) for each in in_time if each.claim_id in by_claim]
-
-
-def _decisive(claim: Claim, evidence: Sequence[Evidence]) -> str:
-    """Link the most reliable sources that say something definite of a claim."""
-    definite = [
-        each
-        for each in evidence
-        if each.claim_id == claim.claim_id and each.stance not in {None, "unclear"}
-    ]
-    best = sorted(definite, key=lambda each: (-each.rating_score, each.domain))
-    links = (_link(each.domain, each.canonical_url, 60) for each in best)
-    return ", ".join(list(dict.fromkeys(links))[:_SOURCES]) or "–"
-
-
-def _link(words: str, url: str, limit: int) -> str:
-    return f"[{cell(words, limit)}](<{link_target(url)}>)"
-
-
-def link_target(url: str) -> str:
-    """Keep a URL inside the brackets of a Markdown link."""
-    return url.replace("<", "%3C").replace(">", "%3E").replace("|", "%7C").replace("\n", "")
+def markdown_link(words: str, url: str, limit: int) -> str:
+    """Return a link in Markdown; a hostile URL stays inside its brackets."""
+    target = url.replace("<", "%3C").replace(">", "%3E").replace("|", "%7C").replace("\n", "")
+    return f"[{cell(words, limit)}](<{target}>)"

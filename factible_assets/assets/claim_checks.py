@@ -47,16 +47,7 @@ from factible_assets.stages.reviews import (
     claims_in_force,
     corrections_by_claim,
 )
-from factible_assets.wording import (
-    STANCE_WORDS,
-    evidence_table,
-    prior_fact_checks_table,
-    queries_table,
-    ratings_table,
-    verdict_lines,
-    verdict_words,
-    verdicts_table,
-)
+from factible_assets.wording import STANCE_WORDS, rows_table, verdict_words
 from warehouse.calls import enter_uses, record_calls, service_uses
 from warehouse.errors import NotMaterializedError
 from warehouse.resource import WarehouseResource
@@ -349,7 +340,9 @@ def _chart(title: str, values: Mapping[str, float], unit: str = "") -> Described
 
 def _queries(video: Video, claims: Sequence[Claim], result: FlowResult) -> Described:
     return {
-        "queries": dg.MetadataValue.md(queries_table(claims, result.queries)),
+        "queries": dg.MetadataValue.md(
+            rows_table("queries", claims=claims, queries=result.queries)
+        ),
         "count": len(result.queries),
         "by type": counts_by([query.query_type for query in result.queries]),
         "failed": sum(query.status == "infra_error" for query in result.queries),
@@ -376,7 +369,9 @@ def _prior_fact_checks(claims: Sequence[Claim], rows: Sequence[PriorFactCheck]) 
         return {"prior fact checks": "off"}
     failed = {row.reason or "–" for row in rows if row.status == "infra_error"}
     return {
-        "prior fact checks": dg.MetadataValue.md(prior_fact_checks_table(claims, rows)),
+        "prior fact checks": dg.MetadataValue.md(
+            rows_table("prior_fact_checks", claims=claims, rows=rows)
+        ),
         "prior fact checks found": sum(row.status == "ok" for row in rows),
         "prior fact check failures": "; ".join(sorted(failed)) or "none",
     }
@@ -384,7 +379,7 @@ def _prior_fact_checks(claims: Sequence[Claim], rows: Sequence[PriorFactCheck]) 
 
 def _ratings(video: Video, claims: Sequence[Claim], result: FlowResult) -> Described:
     return {
-        "ratings": dg.MetadataValue.md(ratings_table(result.ratings)),
+        "ratings": dg.MetadataValue.md(rows_table("ratings", ratings=result.ratings)),
         "by rating": counts_by([rating.rating for rating in result.ratings]),
         "by class": counts_by([rating.source_class for rating in result.ratings]),
         "dagster/row_count": len(result.ratings),
@@ -395,7 +390,7 @@ def _evidence(video: Video, claims: Sequence[Claim], result: FlowResult) -> Desc
     read = [each for each in result.evidence if each.status == "ok"]
     failed = [each for each in result.evidence if each.status == "infra_error"]
     return {
-        "evidence": dg.MetadataValue.md(evidence_table(claims, read)),
+        "evidence": dg.MetadataValue.md(rows_table("evidence", claims=claims, evidence=read)),
         **_chart(
             "stances of the evidence", counted([each.stance or "" for each in read], _STANCES)
         ),
@@ -414,15 +409,19 @@ def _evidence(video: Video, claims: Sequence[Claim], result: FlowResult) -> Desc
 def _verdicts(video: Video, claims: Sequence[Claim], result: FlowResult) -> Described:
     words = [STANCE_WORDS[each.stance] if each.stance else each.status for each in result.verdicts]
     spans = {str(stage): round(each.span_seconds, 1) for stage, each in result.timings.items()}
-    lines = verdict_lines(video, claims, result.verdicts, result.evidence)
+    shown = {
+        "video": video,
+        "claims": claims,
+        "verdicts": result.verdicts,
+        "evidence": result.evidence,
+    }
+    lines = rows_table("verdict_lines", **shown).splitlines()
     return {
         **{
             f"verdict {number}": dg.MetadataValue.md(line)
             for number, line in enumerate(lines[:_UNFOLDED], start=1)
         },
-        "verdicts": dg.MetadataValue.md(
-            verdicts_table(video, claims, result.verdicts, result.evidence)
-        ),
+        "verdicts": dg.MetadataValue.md(rows_table("verdicts", **shown)),
         **_chart("outcomes", counted(words, (*STANCE_WORDS.values(), "incomplete"))),
         **_chart("seconds by stage", spans, " s"),
         "cost of all stages after the claims (USD)": round(

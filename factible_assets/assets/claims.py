@@ -21,7 +21,7 @@ from factible_assets.stages.flow import ClaimsResult, extract_claims
 from factible_assets.stages.integrity import JudgedRows
 from factible_assets.stages.ports import Observer, ReasonerError, ReasonerOutageError
 from factible_assets.stages.progress import LogObserver
-from factible_assets.wording import cell, claims_table
+from factible_assets.wording import cell, rows_table
 from warehouse.calls import record_calls
 from warehouse.resource import WarehouseResource
 from warehouse.reviews import known_claims, read_actions
@@ -120,7 +120,7 @@ async def claims(  # type: ignore[no-untyped-def]
         check_results=checks.results,
         data_version=dg.DataVersion(data_version(rows.rows)),
         metadata={
-            "claims": dg.MetadataValue.md(claims_table(video, found.claims)),
+            "claims": dg.MetadataValue.md(rows_table("claims", video=video, claims=found.claims)),
             "count": len(found.claims),
             "located in the transcript": located,
             "refused, because they say more than was said": found.refused,

@@ -28,13 +28,8 @@ from factible_assets.exchange.claim_review import reviews_of_results
 from factible_assets.exchange.tables import write_tables
 from factible_assets.files import write_whole
 from factible_assets.report.data import read_report_data
-from factible_assets.report.writing import (
-    index_path,
-    publish_all,
-    publish_data,
-    write_index,
-    write_report,
-)
+from factible_assets.report.index import read_index_data
+from factible_assets.report.writing import index_path, publish_all, write_index, write_report
 from factible_assets.running.result import stored_data, stored_result
 from factible_assets.running.review import open_claim
 from factible_assets.running.targets import open_store, unchecked
@@ -80,18 +75,21 @@ def report(
     settings = load_settings()
     if video is not None:
         video_id = bare_id(video)
-        data = stored_data(video_id, settings)
-        if data is None:
-            raise unchecked(video_id, settings)
         if output is None:
-            path = publish_data(data, Warehouse(settings.warehouse), settings.reports)
+            stored = stored_result(video_id, settings=settings)
+            path = stored.report if stored else None
         else:
-            path = write_report(data, output)
+            data = stored_data(video_id, settings)
+            path = write_report(data, output) if data else None
+        if path is None:
+            raise unchecked(video_id, settings)
         result({"video_id": video_id, "report": path}, str(path))
         return
     store = open_store(settings)
     written = publish_all(store, settings.reports) if every else {}
-    path = index_path(settings.reports) if every else write_index(store, settings.reports)
+    path = index_path(settings.reports)
+    if not every:
+        write_index(read_index_data(store), settings.reports)
     if every and not wishes.json:
         note(f"Reports written: {len(written)}")
     result({"index": path, "reports": written}, str(path))

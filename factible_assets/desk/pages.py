@@ -17,10 +17,9 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from factible_assets.records import Query
-from factible_assets.report.claims import ClaimView, SourceView
 from factible_assets.report.data import ReportData
 from factible_assets.report.render import document, environment, report_values
-from factible_assets.report.view import ReportView, arrange
+from factible_assets.report.view import ClaimView, ReportView, Shown, arrange
 from factible_assets.stages.reviews import (
     NO_CORRECTIONS,
     by_claim,
@@ -55,7 +54,7 @@ class Desk:
     view: ClaimView
     path: str
     queries: tuple[Query, ...]
-    sources: tuple[SourceView, ...]
+    sources: tuple[Shown, ...]
     spoken_of: tuple[str, ...]
     assigned_to: str | None
 
@@ -88,7 +87,7 @@ def claim_report(data: ReportData, claim_id: str) -> ReportView | None:
     view = report.by_id.get(claim_id)
     if view is None:
         return None
-    stored = (replace(each, claims=(view,)) for each in report.stored if view in each.claims)
+    stored = [each | {"claims": [view]} for each in report.stored if view in each["claims"]]
     places = [
         number
         for number, block in enumerate(report.transcript)
@@ -97,10 +96,10 @@ def claim_report(data: ReportData, claim_id: str) -> ReportView | None:
     around = slice(max(0, places[0] - _AROUND), places[-1] + 1 + _AROUND) if places else slice(0)
     return replace(
         report,
-        claims=(view,),
-        clearest=(),
+        claims=[view],
+        clearest=[],
         transcript=report.transcript[around],
-        stored=tuple(stored),
+        stored=stored,
     )
 
 

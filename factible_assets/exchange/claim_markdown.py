@@ -11,12 +11,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from factible_assets.records import Claim
-from factible_assets.report.claims import in_order
 from factible_assets.report.data import ReportData
 from factible_assets.report.links import source_links
-from factible_assets.report.words import GROUP_WORDS, day
+from factible_assets.report.view import in_order
 from factible_assets.stages.argument import argue
-from factible_assets.wording import cell, link_target, moment, source_words, verdict_words
+from factible_assets.wording import (
+    GROUP_WORDS,
+    cell,
+    day,
+    markdown_link,
+    moment,
+    source_words,
+    verdict_words,
+)
 
 _LONGEST = 4000
 
@@ -66,7 +73,7 @@ def _claim(data: ReportData, claim: Claim) -> Iterator[str]:
             yield f"### {side}\n"
         for row in of_side:
             title, link = _text(row.title or row.domain), links[row.evidence_id]
-            named = f"[{title}](<{link_target(link)}>)" if link else title
+            named = markdown_link(row.title or row.domain, link, _LONGEST) if link else title
             quote = f": “{_text(row.quote)}”" if row.quote else ""
             yield f"- {named} – {_text(row.domain)}, {source_words(row)}{quote}"
         if of_side:

@@ -52,7 +52,6 @@ from factible_assets.http_service.problems import validation_sentence
 from factible_assets.http_service.walls import CARDS, DESK, SESSION, SIGN_IN, SIGN_OUT, session_of
 from factible_assets.records import QueryType, ReviewKind
 from factible_assets.report.view import ReportView, arrange
-from factible_assets.report.words import outcome_words
 from factible_assets.running.result import stored_result
 from factible_assets.running.review import (
     Wish,
@@ -64,7 +63,7 @@ from factible_assets.running.review import (
 )
 from factible_assets.running.targets import enlist, resolve
 from factible_assets.stages.reviews import OPINIONS, claims_in_force
-from factible_assets.wording import verdict_words
+from factible_assets.wording import outcome_words, verdict_words
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:

@@ -1,18 +1,17 @@
-"""What reports are made of: the rows of one video, or of all, as they stand in a warehouse.
+"""What reports are made of: the rows of one video as they stand in a warehouse.
 
-What belongs here: the containers, and which rows a report and the index need. What does not:
-connections (warehouse/), arranging the rows (view.py).
+What belongs here: the container, which rows a report needs, and asking a named question. What does
+not: connections (warehouse/), arranging the rows (view.py), the index (index.py).
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from factible_assets.records import Basis, Claim, Confidence, ReviewAction, Video
+from factible_assets.records import Claim, ReviewAction
 from factible_assets.rows import Materialization, VerdictChange, VideoRows
 from factible_assets.stages.reviews import by_claim, latest
 from resources.statements import statements
@@ -93,31 +92,6 @@ class ReportData(VideoRows):
         return self.newest.checked_at if self.newest else None
 
 
-@dataclass(frozen=True, slots=True)
-class IndexedClaim:
-    """One claim in the index; its outcome is a stance, `incomplete` or `unjudged`."""
-
-    claim_id: str
-    text: str
-    start_seconds: float | None
-    outcome: str
-    confidence: Confidence | None
-    basis: Basis | None
-    supporting: int
-    refuting: int
-
-
-@dataclass(frozen=True, slots=True)
-class IndexedVideo:
-    """One video in the index with its claims in order of time. `checked_at` is timezone-aware."""
-
-    video: Video
-    checked_at: datetime | None
-    claims: tuple[IndexedClaim, ...]
-    changes: int
-    cost_usd: float
-
-
 def read_report_data(warehouse: Warehouse, video_id: str) -> ReportData | None:
     """Return what stands of one video, from one moment; None if the warehouse knows no such video.
 
@@ -131,42 +105,35 @@ def read_report_data(warehouse: Warehouse, video_id: str) -> ReportData | None:
         rows = now.read_standing(video_id)
         if not rows.videos:
             return None
-        changes, queries, outlived, ((checks,),) = (
-            _rows(now, question, video_id=video_id)
+        found = {
+            question: ask(now, question, video_id=video_id)
             for question in ("changes", "reviewed_queries", "outlived", "checks")
-        )
+        }
         return ReportData(
             **rows.parts(),
-            changes=tuple(VerdictChange(*row) for row in changes),
+            changes=tuple(VerdictChange(**row) for row in found["changes"]),
             reviews=tuple(read_actions(now, video_id)),
-            reviewed_queries=dict(queries),
-            outlived={claim_id: Outlived(*row) for claim_id, *row in outlived},
-            checks=checks,
+            reviewed_queries={row["query_id"]: row["words"] for row in found["reviewed_queries"]},
+            outlived={row.pop("claim_id"): Outlived(**row) for row in found["outlived"]},
+            checks=found["checks"][0]["checks"],
         )
 
 
-def read_index_data(warehouse: Warehouse) -> tuple[IndexedVideo, ...]:
-    """Return every video that the warehouse knows, the one that was checked last first.
-
-    Raises:
-        WarehouseError: If the file cannot be opened.
-    """
-    claims: dict[str, list[IndexedClaim]] = defaultdict(list)
-    with warehouse.snapshot() as now:
-        claim_rows, video_rows = _rows(now, "index_claims"), _rows(now, "index_videos")
-    for video_id, *row in claim_rows:
-        claims[video_id].append(IndexedClaim(*row))
-    return tuple(
-        IndexedVideo(Video(**video), checked_at, tuple(claims[video["video_id"]]), changes, cost)
-        for video, checked_at, changes, cost in video_rows
-    )
-
-
-def _rows(warehouse: Warehouse, question: str, **values: Any) -> list[list[Any]]:
-    """Return the rows of an answer, their times with the zone that all of them have."""
+def ask(
+    warehouse: Warehouse,
+    question: str,
+    questions: Mapping[str, str] = _QUESTIONS,
+    **values: Any,
+) -> list[dict[str, Any]]:
+    """Return the rows that answer a named question, times with the zone that all have, UTC."""
     with warehouse.connection(read_only=True) as connection:
-        found = connection.execute(_QUESTIONS[question], values).fetchall()
+        found = connection.execute(questions[question], values)
+        names = [column[0] for column in found.description]
+        rows = found.fetchall()
     return [
-        [each.replace(tzinfo=UTC) if isinstance(each, datetime) else each for each in row]
-        for row in found
+        {
+            name: value.replace(tzinfo=UTC) if isinstance(value, datetime) else value
+            for name, value in zip(names, row, strict=True)
+        }
+        for row in rows
     ]

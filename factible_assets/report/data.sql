@@ -2,7 +2,7 @@
 
 -- name: outlived
 -- Verdicts beside a failed re-check.
-SELECT claim_id, checked_at, latest_checked_at, latest_reason
+SELECT claim_id, checked_at AS reached_at, latest_checked_at AS failed_at, latest_reason AS reason
 FROM current_verdicts
 WHERE video_id = $video_id AND status = 'complete' AND latest_status = 'incomplete'
 
@@ -15,7 +15,7 @@ ORDER BY checked_at, claim_id
 
 -- name: reviewed_queries
 -- The words of queries that a reviewer changed, which the newest check may not ask any more.
-SELECT queries.query_id, max(queries.text)
+SELECT queries.query_id, max(queries.text) AS words
 FROM queries
 JOIN review_actions AS acts
     ON acts.target = queries.query_id AND acts.video_id = queries.video_id
@@ -23,15 +23,13 @@ WHERE queries.video_id = $video_id
 GROUP BY queries.query_id
 
 -- name: checks
-SELECT count(*) FROM materializations WHERE video_id = $video_id AND asset = 'verdicts'
+SELECT count(*) AS checks FROM materializations WHERE video_id = $video_id AND asset = 'verdicts'
 
--- name: index_videos
-SELECT {
-           'video_id': videos.video_id, 'title': videos.title, 'url': videos.url,
-           'channel': videos.channel, 'duration_seconds': videos.duration_seconds,
-           'published_on': videos.published_on, 'category': videos.category, 'corpus': videos.corpus
-       },
-       judged.checked_at, coalesce(turned.changes, 0), coalesce(paid.cost_usd, 0)
+-- name: index
+SELECT videos.video_id, videos.title, videos.channel, videos.duration_seconds, videos.published_on,
+       videos.category, videos.corpus, judged.checked_at,
+       coalesce(turned.changes, 0) AS changes, coalesce(paid.cost_usd, 0) AS cost_usd,
+       coalesce(made.claims, []) AS claims
 FROM current_videos AS videos
 LEFT JOIN current_materializations AS judged
     ON judged.video_id = videos.video_id AND judged.asset = 'verdicts'
@@ -39,14 +37,22 @@ LEFT JOIN (SELECT video_id, count(*) AS changes FROM verdict_changes GROUP BY vi
     AS turned ON turned.video_id = videos.video_id
 LEFT JOIN (SELECT video_id, sum(cost_usd) AS cost_usd FROM llm_calls GROUP BY video_id)
     AS paid ON paid.video_id = videos.video_id
+LEFT JOIN (
+    SELECT
+        claims.video_id,
+        list({
+            'claim_id': claims.claim_id,
+            'text': claims.text,
+            'start_seconds': claims.start_seconds,
+            'outcome': coalesce(verdicts.stance, CASE WHEN verdicts.claim_id IS NULL THEN 'unjudged' ELSE 'incomplete' END),
+            'confidence': verdicts.confidence,
+            'basis': verdicts.basis,
+            'supporting': coalesce(verdicts.supporting, 0),
+            'refuting': coalesce(verdicts.refuting, 0)
+        } ORDER BY claims.start_seconds NULLS LAST, claims.char_start, claims.rank) AS claims
+    FROM current_claims AS claims
+    LEFT JOIN current_verdicts AS verdicts
+        ON verdicts.video_id = claims.video_id AND verdicts.claim_id = claims.claim_id
+    GROUP BY claims.video_id
+) AS made ON made.video_id = videos.video_id
 ORDER BY judged.checked_at DESC NULLS LAST, videos.title, videos.video_id
-
--- name: index_claims
-SELECT claims.video_id, claims.claim_id, claims.text, claims.start_seconds,
-       coalesce(verdicts.stance, CASE WHEN verdicts.claim_id IS NULL THEN 'unjudged' ELSE 'incomplete' END),
-       verdicts.confidence, verdicts.basis,
-       coalesce(verdicts.supporting, 0), coalesce(verdicts.refuting, 0)
-FROM current_claims AS claims
-LEFT JOIN current_verdicts AS verdicts
-    ON verdicts.video_id = claims.video_id AND verdicts.claim_id = claims.claim_id
-ORDER BY claims.video_id, claims.start_seconds NULLS LAST, claims.char_start, claims.rank

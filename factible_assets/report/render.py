@@ -14,9 +14,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import math
 import re
-from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -24,29 +22,24 @@ import jinja2
 from markupsafe import Markup
 
 import factible_assets
-from factible_assets.report.data import IndexedVideo, ReportData
+from factible_assets.report.data import ReportData
 from factible_assets.report.links import PLAYER_ORIGIN, safe_url
-from factible_assets.report.view import ReportView, arrange, arrange_index, packed
-from factible_assets.report.words import (
+from factible_assets.report.view import ReportView, arrange
+from factible_assets.wording import (
     GLYPHS,
     GROUP_WORDS,
     OUTCOME_WORDS,
     VIA_WORDS,
-    day,
-    moment,
-    outcome_words,
-)
-from factible_assets.wording import (
     clock,
     counted,
+    day,
+    day_and_time,
     dollars,
     moment_url,
+    outcome_words,
     rating_words,
     source_words,
 )
-
-VIDEOS_PER_PAGE = 25
-"""Rows of one page of the index, which are complete where no script runs."""
 
 # Not characters of a document (HTML standard, section 13.1.4): a parser replaces or drops them.
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
@@ -60,37 +53,6 @@ def render_report(data: ReportData, *, index: str | None = None) -> tuple[str, s
     values = report_values(arrange(data), index=index)
     names = ("shared.css", "report.css"), ("shared.js", "report.js")
     return document(environment(), "report.html.jinja", *names, **values)
-
-
-def render_index(
-    videos: Sequence[IndexedVideo], hrefs: Mapping[str, str], pages: Sequence[str] = ()
-) -> list[str]:
-    """Return the index of all videos as HTML documents, encodable as UTF-8, one per page.
-
-    The first page alone can filter and sort: it holds the rows of all videos and claims. `hrefs`
-    has by video the relative address of its report, if one is written; `pages` that of each page,
-    of as many as there are (see `page_count`).
-    """
-    view = arrange_index(videos, hrefs)
-    return [
-        document(
-            environment(),
-            "index.html.jinja",
-            ("shared.css", "index.css"),
-            ("shared.js", "index.js"),
-            index=view,
-            rows=view.rows[number * VIDEOS_PER_PAGE : (number + 1) * VIDEOS_PER_PAGE],
-            packed=packed(view) if number == 0 else None,
-            pages=pages,
-            page=number + 1,
-        )[0]
-        for number in range(page_count(len(videos)))
-    ]
-
-
-def page_count(videos: int) -> int:
-    """Return how many pages an index of so many videos has; at least one."""
-    return max(1, math.ceil(videos / VIDEOS_PER_PAGE))
 
 
 def report_values(view: ReportView, **values: Any) -> dict[str, Any]:
@@ -177,7 +139,7 @@ def environment(*packages: str) -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    engine.filters.update(clock=clock, day=day, moment=moment, dollars=dollars)
+    engine.filters.update(clock=clock, day=day, moment=day_and_time, dollars=dollars)
     engine.globals.update(
         plural=counted,
         outcome_words=outcome_words,

@@ -1,92 +1,127 @@
-"""A report, and the index of all, as their reader meets them: arranged, counted, put into words.
+"""A report as its reader meets it: claims with their evidence, arranged, counted, put into words.
 
-What belongs here: the video, the summary, the transcript, the stored texts, the work behind the
-report; rows and filters of the index. What does not: single claims (claims.py), markup, filtering
-itself (index.js), judgement of any kind; every number here was stored by a stage.
+What belongs here: the video, its claims, the transcript, the stored texts. What does not: markup,
+the index (index.py), judgement of any kind; every number here was stored by a stage.
 
 Text stays text: nothing in this module escapes or builds markup, the template does (autoescaped).
 """
 
 from __future__ import annotations
 
-import base64
-import gzip
-import json
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from typing import Any, TypeAlias, TypeVar
 
-from factible_assets.records import Basis, Confidence, Evidence, MediaFinding, Page
-from factible_assets.report.claims import ClaimView, Shelves, claim_anchor
-from factible_assets.report.data import IndexedVideo, ReportData
-from factible_assets.report.links import safe_url
-from factible_assets.report.passages import Block, StoredText, stored_text, transcript_blocks
-from factible_assets.report.words import GLYPHS, OUTCOME_WORDS, OUTCOMES, day, outcome_words
-from factible_assets.wording import clock, counted, dollars, youtube_id
+from factible_assets.records import (
+    Basis,
+    Claim,
+    Evidence,
+    MediaFinding,
+    PriorFactCheck,
+    Query,
+    ReviewAction,
+    Search,
+    Stance,
+    Status,
+    Step,
+    Verdict,
+)
+from factible_assets.report.data import Outlived, ReportData
+from factible_assets.report.links import quote_url, source_links
+from factible_assets.report.passages import Block, quote_passage, stored_text, transcript_blocks
+from factible_assets.rows import VerdictChange
+from factible_assets.stages.argument import Argument, argue
+from factible_assets.stages.evidence import is_later
+from factible_assets.stages.reviews import by_claim, latest
+from factible_assets.wording import (
+    GROUP_WORDS,
+    INCOMPLETE,
+    OUTCOME_WORDS,
+    UNJUDGED,
+    act_words,
+    counted,
+    outcome_words,
+    youtube_id,
+)
 
 _CLEAREST = 4
-CONFIDENCES: tuple[Confidence, ...] = ("high", "medium", "low")
-_RANKS = ("", *reversed(CONFIDENCES))
-_DIGITS = 4
-_BASE = 64
-_ZERO = "0"
-_ANCHOR = 5
-"""Characters of a claim's id that tell it from others of its video; report.js finds the rest."""
+_RATING_ORDER = ("high", "medium", "low", "very_low", "unknown")
+_ID = re.compile(r"[A-Za-z0-9_-]+")
+
+Shown: TypeAlias = dict[str, Any]
+"""What a template prints of one thing, by name.
+
+- Of a source: its `evidence`, `anchor`, `title`, and `link`; `at_quote` opens the page at its
+  quote, where browsers can, `stored` is the anchor of its stored text, or of its quote in there;
+  `rating_reasons`, `passage`, `origin`, `same_origin_as`, `page` and `is_later`.
+- Of a stored text: its `anchor`, one `source` with its `link` and `page`, the `text`, and the
+  `claims` whose quotes stand in it.
+- Of an outcome: how many claims (`number`) had the `outcome`, in `words`; `offset` and `share`
+  place it in a bar of width 100.
+"""
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
-    """How many claims ended one way. `offset` and `share` place it in a bar of width 100."""
+class ClaimView:
+    """One claim with everything that was found, not found and not checked about it.
 
-    outcome: str
-    words: str
+    `anchors` are those of its sources by the id of their evidence, for the links of its argument;
+    a claim is verbatim if it is worded as it was said, but for case and punctuation. `groups` has
+    the sources of each side, the one that won first; `leftovers` by status the sources that say
+    nothing and the work that made nothing, in words. `searches` are the queries and what became of
+    each in words; `steps` those of a strategy with anchor and domain of what each rests on;
+    `reviews` what people did, in words, the latest last.
+    """
+
+    claim: Claim
     number: int
-    offset: float
-    share: float
-
-
-@dataclass(frozen=True, slots=True)
-class StoredView:
-    """A stored page text, which quotes of which claims stand in it, and one of the sources."""
-
     anchor: str
-    source: Evidence
-    link: str | None
-    page: Page | None
-    text: StoredText
-    claims: tuple[ClaimView, ...]
+    outcome: str
+    verdict: Verdict | None
+    said: str | None
+    is_verbatim: bool
+    outlived: Outlived | None
+    changes: list[VerdictChange]
+    argument: Argument
+    anchors: Mapping[str, str]
+    groups: Mapping[Stance, list[Shown]]
+    leftovers: Mapping[Status, tuple[list[Shown], list[str]]]
+    prior: list[PriorFactCheck]
+    searches: list[tuple[Query, list[str]]]
+    steps: list[tuple[Step, list[tuple[str, str]]]]
+    reviews: list[tuple[ReviewAction, str]]
+    assessment: ReviewAction | None
+    ruling: ReviewAction | None
+
+    @property
+    def is_leaning(self) -> bool:
+        """Whether rules and word statistics judged."""
+        return bool(self.verdict and self.verdict.stance and self.verdict.basis == "embedded")
 
 
 @dataclass(frozen=True, slots=True)
 class ReportView:
-    """What the template prints beside the rows. `length` is the video's, in seconds.
-
-    `pictures` has by picture its findings, each with a link that may be shown.
-    """
+    """What the template prints beside the rows. `length` is the video's, in seconds."""
 
     data: ReportData
     youtube_id: str | None
     verdict_of: str
-    counts: tuple[Count, ...]
-    claims: tuple[ClaimView, ...]
+    counts: list[Shown]
+    claims: list[ClaimView]
     by_id: Mapping[str, ClaimView]
-    clearest: tuple[ClaimView, ...]
+    clearest: list[ClaimView]
     length: float
     transcript: tuple[Block, ...]
-    stored: tuple[StoredView, ...]
-    pictures: Mapping[str, list[tuple[MediaFinding, str | None]]]
-    work: tuple[tuple[str, str], ...]
+    stored: list[Shown]
+    pictures: Mapping[str, list[MediaFinding]]
 
 
 def arrange(data: ReportData) -> ReportView:
     """Arrange the records of one video for its reader, claims in order of time."""
-    texts = data.texts
-    hashes = [row.content_hash for row in data.evidence if row.status == "ok" and row.content_hash]
-    kept = [each for each in dict.fromkeys(hashes) if each in texts]
-    anchors = {content_hash: f"text-{n}" for n, content_hash in enumerate(kept, 1)}
-    shelves = Shelves(data, anchors)
-    claims = tuple(shelves.claim_view(claim, n) for n, claim in enumerate(data.in_time, 1))
+    shelves = _Shelves(data)
+    claims = [shelves.claim_view(claim, number) for number, claim in enumerate(data.in_time, 1)]
     by_id = {view.claim.claim_id: view for view in claims}
     # Those that take a side with most confidence come first, if there are others.
     sided = sorted(
@@ -106,10 +141,10 @@ def arrange(data: ReportData) -> ReportView:
     times = [claim.start_seconds or 0.0 for claim in data.claims]
     # What was not asked, or merely looks alike, is left out.
     told = [row for row in data.media if row.status in {"ok", "infra_error"}]
-    pictures: dict[str, list[tuple[MediaFinding, str | None]]] = {row.picture: [] for row in told}
+    pictures: dict[str, list[MediaFinding]] = {row.picture: [] for row in told}
     for row in told:
         if row.kind != "match" or row.match_class != "similar":
-            pictures[row.picture].append((row, safe_url(row.url)))
+            pictures[row.picture].append(row)
     return ReportView(
         data=data,
         youtube_id=youtube_id(data.video),
@@ -120,226 +155,253 @@ def arrange(data: ReportData) -> ReportView:
         ),
         claims=claims,
         by_id=by_id,
-        clearest=tuple(sided[:_CLEAREST]) if len(claims) > _CLEAREST else (),
+        clearest=sided[:_CLEAREST] if len(claims) > _CLEAREST else [],
         length=max([data.video.duration_seconds or 0.0, *ends, *times]),
         transcript=transcript_blocks(data.transcript.text, data.segments, data.claims)
         if data.transcript
         else (),
-        stored=tuple(
-            _stored_view(shelves, by_id, content_hash, anchor)
-            for content_hash, anchor in anchors.items()
-        ),
+        stored=shelves.stored_texts(by_id),
         pictures=pictures,
-        work=(*_work(data), *_cost(data)),
     )
 
 
-def count_outcomes(outcomes: Iterable[tuple[str, Basis | None]]) -> tuple[Count, ...]:
+def count_outcomes(outcomes: Iterable[tuple[str, Basis | None]]) -> list[Shown]:
     """Count claims by outcome; an outcome that the embedded engine alone reached is a leaning."""
-    each_with_basis = list(outcomes)
-    found = Counter(outcome for outcome, _ in each_with_basis)
-    counts: list[Count] = []
-    offset = 0.0
-    for outcome in OUTCOMES:
-        if number := found[outcome]:
-            bases = {basis for each, basis in each_with_basis if each == outcome}
-            words = outcome_words(outcome, "embedded" if bases == {"embedded"} else None)
-            share = 100.0 * number / len(each_with_basis)
-            counts.append(Count(outcome, words, number, offset, share))
+    bases: dict[str, list[Basis | None]] = {outcome: [] for outcome in OUTCOME_WORDS}
+    for outcome, basis in outcomes:
+        bases[outcome].append(basis)
+    total, offset = sum(map(len, bases.values())), 0.0
+    counts = []
+    for outcome, each in bases.items():
+        if each:
+            words = outcome_words(outcome, "embedded" if {*each} == {"embedded"} else None)
+            share = 100.0 * len(each) / total
+            counts.append(
+                {
+                    "outcome": outcome,
+                    "words": words,
+                    "number": len(each),
+                    "offset": offset,
+                    "share": share,
+                }
+            )
             offset += share
-    return tuple(counts)
+    return counts
 
 
-def _stored_view(
-    shelves: Shelves, by_id: Mapping[str, ClaimView], content_hash: str, anchor: str
-) -> StoredView:
-    text = shelves.texts[content_hash]
-    rows = [
-        row for row in shelves.in_order if row.content_hash == content_hash and row.status == "ok"
-    ]
-    quotes = [
-        (row.quote_start, row.quote_end, shelves.anchor_of(row))
-        for row in rows
-        if row.quote_start is not None
-        and row.quote_end is not None
-        and text[row.quote_start : row.quote_end] == row.quote
-    ]
-    claims = dict.fromkeys(row.claim_id for row in rows if row.claim_id in by_id)
-    return StoredView(
-        anchor=anchor,
-        source=rows[0],
-        link=shelves.links[rows[0].evidence_id],
-        page=shelves.pages.get(rows[0].page_id or ""),
-        text=stored_text(text, quotes),
-        claims=tuple(sorted((by_id[each] for each in claims), key=lambda view: view.number)),
-    )
+class _Shelves:
+    """The records of a video, laid out by the claim that they belong to."""
 
+    def __init__(self, data: ReportData) -> None:
+        self._data = data
+        self._texts = data.texts
+        self._links = source_links(data)
+        self._pages = {page.page_id: page for page in data.pages}
+        self._verdicts = {verdict.claim_id: verdict for verdict in data.verdicts}
+        self._ratings = {rating.domain: rating for rating in data.ratings}
+        self._in_order = in_order(data.evidence)
+        self._anchors = {id(row): f"e{n}" for n, row in enumerate(self._in_order, 1)}
+        self._evidence = _by_claim(self._in_order)
+        self._steps = _by_claim(sorted(data.steps, key=lambda step: step.position))
+        self._queries = _by_claim(sorted(data.queries, key=lambda query: query.rank))
+        self._prior = _by_claim(sorted(data.prior_fact_checks, key=lambda review: review.rank))
+        self._reviews = by_claim(data.reviews)
+        self._rulings = data.rulings
+        self._changes = _by_claim(sorted(data.changes, key=lambda change: change.checked_at))
+        self._searches: dict[str, list[Search]] = defaultdict(list)
+        for search in sorted(data.searches, key=lambda search: (search.provider, search.page)):
+            self._searches[search.query_id].append(search)
+        hashes = (row.content_hash or "" for row in data.evidence if row.status == "ok")
+        kept = (each for each in dict.fromkeys(hashes) if each in self._texts)
+        self._stored = {content_hash: f"text-{n}" for n, content_hash in enumerate(kept, 1)}
 
-def _work(data: ReportData) -> tuple[tuple[str, str], ...]:
-    """Count the work behind the report."""
-    statuses = Counter(evidence.status for evidence in data.evidence)
-    numbers = {
-        "Claims": len(data.claims),
-        "Queries": sum(bool(query.text) for query in data.queries),
-        "Searches": len(data.searches),
-        "Sources that speak of a claim": statuses["ok"],
-        "Sources with nothing on it": statuses["no_evidence"],
-        "Sources that failed": statuses["infra_error"],
-        "Sources skipped": statuses["skipped"],
-        "Domains rated": len(data.ratings),
-        "Quotes rejected as not verbatim": sum(row.rejected_quotes for row in data.evidence),
-    }
-    text = counted(len(data.transcript.text), "character") if data.transcript else "–"
-    return (*((name, f"{number:,}") for name, number in numbers.items()), ("Transcript", text))
-
-
-def _cost(data: ReportData) -> tuple[tuple[str, str], ...]:
-    """Say with which models and prompts, and what it cost."""
-    seconds = sum(each.duration_seconds for each in data.sets.values())
-    took = [("Time taken", f"{seconds:.1f} s")] if data.sets else []
-    calls = data.llm_calls
-    if not calls:
-        return (*took, ("Model calls", "none"), ("Cost", "nothing: no language model was asked"))
-    cached = sum(call.cache_hit for call in calls)
-    from_cache = f", {cached:,} of them answered from the cache" if cached else ""
-    cost = dollars(sum(call.cost_usd for call in calls))
-    if unpriced := sorted({call.model for call in calls if not call.price_known}):
-        cost += f", without what {', '.join(unpriced)} cost: no price is listed"
-    read, written = sum(c.input_tokens for c in calls), sum(c.output_tokens for c in calls)
-    return (
-        *took,
-        ("Model calls", f"{len(calls):,}{from_cache}"),
-        ("Models", ", ".join(sorted({call.model for call in calls}))),
-        ("Prompts", ", ".join(sorted({call.prompt_version for call in calls}))),
-        ("Tokens", f"{read:,} read, {written:,} written"),
-        ("Cost", cost),
-    )
-
-
-# --- The index ------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class IndexRow:
-    """A row of the table of videos. `href` is None where no report is written.
-
-    `under` is what stands below the title, in words, the channel first.
-    """
-
-    number: int
-    of: IndexedVideo
-    href: str | None
-    under: tuple[str, ...]
-    counts: tuple[Count, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class IndexView:
-    """Everything that the template of the index prints.
-
-    `choices` has by filter each value, its words, and for how many claims or videos it holds.
-    `checked_at` is that of the newest check, timezone-aware.
-    """
-
-    rows: tuple[IndexRow, ...]
-    counts: tuple[Count, ...]
-    claim_count: int
-    is_leaning: bool
-    cost_usd: float
-    checked_at: datetime | None
-    choices: Mapping[str, Sequence[tuple[str, str, int]]]
-
-
-def arrange_index(videos: Sequence[IndexedVideo], hrefs: Mapping[str, str]) -> IndexView:
-    """Arrange all videos; `hrefs` has the relative address of each report that is written."""
-    rows = []
-    for number, item in enumerate(videos, 1):
-        video, href = item.video, hrefs.get(item.video.video_id)
-        under = (
-            video.channel,
-            day(video.published_on) if video.published_on else None,
-            clock(video.duration_seconds) if video.duration_seconds is not None else None,
-            video.corpus,
-            video.category,
-            None if href else f"no report is written: factible report -- {video.video_id}",
-        )
-        counts = count_outcomes((claim.outcome, claim.basis) for claim in item.claims)
-        rows.append(IndexRow(number, item, href, tuple(filter(None, under)), counts))
-    claims = [claim for item in videos for claim in item.claims]
-    found: dict[str, Counter[str]] = {
-        "outcome": Counter(claim.outcome for claim in claims),
-        "confidence": Counter(claim.confidence or "" for claim in claims),
-        "corpus": Counter(item.video.corpus or "" for item in videos),
-        "category": Counter(item.video.category or "" for item in videos),
-        "channel": Counter(item.video.channel or "" for item in videos),
-    }
-    orders: dict[str, Sequence[str]] = {"outcome": OUTCOMES, "confidence": CONFIDENCES}
-    return IndexView(
-        rows=tuple(rows),
-        counts=count_outcomes((claim.outcome, claim.basis) for claim in claims),
-        claim_count=len(claims),
-        is_leaning=any(claim.basis == "embedded" for claim in claims),
-        cost_usd=sum(item.cost_usd for item in videos),
-        checked_at=max((item.checked_at for item in videos if item.checked_at), default=None),
-        choices={
-            name: [
-                (value, OUTCOME_WORDS[value] if name == "outcome" else value, numbers[value])
-                for value in orders.get(name) or sorted(numbers, key=str.casefold)
-                if value and numbers[value]
-            ]
-            for name, numbers in found.items()
-        },
-    )
-
-
-def packed(view: IndexView) -> str:
-    """Return all rows for index.js to show page by page: JSON, compressed, in base64.
-
-    Packed, because the texts of 6,000 claims are most of a megabyte. Nothing in it is markup, and
-    base64 has no character that could become some. Words stand once, and the claims are numbers of
-    words, digit by digit: compression alone finds repeated letters, and half as much.
-    """
-    # A claim's words, and the empty one at which they end.
-    every = [
-        word for row in view.rows for claim in row.of.claims for word in (*claim.text.split(), "")
-    ]
-    words = [word for word, _ in Counter(every).most_common()]
-    numbers = {word: number for number, word in enumerate(words)}
-    said = [
-        "".join(chr(ord(_ZERO) + numbers[word] // _BASE**digit % _BASE) for word in every)
-        for digit in range(_DIGITS)
-    ]
-    videos = [
-        (
-            row.of.video.title,
-            row.href,
-            row.under,
-            row.of.video.corpus or "",
-            row.of.video.category or "",
-            row.of.video.channel or "",
-            row.of.checked_at.date().isoformat() if row.of.checked_at else "",
-            row.of.changes,
-            [
-                (
-                    None if claim.start_seconds is None else int(claim.start_seconds),
-                    claim_anchor(claim.claim_id, number)[:_ANCHOR],
-                    OUTCOMES.index(claim.outcome),
-                    int(claim.basis == "embedded"),
-                    _RANKS.index(claim.confidence or ""),
-                    claim.supporting,
-                    claim.refuting,
-                )
-                for number, claim in enumerate(row.of.claims, 1)
+    def claim_view(self, claim: Claim, number: int) -> ClaimView:
+        """Return a claim with its number in order of time, from 1."""
+        key = claim.claim_id
+        verdict = self._verdicts.get(key)
+        outcome = UNJUDGED if verdict is None else verdict.stance or INCOMPLETE
+        said = None
+        if self._data.transcript is not None and claim.char_start is not None:
+            said = self._data.transcript.text[claim.char_start : claim.char_end] or None
+        ok = self._sources(claim, "ok")
+        # The side that won comes first.
+        sides = sorted(GROUP_WORDS, key=lambda side: side != outcome)
+        groups = {side: [each for each in ok if each["evidence"].stance == side] for side in sides}
+        anchors = {row.evidence_id: self._anchors[id(row)] for row in self._evidence[key]}
+        named = {
+            row.evidence_id: (self._anchors[id(row)], row.domain) for row in self._data.evidence
+        }
+        steps = []
+        for step in self._steps[key]:
+            # A key point makes nothing: it rests on what it cites.
+            ids = step.made or (step.used if step.step == "judge" else ())
+            steps.append((step, [named[each] for each in ids if each in named]))
+        left: tuple[Status, ...] = ("infra_error", "no_evidence", "skipped")
+        return ClaimView(
+            claim=claim,
+            number=number,
+            anchor=claim_anchor(key, number),
+            outcome=outcome,
+            verdict=verdict,
+            said=said,
+            is_verbatim=said is not None and _bare(said) == _bare(claim.text),
+            outlived=self._data.outlived.get(key),
+            changes=self._changes[key],
+            argument=argue(outcome, self._evidence[key]),
+            anchors=anchors,
+            groups={side: sources for side, sources in groups.items() if sources},
+            leftovers={
+                status: (self._sources(claim, status), self._work(claim, status)) for status in left
+            },
+            prior=[review for review in self._prior[key] if review.status == "ok"],
+            searches=[
+                (query, [_search_words(search) for search in self._searches[query.query_id]])
+                for query in self._queries[key]
             ],
+            steps=steps,
+            reviews=self._acts(claim),
+            assessment=latest("assess", self._reviews.get(key, []), key),
+            ruling=self._rulings.get(key),
         )
-        for row in view.rows
-    ]
-    outcomes = [
-        (name, OUTCOME_WORDS[name], outcome_words(name, "embedded"), GLYPHS[name])
-        for name in OUTCOMES
-    ]
-    document = {"outcomes": outcomes, "confidences": _RANKS, "videos": videos}
-    document |= {"words": words, "said": said}
-    # Lone surrogates, which a transcript may hold, are no UTF-8.
-    text = json.dumps(document, ensure_ascii=False).encode("utf-8", "replace")
-    return base64.b64encode(gzip.compress(text, mtime=0)).decode()
+
+    def stored_texts(self, by_id: Mapping[str, ClaimView]) -> list[Shown]:
+        """Return the stored texts that evidence speaks from, with their quotes marked."""
+        shown = []
+        for content_hash, anchor in self._stored.items():
+            text = self._texts[content_hash]
+            rows = [
+                row
+                for row in self._in_order
+                if row.content_hash == content_hash and row.status == "ok"
+            ]
+            quotes = [
+                (row.quote_start, row.quote_end, self._anchors[id(row)])
+                for row in rows
+                if row.quote_start is not None
+                and row.quote_end is not None
+                and text[row.quote_start : row.quote_end] == row.quote
+            ]
+            speak = {row.claim_id for row in rows}
+            shown.append(
+                {
+                    "anchor": anchor,
+                    "source": rows[0],
+                    "link": self._links[rows[0].evidence_id],
+                    "page": self._pages.get(rows[0].page_id or ""),
+                    "text": stored_text(text, quotes),
+                    "claims": [view for claim_id, view in by_id.items() if claim_id in speak],
+                }
+            )
+        return shown
+
+    def _sources(self, claim: Claim, status: Status) -> list[Shown]:
+        first_of: dict[str, str] = {}
+        shown = []
+        for row in self._evidence[claim.claim_id]:
+            if row.status != status:
+                continue
+            anchor, link = self._anchors[id(row)], self._links[row.evidence_id]
+            origin = row.origin or row.domain
+            first = first_of.setdefault(origin, row.domain)
+            passage = quote_passage(row, self._texts.get(row.content_hash or ""))
+            stored = self._stored.get(row.content_hash or "") if status == "ok" else None
+            if stored and passage and passage.located:
+                stored = f"quote-{anchor}"
+            rating = self._ratings.get(row.domain)
+            reasons = [*rating.reasons] if rating else []
+            if rating and rating.datasets:
+                reasons.append(f"listed in {', '.join(rating.datasets)}")
+            shown.append(
+                {
+                    "evidence": row,
+                    "anchor": anchor,
+                    "title": row.title.strip() or row.canonical_url,
+                    "link": link,
+                    "at_quote": quote_url(link, row.quote) if link and row.quote else None,
+                    "stored": stored,
+                    "rating_reasons": reasons,
+                    "passage": passage,
+                    "origin": origin,
+                    "same_origin_as": None if first == row.domain else first,
+                    "page": self._pages.get(row.page_id or ""),
+                    "is_later": is_later(row.published_on, self._data.video),
+                }
+            )
+        return shown
+
+    def _acts(self, claim: Claim) -> list[tuple[ReviewAction, str]]:
+        known = dict(self._data.reviewed_queries)
+        known |= {query.query_id: query.text for query in self._queries[claim.claim_id]}
+        told = []
+        for act in self._reviews.get(claim.claim_id, ()):
+            query = known.get(act.target or "")
+            told.append((act, act_words(act.action, act.target, act.value, query)))
+            if act.query_id is not None and act.value is not None:
+                known[act.query_id] = act.value
+        return told
+
+    def _work(self, claim: Claim, status: Status) -> list[str]:
+        """Say which queries, searches and look-ups of a claim ended with a status, and why."""
+        queries = self._queries[claim.claim_id]
+        lines = [
+            f"The query “{query.text}”: {query.reason or status}"
+            if query.text
+            else f"Writing a query: {query.reason}"
+            for query in queries
+            if query.status == status
+        ]
+        lines += [
+            f"The search for “{query.text}” at {search.provider}, page {search.page}: "
+            f"{search.reason or 'no results'}"
+            for query in queries
+            for search in self._searches[query.query_id]
+            if search.status == status
+        ]
+        for each in self._prior[claim.claim_id]:
+            if each.status == status == "skipped":
+                lines.append(f"The review by {each.publisher or each.domain}: {each.reason}")
+            elif each.status == status:
+                lines.append(f"Prior fact checks at {each.provider}: {each.reason or 'none found'}")
+        return lines
+
+
+_Row = TypeVar("_Row", Evidence, PriorFactCheck, Query, Step, VerdictChange)
+
+
+def _by_claim(rows: Iterable[_Row]) -> dict[str, list[_Row]]:
+    found: dict[str, list[_Row]] = defaultdict(list)
+    for row in rows:
+        found[row.claim_id].append(row)
+    return found
+
+
+def claim_anchor(claim_id: str, number: int) -> str:
+    """Return what a claim's id is in attributes and fragments.
+
+    An odd id is replaced by the claim's number in order of time, never trusted.
+    """
+    return claim_id if _ID.fullmatch(claim_id) else f"n{number}"
+
+
+def in_order(evidence: Iterable[Evidence]) -> list[Evidence]:
+    """Return evidence, the most reliable first."""
+    return sorted(
+        evidence,
+        key=lambda row: (
+            _RATING_ORDER.index(row.rating),
+            -row.rating_score,
+            row.title,
+            row.canonical_url,
+        ),
+    )
+
+
+def _bare(text: str) -> str:
+    return " ".join("".join(c if c.isalnum() else " " for c in text.casefold()).split())
+
+
+def _search_words(search: Search) -> str:
+    where = search.provider if search.page == 1 else f"{search.provider}, page {search.page}"
+    if search.status == "infra_error":
+        return f"{where}: failed"
+    return f"{where}: {counted(search.hit_count, 'result')}"

@@ -10,12 +10,14 @@ read.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from factible_assets.files import file_stem, write_whole
-from factible_assets.report.data import ReportData, read_index_data, read_report_data
-from factible_assets.report.render import page_count, render_index, render_report
+from factible_assets.report.data import ReportData, read_report_data
+from factible_assets.report.index import Indexed, page_count, read_index_data, render_index
+from factible_assets.report.render import render_report
 
 if TYPE_CHECKING:
     from warehouse.store import Warehouse
@@ -49,10 +51,9 @@ def write_report(data: ReportData, path: Path) -> Path:
     return write_whole(path, render_report(data, index=home)[0].encode("utf-8"))
 
 
-def write_index(warehouse: Warehouse, folder: Path) -> Path:
+def write_index(videos: Sequence[Indexed], folder: Path) -> Path:
     """Render the index of all videos, with links to the reports that are in the folder."""
-    videos = read_index_data(warehouse)
-    paths = {each.video.video_id: report_path(folder, each.video.video_id) for each in videos}
+    paths = {each["video_id"]: report_path(folder, each["video_id"]) for each in videos}
     hrefs = {video_id: path.name for video_id, path in paths.items() if path.is_file()}
     # No report is called so: a video's id leaves no dot in the name of its file.
     names = [INDEX, *(f"index.{number}.html" for number in range(2, page_count(len(videos)) + 1))]
@@ -64,10 +65,10 @@ def write_index(warehouse: Warehouse, folder: Path) -> Path:
     return index_path(folder)
 
 
-def publish_data(data: ReportData, warehouse: Warehouse, folder: Path) -> Path:
-    """Write the report of a video that was read already, and refresh the index."""
+def publish_data(data: ReportData, videos: Sequence[Indexed], folder: Path) -> Path:
+    """Write the report of a video and the index, of rows that were read already."""
     path = write_report(data, report_path(folder, data.video.video_id))
-    write_index(warehouse, folder)
+    write_index(videos, folder)
     return path
 
 
@@ -77,28 +78,31 @@ def publish_report(warehouse: Warehouse, folder: Path, video_id: str) -> Path | 
     A large index that was written just before is left to the next report, so that in a batch of
     many runs its writing stays a small part of the work. `factible report` refreshes it at once.
     """
-    data = read_report_data(warehouse, video_id)
-    if data is None:
-        return None
+    rests = False
     index = index_path(folder)
     if index.exists():
         found = index.stat()
         rest = found.st_size / _BYTES_PER_SECOND_OF_REST
-        if found.st_size > _LARGE_INDEX_BYTES and time.time() < found.st_mtime + rest:
-            return write_report(data, report_path(folder, video_id))
-    return publish_data(data, warehouse, folder)
+        rests = found.st_size > _LARGE_INDEX_BYTES and time.time() < found.st_mtime + rest
+    with warehouse.snapshot() as now:
+        data = read_report_data(now, video_id)
+        if data is None:
+            return None
+        videos = [] if rests else read_index_data(now)
+    if rests:
+        return write_report(data, report_path(folder, video_id))
+    return publish_data(data, videos, folder)
 
 
 def publish_all(warehouse: Warehouse, folder: Path) -> dict[str, Path]:
     """Write the report of every video and the index; returns the files by video."""
     written: dict[str, Path] = {}
-    video_ids = [item.video.video_id for item in read_index_data(warehouse)]
+    video_ids = [video["video_id"] for video in read_index_data(warehouse)]
     for start in range(0, len(video_ids), _VIDEOS_AT_ONCE):
         with warehouse.snapshot() as now:
             found = [read_report_data(now, each) for each in video_ids[start:][:_VIDEOS_AT_ONCE]]
-        for data in found:
-            if data is not None:
-                path = report_path(folder, data.video.video_id)
-                written[data.video.video_id] = write_report(data, path)
-    write_index(warehouse, folder)
+        for data in filter(None, found):
+            path = report_path(folder, data.video.video_id)
+            written[data.video.video_id] = write_report(data, path)
+    write_index(read_index_data(warehouse), folder)
     return written

@@ -12,6 +12,7 @@ from pathlib import Path
 from factible_assets.errors import ExitCode
 from factible_assets.records import Claim, Verdict
 from factible_assets.report.data import ReportData, read_report_data
+from factible_assets.report.index import read_index_data
 from factible_assets.report.writing import publish_data
 from factible_assets.settings import Settings
 from resources.statements import statements
@@ -75,10 +76,13 @@ def stored_result(
     failures: tuple[str, ...] = (),
 ) -> Checked | None:
     """Write the report of what the warehouse holds on a video; None if it holds nothing."""
-    data = stored_data(video_id, settings)
-    if data is None:
+    if not settings.warehouse.exists():
         return None
-    store = Warehouse(settings.warehouse)
-    report = publish_data(data, store, settings.reports)
-    ever = float(store.query(_SQL["cost_of_all_checks"], {"video": video_id}).item())
+    with Warehouse(settings.warehouse).snapshot() as now:
+        data = read_report_data(now, video_id)
+        if data is None:
+            return None
+        videos = read_index_data(now)
+        ever = float(now.query(_SQL["cost_of_all_checks"], {"video": video_id}).item())
+    report = publish_data(data, videos, settings.reports)
     return Checked(data, report, run_id or data.run_id, failures, ever)

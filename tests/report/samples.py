@@ -24,11 +24,7 @@ from factible_assets.records import (
     Verdict,
     Video,
 )
-from factible_assets.report.data import (
-    IndexedClaim,
-    IndexedVideo,
-    ReportData,
-)
+from factible_assets.report.data import ReportData
 from factible_assets.rows import Materialization, VerdictChange
 from factible_assets.stages import ids
 
@@ -327,7 +323,7 @@ def call(**changes: Any) -> LlmCall:
     return LlmCall(**(fields | changes))
 
 
-def indexed_claim(number: int, **changes: Any) -> IndexedClaim:
+def indexed_claim(number: int, **changes: Any) -> dict[str, Any]:
     """Return the claim of that number as the index has it, with the outcome of that number."""
     row = claim(number)
     outcome = OUTCOMES[number]
@@ -342,25 +338,38 @@ def indexed_claim(number: int, **changes: Any) -> IndexedClaim:
         "supporting": number,
         "refuting": 1,
     }
-    return IndexedClaim(**(fields | changes))
+    return fields | changes
 
 
-def index_data() -> tuple[IndexedVideo, ...]:
+def indexed(**fields: Any) -> dict[str, Any]:
+    """Return the sample video as the index has it, with a claim of every outcome."""
+    return {
+        "video_id": VIDEO_ID,
+        "title": video().title,
+        "channel": "Kitchen Table",
+        "duration_seconds": 61.0,
+        "published_on": date(2025, 3, 4),
+        "category": None,
+        "corpus": None,
+        "checked_at": datetime(2026, 1, 2, 3, 4, tzinfo=UTC),
+        "changes": 0,
+        "cost_usd": 0.0,
+        "claims": [indexed_claim(number) for number in range(len(OUTCOMES))],
+        **fields,
+    }
+
+
+def index_data() -> list[dict[str, Any]]:
     """Return three videos: with a claim of every outcome, with two claims, and unchecked."""
-    checked = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
-    every = tuple(indexed_claim(number) for number in range(len(OUTCOMES)))
-    two = tuple(
-        indexed_claim(number, claim_id=f"second-{number}", basis="llm") for number in (0, 1)
-    )
-    second = video(
-        video_id="second-talk", title="A second talk", url=None, channel="Other", corpus="talks"
-    )
-    third = video(video_id="third-talk", title="A third talk", url=None, category="science")
-    return (
-        IndexedVideo(video(corpus="kitchen", category="food"), checked, every, 2, 0.0123),
-        IndexedVideo(second, checked.replace(month=2), two, 0, 0.0),
-        IndexedVideo(third, None, (), 0, 0.0),
-    )
+    two = [indexed_claim(number, claim_id=f"second-{number}", basis="llm") for number in (0, 1)]
+    later = datetime(2026, 2, 2, 3, 4, tzinfo=UTC)
+    second: dict[str, Any] = {"video_id": "second-talk", "title": "A second talk"}
+    third: dict[str, Any] = {"video_id": "third-talk", "title": "A third talk"}
+    return [
+        indexed(corpus="kitchen", category="food", changes=2, cost_usd=0.0123),
+        indexed(**second, channel="Other", corpus="talks", checked_at=later, claims=two),
+        indexed(**third, category="science", checked_at=None, claims=[]),
+    ]
 
 
 def report_data(**changes: Any) -> ReportData:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from factible_assets.report.render import render_index, render_report
+from factible_assets.report.index import render_index
+from factible_assets.report.render import render_report
 from tests.chromium import needs_browser
 from tests.report import samples
 from tests.report.browser import PLAYER, chromium, visit
@@ -497,8 +497,7 @@ def test_headings_sort_both_ways_and_say_so(browser: Browser, index: str) -> Non
 
 
 def test_long_tables_are_turned_page_by_page(browser: Browser) -> None:
-    sample = samples.index_data()[0]
-    many = tuple(replace(sample, video=samples.video(title=f"Talk {n:03}")) for n in range(120))
+    many = [samples.indexed(title=f"Talk {n:03}") for n in range(120)]
     with visit(browser, render_index(many, {})[0], fragment="#view=claims&page=2") as seen:
         seen.page.get_by_text("51–100 of 720").wait_for()
         seen.page.click("#show-videos")

@@ -1,17 +1,17 @@
 from __future__ import annotations
 
 import string
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from factible_assets.records import PageText, Transcript
-from factible_assets.report.data import IndexedVideo, ReportData
+from factible_assets.report.data import ReportData
+from factible_assets.report.index import render_index
 from factible_assets.report.links import safe_url
-from factible_assets.report.render import render_index
 from factible_assets.report.writing import report_path
 from factible_assets.stages import ids
 from tests.report import samples
@@ -166,21 +166,11 @@ def hostile_report(payload: str, url: str = "https://a.example/page") -> ReportD
     )
 
 
-def hostile_index(payload: str, url: str = "https://a.example/page") -> tuple[IndexedVideo, ...]:
+def hostile_index(payload: str) -> list[dict[str, Any]]:
     """Put one payload into every field of the index that the outside world fills."""
-    video = samples.video(
-        title=payload,
-        channel=payload,
-        video_id=(payload or "x")[:128],
-        url=url,
-        corpus=payload,
-        category=payload,
-    )
-    claims = tuple(
-        replace(samples.indexed_claim(number), claim_id=payload, text=payload)
-        for number in range(2)
-    )
-    return (IndexedVideo(video, None, claims, 1, 0.5),)
+    claims = [samples.indexed_claim(number, claim_id=payload, text=payload) for number in range(2)]
+    words = dict.fromkeys(("title", "channel", "corpus", "category"), payload)
+    return [samples.indexed(**words, video_id=(payload or "x")[:128], claims=claims)]
 
 
 BASE64 = f"{string.ascii_letters}{string.digits}+/="
@@ -207,8 +197,8 @@ def test_hostile_text_anywhere_is_shown_and_runs_nothing(payload: str) -> None:
 @pytest.mark.parametrize("payload", PAYLOADS)
 def test_hostile_text_in_the_index_is_shown_and_runs_nothing(payload: str) -> None:
     data = hostile_index(payload)
-    href = report_path(Path("reports"), data[0].video.video_id).name
-    (source,) = render_index(data, {data[0].video.video_id: href})
+    href = report_path(Path("reports"), data[0]["video_id"]).name
+    (source,) = render_index(data, {data[0]["video_id"]: href})
     page = Page(source)
     assert [danger for danger in page.dangers() if f"link {href}" not in danger] == []
     assert printable(payload) in page.text("//section[@id='videos']//th[@scope='row']")

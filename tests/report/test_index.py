@@ -6,15 +6,12 @@ import itertools
 import json
 import os
 import random
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from factible_assets.report.data import IndexedClaim, read_index_data
-from factible_assets.report.render import render_index
-from factible_assets.report.view import arrange_index
+from factible_assets.report.index import choices, read_index_data, render_index
 from factible_assets.report.writing import (
     index_path,
     publish_all,
@@ -76,22 +73,19 @@ def test_the_index_of_500_videos_weighs_less_than_half_a_megabyte() -> None:
     letters = "aaaabcddeeeeeefghhiiiijkllmmnnnooooppqrrrsssttttuuvwxyz"
     words = ["".join(dice.choices(letters, k=dice.randint(2, 10))) for _ in range(3_000)]
 
-    def claim(of: IndexedClaim) -> IndexedClaim:
+    def claim(of: dict[str, Any]) -> dict[str, Any]:
         text = " ".join(dice.choices(words, k=18))
         at, name = dice.uniform(0, 3_600), f"{dice.getrandbits(64):016x}"
-        return replace(of, claim_id=name, text=text, start_seconds=at)
+        return {**of, "claim_id": name, "text": text, "start_seconds": at}
 
-    sample = samples.index_data()[0]
-    many = tuple(
-        replace(
-            sample,
-            video=samples.video(
-                video_id=f"talk-{number}", title=" ".join(dice.choices(words, k=6))
-            ),
-            claims=tuple(claim(each) for each in sample.claims * 2),
+    many = [
+        samples.indexed(
+            video_id=f"talk-{number}",
+            title=" ".join(dice.choices(words, k=6)),
+            claims=[claim(each) for each in samples.indexed()["claims"] * 2],
         )
         for number in range(500)
-    )
+    ]
     names = ["index.html", *(f"index.{number}.html" for number in range(2, 21))]
     sources = render_index(many, {}, names)
     assert max(len(each.encode()) for each in sources) <= 500_000
@@ -100,7 +94,7 @@ def test_the_index_of_500_videos_weighs_less_than_half_a_megabyte() -> None:
     assert pages[0].links() == ["#content", *names[:2], names[-1]]
     assert pages[9].links() == ["#content", names[0], *names[8:11], names[-1]]
     shown = unpacked(pages[0])
-    assert shown["claims"] == [each.text for video in many for each in video.claims]
+    assert shown["claims"] == [each["text"] for video in many for each in video["claims"]]
     assert all(page.all("//*[@id='packed']") == [] for page in pages[1:])
     assert "Videos 26 to 50 of 500" in pages[1].text("//main")
     # Each claim as elements would be 15 of them; packed, no page has more than its rows.
@@ -108,10 +102,9 @@ def test_the_index_of_500_videos_weighs_less_than_half_a_megabyte() -> None:
 
 
 def test_every_filter_offers_what_is_there_with_its_count() -> None:
-    view = arrange_index(samples.index_data(), HREFS)
     found = {
-        name: [(value, number) for value, _, number in choices]
-        for name, choices in view.choices.items()
+        name: [(value, number) for value, _, number in offered]
+        for name, offered in choices(samples.index_data()).items()
     }
     assert found["outcome"] == [
         ("supports", 2),
@@ -147,11 +140,11 @@ def test_an_index_of_nothing_says_how_to_begin() -> None:
 
 def test_the_reader_finds_every_video_with_its_current_verdicts(tmp_path: Path) -> None:
     (video,) = read_index_data(store_sample(tmp_path))
-    assert video.video.video_id == VIDEO_ID
-    assert video.video.title == "Six things people believe"
-    assert video.checked_at == samples.report_data().checked_at
-    assert [claim.text for claim in video.claims] == list(samples.SENTENCES[:5])
-    assert [claim.outcome for claim in video.claims] == list(samples.OUTCOMES[:5])
+    assert video["video_id"] == VIDEO_ID
+    assert video["title"] == "Six things people believe"
+    assert video["checked_at"] == samples.report_data().checked_at
+    assert [claim["text"] for claim in video["claims"]] == list(samples.SENTENCES[:5])
+    assert [claim["outcome"] for claim in video["claims"]] == list(samples.OUTCOMES[:5])
 
 
 def test_all_reports_are_written_beside_an_index_that_links_them(tmp_path: Path) -> None:
@@ -169,12 +162,12 @@ def test_pages_that_are_no_more_are_taken_away(tmp_path: Path) -> None:
     folder.mkdir()
     for name in ("index.2.html", "index-2.html"):
         (folder / name).write_text("old")
-    write_index(store_sample(tmp_path), folder)
+    write_index(read_index_data(store_sample(tmp_path)), folder)
     assert sorted(each.name for each in folder.iterdir()) == ["index-2.html", "index.html"]
 
 
 def test_the_index_links_no_report_that_is_not_there(tmp_path: Path) -> None:
-    path = write_index(store_sample(tmp_path), tmp_path / "reports")
+    path = write_index(read_index_data(store_sample(tmp_path)), tmp_path / "reports")
     assert Page(path.read_text("utf-8")).all("//section[@id='videos']//tbody//a") == []
 
 

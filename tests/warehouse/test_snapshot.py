@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from factible_assets.exchange.averitec import averitec_of_results
-from factible_assets.report.data import read_index_data, read_report_data
+from factible_assets.report.data import read_report_data
+from factible_assets.report.index import read_index_data
 from tests.warehouse.samples import claim, fact_check, stamp, write_asset
 from warehouse.connection import FileConnector
 from warehouse.errors import WarehouseError
@@ -61,7 +62,7 @@ def test_a_report_is_of_one_moment(warehouse: Warehouse, openings: Openings) -> 
 
 def test_the_index_is_of_one_moment(warehouse: Warehouse, openings: Openings) -> None:
     (video,) = read_index_data(warehouse)
-    assert all(each.outcome != "unjudged" for each in video.claims)
+    assert all(each["outcome"] != "unjudged" for each in video["claims"])
     assert openings() == 1
 
 
