@@ -334,8 +334,8 @@ def describe(stage: Stage, video: Video, claims: Sequence[Claim], result: FlowRe
 
 def _chart(title: str, values: Mapping[str, float], unit: str = "") -> Described:
     """Draw values, if there are any."""
-    drawn = bars(title, values, unit)
-    return {title: dg.MetadataValue.md(drawn)} if drawn else {}
+    drawn = bars(values, unit)
+    return {title: dg.MetadataValue.md(f"![{title}]({drawn})")} if drawn else {}
 
 
 def _queries(video: Video, claims: Sequence[Claim], result: FlowResult) -> Described:

@@ -171,7 +171,7 @@ def _metadata(evaluations: Mapping[str, Evaluation], rows: int) -> dict[str, Any
                     for stance, counts in zip(labels, confusion.counts, strict=True)
                 )
             for title, picture in inline_charts(evaluation).items():
-                shown[f"{lead}{title}"] = dg.MetadataValue.md(picture)
+                shown[f"{lead}{title}"] = dg.MetadataValue.md(f"![{title}]({picture})")
         folded[f"{lead}basis"] = basis(evaluation)
         folded[f"{lead}figures"] = dg.MetadataValue.md(figures_markdown(evaluation))
         folded[f"{lead}videos and figures"] = dg.MetadataValue.md(videos_markdown(evaluation))

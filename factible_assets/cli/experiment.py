@@ -220,10 +220,10 @@ def compare(
             )
     chosen = [known[each] for each in metric] if metric else comparison.headlines
     from factible_assets.experiments.page import render_page
-    from factible_assets.experiments.results import draw_variants
+    from factible_assets.experiments.results import scored_again
 
     path = output or settings.reports / f"experiment-{experiment.name}.html"
-    write_whole(path, render_page(comparison, draw_variants(experiment, settings)).encode())
+    write_whole(path, render_page(comparison, scored_again(experiment, settings)).encode())
     result(
         {**_document(comparison), "report": path},
         *(_metric_table(comparison, each) for each in chosen),

@@ -24,6 +24,8 @@ import jinja2
 from markupsafe import Markup
 
 import factible_assets
+from factible_assets.evaluation.charts import inline_charts
+from factible_assets.evaluation.scoring import Evaluation
 from factible_assets.experiments.comparison import Comparison, MetricComparison
 from factible_assets.experiments.plan import shown
 
@@ -41,12 +43,10 @@ _FAMILIES = (
 )
 
 
-def render_page(
-    comparison: Comparison, drawings: Mapping[str, Mapping[str, bytes]] | None = None
-) -> str:
+def render_page(comparison: Comparison, evaluations: Mapping[str, Evaluation] | None = None) -> str:
     """Return the comparison as an HTML document, encodable as UTF-8.
 
-    `drawings` are pictures of single variants (PNG), by name and title.
+    `evaluations`, by variant, are those of which pictures are shown, variant by variant.
     """
     style = files(__package__).joinpath(_STYLE).read_text("utf-8")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode("ascii")
@@ -65,13 +65,10 @@ def render_page(
             headlines={each.name for each in comparison.headlines},
             strips=lambda metric: strips(metric, comparison.baseline),
             scatters=_scatters(comparison),
-            drawings={
-                name: [
-                    (title.capitalize(), f"data:image/png;base64,{base64.b64encode(png).decode()}")
-                    for title, png in each.items()
-                ]
-                for name, each in (drawings or {}).items()
-                if each
+            drawn={
+                name: (inline_charts(each), each.confusion)
+                for name, each in (evaluations or {}).items()
+                if each.videos
             },
             # A file of this package, not text from outside.
             style=Markup(style),  # noqa: S704

@@ -1,4 +1,4 @@
-"""An experiment from beginning to end: run, scored, kept for analysts, drawn.
+"""An experiment from beginning to end: run, scored, kept for analysts.
 
 What belongs here: handing each variant's rows to scoring, laying the figures out for the main
 warehouse, the order of these steps. What does not: any metric (evaluation/), paired comparisons
@@ -14,7 +14,6 @@ from typing import Any
 
 from factible_assets.corpora.format import ClaimEntry
 from factible_assets.corpora.reading import CorporaReading
-from factible_assets.evaluation.charts import STAGES_PLOT, all_plots
 from factible_assets.evaluation.figures import RESAMPLES
 from factible_assets.evaluation.matching import ClaimMatcher, default_matcher
 from factible_assets.evaluation.outcomes import VideoOutcome
@@ -34,9 +33,6 @@ from factible_assets.experiments.runner import (
 from factible_assets.experiments.surroundings import choose, code_version
 from factible_assets.settings import Settings
 from warehouse.store import Warehouse
-
-MOST_DRAWN = 12
-"""With more variants the page would carry megabytes of pictures; its tables cover every variant."""
 
 
 def conduct(
@@ -168,21 +164,10 @@ def findings(
     }
 
 
-def draw_variants(experiment: Experiment, settings: Settings) -> dict[str, dict[str, bytes]]:
-    """Return the plots of each variant by title; none where rows are gone, or variants are many."""
+def scored_again(experiment: Experiment, settings: Settings) -> dict[str, Evaluation]:
+    """Return the evaluation of each variant, without intervals; none where the rows are gone."""
     file = experiment_file(settings, experiment.name)
-    if not file.exists() or len(experiment.variants) > MOST_DRAWN:
+    if not file.exists():
         return {}
-    # Pictures show no intervals, so one resample is enough.
-    scored = score_variants(
-        experiment, Ledger(experiment.name, file), default_matcher(), bootstrap=1
-    )
-    return {
-        name: {
-            title: picture
-            for title, picture in all_plots(each).items()
-            if each.annotated or title == STAGES_PLOT
-        }
-        for name, each in scored.items()
-        if each.videos
-    }
+    ledger = Ledger(experiment.name, file)
+    return score_variants(experiment, ledger, default_matcher(), bootstrap=1)

@@ -7,19 +7,28 @@ import re
 
 from lxml import etree
 
-from factible_assets.evaluation.charts import INLINE_CHARACTERS, bars, counted, curves
+from factible_assets.evaluation.charts import (
+    INLINE_CHARACTERS,
+    bars,
+    counted,
+    curves,
+    inline_charts,
+)
+from factible_assets.evaluation.scoring import score
 from factible_assets.records import METHOD
+from tests.evaluation.outcomes import call, outcome
+from tests.evaluation.test_scoring import CHEESE, MATCHER, MOON, two_videos
 
 
-def drawing(markdown: str) -> etree._Element:
-    found = re.fullmatch(r"!\[[^\]]*\]\(data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)\)", markdown)
+def drawing(picture: str) -> etree._Element:
+    found = re.fullmatch(r"data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)", picture)
     assert found
     return etree.fromstring(base64.b64decode(found[1]))
 
 
 def test_the_longest_chart_is_short_enough_not_to_be_folded_away() -> None:
-    longest = bars("seconds by stage", dict.fromkeys(METHOD, 1234.5), " s")
-    assert len(longest) < INLINE_CHARACTERS
+    longest = bars(dict.fromkeys(METHOD, 1234.5), " s")
+    assert len(f"![seconds by stage]({longest})") < INLINE_CHARACTERS
 
 
 def test_lines_are_drawn_where_they_are_known_and_short_enough_to_be_seen() -> None:
@@ -27,19 +36,19 @@ def test_lines_are_drawn_where_they_are_known_and_short_enough_to_be_seen() -> N
     shares: list[float | None] = [0.123] * 40
     late: list[float | None] = [None, *shares[1:]]
     lines = {"precision": shares, "recall": late}
-    markdown = curves("precision and recall by max_claims", depths, lines)
-    assert len(markdown) < INLINE_CHARACTERS
-    found = drawing(markdown).iter("{http://www.w3.org/2000/svg}polyline")
+    picture = curves(depths, lines)
+    assert len(f"![precision and recall by max_claims]({picture})") < INLINE_CHARACTERS
+    found = drawing(picture).iter("{http://www.w3.org/2000/svg}polyline")
     points = [each.attrib["points"].split() for each in found]
     assert [len(each) for each in points] == [8, 7]
     assert points[0][0] == "0,88"
     assert points[0][-1] == "200,88"
-    assert curves("nothing", depths, {"F1": [None] * 40}) == ""
-    assert "0,50" in drawing(curves("one", [1], {"F1": [0.5]}))[0].attrib["points"]
+    assert curves(depths, {"F1": [None] * 40}) == ""
+    assert "0,50" in drawing(curves([1], {"F1": [0.5]}))[0].attrib["points"]
 
 
 def test_every_value_has_its_label_its_number_and_a_bar_of_its_length() -> None:
-    drawn = drawing(bars("stances", {"supports": 4, "very_low": 1, "mixed": 0.5}))
+    drawn = drawing(bars({"supports": 4, "very_low": 1, "mixed": 0.5}))
     texts = [each.text for each in drawn.iter("{http://www.w3.org/2000/svg}text")]
     assert texts == ["supports 4", "very low 1", "mixed 0.5"]
     paths = [each.attrib["d"] for each in drawn.iter("{http://www.w3.org/2000/svg}path")]
@@ -49,12 +58,12 @@ def test_every_value_has_its_label_its_number_and_a_bar_of_its_length() -> None:
 
 
 def test_nothing_is_drawn_of_nothing() -> None:
-    assert bars("stances", {}) == ""
-    assert bars("stances", {"supports": 0}) == ""
+    assert bars({}) == ""
+    assert bars({"supports": 0}) == ""
 
 
 def test_labels_cannot_break_out_of_the_drawing() -> None:
-    drawn = drawing(bars("x", {"<script>a&b": 1}))
+    drawn = drawing(bars({"<script>a&b": 1}))
     assert [each.tag for each in drawn.iter() if each.tag.endswith("script")] == []
 
 
@@ -64,3 +73,20 @@ def test_values_are_counted_in_a_given_order() -> None:
         ("low", 2),
         ("very low", 1),
     ]
+
+
+def test_an_evaluation_is_drawn_as_far_as_it_is_defined() -> None:
+    drawn = inline_charts(two_videos())
+    assert {"precision and recall by max_claims", "share that is right, by confidence"} <= set(
+        drawn
+    )
+    assert "n=3" in "".join(drawing(drawn["share that is right, by confidence"]).itertext())
+    undefined = score([outcome("one", [MOON], None)], matcher=MATCHER, bootstrap=100)
+    assert set(inline_charts(undefined)) <= {"seconds by stage"}
+
+
+def test_costs_are_drawn_by_stage_and_model() -> None:
+    paid = outcome("one", [CHEESE], None, llm_calls=(call("one", cost=0.03),))
+    drawn = inline_charts(score([paid], matcher=MATCHER, bootstrap=100))
+    words = "".join(drawing(drawn["cost by stage and model"]).itertext())
+    assert words == "claims, small 0.03 $"

@@ -18,6 +18,7 @@ from factible_assets.experiments.comparison import Comparison, read_comparison
 from factible_assets.experiments.page import render_page, scatter, strips
 from factible_assets.experiments.plan import ExperimentError
 from factible_assets.experiments.runner import StageSet
+from tests.evaluation.test_scoring import two_videos
 from warehouse.store import Warehouse
 
 HOSTILE = "<script>alert(1)</script>\" onload='x' \x07\u202e"
@@ -208,7 +209,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def html(comparison: Comparison) -> str:
-    return render_page(comparison, {"better": {"a picture": b"\x89PNG"}})
+    return render_page(comparison, {"better": two_videos()})
 
 
 def test_hostile_text_is_only_text(html: str) -> None:
@@ -237,7 +238,7 @@ def test_the_policy_allows_the_one_style_sheet_and_nothing_from_elsewhere(html: 
         if name in {"src", "href", "action"}
     ]
     assert addresses
-    assert all(str(each).startswith("data:image/png;base64,") for each in addresses)
+    assert all(str(each).startswith("data:image/svg+xml;base64,") for each in addresses)
 
 
 def test_the_page_says_what_its_figures_rest_on(html: str) -> None:
@@ -247,6 +248,7 @@ def test_the_page_says_what_its_figures_rest_on(html: str) -> None:
     assert "comparisons were tested, without correction" in words
     assert "metrics are undefined for every variant macro-F1" in words
     assert "max_claims = 2" in words
+    assert "annotated answered supports answered refutes" in words
 
 
 def test_values_stand_on_one_scale(comparison: Comparison) -> None:
