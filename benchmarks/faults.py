@@ -39,7 +39,7 @@ from urllib.parse import urlsplit
 from zlib import crc32
 
 from factible_assets.config import ClaimsConfig, FactCheckConfig
-from factible_assets.corpora import load_corpora
+from factible_assets.corpora.reading import load_corpora
 from factible_assets.reasoners.embedded.engine import EmbeddedReasoner
 from factible_assets.records import (
     Basis,

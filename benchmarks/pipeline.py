@@ -19,7 +19,8 @@ from pathlib import Path
 
 from benchmarks.shared import require
 from factible_assets.config import FactCheckConfig
-from factible_assets.corpora import import_published, load_corpora
+from factible_assets.corpora.published import import_published
+from factible_assets.corpora.reading import load_corpora
 from factible_assets.records import Verdict
 from factible_assets.running.launch import check_video
 from factible_assets.settings import Settings

@@ -36,7 +36,7 @@ from benchmarks.evidence import (
 )
 from benchmarks.pipeline import check, prepare
 from benchmarks.shared import DATA
-from factible_assets.corpora import load_corpora
+from factible_assets.corpora.reading import load_corpora
 from factible_assets.evaluation.figures import Figure, statistic_interval
 from factible_assets.evaluation.matching import default_matcher
 from factible_assets.evaluation.measures import STANCE_MEASURES

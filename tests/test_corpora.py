@@ -15,19 +15,22 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from factible_assets.corpora import (
+from factible_assets.corpora.format import (
     ClaimEntry,
-    CorporaReading,
     CorpusError,
     VideoEntry,
-    add_video,
     corpus_json_schema,
-    import_published,
+    is_usable_id,
+    rendered_json_schema,
+)
+from factible_assets.corpora.published import import_published
+from factible_assets.corpora.reading import (
+    CorporaReading,
     load_corpora,
     load_corpus,
     load_ground_truth,
 )
-from factible_assets.corpora.format import is_usable_id, rendered_json_schema
+from factible_assets.corpora.writing import add_video
 from resources.lines import PlacedError, parse_document
 from resources.transcripts.file import read_transcript
 from tests.shared_data import shared_data

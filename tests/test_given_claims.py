@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from factible_assets.corpora import load_corpus
 from factible_assets.corpora.format import corpus_json_schema
+from factible_assets.corpora.reading import load_corpus
 from factible_assets.exchange.importing import import_corpus
 from factible_assets.records import Claim, LlmCall, Transcript, Verdict
 from factible_assets.stages.claims import build_claims

@@ -16,7 +16,7 @@ from pydantic import SecretStr
 
 from factible_assets.assets.transcripts import Wanted, wanted_or_failure, with_details
 from factible_assets.config import FactCheckConfig, SearchConfig
-from factible_assets.corpora import CorporaReading, load_corpora
+from factible_assets.corpora.reading import CorporaReading, load_corpora
 from factible_assets.experiments.plan import Variant
 from factible_assets.experiments.surroundings import Place, intended
 from factible_assets.launchpad import run_config_for, settled

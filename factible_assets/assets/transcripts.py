@@ -12,8 +12,8 @@ import dagster as dg
 
 from factible_assets.assets.common import final_failure, is_last_try, tag_run, video_asset
 from factible_assets.checks.structural import judged
-from factible_assets.corpora import CorporaReading, CorpusVideo
-from factible_assets.corpora.adding import bare_id
+from factible_assets.corpora.reading import CorporaReading, CorpusVideo
+from factible_assets.corpora.writing import bare_id
 from factible_assets.records import Transcript, TranscriptSegment, Video
 from factible_assets.services.resource import CorporaResource, FactCheckServices
 from factible_assets.services.stopping import STOPS

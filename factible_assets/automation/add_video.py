@@ -1,7 +1,7 @@
 """The job `add_video`: one new video, from a field in the launchpad to its verdicts.
 
 What belongs here: the job's run config, what it does to the instance (a partition, tags), and the
-sensor that checks what was added. What does not: listing a video (corpora/adding.py), the same
+sensor that checks what was added. What does not: listing a video (corpora/writing.py), the same
 thing from the command line (cli/corpus.py).
 
 A run belongs to a partition from its start, and the partition of a new video exists only once it
@@ -21,8 +21,8 @@ from pydantic import AfterValidator, Field, ValidationError
 from factible_assets.assets.common import final_failure, launcher_of
 from factible_assets.automation.rechecks import run_tags
 from factible_assets.config import ClaimsConfig, FactCheckConfig, SearchConfig, StageConfig
-from factible_assets.corpora import CorpusError
-from factible_assets.corpora.adding import LOCAL_CORPUS, bare_id, list_new_video
+from factible_assets.corpora.format import CorpusError
+from factible_assets.corpora.writing import LOCAL_CORPUS, bare_id, list_new_video
 from factible_assets.launchpad import launchpad_schema, run_config_for, settled
 from factible_assets.partitions import videos
 from factible_assets.records import METHOD

@@ -16,7 +16,7 @@ from factible_assets.assets.common import final_failure
 from factible_assets.automation.add_video import WEB, permitted
 from factible_assets.automation.new_videos import PARTITIONS_PER_TICK
 from factible_assets.config import StageConfig
-from factible_assets.corpora import CorpusError
+from factible_assets.corpora.format import CorpusError
 from factible_assets.exchange import ImportFormat
 from factible_assets.exchange.importing import import_corpus as import_from
 from factible_assets.launchpad import launchpad_schema, settled

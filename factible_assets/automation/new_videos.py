@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable
 import dagster as dg
 
 from factible_assets.checks.corpus_files import evaluation, told
-from factible_assets.corpora import CorporaReading
+from factible_assets.corpora.reading import CorporaReading
 from factible_assets.partitions import videos
 from factible_assets.services.alive import end_dead_runs
 from factible_assets.services.resource import CorporaResource, FactCheckServices

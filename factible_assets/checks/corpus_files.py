@@ -9,7 +9,7 @@ files every half minute reports it whenever its outcome changes; no fact-check i
 
 import dagster as dg
 
-from factible_assets.corpora import CorporaReading
+from factible_assets.corpora.reading import CorporaReading
 from factible_assets.services.resource import CorporaResource
 
 ASSET, READABLE = "transcripts", "corpora_are_readable"

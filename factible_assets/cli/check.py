@@ -33,8 +33,8 @@ from factible_assets.cli.output import (
 )
 from factible_assets.cli.progress import SilentWatcher
 from factible_assets.config import ClaimsConfig, FactCheckConfig, SearchConfig
-from factible_assets.corpora import load_corpora, load_corpus
-from factible_assets.corpora.adding import bare_id
+from factible_assets.corpora.reading import load_corpora, load_corpus
+from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.exchange import ImportFormat
 from factible_assets.exchange.claim_list import table_of

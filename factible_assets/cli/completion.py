@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from typer import Argument, echo
 
-from factible_assets.corpora import load_corpora
+from factible_assets.corpora.reading import load_corpora
 from factible_assets.settings import SettingsError, load_settings
 
 

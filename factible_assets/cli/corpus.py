@@ -18,9 +18,9 @@ from rich.progress import Progress as Bar
 from typer import Argument, Exit, Option, Typer, echo
 
 from factible_assets.cli.output import note, result, stderr, table, wishes
-from factible_assets.corpora import CorporaReading, FileProblem, load_corpora, load_corpus
-from factible_assets.corpora.adding import LOCAL_CORPUS, list_new_video
 from factible_assets.corpora.format import rendered_json_schema
+from factible_assets.corpora.reading import CorporaReading, load_corpora, load_corpus
+from factible_assets.corpora.writing import LOCAL_CORPUS, list_new_video
 from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.exchange import ImportFormat
 from factible_assets.exchange.averitec import write_averitec
@@ -33,6 +33,7 @@ from factible_assets.settings import Settings, load_settings
 from factible_assets.stages.urls import canonical_url
 from factible_assets.wording import plain
 from resources.archive.store import Archive, ImportReport, Progress
+from resources.lines import FileProblem
 
 app = Typer()
 

@@ -16,8 +16,8 @@ from typing import Annotated, Any, Literal
 from typer import Argument, Exit, Option
 
 from factible_assets.cli.output import note, result, table, wishes
-from factible_assets.corpora import load_corpora
-from factible_assets.corpora.adding import bare_id
+from factible_assets.corpora.reading import load_corpora
+from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.evaluation.figures import Interval
 from factible_assets.evaluation.judging.criteria import rubrics

@@ -16,7 +16,7 @@ from rich.table import Table
 from typer import Argument, Exit, Option, Typer
 
 from factible_assets.cli.output import complain, note, print_json, result, table
-from factible_assets.corpora import CorporaReading, FileProblem, load_corpora
+from factible_assets.corpora.reading import CorporaReading, load_corpora
 from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.experiments.comparison import (
     Comparison,
@@ -34,6 +34,7 @@ from factible_assets.experiments.reading import (
 from factible_assets.files import write_whole
 from factible_assets.settings import Settings, load_settings
 from factible_assets.wording import counted, plain
+from resources.lines import FileProblem
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:  # what runs experiments takes a second to load

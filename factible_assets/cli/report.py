@@ -20,7 +20,7 @@ from typer import Argument, Option
 
 from factible_assets.cli.completion import video_ids
 from factible_assets.cli.output import note, result, wishes
-from factible_assets.corpora.adding import bare_id
+from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.exchange.averitec import averitec_of_results
 from factible_assets.exchange.claim_markdown import claims_as_markdown

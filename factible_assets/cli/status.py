@@ -19,8 +19,8 @@ from rich.text import Text
 from typer import Option
 
 from factible_assets.cli.output import note, result, stdout, wishes
-from factible_assets.corpora import load_corpora
-from factible_assets.corpora.adding import bare_id
+from factible_assets.corpora.reading import load_corpora
+from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.settings import Settings, SetupError, load_settings
 from factible_assets.wording import counted, dollars, in_bytes, plain

@@ -33,9 +33,6 @@ _ID_RULE = "letters, digits, hyphens, underscores and single dots, at most 128"
 class CorpusError(FactibleError):
     """A corpus cannot be read or written. The message names the file, the line and the remedy."""
 
-    # Where it is imported from, which is what tracebacks and lists of errors should name.
-    __module__ = "factible_assets.corpora"
-
 
 def _lower(value: object) -> object:
     return value.strip().lower() if isinstance(value, str) else value

@@ -16,8 +16,8 @@ from fastapi import Depends, Request
 from starlette.exceptions import HTTPException
 
 from factible_assets.config import FactCheckConfig
-from factible_assets.corpora import load_corpora
-from factible_assets.corpora.adding import bare_id
+from factible_assets.corpora.reading import load_corpora
+from factible_assets.corpora.writing import bare_id
 from factible_assets.http_service.auth import Client, Clients
 from factible_assets.http_service.models import Order
 from factible_assets.http_service.problems import SHOWN_CHARACTERS

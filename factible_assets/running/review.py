@@ -19,8 +19,8 @@ from urllib.parse import urlsplit
 from pydantic import ValidationError
 
 from factible_assets.config import FactCheckConfig
-from factible_assets.corpora.adding import bare_id
 from factible_assets.corpora.reading import load_corpora
+from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.methods.scales import AVERITEC, FEVER, VERACITY, stance_of
 from factible_assets.records import (

@@ -24,7 +24,7 @@ import factible_assets
 from factible_assets.assets import claims as claims_asset
 from factible_assets.assets import transcripts as transcripts_asset
 from factible_assets.config import FactCheckConfig
-from factible_assets.corpora import load_corpora
+from factible_assets.corpora.reading import load_corpora
 from factible_assets.records import Claim
 from factible_assets.rows import Materialization
 from factible_assets.services.reasoning import choose_reasoner, effort_of, plan_models

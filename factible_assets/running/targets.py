@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from factible_assets.corpora import CorporaReading, VideoEntry, add_video, load_corpora
-from factible_assets.corpora.adding import LOCAL_CORPUS, bare_id, copied_name
+from factible_assets.corpora.format import VideoEntry
+from factible_assets.corpora.reading import CorporaReading, load_corpora
+from factible_assets.corpora.writing import LOCAL_CORPUS, add_video, bare_id, copied_name
 from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.files import digest, slug, write_whole
 from factible_assets.records import Rating

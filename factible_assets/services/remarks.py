@@ -7,7 +7,7 @@ the choices themselves (search.py, web.py, reasoning.py).
 from __future__ import annotations
 
 from factible_assets.config import FactCheckConfig
-from factible_assets.corpora import load_corpora
+from factible_assets.corpora.reading import load_corpora
 from factible_assets.services.reasoning import choose_reasoner
 from factible_assets.services.search import search_names
 from factible_assets.settings import Settings, SetupError

@@ -18,7 +18,7 @@ from typing import Required, TypedDict, Unpack
 import dagster as dg
 
 from factible_assets.config import FactCheckConfig
-from factible_assets.corpora import CorporaReading, load_corpora
+from factible_assets.corpora.reading import CorporaReading, load_corpora
 from factible_assets.records import Rating
 from factible_assets.services.embedded import embedded_reasoner
 from factible_assets.services.ratings import RatedPages, rating_directory

@@ -10,7 +10,7 @@ import dagster as dg
 import pytest
 
 from factible_assets.automation.add_video import ADD_JOB, add_video, check_requests
-from factible_assets.corpora import load_corpora
+from factible_assets.corpora.reading import load_corpora
 from factible_assets.services.resource import CorporaResource, FactCheckServices
 
 VTT = "WEBVTT\n\n00:00.000 --> 00:04.000\nHoney keeps for years in a closed jar.\n"

@@ -11,7 +11,7 @@ import dagster as dg
 import pytest
 
 from factible_assets.automation.import_corpus import IMPORT_JOB, import_corpus, missing_partitions
-from factible_assets.corpora import load_corpora
+from factible_assets.corpora.reading import load_corpora
 from factible_assets.services.resource import CorporaResource, FactCheckServices
 
 CLAIMS = "".join(

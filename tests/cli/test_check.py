@@ -9,8 +9,8 @@ from factible_assets.cli.check import as_document
 from factible_assets.cli.corpus import import_pages
 from factible_assets.cli.output import as_json
 from factible_assets.config import FactCheckConfig, knobs
-from factible_assets.corpora import load_corpora
-from factible_assets.corpora.adding import bare_id
+from factible_assets.corpora.reading import load_corpora
+from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.files import file_stem, slug, write_whole
 from factible_assets.running.result import stored_result

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from factible_assets.corpora import load_corpora
+from factible_assets.corpora.reading import load_corpora
 from factible_assets.evaluation.figures import Figure
 from factible_assets.evaluation.measures import CATALOGUE
 from factible_assets.evaluation.targets import FILE_NAME, Targets, assess, load_targets

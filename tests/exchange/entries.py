@@ -8,15 +8,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from factible_assets.corpora import (
-    AnswerEntry,
-    ClaimEntry,
-    CorpusVideo,
-    PassageEntry,
-    QuestionEntry,
-    load_corpus,
-    write_corpus,
-)
+from factible_assets.corpora.format import AnswerEntry, ClaimEntry, PassageEntry, QuestionEntry
+from factible_assets.corpora.reading import CorpusVideo, load_corpus
+from factible_assets.corpora.writing import write_corpus
 from factible_assets.exchange.claims import StatedClaim, corpus_of_claims
 
 # Everything that a file can hold: no half characters, and none that YAML or a transcript drops.

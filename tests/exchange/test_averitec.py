@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from factible_assets.corpora import ClaimEntry
+from factible_assets.corpora.format import ClaimEntry
 from factible_assets.exchange.averitec import day_of, day_words, read_averitec, write_averitec
 from factible_assets.exchange.claims import corpus_of_claims
 from factible_assets.methods.scales import AVERITEC

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from factible_assets.corpora import ClaimEntry
+from factible_assets.corpora.format import ClaimEntry
 from factible_assets.exchange.claim_review import (
     DISCLAIMER,
     read_claim_reviews,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from factible_assets.corpora import ClaimEntry, PassageEntry
+from factible_assets.corpora.format import ClaimEntry, PassageEntry
 from factible_assets.exchange.fever import read_fever, write_fever
 from tests.exchange.entries import STANCES, WORDS, claims_of, passages, stored
 from tests.shared_data import shared_data

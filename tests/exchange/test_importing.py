@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from factible_assets.corpora import ClaimEntry, CorpusError, load_corpora
+from factible_assets.corpora.format import ClaimEntry, CorpusError
+from factible_assets.corpora.reading import load_corpora
 from factible_assets.exchange.importing import detect, import_corpus
 from tests.exchange.test_averitec import given_as
 from tests.exchange.test_claim_review import REVIEW

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from factible_assets.corpora import CorporaReading, load_corpora
+from factible_assets.corpora.reading import CorporaReading, load_corpora
 from factible_assets.experiments.reading import Experiment, load_experiment
 from factible_assets.records import Transcript, TranscriptSegment, Video
 from factible_assets.services.resource import Occasion

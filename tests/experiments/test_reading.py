@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from factible_assets.corpora import load_corpora
+from factible_assets.corpora.reading import load_corpora
 from factible_assets.experiments.reading import (
     experiment_files,
     experiment_json_schema,

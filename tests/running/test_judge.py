@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from factible_assets.corpora import CorporaReading
+from factible_assets.corpora.reading import CorporaReading
 from factible_assets.evaluation.judging.criteria import rubrics
 from factible_assets.evaluation.outcomes import UnknownCorpusError
 from factible_assets.running.judge import (
