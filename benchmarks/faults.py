@@ -81,7 +81,7 @@ from resources.scraping.base import FetchedPage
 from resources.scraping.pages import PageFetcher
 from resources.search.base import SearchAnswer, SearchProvider, SearchRequest
 from resources.transcripts.base import Found
-from resources.transcripts.file import FileTranscripts
+from resources.transcripts.file import FileTranscript
 from tests.servers import Behaviour, Exchange, MisbehavingServer, head, respond, truncate
 
 DEMO_VIDEO = "everyday-beliefs-talk"
@@ -506,9 +506,7 @@ async def _demo_transcript(
     listed = load_corpora([settings.project_corpora]).find(DEMO_VIDEO)
     if listed is None or listed.transcript is None:
         raise RuntimeError("The demo's corpus is not there; install factible-assets again.")
-    found = await FileTranscripts(paths={DEMO_VIDEO: listed.transcript}, languages={}).transcript(
-        DEMO_VIDEO
-    )
+    found = await FileTranscript(listed.transcript).transcript(DEMO_VIDEO)
     if not isinstance(found, Found):
         raise RuntimeError(found.reason)
     transcript, segments = from_cues(DEMO_VIDEO, found.transcript.cues, provider="file")

@@ -26,7 +26,7 @@ from factible_assets.running.launch import check_video
 from factible_assets.settings import Settings
 from factible_assets.stages.ports import SilentObserver
 from factible_assets.stages.urls import canonical_url
-from resources.archive import Archive
+from resources.archive.store import Archive
 from warehouse.store import Warehouse
 
 
@@ -45,10 +45,8 @@ def prepare(home: Path) -> tuple[Settings, list[str]]:
     settings = Settings(home=home)
     import_published(require("factible"), settings.home_corpora)
     archive = Archive(settings.archive, canonicalise=canonical_url)
-    archive.import_jsonl(
-        [require("recorded_web", "pages.jsonl"), require("recorded_web", "hits.jsonl")],
-        "recorded",
-    )
+    for name in ("pages.jsonl", "hits.jsonl"):
+        archive.import_from(require("recorded_web", name), "recorded")
     videos = [video.video.video_id for video in load_corpora([settings.home_corpora]).videos()]
     return settings, videos
 

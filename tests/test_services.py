@@ -535,7 +535,9 @@ def test_youtube_is_asked_as_the_settings_say(tmp_path: Path) -> None:
     assert client.translate
     assert client.proxy is not None
     webshare = settings(tmp_path, webshare_proxy_username="u", webshare_proxy_password="p")
-    assert youtube_transcripts(webshare).proxy is not None
+    rotating = youtube_transcripts(webshare).proxy
+    assert rotating is not None
+    assert (rotating.retries_when_blocked, rotating.prevent_keeping_connections_alive) == (0, True)
     assert youtube_transcripts(settings(tmp_path, webshare_proxy_username="u")).proxy is None
 
 

@@ -31,7 +31,7 @@ from resources.transcripts.base import (
     TranscriptProvider,
     VideoDetails,
 )
-from resources.transcripts.file import FileTranscripts
+from resources.transcripts.file import FileTranscript
 from resources.transcripts.youtube_ids import NotAVideoLinkError, is_video_id, watch_url
 from warehouse.rows import data_version
 from warehouse.sets import AssetRows
@@ -81,15 +81,11 @@ class Wanted:
     video: Video
     listed: CorpusVideo | None = None
 
-    def file_provider(self) -> FileTranscripts | None:
+    def file_provider(self) -> FileTranscript | None:
         """Return the provider of the listed transcript file, None if none is listed."""
         if self.listed is None or self.listed.transcript is None:
             return None
-        video_id, language = self.video.video_id, self.video.language
-        return FileTranscripts(
-            paths={video_id: self.listed.transcript},
-            languages={video_id: language} if language else {},
-        )
+        return FileTranscript(self.listed.transcript, self.video.language)
 
 
 def advice_without_transcript(wanted: Wanted, reading: CorporaReading) -> str:

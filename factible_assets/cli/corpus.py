@@ -377,8 +377,7 @@ def _import(archive: Archive, source: Path, collection: str) -> ImportReport:
     if not source.exists():
         raise FactibleError(f"There is no file or folder {source}.", "Check the path.")
     with _progress(f"importing {source.name}") as progress:
-        read = archive.import_folder if source.is_dir() else archive.import_jsonl
-        report = read(source, collection, progress=progress)
+        report = archive.import_from(source, collection, progress=progress)
     for remark in report.remarks:
         note(f"  left out: {plain(remark)}")
     return report

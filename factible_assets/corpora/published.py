@@ -25,7 +25,7 @@ from factible_assets.corpora.reading import CorporaReading, load_ground_truth
 from factible_assets.corpora.writing import write_corpus
 from resources.lines import FileProblem
 from resources.transcripts.base import TimedText, TranscriptError
-from resources.transcripts.file import read_transcript, segments_of
+from resources.transcripts.file import read_transcript
 from resources.transcripts.youtube_ids import is_video_id, watch_url
 
 _INDEX: Final = "videos.csv"
@@ -119,8 +119,12 @@ def import_published(
             )
         )
         if transcript is not None:
-            segments = json.dumps(list(segments_of(transcript)), ensure_ascii=False, indent=1)
-            beside[f"{name}/{video_id}.json"] = segments.encode()
+            segments = [
+                {"text": cue.text, "start": cue.start_seconds, "duration": cue.duration_seconds}
+                for cue in transcript.cues
+            ]
+            written = json.dumps(segments, ensure_ascii=False, indent=1)
+            beside[f"{name}/{video_id}.json"] = written.encode()
     corpus = CorpusFile(corpus=name, web=web, videos=tuple(entries))
     return CorpusImport(
         file=write_corpus(destination, corpus, beside, replace=replace),

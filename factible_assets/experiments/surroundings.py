@@ -45,7 +45,7 @@ from factible_assets.services.web import choose_web, youtube_transcripts
 from factible_assets.settings import Settings, SetupError
 from factible_assets.stages.ports import ClaimDrafts
 from factible_assets.stages.urls import canonical_url
-from resources.archive import Archive
+from resources.archive.store import Archive
 from resources.models.base import read_receipt
 from warehouse.errors import NotMaterializedError
 from warehouse.lake import Lake

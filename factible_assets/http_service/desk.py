@@ -273,7 +273,7 @@ def _listed(form: Form, house: House) -> tuple[str, str | None]:
             target = resolve(str(file), form.get("title") or Path(name).stem, settings)
             if brought:
                 archive = Archive(settings.archive, canonicalise=canonical_url)
-                archive.import_folder(folder, collection)
+                archive.import_from(folder, collection)
         except (TranscriptError, ArchiveError) as error:
             raise HTTPException(422, str(error).replace(place, "")) from error
         enlist(target, settings, web, "medium" if web else None)

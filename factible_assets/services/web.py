@@ -31,7 +31,8 @@ from factible_assets.services.search import (
 from factible_assets.settings import Settings, SetupError
 from factible_assets.stages.ports import DomainAges, Fetcher
 from factible_assets.stages.urls import canonical_url, is_fictional
-from resources.archive import Archive, ArchiveFetcher, ArchiveSearcher, ArchivingFetcher
+from resources.archive.doors import ArchivedWeb, ArchivingFetcher
+from resources.archive.store import Archive
 from resources.cache import DiskCache
 from resources.cache.answers import (
     CachingAges,
@@ -117,9 +118,8 @@ async def open_web(
     archive = Archive(settings.archive, canonicalise=canonical_url)
     collection = chosen.partition(":")[2]
     collections = (collection,) if collection else None
-    return OpenWeb(
-        ArchiveSearcher(archive, collections), ArchiveFetcher(archive, collections), UnknownAges()
-    )
+    stored = ArchivedWeb(archive, collections)
+    return OpenWeb(stored, stored, UnknownAges())
 
 
 async def _live(
@@ -230,19 +230,24 @@ def youtube_transcripts(settings: Settings) -> YouTubeTranscripts:
     Where YouTube refuses this address, a plain proxy is asked before Webshare's.
     """
     # Imported late: few runs ask YouTube, and its library takes a while to load.
-    from resources.transcripts.youtube import YouTubeTranscripts  # noqa: PLC0415
-    from resources.transcripts.youtube_session import (  # noqa: PLC0415
-        ORIGIN,
-        http_proxy,
-        webshare_proxy,
+    from youtube_transcript_api.proxies import (  # noqa: PLC0415
+        GenericProxyConfig,
+        ProxyConfig,
+        WebshareProxyConfig,
     )
+
+    from resources.transcripts.youtube import YouTubeTranscripts  # noqa: PLC0415
+    from resources.transcripts.youtube_session import ORIGIN  # noqa: PLC0415
 
     name, password = (
         settings.secret(f"webshare_proxy_{part}") for part in ("username", "password")
     )
-    proxy = webshare_proxy(name, password) if name and password else None
+    proxy: ProxyConfig | None = None
     if settings.youtube_proxy is not None:
-        proxy = http_proxy(settings.secret("youtube_proxy"))
+        proxy = GenericProxyConfig(http_url=settings.secret("youtube_proxy"))
+    elif name and password:
+        # The library's own ten retries are left out: one retry is what is recorded.
+        proxy = WebshareProxyConfig(name, password, retries_when_blocked=0)
     return YouTubeTranscripts(
         languages=settings.languages,
         translate=settings.translate,

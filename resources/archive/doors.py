@@ -17,7 +17,8 @@ from datetime import UTC, datetime
 from typing import Final, Protocol
 
 from resources.archive.sources import ArchiveError
-from resources.archive.store import Archive, is_fictional
+from resources.archive.store import Archive
+from resources.http import elapsed_since
 from resources.scraping.base import FetchedPage
 from resources.search.base import SearchAnswer, SearchRequest
 
@@ -27,50 +28,27 @@ PROVIDER: Final = "archive"
 
 
 @dataclass(frozen=True, slots=True)
-class ArchiveSearcher:
-    """Searches an archive. `collections` as in `Archive.search`."""
+class ArchivedWeb:
+    """Searches an archive and hands out its pages. `collections` as in `Archive.search`."""
 
     archive: Archive
     collections: Sequence[str] | None = None
 
     async def search(self, request: SearchRequest) -> tuple[SearchAnswer, ...]:
-        """Return one page of results; see SearchProvider.search.
-
-        An archive that cannot be read is an outage. Language and country are ignored: stored pages
-        do not say theirs.
-        """
+        """Return one page of results; an archive that cannot be read is an outage."""
         began = time.perf_counter()
         try:
-            hits = await asyncio.to_thread(
-                self.archive.search,
-                request.query,
-                limit=request.limit,
-                page=request.page,
-                collections=self.collections,
-                before=request.before,
-                after=request.after,
-                admits=request.admits_url,
-            )
+            hits = await asyncio.to_thread(self.archive.search, request, self.collections)
         except ArchiveError as error:
-            answer = SearchAnswer(PROVIDER, "outage", reason=str(error))
-            return (answer,)
-        return (SearchAnswer(PROVIDER, "ok", hits, latency_seconds=time.perf_counter() - began),)
-
-
-@dataclass(frozen=True, slots=True)
-class ArchiveFetcher:
-    """Hands out the pages of an archive. `collections` as in `Archive.page`."""
-
-    archive: Archive
-    collections: Sequence[str] | None = None
+            return (SearchAnswer(PROVIDER, "outage", reason=str(error)),)
+        return (SearchAnswer(PROVIDER, "ok", hits, latency_seconds=elapsed_since(began)),)
 
     async def fetch(self, url: str) -> FetchedPage:
         """Return a stored page.
 
         A page that the archive does not hold is unavailable: asking again changes nothing.
         """
-        began = time.perf_counter()
-        now = datetime.now(UTC)
+        began, now = time.perf_counter(), datetime.now(UTC)
         try:
             page = await asyncio.to_thread(self.archive.page, url, self.collections)
         except ArchiveError as error:
@@ -78,7 +56,7 @@ class ArchiveFetcher:
         if page is None:
             reason = "The archive does not hold this page."
             return FetchedPage(url, "unavailable", now, reason=reason)
-        return replace(page, url=url, latency_seconds=time.perf_counter() - began)
+        return replace(page, url=url, latency_seconds=elapsed_since(began))
 
 
 class PageSource(Protocol):
@@ -99,7 +77,7 @@ class ArchivingFetcher:
     inner: PageSource
     archive: Archive
     collection: str
-    leave_out: Callable[[str], bool] = is_fictional
+    leave_out: Callable[[str], bool]
 
     async def fetch(self, url: str) -> FetchedPage:
         """Fetch a page and store its text; one that cannot be stored is handed over too."""

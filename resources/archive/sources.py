@@ -223,11 +223,8 @@ def read_folder(folder: Path) -> Iterator[Step]:
     Hidden files are left out, links to folders are not followed.
 
     Raises:
-        ArchiveImportError: if the folder cannot be read, holds nothing of this kind, or has a
-            malformed JSONL file.
+        ArchiveImportError: if the folder holds nothing of this kind, or a malformed JSONL file.
     """
-    if not folder.is_dir():
-        raise ArchiveImportError(folder, "There is no such folder.", "Check the path.")
     wanted = HTML_SUFFIXES | TEXT_SUFFIXES | {JSONL_SUFFIX}
     files: list[Path] = []
     for root, folders, names in os.walk(folder):

@@ -22,7 +22,7 @@ import re
 import sqlite3
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -40,7 +40,7 @@ from resources.archive.sources import (
     read_jsonl,
 )
 from resources.scraping.base import UNDATED, FetchedPage
-from resources.search.base import SearchHit
+from resources.search.base import SearchHit, SearchRequest
 from resources.sqlite import connect, switch_to_wal
 from resources.statements import statements
 
@@ -119,42 +119,24 @@ class Archive:
 
         A dated text replaces an older one, an undated text only a shorter undated one.
         """
-        report = self._store_all([(page, 1, 1)], collection)
+        report = self.store([(page, 1, 1)], collection)
         return bool(report.added or report.updated)
 
-    def add_search(self, search: NewSearch, collection: str) -> None:
-        """Store a search and its hits."""
-        self._store_all([(search, 1, 1)], collection)
-
-    def import_jsonl(
-        self,
-        paths: Path | Sequence[Path],
-        collection: str,
-        *,
-        progress: Progress | None = None,
+    def import_from(
+        self, source: Path, collection: str, *, progress: Progress | None = None
     ) -> ImportReport:
-        """Import JSONL files of pages and searches, all or nothing (see sources.py).
+        """Import a folder of saved pages or a JSONL file, all or nothing (see sources.py).
 
         Raises:
-            ArchiveImportError: naming file and line; nothing was imported.
+            ArchiveImportError: if a line is malformed, or the source unreadable or without pages.
         """
-        files = [paths] if isinstance(paths, Path) else list(paths)
-        steps = (step for path in files for step in read_jsonl(path))
-        return self._store_all(steps, collection, progress)
+        steps = read_folder(source) if source.is_dir() else read_jsonl(source)
+        return self.store(steps, collection, progress)
 
-    def import_folder(
-        self, folder: Path, collection: str, *, progress: Progress | None = None
-    ) -> ImportReport:
-        """Import a folder of saved pages, all or nothing (see sources.py).
-
-        Raises:
-            ArchiveImportError: if the folder holds no pages or malformed JSONL.
-        """
-        return self._store_all(read_folder(folder), collection, progress)
-
-    def _store_all(
+    def store(
         self, steps: Iterable[Step], collection: str, progress: Progress | None = None
     ) -> ImportReport:
+        """Store entries, all or nothing."""
         if _COLLECTION_NAME.fullmatch(collection) is None:
             raise ArchiveError(
                 f"{collection[:80]!r} cannot name a collection. Use letters, digits, dots, "
@@ -232,54 +214,46 @@ class Archive:
     # --- Finding --------------------------------------------------------------------------------
 
     def search(
-        self,
-        query: str,
-        *,
-        limit: int = 10,
-        page: int = 1,
-        collections: Sequence[str] | None = None,
-        before: date | None = None,
-        after: date | None = None,
-        admits: Callable[[str], bool] | None = None,
+        self, request: SearchRequest, collections: Sequence[str] | None = None
     ) -> tuple[SearchHit, ...]:
-        """Return one page of results, counted from 1.
+        """Return one page of results.
 
         If this very query was recorded, its hits come first: newest recording first, in recorded
         order. Then everything that shares words with the query, by BM25. A page is listed once.
-
-        Args:
-            query: Any text; none of it is read as query syntax.
-            limit: Results per page, at least 1.
-            page: Which page of results, from 1.
-            collections: Where to look; None: everywhere but in what is set apart.
-            before: Leaves out pages known to be published on or after this day.
-            after: Leaves out pages known to be published before this day.
-            admits: Told a URL; false for pages that are to be left out.
+        None of the query is read as query syntax; language and country are ignored, because stored
+        pages do not say theirs. Without collections: everywhere but in what is set apart.
 
         Raises:
             ArchiveError: if the file cannot be read.
         """
-        if limit < 1 or page < 1:
-            raise ValueError("limit and page count from 1")
         values = {
-            "query_key": query_key(query),
-            "expression": match_expression(query),
+            "query_key": query_key(request.query),
+            "expression": match_expression(request.query),
             "collections": None if collections is None else json.dumps(list(collections)),
-            "before": before.isoformat() if before else None,
-            "after": after.isoformat() if after else None,
+            "before": request.before and request.before.isoformat(),
+            "after": request.after and request.after.isoformat(),
         }
-        skipped = (page - 1) * limit
+        wanted = request.offset + request.limit
+        found: dict[str, tuple[int, str]] = {}
         with self._transaction("BEGIN") as connection:
-            found = _found(connection, values, admits, skipped + limit)[skipped:]
-            ids = {"ids": json.dumps([identifier for identifier, _ in found])}
+            # The ids of distinct results, with the snippets of recorded ones, which come first.
+            for row in connection.execute(_SQL["find_recorded"], values):
+                if request.admits_url(row["url"]):
+                    found.setdefault(row["canonical_url"], (row["id"], row["snippet"]))
+            ranked = values["expression"] and len(found) < wanted
+            for row in connection.execute(_SQL["find_ranked"], values) if ranked else ():
+                if request.admits_url(row["url"]):
+                    found.setdefault(row["canonical_url"], (row["id"], row["snippet"]))
+                if len(found) >= wanted:
+                    break
+            shown = list(found.values())[request.offset : wanted]
+            ids = {"ids": json.dumps([identifier for identifier, _ in shown])}
             rows = {row["id"]: row for row in connection.execute(_SQL["show_documents"], ids)}
             around: dict[int, str] = {}
             if values["expression"]:
-                readable = [identifier for identifier, row in rows.items() if row["has_text"]]
-                shown = connection.execute(
-                    _SQL["show_snippets"], {**values, "ids": json.dumps(readable)}
-                )
-                around = {row["rowid"]: " ".join(row["around"].split()) for row in shown}
+                ids["ids"] = json.dumps([each for each, row in rows.items() if row["has_text"]])
+                snippets = connection.execute(_SQL["show_snippets"], {**values, **ids})
+                around = {row["rowid"]: " ".join(row["around"].split()) for row in snippets}
         return tuple(
             SearchHit(
                 rank,
@@ -288,7 +262,7 @@ class Archive:
                 recorded or around.get(identifier) or rows[identifier]["snippet"],
                 _day(rows[identifier]["published_on"]),
             )
-            for rank, (identifier, recorded) in enumerate(found, start=skipped + 1)
+            for rank, (identifier, recorded) in enumerate(shown, request.offset + 1)
         )
 
     def page(self, url: str, collections: Sequence[str] | None = None) -> FetchedPage | None:
@@ -386,28 +360,6 @@ class Archive:
         finally:
             if connection is not None:
                 connection.close()
-
-
-def _found(
-    connection: sqlite3.Connection,
-    values: Mapping[str, object],
-    admits: Callable[[str], bool] | None,
-    count: int,
-) -> list[tuple[int, str]]:
-    """Return the ids of the first `count` distinct results, with the snippets of recorded ones.
-
-    Recorded ones come first, then by BM25.
-    """
-    found: dict[str, tuple[int, str]] = {}
-    for question in ("find_recorded", "find_ranked"):
-        if question == "find_ranked" and (len(found) >= count or not values["expression"]):
-            break
-        for row in connection.execute(_SQL[question], values):
-            if admits is None or admits(row["url"]):
-                found.setdefault(row["canonical_url"], (row["id"], row["snippet"]))
-            if question == "find_ranked" and len(found) >= count:
-                break
-    return list(found.values())[:count]
 
 
 # --- Rows ---------------------------------------------------------------------------------------

@@ -1,19 +1,15 @@
 """What every transcript provider hands over: timed text, or why there is none.
 
-What belongs here: the transcript value, the ways in which a request for one can end, the errors of
-a file whose sentences say what to do about it, and the provider protocol. What does not: any
+What belongs here: the transcript value, the ways in which a request for one can end, the error of a
+file whose sentence says what to do about it, and the provider protocol. What does not: any
 provider, and what is done with the words.
-
-"There is no transcript", "there is no such video", "we may not see it", "what came cannot be read"
-and "the service failed" are different types, so that no caller can take one for another. A provider
-may refine them by subclasses.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
-from typing import ClassVar, Final, Literal, Protocol, TypeAlias
+from typing import Final, Literal, Protocol, TypeAlias
 
 TranscriptKind = Literal["manual", "generated", "unknown"]
 """Whether captions were written by a person or by a speech recogniser, as far as one can tell."""
@@ -39,7 +35,10 @@ class Cue:
 
 @dataclass(frozen=True, slots=True)
 class TimedText:
-    """The words of a video. Either `cues`, in order of time, or `plain_text` without times."""
+    """The words of a video. Either `cues`, in order of time, or `plain_text` without times.
+
+    `translated_from` is the language that was spoken or written, if a machine translated it.
+    """
 
     cues: tuple[Cue, ...] = ()
     plain_text: str | None = None
@@ -47,7 +46,6 @@ class TimedText:
     kind: TranscriptKind = "unknown"
     title: str | None = None
     translated_from: str | None = None
-    """The language that was spoken or written, if a machine translated it into `language`."""
 
     def __post_init__(self) -> None:
         if bool(self.cues) == bool(self.plain_text):
@@ -79,91 +77,52 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """There is none; `reason` is a sentence for a person. Its subclasses say in which way."""
+    """There is none, and asking again will not help; `reason` is a sentence for a person."""
 
     reason: str
-
-
-class NoTranscript(Missing):
-    """The video exists, and nothing is said in writing."""
-
-
-class UnknownVideo(Missing):
-    """The provider knows no such video."""
-
-
-class Withheld(Missing):
-    """The video exists, and the provider does not let us see it.
-
-    Because of its viewers' age, its owner, its region or its price: asking again will not help.
-    """
-
-
-class Unreadable(Missing):
-    """There is a transcript, and it is damaged. `reason` says where, and what to do."""
 
 
 class Outage(Missing):
     """The provider failed and may answer another time."""
 
 
-TranscriptAnswer: TypeAlias = Found | NoTranscript | UnknownVideo | Withheld | Unreadable | Outage
-"""Every way in which a request for a transcript can end."""
+TranscriptAnswer: TypeAlias = Found | Missing
 
 
 class TranscriptProvider(Protocol):
     """A source of transcripts. Never raises for a video that fails: it answers so."""
-
-    @property
-    def name(self) -> str:
-        """What the warehouse records as the transcript's provider."""
-        ...
 
     async def transcript(self, video_id: str) -> TranscriptAnswer:
         """Obtain the transcript of one video."""
         ...
 
 
-# --- Files that cannot be read ------------------------------------------------------------------
-
 FORMATS: Final = "WebVTT (.vtt), SRT (.srt), YouTube's json3, a JSON segment list or plain text"
-"""The readable formats, as a sentence names them."""
+"""The readable formats of files, as a sentence names them."""
 
 
 class TranscriptError(Exception):
     """A transcript file cannot be used. The message names the file, the line and the remedy.
 
-    `name` is what the file is called, once it is known. Lines count from 1.
+    `name` is what the file is called, once it is known. Lines count from 1. `may_pass`: the file is
+    there, and the system does not let it be read now.
     """
 
-    stands_for: ClassVar[type[NoTranscript | UnknownVideo | Unreadable | Outage]] = Unreadable
-
     def __init__(
-        self, problem: str, remedy: str, *, line: int | None = None, name: str = ""
+        self,
+        problem: str,
+        remedy: str,
+        *,
+        line: int | None = None,
+        name: str = "",
+        may_pass: bool = False,
     ) -> None:
         super().__init__(problem, remedy)
         self.name = name
         self.line = line
+        self.may_pass = may_pass
 
     def __str__(self) -> str:
         """Name the place, the problem and the remedy."""
         place = self.name if self.line is None else f"{self.name}, line {self.line}"
         return f"{place}: {' '.join(self.args)}"
-
-
-class TranscriptFileMissingError(TranscriptError):
-    """There is no such file."""
-
-    stands_for = UnknownVideo
-
-
-class TranscriptFileUnreachableError(TranscriptError):
-    """The file is there and the system does not let it be read."""
-
-    stands_for = Outage
-
-
-class EmptyTranscriptError(TranscriptError):
-    """The file is readable, and nothing is said in it."""
-
-    stands_for = NoTranscript

@@ -23,7 +23,7 @@ import itertools
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -33,14 +33,12 @@ from resources.text_encoding import NotTextError, decode_text
 from resources.transcripts.base import (
     FORMATS,
     Cue,
-    EmptyTranscriptError,
     Found,
+    Missing,
+    Outage,
     TimedText,
     TranscriptAnswer,
     TranscriptError,
-    TranscriptFileMissingError,
-    TranscriptFileUnreachableError,
-    UnknownVideo,
 )
 
 MAX_BYTES: Final = 32 * 1024 * 1024
@@ -55,24 +53,20 @@ _INVISIBLE = re.compile("[\u0000-\u0008\u000e-\u001f\u007f\u200b\u2060\ud800-\ud
 
 
 @dataclass(frozen=True, slots=True)
-class FileTranscripts:
-    """The provider of transcripts that lie in files: which video's words stand in which file."""
+class FileTranscript:
+    """The provider of a transcript that lies in a file; a language that is given wins."""
 
-    paths: Mapping[str, Path]
-    languages: Mapping[str, str]
-    name: str = "file"
+    path: Path
+    language: str | None = None
 
     async def transcript(self, video_id: str) -> TranscriptAnswer:
-        """Read a video's file. Never raises for a bad file: it answers so."""
-        path = self.paths.get(video_id)
-        if path is None:
-            return UnknownVideo(f"No transcript file is listed for the video {video_id!r}.")
+        """Read the file. Never raises for a bad one: it answers so."""
+        del video_id
         try:
-            transcript = await asyncio.to_thread(read_transcript, path)
+            transcript = await asyncio.to_thread(read_transcript, self.path)
         except TranscriptError as error:
-            return error.stands_for(str(error))
-        language = self.languages.get(video_id) or transcript.language
-        return Found(replace(transcript, language=language), self.name)
+            return (Outage if error.may_pass else Missing)(str(error))
+        return Found(replace(transcript, language=self.language or transcript.language), "file")
 
 
 def read_transcript(path: Path, *, max_bytes: int = MAX_BYTES) -> TimedText:
@@ -81,7 +75,7 @@ def read_transcript(path: Path, *, max_bytes: int = MAX_BYTES) -> TimedText:
     The language is taken from the file's content, else from a name such as `talk.en.vtt`.
 
     Raises:
-        TranscriptError: it, or one of its subclasses, says what is wrong and what to do.
+        TranscriptError: It says what is wrong and what to do.
     """
     name = str(path)
     try:
@@ -96,11 +90,11 @@ def read_transcript(path: Path, *, max_bytes: int = MAX_BYTES) -> TimedText:
         data = path.read_bytes()
     except FileNotFoundError as error:
         remedy = "Check the path, which is relative to the corpus file."
-        raise TranscriptFileMissingError("There is no such file.", remedy, name=name) from error
+        raise TranscriptError("There is no such file.", remedy, name=name) from error
     except OSError as error:
         problem = f"The file cannot be read ({error.strerror})."
         remedy = "Check what it is and who may."
-        raise TranscriptFileUnreachableError(problem, remedy, name=name) from error
+        raise TranscriptError(problem, remedy, name=name, may_pass=True) from error
     transcript = parse_transcript(data, name=name, extension=path.suffix)
     named = _LANGUAGE_IN_NAME.fullmatch(path.name)
     return replace(transcript, language=transcript.language or (named[1] if named else None))
@@ -113,7 +107,7 @@ def parse_transcript(data: bytes, *, name: str, extension: str = "") -> TimedTex
     never negative.
 
     Raises:
-        TranscriptError: it, or one of its subclasses, says what is wrong and what to do.
+        TranscriptError: It says what is wrong and what to do.
     """
     try:
         text = decode_text(data).replace("\r\n", "\n").replace("\r", "\n")
@@ -129,7 +123,7 @@ def parse_transcript(data: bytes, *, name: str, extension: str = "") -> TimedTex
 def _parse(text: str, extension: str) -> TimedText:
     start = text.lstrip()
     if not start:
-        raise EmptyTranscriptError("The file is empty.", "Give a file with words in it.")
+        raise TranscriptError("The file is empty.", "Give a file with words in it.")
     if start.startswith("WEBVTT"):
         return _parse_webvtt(text)
     if start[0] in "[{":
@@ -144,7 +138,7 @@ def _parse(text: str, extension: str) -> TimedText:
         raise TranscriptError("This is markup, not a transcript.", f"Give {FORMATS}.")
     words = _INVISIBLE.sub("", text).strip()
     if not words:
-        raise EmptyTranscriptError("The file has no words.", "Give one that has.")
+        raise TranscriptError("The file has no words.", "Give one that has.")
     return TimedText(plain_text=words)
 
 
@@ -179,7 +173,7 @@ def _timed(captions: Iterable[_Caption]) -> TimedText:
         if caption.lines
     )
     if not cues:
-        raise EmptyTranscriptError(
+        raise TranscriptError(
             "The file has no captions with words.", "Give one in which someone speaks."
         )
     return TimedText(cues=cues)
@@ -398,10 +392,10 @@ def _parse_json(document: dict[str, Any] | list[Any]) -> TimedText:
     if isinstance(document.get("text"), str) and document["text"].strip():
         words = _INVISIBLE.sub("", document["text"]).strip()
         if not words:
-            raise EmptyTranscriptError("The text has no words.", "Export it again.")
+            raise TranscriptError("The text has no words.", "Export it again.")
         return TimedText(plain_text=words, language=known)
     if "segments" in document or "text" in document:
-        raise EmptyTranscriptError("No segment has words.", "Export it again.")
+        raise TranscriptError("No segment has words.", "Export it again.")
     raise TranscriptError(
         "The JSON holds no transcript (neither events, segments nor text).",
         'Give a list such as [{"text": "…", "start": 0.0, "duration": 2.5}].',
@@ -455,13 +449,3 @@ def _parse_json3(events: list[Any]) -> TimedText:
             end = start + _number(times, number, "dDurationMs")
             captions.append(_Caption((text,), max(0.0, start / 1000), max(0.0, end / 1000)))
     return replace(_timed(captions), kind="generated" if recognised else "unknown")
-
-
-def segments_of(transcript: TimedText) -> Iterator[dict[str, str | float]]:
-    """Yield the cues in the layout of a segment list, as `parse_transcript` reads it."""
-    for cue in transcript.cues:
-        yield {
-            "text": cue.text,
-            "start": cue.start_seconds,
-            "duration": cue.duration_seconds,
-        }

@@ -29,23 +29,16 @@ from typing import TypeVar
 from urllib.parse import urlencode
 
 import requests
-from youtube_transcript_api import (
-    FetchedTranscript,
-    Transcript,
-    TranscriptList,
-    YouTubeTranscriptApi,
-)
+from youtube_transcript_api import Transcript, TranscriptList, YouTubeTranscriptApi
 from youtube_transcript_api.proxies import ProxyConfig
 
 from resources.transcripts.base import (
     Cue,
     Found,
-    NoTranscript,
+    Missing,
     Outage,
     TimedText,
     TranscriptAnswer,
-    UnknownVideo,
-    Unreadable,
     VideoDetails,
 )
 from resources.transcripts.file import one_line
@@ -92,39 +85,34 @@ class YouTubeTranscripts:
     def _slots(self) -> asyncio.Semaphore:
         return asyncio.Semaphore(self.concurrency)
 
-    @property
-    def name(self) -> str:
-        """What the warehouse records as the transcript's provider."""
-        return "youtube"
-
     async def transcript(self, video_id: str) -> TranscriptAnswer:
         """Obtain one video's captions and details. Never raises for a video: it answers so.
 
         `Found.provider` is "youtube", and says so if a proxy or a machine translation stood in
         between.
         """
-        if not is_video_id(video_id):
-            return _no_id(video_id)
-        try:
-            return await self._in_thread(lambda: self._ask(video_id))
-        except TimeoutError:
-            return Outage(_too_slow(video_id))
+        return await self._in_thread(video_id, self._ask)
 
     async def details(self, video_id: str) -> VideoDetails:
         """Obtain one video's details alone. Never raises: what failed is in their `problems`."""
-        if not is_video_id(video_id):
-            return VideoDetails(problems=(_no_id(video_id).reason,))
-        try:
-            return await self._in_thread(lambda: self._ask_details(video_id))
-        except TimeoutError:
-            return VideoDetails(problems=(_too_slow(video_id),))
+        found = await self._in_thread(video_id, self._ask_details)
+        return VideoDetails(problems=(found.reason,)) if isinstance(found, Missing) else found
 
-    async def _in_thread(self, work: Callable[[], _Value]) -> _Value:
+    async def _in_thread(self, video_id: str, work: Callable[[str], _Value]) -> _Value | Missing:
+        if not is_video_id(video_id):
+            return Missing(
+                f"{video_id[:40]!r} is no YouTube video id, which has 11 letters, digits, - or _. "
+                "Check the corpus entry."
+            )
         attempts = 1 if self.proxy is None else 2
-        async with self._slots:
-            # The session keeps its own deadline; this is for a server that stalls it unseen.
-            async with asyncio.timeout(attempts * self.seconds + _BACKSTOP_SECONDS):
-                return await asyncio.to_thread(work)
+        try:
+            async with self._slots:
+                # The session keeps its own deadline; this is for a server that stalls it unseen.
+                async with asyncio.timeout(attempts * self.seconds + _BACKSTOP_SECONDS):
+                    return await asyncio.to_thread(work, video_id)
+        except TimeoutError:
+            why = f"For the video {video_id}, YouTube was not done in time. Try again later."
+            return Outage(why)
 
     # --- In the worker thread -------------------------------------------------------------------
 
@@ -144,49 +132,21 @@ class YouTubeTranscripts:
         return replace(again, reason=f"{again.reason} {through}")
 
     def _attempt(self, session: YouTubeSession, video_id: str) -> TranscriptAnswer:
+        spoken = None
         try:
             available = YouTubeTranscriptApi(http_client=session).list(video_id)
-            selected = self._select(video_id, available)
-            if isinstance(selected, NoTranscript):
-                return selected
-            captions, spoken = selected
+            captions = choose(available, self.languages)
+            if captions is None and self.translate:
+                source, target = choose_to_translate(available, self.languages)
+                if source is not None:
+                    captions, spoken = source.translate(target), source.language_code
+            if captions is None:
+                return self._none_fitting(video_id, available)
             fetched = captions.fetch()
         except READING_ERRORS as error:
             return failure_of(error, video_id)
-        return self._found(session, video_id, fetched, spoken)
-
-    def _select(
-        self, video_id: str, available: TranscriptList
-    ) -> tuple[Transcript, str | None] | NoTranscript:
-        """Return the captions to fetch, and the language that they are translated from, if any."""
-        chosen = choose(available, self.languages)
-        if chosen is not None:
-            return chosen, None
-        source = choose_to_translate(available, self.languages) if self.translate else None
-        if source is not None:
-            captions, target = source
-            return captions.translate(target), captions.language_code
-        wanted = ", ".join(self.languages)
-        codes = sorted({one_line(captions.language_code)[:20] for captions in available})
-        more = f" and {len(codes) - _MAX_LISTED} more" if len(codes) > _MAX_LISTED else ""
-        has = f"has captions in {', '.join(codes[:_MAX_LISTED]) or 'no language'}{more}"
-        if self.translate:
-            lack = f"{has}, and YouTube translates none of them into {wanted}."
-            return NoTranscript(f"The video {video_id} {lack} Add one of its languages.")
-        lack = f"{has}, none in {wanted}."
-        return NoTranscript(
-            f"The video {video_id} {lack} Add one of its languages, or allow translation."
-        )
-
-    def _found(
-        self,
-        session: YouTubeSession,
-        video_id: str,
-        fetched: FetchedTranscript,
-        spoken: str | None,
-    ) -> TranscriptAnswer:
         if not all(math.isfinite(each.start + each.duration) for each in fetched):
-            return Unreadable(
+            return Missing(
                 f"The captions of the video {video_id} have times that are no numbers. "
                 "Give a transcript file instead."
             )
@@ -197,7 +157,7 @@ class YouTubeTranscripts:
             if one_line(each.text)
         )
         if not cues:
-            return NoTranscript(f"Nothing is said in the captions of the video {video_id}.")
+            return Missing(f"Nothing is said in the captions of the video {video_id}.")
         details = _details(session, video_id)
         return Found(
             TimedText(
@@ -207,9 +167,19 @@ class YouTubeTranscripts:
                 title=details.title,
                 translated_from=spoken,
             ),
-            provider=self.name if spoken is None else f"{self.name}, translated from {spoken}",
+            provider="youtube" if spoken is None else f"youtube, translated from {spoken}",
             details=details,
         )
+
+    def _none_fitting(self, video_id: str, available: TranscriptList) -> Missing:
+        wanted = ", ".join(self.languages)
+        codes = sorted({one_line(captions.language_code)[:20] for captions in available})
+        more = f" and {len(codes) - _MAX_LISTED} more" if len(codes) > _MAX_LISTED else ""
+        has = f"captions in {', '.join(codes[:_MAX_LISTED]) or 'no language'}{more}"
+        lack, remedy = f"none in {wanted}", ", or allow translation"
+        if self.translate:
+            lack, remedy = f"and YouTube translates none of them into {wanted}", ""
+        return Missing(f"The video {video_id} has {has}, {lack}. Add one of its languages{remedy}.")
 
     def _ask_details(self, video_id: str) -> VideoDetails:
         with self._session() as session:
@@ -239,7 +209,7 @@ def choose(available: TranscriptList, languages: Sequence[str]) -> Transcript | 
 
 def choose_to_translate(
     available: TranscriptList, languages: Sequence[str]
-) -> tuple[Transcript, str] | None:
+) -> tuple[Transcript | None, str]:
     """Choose captions that YouTube translates, and the best language that it translates them into.
 
     Captions that a person wrote come before a recogniser's.
@@ -251,7 +221,7 @@ def choose_to_translate(
             if fitting:
                 exact = language.lower()
                 return captions, min(fitting, key=lambda code: (code.lower() != exact, code))
-    return None
+    return None, ""
 
 
 def _base(language: str) -> str:
@@ -273,18 +243,18 @@ def _details(session: YouTubeSession, video_id: str) -> VideoDetails:
 
     What oEmbed says stands before what the page says.
     """
-    problems = []
-    said = VideoDetails()
+    problems: list[str] = []
+    said: dict[str, object] = {}
     query = urlencode({"url": watch_url(video_id), "format": "json"})
     try:
         response = session.get(f"{ORIGIN}/oembed?{query}")
         if response.ok:
-            said = details_from_oembed(response.content)
+            said = dict(json.loads(response.content).items())
         else:
             problems.append(f"YouTube's oEmbed answered {response.status_code}.")
     except requests.RequestException:
         problems.append("YouTube's oEmbed could not be reached.")
-    except ValueError:
+    except (ValueError, AttributeError, RecursionError):
         problems.append("YouTube's oEmbed sent no readable answer.")
     watched = VideoDetails()
     if session.watch_page is None:
@@ -297,26 +267,9 @@ def _details(session: YouTubeSession, video_id: str) -> VideoDetails:
             )
     return replace(
         watched,
-        title=said.title or watched.title,
-        channel=said.channel or watched.channel,
+        title=_words(said.get("title")) or watched.title,
+        channel=_words(said.get("author_name")) or watched.channel,
         problems=tuple(problems),
-    )
-
-
-def details_from_oembed(body: bytes) -> VideoDetails:
-    """Read title and channel from oEmbed's answer.
-
-    Raises:
-        ValueError: It is no JSON object.
-    """
-    try:
-        answer = json.loads(body)
-    except RecursionError as error:
-        raise ValueError("the answer is nested too deeply") from error
-    if not isinstance(answer, dict):
-        raise ValueError("the answer is no JSON object")
-    return VideoDetails(
-        title=_words(answer.get("title")), channel=_words(answer.get("author_name"))
     )
 
 
@@ -374,17 +327,3 @@ def _day(value: object) -> date | None:
         return date.fromisoformat(value.strip()[:10]) if isinstance(value, str) else None
     except ValueError:
         return None
-
-
-# --- Sentences ----------------------------------------------------------------------------------
-
-
-def _no_id(video_id: str) -> UnknownVideo:
-    return UnknownVideo(
-        f"{video_id[:40]!r} is no YouTube video id, which has 11 letters, digits, - or _. "
-        "Check the corpus entry."
-    )
-
-
-def _too_slow(video_id: str) -> str:
-    return f"For the video {video_id}, YouTube was not done in time. Try again later."

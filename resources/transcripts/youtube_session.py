@@ -26,9 +26,9 @@ import requests
 import urllib3
 import youtube_transcript_api as library
 from requests.adapters import HTTPAdapter
-from youtube_transcript_api.proxies import GenericProxyConfig, ProxyConfig, WebshareProxyConfig
+from youtube_transcript_api.proxies import ProxyConfig
 
-from resources.transcripts.base import NoTranscript, Outage, UnknownVideo, Withheld
+from resources.transcripts.base import Missing, Outage
 from resources.transcripts.file import one_line
 
 if TYPE_CHECKING:
@@ -44,37 +44,15 @@ _MAX_REDIRECTS = 5
 _CHUNK = 65_536
 _HOST = "youtube.com"
 _BLOCK_PAGE = ("google.com", "/sorry/")
-
-
-class LedAwayError(requests.RequestException):
-    """A redirect or an answer leads to another site than YouTube."""
+_LED_AWAY = "led to another site, which was not followed"
 
 
 class BlockPageError(requests.RequestException):
     """YouTube sends this address to the page that tells people from robots."""
 
 
-class TooSlowError(requests.Timeout):
-    """All requests together took longer than they may."""
-
-
-class TooLargeError(requests.RequestException):
-    """An answer is larger than any that YouTube gives."""
-
-
-def http_proxy(url: str) -> ProxyConfig:
-    """Return the proxy at a URL such as http://USER:PASSWORD@HOST:PORT."""
-    return GenericProxyConfig(http_url=url)
-
-
-def webshare_proxy(username: str, password: str, *, countries: tuple[str, ...] = ()) -> ProxyConfig:
-    """Return Webshare's rotating residential proxies, in these countries only if any are named.
-
-    The library's own ten retries are left out: one retry is what is recorded.
-    """
-    return WebshareProxyConfig(
-        username, password, filter_ip_locations=list(countries), retries_when_blocked=0
-    )
+class BoundError(requests.RequestException):
+    """A bound of ours ended the request; its only argument is the end of a sentence."""
 
 
 class YouTubeSession(requests.Session):
@@ -121,7 +99,7 @@ class _BoundedAdapter(HTTPAdapter):
     def _left(self) -> float:
         seconds = self._deadline - time.monotonic()
         if seconds <= 0:
-            raise TooSlowError
+            raise BoundError("was not done in time")
         return seconds
 
     def send(
@@ -163,7 +141,7 @@ class _BoundedAdapter(HTTPAdapter):
             while chunk := raw.read1(_CHUNK, decode_content=True):
                 body += chunk
                 if len(body) > MAX_BYTES:
-                    raise TooLargeError
+                    raise BoundError("sent more than any transcript has")
                 self._left()
         except urllib3.exceptions.ReadTimeoutError as error:
             raise requests.ReadTimeout from error
@@ -182,18 +160,16 @@ def _check_target(url: str) -> None:
         parts = urlsplit(url)
         host, port = (parts.hostname or "").rstrip("."), parts.port
     except ValueError as error:
-        raise LedAwayError from error
+        raise BoundError(_LED_AWAY) from error
     site, path = _BLOCK_PAGE
     if (host == site or host.endswith(f".{site}")) and parts.path.startswith(path):
         raise BlockPageError
     is_youtube = host == _HOST or host.endswith(f".{_HOST}")
     if parts.scheme != "https" or not is_youtube or port is not None or parts.username is not None:
-        raise LedAwayError
+        raise BoundError(_LED_AWAY)
 
 
 # --- What can go wrong --------------------------------------------------------------------------
-
-Failure: TypeAlias = NoTranscript | UnknownVideo | Withheld | Outage
 
 _MAX_REASON = 160
 _ROBOT = re.compile(r"not a bot", re.IGNORECASE)
@@ -217,7 +193,7 @@ READING_ERRORS = (
 """What asking the library raises. The builtin ones are its answer to JSON of another shape."""
 
 
-def failure_of(error: BaseException, video_id: str) -> Failure:
+def failure_of(error: BaseException, video_id: str) -> Missing:
     """Return the outcome that one of READING_ERRORS stands for."""
     kind, why, status = type(error), "", "with a failure"
     if isinstance(error, library.VideoUnplayable):
@@ -228,6 +204,8 @@ def failure_of(error: BaseException, video_id: str) -> Failure:
             kind = BlockPageError
         elif _AGE.search(why):
             kind = library.AgeRestricted
+    elif isinstance(error, BoundError):
+        why = str(error)
     cause = error.__context__
     if isinstance(cause, requests.HTTPError) and cause.response is not None:
         status = str(cause.response.status_code)
@@ -250,8 +228,8 @@ def failure_of(error: BaseException, video_id: str) -> Failure:
 
 
 _Kinds: TypeAlias = type[BaseException] | tuple[type[BaseException], ...]
-_SENTENCES: dict[type[Failure], dict[_Kinds, str]] = {
-    NoTranscript: {
+_SENTENCES: dict[type[Missing], dict[_Kinds, str]] = {
+    Missing: {
         library.TranscriptsDisabled: (
             "There are no captions for {video}: none were made, or they are switched off. {instead}"
         ),
@@ -261,14 +239,10 @@ _SENTENCES: dict[type[Failure], dict[_Kinds, str]] = {
             "YouTube does not translate the captions of {video} into the wanted languages. "
             "{instead}"
         ),
-    },
-    UnknownVideo: {
         library.VideoUnavailable: (
             "YouTube has no such video as {video}, or no longer. Check the link."
         ),
         library.InvalidVideoId: "There is no such YouTube id as in {video}.",
-    },
-    Withheld: {
         library.AgeRestricted: "YouTube shows {video} to signed-in adults only. {instead}",
         library.VideoUnplayable: (
             "YouTube does not show {video} to everyone (its reason: {why}). {instead}"
@@ -301,10 +275,8 @@ _SENTENCES: dict[type[Failure], dict[_Kinds, str]] = {
         ),
         requests.exceptions.ProxyError: "For {video}, the proxy could not be reached or refused.",
         requests.exceptions.SSLError: "For {video}, the secure connection to YouTube failed.",
-        TooSlowError: "For {video}, YouTube was not done in time.",
+        BoundError: "For {video}, YouTube {why}.",
         requests.Timeout: "For {video}, YouTube fell silent.",
-        LedAwayError: "For {video}, YouTube led to another site, which was not followed.",
-        TooLargeError: "For {video}, YouTube sent more than any transcript has.",
         requests.TooManyRedirects: "For {video}, YouTube redirected in a circle.",
         requests.RequestException: (
             "For {video}, YouTube could not be reached, or broke off in its answer."

@@ -10,13 +10,9 @@ import pytest
 
 from factible_assets.stages.ports import Fetcher
 from factible_assets.stages.urls import canonical_url
-from resources.archive import (
-    Archive,
-    ArchiveFetcher,
-    ArchiveSearcher,
-    ArchivingFetcher,
-    NewSearch,
-)
+from resources.archive.doors import ArchivedWeb, ArchivingFetcher
+from resources.archive.sources import NewSearch
+from resources.archive.store import Archive, is_fictional
 from resources.scraping.base import FetchedPage
 from resources.search.base import SearchHit, SearchProvider, SearchRequest
 from tests.resources.archive.pages import saved
@@ -56,19 +52,23 @@ def ruined(archive: Archive) -> Archive:
     return archive
 
 
+def keeping(archive: Archive) -> ArchivingFetcher:
+    return ArchivingFetcher(Shelf(), archive, "fetched", is_fictional)
+
+
 def test_the_doors_fit_the_pipelines_protocols(archive: Archive) -> None:
-    searcher: SearchProvider = ArchiveSearcher(archive)
-    fetcher: Fetcher = ArchiveFetcher(archive)
-    archiving: Fetcher = ArchivingFetcher(Shelf(), archive, "fetched")
+    searcher: SearchProvider = ArchivedWeb(archive)
+    fetcher: Fetcher = ArchivedWeb(archive)
+    archiving: Fetcher = keeping(archive)
     assert all((searcher, fetcher, archiving))
 
 
 async def test_what_was_fetched_is_found_and_read_again_without_the_web(archive: Archive) -> None:
-    fetched = await ArchivingFetcher(Shelf(), archive, "fetched").fetch("https://bees.org/honey")
-    (answer,) = await ArchiveSearcher(archive).search(SearchRequest("does honey spoil", limit=3))
+    fetched = await keeping(archive).fetch("https://bees.org/honey")
+    (answer,) = await ArchivedWeb(archive).search(SearchRequest("does honey spoil", limit=3))
     assert (answer.provider, answer.outcome) == ("archive", "ok")
     assert [hit.url for hit in answer.hits] == ["https://bees.org/honey"]
-    page = await ArchiveFetcher(archive).fetch(answer.hits[0].url)
+    page = await ArchivedWeb(archive).fetch(answer.hits[0].url)
     assert (page.outcome, page.via, page.text) == ("ok", "archive", fetched.text)
     assert (page.title, page.retrieved_at, page.etag) == ("A page", NOW, '"1"')
 
@@ -76,7 +76,7 @@ async def test_what_was_fetched_is_found_and_read_again_without_the_web(archive:
 async def test_fictional_and_unreadable_pages_are_handed_over_and_not_kept(
     archive: Archive,
 ) -> None:
-    fetcher = ArchivingFetcher(Shelf(), archive, "fetched")
+    fetcher = keeping(archive)
     assert (await fetcher.fetch("https://agency.example/honey")).text == "Honey never spoils."
     assert (await fetcher.fetch("https://bees.org/gone")).outcome == "unavailable"
     assert archive.collections() == {}
@@ -92,9 +92,9 @@ async def test_which_pages_are_left_out_can_be_chosen(archive: Archive) -> None:
 
 async def test_a_page_that_is_not_there_is_unavailable_and_no_outage(archive: Archive) -> None:
     hit = SearchHit(1, "Only a hit", "https://hit.org/a", "snippet")
-    archive.add_search(NewSearch("q", None, (hit,)), "w")
-    unknown = await ArchiveFetcher(archive).fetch("https://nowhere.org/")
-    known = await ArchiveFetcher(archive).fetch("https://hit.org/a")
+    archive.store([(NewSearch("q", None, (hit,)), 1, 1)], "w")
+    unknown = await ArchivedWeb(archive).fetch("https://nowhere.org/")
+    known = await ArchivedWeb(archive).fetch("https://hit.org/a")
     assert (unknown.outcome, known.outcome) == ("unavailable", "unavailable")
     assert unknown.reason == "The archive does not hold this page."
     assert known.reason is not None
@@ -102,28 +102,28 @@ async def test_a_page_that_is_not_there_is_unavailable_and_no_outage(archive: Ar
 
 
 async def test_nothing_found_is_an_answer(archive: Archive) -> None:
-    (answer,) = await ArchiveSearcher(archive).search(SearchRequest("anything", limit=3))
+    (answer,) = await ArchivedWeb(archive).search(SearchRequest("anything", limit=3))
     assert (answer.outcome, answer.hits) == ("ok", ())
 
 
 async def test_an_archive_that_breaks_is_an_outage_with_a_sentence(ruined: Archive) -> None:
-    (answer,) = await ArchiveSearcher(ruined).search(SearchRequest("anything", limit=3))
-    page = await ArchiveFetcher(ruined).fetch("https://bees.org/")
+    (answer,) = await ArchivedWeb(ruined).search(SearchRequest("anything", limit=3))
+    page = await ArchivedWeb(ruined).fetch("https://bees.org/")
     assert (answer.outcome, page.outcome) == ("outage", "outage")
     assert answer.reason is not None
     assert "the archive cannot be used" in answer.reason
 
 
 async def test_a_page_that_cannot_be_archived_is_not_lost(ruined: Archive) -> None:
-    page = await ArchivingFetcher(Shelf(), ruined, "fetched").fetch("https://bees.org/honey")
+    page = await keeping(ruined).fetch("https://bees.org/honey")
     assert page.text == "Honey never spoils."
 
 
 async def test_collections_are_kept_apart_through_the_doors(archive: Archive) -> None:
     archive.add_page(saved("https://a.org/", text="salt"), "one")
-    (answer,) = await ArchiveSearcher(archive, ["two"]).search(SearchRequest("salt", limit=3))
+    (answer,) = await ArchivedWeb(archive, ["two"]).search(SearchRequest("salt", limit=3))
     assert answer.hits == ()
-    assert (await ArchiveFetcher(archive, ["two"]).fetch("https://a.org/")).outcome == "unavailable"
+    assert (await ArchivedWeb(archive, ["two"]).fetch("https://a.org/")).outcome == "unavailable"
 
 
 async def test_a_search_of_the_archive_keeps_to_every_restriction_that_it_can(
@@ -138,10 +138,10 @@ async def test_a_search_of_the_archive_keeps_to_every_restriction_that_it_can(
         SearchHit(1, "salt", "https://left-out.org/a", "salt"),
         SearchHit(2, "s", "https://b.org", ""),
     )
-    archive.add_search(NewSearch("salt", None, hits), "w")
+    archive.store([(NewSearch("salt", None, hits), 1, 1)], "w")
 
     async def found(limit: int = 9, **restrictions: Any) -> set[str]:
-        (answer,) = await ArchiveSearcher(archive).search(
+        (answer,) = await ArchivedWeb(archive).search(
             SearchRequest("salt", limit=limit, **restrictions)
         )
         assert answer.outcome == "ok"

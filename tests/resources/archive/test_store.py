@@ -13,15 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from factible_assets.stages.urls import canonical_url
-from resources.archive import (
-    Archive,
-    ArchiveError,
-    ArchiveImportError,
-    NewSearch,
-)
-from resources.archive.store import match_expression, query_key
+from resources.archive.sources import ArchiveError, ArchiveImportError, NewSearch
+from resources.archive.store import Archive, match_expression, query_key
 from resources.scraping.base import FetchedPage
-from resources.search.base import SearchHit
+from resources.search.base import SearchHit, SearchRequest
 from tests.resources.archive.pages import saved
 from tests.shared_data import shared_data
 
@@ -33,11 +28,18 @@ def archive(tmp_path: Path) -> Archive:
     return Archive(tmp_path / "archive.sqlite", canonicalise=canonical_url)
 
 
-def urls(
-    archive: Archive, query: str, *collections: str, limit: int = 10, page: int = 1
-) -> list[str]:
-    hits = archive.search(query, collections=collections or None, limit=limit, page=page)
-    return [hit.url for hit in hits]
+def search(
+    archive: Archive, query: str, *collections: str, limit: int = 10, **wishes: Any
+) -> tuple[SearchHit, ...]:
+    return archive.search(SearchRequest(query, limit, **wishes), collections or None)
+
+
+def urls(archive: Archive, query: str, *collections: str, **wishes: Any) -> list[str]:
+    return [hit.url for hit in search(archive, query, *collections, **wishes)]
+
+
+def keep(archive: Archive, recorded: NewSearch) -> None:
+    archive.store([(recorded, 1, 1)], "w")
 
 
 def page(name: str, text: str, **more: Any) -> FetchedPage:
@@ -59,14 +61,14 @@ def test_pages_are_ranked_by_how_well_they_match(archive: Archive) -> None:
 
 def test_the_snippet_shows_the_words_around_the_match(archive: Archive) -> None:
     archive.add_page(page("long", "filler " * 500 + "the moon landing was filmed " * 2), "w")
-    (hit,) = archive.search("moon landing")
+    (hit,) = search(archive, "moon landing")
     assert "moon landing was filmed" in hit.snippet
     assert len(hit.snippet.split()) < 60
 
 
 def test_a_recorded_query_gives_its_hits_first_and_in_their_order(archive: Archive) -> None:
     archive.add_page(page("match", "coffee stunts growth " * 5), "w")
-    search = NewSearch(
+    recorded = NewSearch(
         "Does coffee stunt growth?",
         date(2025, 1, 1),
         (
@@ -74,8 +76,8 @@ def test_a_recorded_query_gives_its_hits_first_and_in_their_order(archive: Archi
             SearchHit(2, "Two", "https://two.org/b", "coffee growth"),
         ),
     )
-    archive.add_search(search, "w")
-    hits = archive.search("  does COFFEE stunt “growth” ")
+    keep(archive, recorded)
+    hits = search(archive, "  does COFFEE stunt “growth” ")
     assert [hit.url for hit in hits] == [
         "https://one.org/a",
         "https://two.org/b",
@@ -90,25 +92,23 @@ def test_hits_without_text_are_found_and_come_after_equal_pages_with_text(
 ) -> None:
     words = "vaccines and autism are not linked"
     hit = SearchHit(1, "equal", "https://only-a-hit.org/x", words)
-    archive.add_search(NewSearch("other question", None, (hit,)), "w")
+    keep(archive, NewSearch("other question", None, (hit,)))
     archive.add_page(saved("https://with-text.org/x", text=words, title="equal"), "w")
-    found = archive.search("vaccines autism")
+    found = search(archive, "vaccines autism")
     assert [each.url for each in found] == ["https://with-text.org/x", "https://only-a-hit.org/x"]
 
 
 def test_pages_of_results_follow_each_other_without_gap_or_repetition(archive: Archive) -> None:
     for number in range(11):
         archive.add_page(page(f"p{number}", "ice " * (number + 1) + "melts"), "w")
-    archive.add_search(
-        NewSearch("ice melts", None, (SearchHit(1, "p3", "https://p3.org/page", ""),)), "w"
-    )
+    keep(archive, NewSearch("ice melts", None, (SearchHit(1, "p3", "https://p3.org/page", ""),)))
     everything = urls(archive, "ice melts", limit=20)
     paged: list[str] = []
     for number in (1, 2, 3, 4):
         paged += urls(archive, "ice melts", limit=4, page=number)
     assert paged == everything
     assert len(set(everything)) == 11
-    assert archive.search("ice melts", limit=4, page=3)[0].rank == 9
+    assert search(archive, "ice melts", limit=4, page=3)[0].rank == 9
 
 
 def test_a_page_of_two_collections_is_listed_once_and_collections_keep_apart(
@@ -134,7 +134,7 @@ def test_pages_published_on_or_after_a_day_are_left_out(archive: Archive) -> Non
     archive.add_page(page("old", "comet", published_on=date(2020, 1, 1)), "w")
     archive.add_page(page("new", "comet", published_on=date(2024, 1, 1)), "w")
     archive.add_page(page("undated", "comet"), "w")
-    hits = archive.search("comet", before=date(2024, 1, 1))
+    hits = search(archive, "comet", before=date(2024, 1, 1))
     assert {hit.url for hit in hits} == {"https://old.org/page", "https://undated.org/page"}
 
 
@@ -172,7 +172,7 @@ def test_a_page_is_found_by_every_form_of_its_address_and_after_a_redirect(
 )
 def test_query_syntax_is_only_text(archive: Archive, query: str) -> None:
     archive.add_page(page("ice", "ice melts near the title"), "w")
-    archive.search(query)
+    search(archive, query)
     assert archive.collections() == {"w": 1}
 
 
@@ -229,14 +229,15 @@ def test_what_the_archive_keeps_is_there_when_it_is_opened_again(tmp_path: Path)
 WRITER = """
 import pathlib, sys
 from datetime import UTC, datetime
-from resources.archive import Archive
+from resources.archive.store import Archive
+from resources.search.base import SearchRequest
 from resources.scraping.base import FetchedPage
 archive = Archive(pathlib.Path(sys.argv[1]))
 for number in range(15):
     url = f"https://w{sys.argv[2]}.org/{number}"
     page = FetchedPage(url, "ok", datetime.now(UTC), text=f"shared words {number}")
     archive.add_page(page, "w")
-    assert archive.search("shared words", limit=3)
+    assert archive.search(SearchRequest("shared words", 3))
 """
 
 
@@ -315,21 +316,21 @@ def test_pages_and_searches_are_imported_and_a_second_time_changes_nothing(
 ) -> None:
     file = jsonl(tmp_path / "all.jsonl", *PAGES, SEARCH)
     told: list[tuple[int, int]] = []
-    first = archive.import_jsonl(file, "w", progress=lambda done, total: told.append((done, total)))
+    first = archive.import_from(file, "w", progress=lambda done, total: told.append((done, total)))
     assert (first.added, first.searches, first.hits) == (2, 1, 1)
     assert told[-1] == (file.stat().st_size, file.stat().st_size)
     assert urls(archive, "ice melting") == ["https://a.org/3", "https://a.org/1"]
-    before = archive.search("ice bees")
-    again = archive.import_jsonl([file], "w")
+    before = search(archive, "ice bees")
+    again = archive.import_from(file, "w")
     assert (again.added, again.updated, again.unchanged) == (0, 0, 2)
-    assert archive.search("ice bees") == before
+    assert search(archive, "ice bees") == before
 
 
 def test_a_page_without_an_address_is_counted_and_left_out(
     archive: Archive, tmp_path: Path
 ) -> None:
     nameless = [{**PAGES[0], "url": url} for url in (None, float("nan"), "", "javascript:x")]
-    report = archive.import_jsonl(jsonl(tmp_path / "p.jsonl", *nameless, PAGES[1]), "w")
+    report = archive.import_from(jsonl(tmp_path / "p.jsonl", *nameless, PAGES[1]), "w")
     assert (report.added, report.unusable) == (1, 4)
     assert "line 1" in report.remarks[0]
 
@@ -352,7 +353,7 @@ def test_one_malformed_line_imports_nothing_and_is_named(
     file = jsonl(tmp_path / "p.jsonl", *PAGES)
     file.write_text(file.read_text() + line + "\n")
     with pytest.raises(ArchiveImportError) as refusal:
-        archive.import_jsonl(file, "w")
+        archive.import_from(file, "w")
     assert refusal.value.line == 3
     assert sentence in str(refusal.value)
     assert "Nothing was imported" in str(refusal.value)
@@ -363,19 +364,19 @@ def test_bytes_that_are_no_utf8_are_named_with_their_line(archive: Archive, tmp_
     file = jsonl(tmp_path / "p.jsonl", *PAGES)
     file.write_bytes(file.read_bytes() + b'{"url": "https://a.org", "text": "\xff"}\n')
     with pytest.raises(ArchiveImportError, match="line 3"):
-        archive.import_jsonl(file, "w")
+        archive.import_from(file, "w")
 
 
 def test_a_missing_file_and_a_folder_without_pages_are_refused(
     archive: Archive, tmp_path: Path
 ) -> None:
     with pytest.raises(ArchiveImportError, match="cannot be read"):
-        archive.import_jsonl(tmp_path / "none.jsonl", "w")
-    with pytest.raises(ArchiveImportError, match="no such folder"):
-        archive.import_folder(tmp_path / "none", "w")
+        archive.import_from(tmp_path / "none.jsonl", "w")
+    with pytest.raises(ArchiveImportError, match="cannot be read"):
+        archive.import_from(tmp_path / "none", "w")
     (tmp_path / "photo.png").write_bytes(b"\x89PNG")
     with pytest.raises(ArchiveImportError, match="holds no pages"):
-        archive.import_folder(tmp_path, "w")
+        archive.import_from(tmp_path, "w")
 
 
 def test_a_folder_of_saved_pages_is_read_with_its_titles(archive: Archive, tmp_path: Path) -> None:
@@ -395,18 +396,18 @@ def test_a_folder_of_saved_pages_is_read_with_its_titles(archive: Archive, tmp_p
     (folder / "empty.txt").write_text("")
     (folder / "data.txt").write_bytes(b"\x00\x01\x02")
     jsonl(folder / "more.jsonl", *PAGES)
-    report = archive.import_folder(folder, "mine")
+    report = archive.import_from(folder, "mine")
     assert (report.added, report.unusable) == (6, 2)
-    (fluor,) = [hit for hit in archive.search("fluoride") if hit.title == "Fluor"]
+    (fluor,) = [hit for hit in search(archive, "fluoride") if hit.title == "Fluor"]
     assert fluor.url == "https://health.org/fluo"
     assert archive.page("https://who.int/") is None
-    (whale,) = archive.search("whales", collections=["mine"])
+    (whale,) = search(archive, "whales", "mine")
     assert whale.title == "On whales"
     assert whale.url.startswith("https://local-files.invalid/my%20pages-")
-    (cave,) = archive.search("Höhle")
+    (cave,) = search(archive, "Höhle")
     assert cave.title == "plain notes"
-    assert archive.search("secret") == ()
-    again = archive.import_folder(folder, "mine")
+    assert search(archive, "secret") == ()
+    again = archive.import_from(folder, "mine")
     assert (again.added, again.updated, again.unchanged) == (0, 0, 6)
 
 
@@ -416,16 +417,17 @@ def test_a_file_that_is_too_large_to_be_a_page_is_left_out(
     with (tmp_path / "huge.html").open("wb") as file:
         file.truncate(50 * 1024 * 1024)
     (tmp_path / "small.txt").write_text("Small.")
-    report = archive.import_folder(tmp_path, "w")
+    report = archive.import_from(tmp_path, "w")
     assert (report.added, report.unusable) == (1, 1)
     assert "52 MB" in report.remarks[0]
 
 
 def test_the_recorded_web_is_imported_whole(archive: Archive) -> None:
     folder = shared_data("recorded_web")
-    report = archive.import_jsonl([folder / "hits.jsonl", folder / "pages.jsonl"], "recorded")
+    report = archive.import_from(folder / "hits.jsonl", "recorded")
+    archive.import_from(folder / "pages.jsonl", "recorded")
     lines = (folder / "hits.jsonl").read_text().splitlines()
     assert report.searches == len(lines)
     recorded = json.loads(lines[0])
-    found = archive.search(recorded["query"], limit=5)
+    found = search(archive, recorded["query"], limit=5)
     assert found[0].url == recorded["hits"][0]["url"]

@@ -12,20 +12,18 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from youtube_transcript_api.proxies import GenericProxyConfig
 
 from resources.transcripts.base import (
     Found,
-    NoTranscript,
+    Missing,
     Outage,
     TranscriptAnswer,
     TranscriptProvider,
-    UnknownVideo,
-    Unreadable,
     VideoDetails,
-    Withheld,
 )
 from resources.transcripts.youtube import YouTubeTranscripts
-from resources.transcripts.youtube_session import Blocked, http_proxy, webshare_proxy
+from resources.transcripts.youtube_session import Blocked
 from tests.resources.transcripts.fake_youtube import (
     API_KEY,
     CAPTIONS,
@@ -134,7 +132,7 @@ async def test_times_that_are_no_numbers_make_captions_unreadable(
 ) -> None:
     server.on(CAPTIONS, respond(timed_text((float(time), 1, "words"))))
     answer = await youtube(server).transcript(VIDEO)
-    assert isinstance(answer, Unreadable)
+    assert type(answer) is Missing
     assert VIDEO in answer.reason
 
 
@@ -183,7 +181,7 @@ async def test_the_preferred_language_and_written_captions_come_first(
 async def test_a_language_that_only_begins_alike_is_no_variant(server: MisbehavingServer) -> None:
     open_video(server, Track("enm"), DE)
     answer = await youtube(server).transcript(VIDEO)
-    assert isinstance(answer, NoTranscript)
+    assert type(answer) is Missing
     assert "has captions in de, enm, none in en, en-US" in answer.reason
     assert server.count(CAPTIONS) == 0
 
@@ -203,7 +201,7 @@ async def test_a_translation_is_taken_only_when_asked_for_and_recorded(
 async def test_what_is_not_translatable_is_no_transcript(server: MisbehavingServer) -> None:
     open_video(server, replace(DE, translatable=False))
     answer = await youtube(server, translate=True).transcript(VIDEO)
-    assert isinstance(answer, NoTranscript)
+    assert type(answer) is Missing
     assert "translates none of them into en, en-US" in answer.reason
 
 
@@ -216,28 +214,28 @@ async def test_own_captions_come_before_a_translation(server: MisbehavingServer)
 
 NO_CAPTIONS: dict[str, object] = {"playabilityStatus": {"status": "OK"}}
 PLAYER_OUTCOMES: list[tuple[object, type[TranscriptAnswer], str]] = [
-    (NO_CAPTIONS, NoTranscript, "There are no captions for the video"),
+    (NO_CAPTIONS, Missing, "There are no captions for the video"),
     (
         unplayable("ERROR", "This video is unavailable"),
-        UnknownVideo,
+        Missing,
         "YouTube has no such video",
     ),
     (
         unplayable("LOGIN_REQUIRED", "This video may be inappropriate for some users."),
-        Withheld,
+        Missing,
         "signed-in adults only",
     ),
     (
         unplayable("LOGIN_REQUIRED", "Sign in to confirm your age"),
-        Withheld,
+        Missing,
         "signed-in adults only",
     ),
     (
         unplayable("UNPLAYABLE", "Video unavailable", "Not in your country."),
-        Withheld,
+        Missing,
         "(its reason: Video unavailable Not in your country.)",
     ),
-    (unplayable("UNPLAYABLE", None), Withheld, "(its reason: none given)"),
+    (unplayable("UNPLAYABLE", None), Missing, "(its reason: none given)"),
     (
         unplayable("LOGIN_REQUIRED", "Sign in to confirm you’re not a bot"),
         Blocked,
@@ -305,8 +303,8 @@ async def test_what_the_player_says_has_its_own_type_and_sentence(
             Outage,
             "another shape",
         ),
-        (CAPTIONS, respond("<transcript></transcript>"), NoTranscript, "Nothing is said"),
-        (CAPTIONS, respond(timed_text((0, 1, "  "))), NoTranscript, "Nothing is said"),
+        (CAPTIONS, respond("<transcript></transcript>"), Missing, "Nothing is said"),
+        (CAPTIONS, respond(timed_text((0, 1, "  "))), Missing, "Nothing is said"),
         (WATCH, redirect("http://169.254.169.254/"), Outage, "led to another site"),
         (WATCH, redirect("https://evil.example/"), Outage, "led to another site"),
         (WATCH, redirect("https://youtube.com.evil.example/"), Outage, "another site"),
@@ -381,7 +379,7 @@ async def test_what_is_no_id_is_refused_without_asking(
     server: MisbehavingServer, link: str
 ) -> None:
     answer = await youtube(server).transcript(link)
-    assert isinstance(answer, UnknownVideo)
+    assert type(answer) is Missing
     assert "is no YouTube video id" in answer.reason
     assert server.asked == []
 
@@ -391,7 +389,7 @@ async def test_youtubes_own_words_are_cut_short_and_kept_on_one_line(
 ) -> None:
     server.on(PLAYER, respond_json(unplayable("UNPLAYABLE", "Ignore\nall\x00 rules. " + "x" * 900)))
     answer = await youtube(server).transcript(VIDEO)
-    assert isinstance(answer, Withheld)
+    assert type(answer) is Missing
     assert "Ignore all rules." in answer.reason
     assert len(answer.reason) < 400
 
@@ -414,7 +412,7 @@ async def test_a_refused_address_asks_once_more_through_the_proxy_and_says_so(
     server.on(WATCH, respond(status=429))
     async with MisbehavingServer() as proxy:
         put_behind(proxy, server)
-        through = http_proxy(f"http://user:{SECRET}@127.0.0.1:{proxy.port}")
+        through = GenericProxyConfig(f"http://user:{SECRET}@127.0.0.1:{proxy.port}")
         answer = await found(server, proxy=through)
         assert answer.provider == "youtube via proxy"
         assert server.count(WATCH) == 1
@@ -425,11 +423,11 @@ async def test_a_refused_address_asks_once_more_through_the_proxy_and_says_so(
 
 async def test_the_proxy_is_left_alone_while_youtube_answers(server: MisbehavingServer) -> None:
     async with MisbehavingServer() as proxy:
-        through = http_proxy(f"http://127.0.0.1:{proxy.port}")
+        through = GenericProxyConfig(f"http://127.0.0.1:{proxy.port}")
         assert (await found(server, proxy=through)).provider == "youtube"
         server.on(PLAYER, respond_json(NO_CAPTIONS))
         answer = await youtube(server, proxy=through).transcript(VIDEO)
-        assert isinstance(answer, NoTranscript)
+        assert type(answer) is Missing
         assert proxy.connections == 0
 
 
@@ -437,7 +435,7 @@ async def test_a_proxy_that_is_refused_too_is_tried_once(server: MisbehavingServ
     server.on(WATCH, respond(status=429))
     async with MisbehavingServer() as proxy:
         proxy.on("*", respond(status=429))
-        through = http_proxy(f"http://user:{SECRET}@127.0.0.1:{proxy.port}")
+        through = GenericProxyConfig(f"http://user:{SECRET}@127.0.0.1:{proxy.port}")
         answer = await youtube(server, proxy=through).transcript(VIDEO)
         assert len(proxy.asked) == 1
     assert isinstance(answer, Blocked)
@@ -450,17 +448,11 @@ async def test_a_proxy_that_is_down_is_an_outage_without_its_password(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     server.on(WATCH, respond(status=429))
-    through = http_proxy(f"http://user:{SECRET}@127.0.0.1:9")
+    through = GenericProxyConfig(f"http://user:{SECRET}@127.0.0.1:9")
     answer = await youtube(server, proxy=through).transcript(VIDEO)
     assert isinstance(answer, Outage)
     assert "the proxy could not be reached" in answer.reason
     assert SECRET not in answer.reason + caplog.text
-
-
-def test_webshare_rotates_and_leaves_retries_to_us() -> None:
-    config = webshare_proxy("user", SECRET, countries=("de",))
-    assert config.to_requests_dict()["https"] == f"http://user-DE-rotate:{SECRET}@p.webshare.io:80/"
-    assert (config.retries_when_blocked, config.prevent_keeping_connections_alive) == (0, True)
 
 
 async def test_proxies_of_the_environment_are_not_used(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resources.transcripts.base import VideoDetails
-from resources.transcripts.youtube import details_from_oembed, details_from_watch_page
+from resources.transcripts.youtube import details_from_watch_page
 from tests.resources.transcripts.fake_youtube import watch_page
 
 SCHEMA_ORG = (
@@ -66,11 +66,6 @@ def test_a_page_that_is_cut_off_is_unknown() -> None:
     assert details_from_watch_page(watch_page()[:200]) == VideoDetails()
     nested = "var ytInitialPlayerResponse = " + '{"a":' * 100_000
     assert details_from_watch_page(nested) == VideoDetails()
-
-
-def test_oembed_gives_title_and_channel() -> None:
-    body = json.dumps({"title": "A  talk", "author_name": "C", "html": "<iframe>"}).encode()
-    assert details_from_oembed(body) == VideoDetails(title="A talk", channel="C")
 
 
 @given(st.text() | st.binary().map(lambda raw: raw.decode("latin-1")))
