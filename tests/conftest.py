@@ -31,6 +31,11 @@ LONG = {
     "test_materialization",
     "test_injections",
     "test_evaluation",
+    "test_walk",
+    "test_sql_cookbook",
+    "test_lake",
+    "test_connection",
+    "test_spare_copies",
 }
 """Files that take more than ten seconds, besides the walks from end to end."""
 

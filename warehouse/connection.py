@@ -47,7 +47,7 @@ DEFAULT_LOCK_TIMEOUT_SECONDS = 60.0
 """How long to wait for a file that someone else has open. A write takes well under a second."""
 
 FIRST_PAUSE_SECONDS = 0.01
-LONGEST_PAUSE_SECONDS = 0.5
+LONGEST_PAUSE_SECONDS = 0.2
 """Between these two, the pause after each refusal doubles; the pause taken is a random part of it,
 so that several waiting processes do not knock at the same moments."""
 
