@@ -51,9 +51,9 @@ from resources.reliability.registries import (
     UnknownAges,
     WhoisRegistry,
 )
-from resources.scraping import jina, wayback
+from resources.scraping import jina
 from resources.scraping.browser import Browser, find_browser
-from resources.scraping.pages import PageFetcher
+from resources.scraping.pages import PageFetcher, Wayback
 from resources.search.base import FactCheckLane, SearchProvider
 from resources.search.providers import SerperSearch
 from resources.search.service import MergedSearch
@@ -208,15 +208,13 @@ def jina_reader(settings: Settings, http: HttpClient) -> jina.JinaReader:
     return jina.JinaReader(http, api_key=key, base_url=address)
 
 
-def wayback_machine(settings: Settings, http: HttpClient) -> wayback.Wayback:
+def wayback_machine(settings: Settings, http: HttpClient) -> Wayback:
     """Return who has copies of pages that are gone."""
     address = settings.endpoints.get("wayback")
     if address is None:
-        return wayback.Wayback(http)
+        return Wayback(http)
     base = address.rstrip("/")
-    return wayback.Wayback(
-        http, availability_url=f"{base}/wayback/available", replay_url=f"{base}/web"
-    )
+    return Wayback(http, availability_url=f"{base}/wayback/available", replay_url=f"{base}/web")
 
 
 def domain_registry(settings: Settings, http: HttpClient) -> RdapRegistry:

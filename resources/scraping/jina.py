@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
@@ -30,7 +29,6 @@ from resources.http import (
     HttpFailureError,
     OutageError,
     UnavailableError,
-    elapsed_since,
     is_passing,
     shown,
 )
@@ -38,6 +36,7 @@ from resources.network_guard import ForbiddenTargetError, NetworkGuard
 from resources.scraping.base import FetchedPage
 from resources.scraping.extract import clean, storable
 from resources.scraping.notices import notice_in
+from resources.scraping.pages import Fetching
 from resources.scraping.reading import hindered
 
 BASE_URL = "https://r.jina.ai/"
@@ -70,40 +69,32 @@ _MARKS = (
 
 
 @dataclass(frozen=True)
-class JinaReader:
-    """Fetches pages through Jina's Reader. The owner of the client closes it."""
+class JinaReader(Fetching):
+    """Fetches pages through Jina's Reader, which knows no conditions. The client's owner closes it.
+
+    `guard` checks by its form each URL that is handed over.
+    """
 
     http: HttpClient
     api_key: str | None = field(default=None, repr=False)
     base_url: str = BASE_URL
     guard: NetworkGuard = field(default_factory=NetworkGuard)
-    """Checks by its form each URL that is handed over."""
 
-    async def fetch(self, url: str, known: FetchedPage | None = None) -> FetchedPage:
-        """Fetch and read one page. Never raises for a page that fails: it answers so.
-
-        What is `known` of it is no help: Jina knows no conditions.
-        """
+    async def _obtain(
+        self, url: str, known: FetchedPage | None, tried: list[tuple[str, str]]
+    ) -> FetchedPage:
         del known
-        retrieved_at, started = datetime.now(UTC), time.perf_counter()
         try:
             data = await self._ask(url)
             text = _text(data)
         except HttpFailureError as failure:
-            return FetchedPage(
-                url=url,
-                outcome=failure.outcome,
-                retrieved_at=retrieved_at,
-                reason=failure.reason,
-                http_status=failure.http_status,
-                latency_seconds=elapsed_since(started),
-                tried=(f"scraped: {failure.reason}",),
-            )
+            tried.append(("scraped", failure.reason))
+            raise
         final_url, title = str(data.get("url")), data.get("title")
         return FetchedPage(
-            url=url,
-            outcome="ok",
-            retrieved_at=retrieved_at,
+            url,
+            "ok",
+            datetime.now(UTC),
             final_url=final_url if final_url.startswith(("http://", "https://")) else url,
             http_status=HTTPStatus.OK,
             via="scraped",
@@ -111,7 +102,6 @@ class JinaReader:
             published_on=_day(data.get("publishedTime")),
             text=text,
             byte_count=len(text.encode()),
-            latency_seconds=elapsed_since(started),
         )
 
     async def _ask(self, url: str) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 What belongs here: by which way one URL becomes a `FetchedPage`, and the name of every way in which
 it may not. What does not: HTTP itself (resources.http), reading bodies (reading.py), the browser
-(browser.py), the Wayback Machine (wayback.py), robots.txt (robots.py), choosing URLs.
+(browser.py), robots.txt (robots.py), choosing URLs.
 
 The ways, each tried only if the one before could not work:
 
@@ -17,10 +17,14 @@ had another time.
 
 from __future__ import annotations
 
+import json
+import re
 import time
-from dataclasses import replace
+from abc import abstractmethod
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from http import HTTPStatus
+from urllib.parse import quote
 
 from resources.http import (
     HttpClient,
@@ -31,13 +35,13 @@ from resources.http import (
     UnavailableError,
     about,
     elapsed_since,
+    status_failure,
 )
 from resources.scraping.base import FetchedPage, Via
 from resources.scraping.browser import Browser
 from resources.scraping.extract import Extract
 from resources.scraping.reading import MARKUP, PageReader, ScriptedPageError, hindered
 from resources.scraping.robots import Robots
-from resources.scraping.wayback import Wayback
 
 _ACCEPT = "text/html,application/xhtml+xml;q=0.9,application/pdf;q=0.9,text/plain;q=0.8,*/*;q=0.1"
 _GONE = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.GONE})
@@ -46,31 +50,8 @@ _ERROR_PAGE = 600
 """Characters below which a page is taken for the excuse of scripts that could not be loaded."""
 
 
-class PageFetcher:
-    """Fetches and reads pages, as many at once as the client's limits allow.
-
-    Args:
-        http: The client; its owner closes it.
-        reading_seconds: How long reading one page may take before it is given up.
-        respect_robots: Whether robots.txt is asked first.
-        browser: Draws pages that need their scripts; none are drawn without. Its owner closes it.
-        wayback: Has copies of pages that are gone; none are asked for without.
-    """
-
-    def __init__(
-        self,
-        http: HttpClient,
-        *,
-        reading_seconds: float = 30.0,
-        respect_robots: bool = True,
-        browser: Browser | None = None,
-        wayback: Wayback | None = None,
-    ) -> None:
-        self._http = http
-        self._reader = PageReader(seconds=reading_seconds)
-        self._robots = Robots(http) if respect_robots else None
-        self._browser = browser
-        self._wayback = wayback
+class Fetching:
+    """What fetches pages: it tries its ways, and answers for whatever fails."""
 
     async def fetch(self, url: str, known: FetchedPage | None = None) -> FetchedPage:
         """Fetch and read one page. Never raises for a page that fails: it answers so.
@@ -102,10 +83,42 @@ class PageFetcher:
             tried=tuple(f"{way}: {why}" for way, why in tried),
         )
 
+    @abstractmethod
     async def _obtain(
         self, url: str, known: FetchedPage | None, tried: list[tuple[str, str]]
     ) -> FetchedPage:
         """Try the ways in order. Every failure is noted in `tried`, the last one is raised."""
+
+
+class PageFetcher(Fetching):
+    """Fetches and reads pages itself, as many at once as the client's limits allow.
+
+    Args:
+        http: The client; its owner closes it.
+        reading_seconds: How long reading one page may take before it is given up.
+        respect_robots: Whether robots.txt is asked first.
+        browser: Draws pages that need their scripts; none are drawn without. Its owner closes it.
+        wayback: Has copies of pages that are gone; none are asked for without.
+    """
+
+    def __init__(
+        self,
+        http: HttpClient,
+        *,
+        reading_seconds: float = 30.0,
+        respect_robots: bool = True,
+        browser: Browser | None = None,
+        wayback: Wayback | None = None,
+    ) -> None:
+        self._http = http
+        self._reader = PageReader(seconds=reading_seconds)
+        self._robots = Robots(http) if respect_robots else None
+        self._browser = browser
+        self._wayback = wayback
+
+    async def _obtain(
+        self, url: str, known: FetchedPage | None, tried: list[tuple[str, str]]
+    ) -> FetchedPage:
         try:
             return await self._scrape(url, known)
         except ScriptedPageError as failure:
@@ -208,3 +221,54 @@ def _page(url: str, extract: Extract, via: Via, response: Response) -> FetchedPa
         etag=response.headers.get("etag"),
         last_modified=response.headers.get("last-modified"),
     )
+
+
+# --- Copies of pages that are gone, in the Internet Archive's Wayback Machine -------------------
+#
+# The availability API names the nearest capture; the `id_` form of its address is the capture's own
+# bytes, without the archive's banner and rewritten links. Of the API's answer only the time of the
+# capture is used: which URL is fetched is never decided by what a server says.
+
+_TIMESTAMP = re.compile(r"\d{14}")
+_MAX_ANSWER_BYTES = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Wayback:
+    """Fetches copies. An outage of the archive is an outage: the copy may be there another time.
+
+    The archive's robots.txt is not asked, since it speaks of crawling and this is its API. The
+    owner of the client closes it.
+    """
+
+    http: HttpClient
+    availability_url: str = "https://archive.org/wayback/available"
+    replay_url: str = "https://web.archive.org/web"
+    """Under which captures are served."""
+
+    async def fetch(self, url: str) -> Response:
+        """Return the newest copy of a page, of whatever status and content type.
+
+        Raises:
+            UnavailableError: There is no copy.
+            OutageError: The archive did not answer, or not as it should.
+        """
+        # Without a time, the API often answers that there is nothing.
+        now = f"{datetime.now(UTC):%Y%m%d}"
+        response = await self.http.get(
+            f"{self.availability_url}?url={quote(url, safe='')}&timestamp={now}",
+            headers={"Accept": "application/json"},
+            max_bytes=_MAX_ANSWER_BYTES,
+        )
+        if status_failure(response) is not None:
+            raise OutageError(f"the Wayback Machine answered {response.status}")
+        try:
+            nearest = json.loads(response.body)["archived_snapshots"].get("closest")
+            if not nearest or not nearest.get("available"):
+                raise UnavailableError("the Wayback Machine holds no copy")
+            timestamp: str = nearest["timestamp"]
+            if _TIMESTAMP.fullmatch(timestamp) is None:
+                raise ValueError(timestamp)
+        except (ValueError, LookupError, AttributeError, TypeError) as error:
+            raise OutageError("the Wayback Machine's answer could not be understood") from error
+        return await self.http.get(f"{self.replay_url.rstrip('/')}/{timestamp}id_/{url}")

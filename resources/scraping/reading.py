@@ -245,17 +245,13 @@ _WORKER = Path(__file__).with_name("pdf_worker.py")
 _ENVIRONMENT = ("PATH", "PYTHONPATH", "PYTHONHOME", "HOME", "LD_LIBRARY_PATH", "SYSTEMROOT", "TEMP")
 
 
-class PdfError(UnavailableError):
-    """A PDF that cannot be read. `reason` is a sentence that begins with what is the matter."""
-
-
 async def read_pdf(data: bytes, *, seconds: float = 30.0) -> Extract:
     """Read text, title, author and date of creation of a PDF.
 
     At most the first 150 pages and a million characters are read (pdf_worker.py).
 
     Raises:
-        PdfError: It is encrypted, broken, scanned or empty, or took longer than `seconds`.
+        UnavailableError: It is encrypted, broken, scanned or empty, or took longer than `seconds`.
     """
     worker = await asyncio.create_subprocess_exec(
         sys.executable,
@@ -270,16 +266,18 @@ async def read_pdf(data: bytes, *, seconds: float = 30.0) -> Extract:
         async with asyncio.timeout(seconds):
             output, _ = await worker.communicate(data)
     except TimeoutError as error:
-        raise PdfError(f"too long: the PDF could not be read within {seconds:g} seconds") from error
+        raise UnavailableError(
+            f"too long: the PDF could not be read within {seconds:g} seconds"
+        ) from error
     finally:
         if worker.returncode is None:
             worker.kill()
             await worker.wait()
     if worker.returncode != 0:
-        raise PdfError("broken: the PDF cannot be read")
+        raise UnavailableError("broken: the PDF cannot be read")
     answer: dict[str, str | None] = json.loads(output)
     if answer.get("failure"):
-        raise PdfError(str(answer["failure"]))
+        raise UnavailableError(str(answer["failure"]))
     text, title, author = (storable(answer[name] or "") for name in ("text", "title", "author"))
     created = date.fromisoformat(answer["created"]) if answer["created"] else None
     return Extract(text.strip(), title or None, author or None, created)

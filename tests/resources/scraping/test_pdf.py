@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resources.http import HttpClient
+from resources.http import HttpClient, UnavailableError
 from resources.network_guard import NetworkGuard
 from resources.scraping.pages import PageFetcher
 from resources.scraping.pdf_worker import reflow
-from resources.scraping.reading import PdfError, read_pdf
+from resources.scraping.reading import read_pdf
 from tests.resources.scraping.pdfs import endless_pdf, pdf, scanned_pdf
 from tests.servers import MisbehavingServer, respond
 
@@ -113,7 +113,9 @@ async def test_a_pdf_that_takes_too_long_is_ended_and_the_event_loop_stays_free(
     data = await asyncio.to_thread(endless_pdf)
     # Seconds of this thread's CPU: on a busy machine the clock runs on while the loop waits.
     started, busy_before = time.perf_counter(), time.thread_time()
-    with pytest.raises(PdfError, match="too long: the PDF could not be read within 1 seconds"):
+    with pytest.raises(
+        UnavailableError, match="too long: the PDF could not be read within 1 seconds"
+    ):
         await read_pdf(data, seconds=1.0)
     assert time.perf_counter() - started < 30
     assert time.thread_time() - busy_before < 0.5
@@ -138,7 +140,7 @@ async def test_the_worker_inherits_no_key(monkeypatch: pytest.MonkeyPatch) -> No
     while not reading.done():
         await asyncio.sleep(0.1)
         seen += await asyncio.to_thread(environments)
-    with pytest.raises(PdfError):
+    with pytest.raises(UnavailableError):
         await reading
     assert seen
     assert not any(b"canary-of-a-key" in environment for environment in seen)

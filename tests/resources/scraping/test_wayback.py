@@ -10,8 +10,7 @@ import pytest
 
 from resources.http import HttpClient, HttpLimits, RetryPolicy
 from resources.network_guard import NetworkGuard
-from resources.scraping.pages import PageFetcher
-from resources.scraping.wayback import Wayback
+from resources.scraping.pages import PageFetcher, Wayback
 from tests.patience import IN_VAIN, patience
 from tests.resources.scraping.pdfs import pdf
 from tests.servers import (
