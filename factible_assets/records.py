@@ -106,7 +106,7 @@ TranscriptKind = Literal["manual", "generated", "unknown"]
 class Record(BaseModel):
     """The base of every row: immutable, and strict about its fields."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     table: ClassVar[str]
     order: ClassVar[tuple[str, ...]]

@@ -176,15 +176,15 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
             Put(
                 '''
                 @rule("claims")
-                def claims_are_said_aloud(rows: JudgedRows) -> Iterator[Violation]:
+                def claims_are_said_aloud(rows: JudgedRows) -> Breaches:
                     """No claim is a whisper."""
                     for claim in rows.claims:
                         if claim.text.startswith("psst"):
-                            yield Violation.of(claim, "it is whispered")
+                            yield claim, "it is whispered"
 
 
                 ''',
-                before='@rule("claims")\ndef claim_ids_are_derived(',
+                before='@rule("claims")\ndef claims_are_in_order(',
             ),
         ),
     },

@@ -6,63 +6,69 @@ not: rules of one row alone (records.py), quality (evaluation), Dagster (checks/
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 from pydantic import ValidationError
 
 from factible_assets.config import SearchConfig
-from factible_assets.records import (
-    ASSET_RECORDS,
-    Claim,
-    Evidence,
-    LlmCall,
-    MediaFinding,
-    Page,
-    PageText,
-    PriorFactCheck,
-    Query,
-    Record,
-    ReliabilityRating,
-    Search,
-    SearchHit,
-    Transcript,
-    TranscriptSegment,
-    Verdict,
-)
+from factible_assets.records import ASSET_RECORDS, Claim, Query, Record, Verdict
 from factible_assets.rows import VideoRows
 from factible_assets.stages import ids
 from factible_assets.stages.search import identity_of, is_reupload, is_the_video
 from factible_assets.stages.transcript import Clock
 from factible_assets.stages.urls import domain_of, published_at
 
-Row = TypeVar("Row", bound=Record)
-
 _ROUNDING = 1e-6
 _SLACK_SECONDS = 10.0
 _SLACK_SHARE = 0.05
 
-_NAMES: Mapping[type[Record], str] = {
-    Transcript: "transcript",
-    TranscriptSegment: "caption {position}",
-    Claim: "claim {claim_id}",
-    Query: "query {query_id}",
-    Search: "search of {query_id} with {provider}, page {page}",
-    SearchHit: "hit {hit_id}",
-    PriorFactCheck: "prior fact check {prior_fact_check_id}",
-    ReliabilityRating: "rating of {domain}",
-    Page: "page {page_id}",
-    PageText: "page text {content_hash:.12}",
-    Evidence: "evidence {evidence_id}",
-    Verdict: "verdict on {claim_id}",
-    MediaFinding: "finding {finding_id}",
-    LlmCall: "model call {call_id}",
+_NAMES = {
+    "videos": "video {video_id}",
+    "transcripts": "transcript",
+    "transcript_segments": "caption {position}",
+    "claims": "claim {claim_id}",
+    "queries": "query {query_id}",
+    "searches": "search of {query_id} with {provider}, page {page}",
+    "search_hits": "hit {hit_id}",
+    "prior_fact_checks": "prior fact check {prior_fact_check_id}",
+    "reliability_ratings": "rating of {domain}",
+    "pages": "page {page_id}",
+    "page_texts": "page text {content_hash:.12}",
+    "evidence": "evidence {evidence_id}",
+    "verdicts": "verdict on {claim_id}",
+    "steps": "step {position} for {claim_id}",
+    "media": "finding {finding_id}",
+    "llm_calls": "model call {call_id}",
 }
-"""How a row is named to a person."""
+"""How a row of each table is named to a person."""
+
+_DERIVED: Mapping[str, Callable[[Any], dict[str, object]]] = {
+    "transcripts": lambda row: {"content_hash": ids.content_hash(row.text)},
+    "claims": lambda row: {"claim_id": ids.claim_id(row.video_id, row.text)},
+    "queries": lambda row: {"query_id": ids.query_id(row.claim_id, row.text)},
+    "search_hits": lambda row: {
+        "hit_id": ids.hit_id(row.query_id, row.canonical_url),
+        "canonical_url": identity_of(row.url),
+        "domain": domain_of(row.url),
+    },
+    "prior_fact_checks": lambda row: {
+        "prior_fact_check_id": ids.prior_fact_check_id(row.claim_id, row.canonical_url)
+    },
+    "pages": lambda row: {
+        "page_id": ids.page_id(row.canonical_url, row.content_hash),
+        "domain": domain_of(published_at(row.final_url or "")) or row.domain,
+    },
+    "page_texts": lambda row: {"content_hash": ids.content_hash(row.text)},
+    "evidence": lambda row: {"evidence_id": ids.evidence_id(row.claim_id, row.canonical_url)},
+    "media": lambda row: {
+        "finding_id": ids.finding_id(row.video_id, row.picture, row.kind, row.rank)
+    },
+}
+"""What follows from the rest of a row, by table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,42 +87,33 @@ class JudgedRows(VideoRows):
         return frozenset(claim.claim_id for claim in self.claims)
 
 
+Breaches: TypeAlias = Iterator[tuple[Record | str, str]]
+"""Rows that break a rule, or the names of what does, each with how."""
+
+
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One row that breaks a rule: which, and how."""
+    """One row that breaks a rule: which, by its name, and how."""
 
     row: str
     problem: str
-
-    @classmethod
-    def of(cls, row: Record, problem: str) -> Violation:
-        """Say it of a row by its name."""
-        return cls(_NAMES[type(row)].format_map(row.__dict__), problem)
 
     def __str__(self) -> str:
         """Say both in one line."""
         return f"{self.row}: {self.problem}"
 
 
-Find: TypeAlias = Callable[[JudgedRows], Iterator[Violation]]
-
-
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule over the rows of one asset.
+    """One rule over the rows of one asset; rows that break a blocking one are refused.
 
-    Attributes:
-        asset: Whose rows it judges.
-        name: Unique within the asset.
-        description: What it demands, in a sentence.
-        find: Yields the violations.
-        blocking: Whether rows that break it are refused, and nothing is computed from them.
+    `name` is unique within the asset, `description` says in a sentence what is demanded.
     """
 
     asset: str
     name: str
     description: str
-    find: Find
+    find: Callable[[JudgedRows], Breaches]
     blocking: bool = True
 
 
@@ -136,10 +133,12 @@ class Finding:
 _SPECIFIC: list[Rule] = []
 
 
-def rule(asset: str, *, blocking: bool = True) -> Callable[[Find], Find]:
-    """Make a generator of violations a rule of an asset; its docstring says what it demands."""
+def rule(
+    asset: str, *, blocking: bool = True
+) -> Callable[[Callable[[JudgedRows], Breaches]], Callable[[JudgedRows], Breaches]]:
+    """Make a generator of breaches a rule of an asset; its docstring says what it demands."""
 
-    def enter(find: Find) -> Find:
+    def enter(find: Callable[[JudgedRows], Breaches]) -> Callable[[JudgedRows], Breaches]:
         _SPECIFIC.append(Rule(asset, find.__name__, str(find.__doc__).strip(), find, blocking))
         return find
 
@@ -153,57 +152,91 @@ def rules_of(asset: str) -> tuple[Rule, ...]:
 
 def judge(assets: Iterable[str], rows: JudgedRows) -> tuple[Finding, ...]:
     """Hold the rows of some assets against all of their rules. Pure and deterministic."""
-    wanted = set(assets)
-    return tuple(
-        Finding(each, tuple(each.find(rows))) for each in ALL_RULES if each.asset in wanted
-    )
+    found = []
+    for asset in assets:
+        for each in rules_of(asset):
+            breaches = (
+                Violation(row if isinstance(row, str) else _name(row), problem)
+                for row, problem in each.find(rows)
+            )
+            found.append(Finding(each, tuple(breaches)))
+    return tuple(found)
 
 
-# --- What several rules share -------------------------------------------------------------------
+def _name(row: Record) -> str:
+    return _NAMES.get(row.table, f"row of {row.table}").format_map(row.__dict__)
 
 
-def _repeated(rows: Iterable[Record]) -> Iterator[Violation]:
-    """Yield a violation for every row whose key another row had before."""
-    seen: set[Hashable] = set()
-    for row in rows:
-        key = tuple(getattr(row, each) for each in row.key)
-        if key in seen:
-            yield Violation.of(row, "its id stands here twice")
-        seen.add(key)
+# --- Rules of every asset -----------------------------------------------------------------------
 
 
-def _unlike(row: Record, **derived: object) -> Iterator[Violation]:
-    """Yield a violation for every field of a row that is not what it is derived to be."""
-    for name, value in derived.items():
-        found = getattr(row, name)
-        if found != value:
-            problem = f"{name} is {found!r}, and derived from the row it is {value!r}"
-            yield Violation.of(row, problem)
+def _validity(asset: str) -> Rule:
+    def find(rows: JudgedRows) -> Breaches:
+        for position, row in enumerate(rows.of_asset(asset)):
+            name = f"{row.table} row {position}"
+            owner = getattr(row, "video_id", rows.video.video_id)
+            if owner != rows.video.video_id:
+                yield name, f"it belongs to the video {owner}"
+            try:
+                # Copies that were made with changes are not validated by pydantic.
+                type(row).model_validate(row.__dict__)
+            except ValidationError as error:
+                for problem in error.errors(include_input=False):
+                    where = ".".join(str(part) for part in problem["loc"])
+                    yield name, f"{where or 'the row'}: {problem['msg']}"
+
+    words = "Every row fits its table: fields, types, ranges, finite numbers, and this video."
+    return Rule(asset, "rows_are_valid", words, find)
 
 
-def _identified(
-    rows: Sequence[Row], name: str, derive: Callable[[Row], str]
-) -> Iterator[Violation]:
-    """Yield violations unless the ids of rows follow from the rows, each once."""
-    yield from _repeated(rows)
-    for row in rows:
-        yield from _unlike(row, **{name: derive(row)})
+def _identity(asset: str) -> Rule:
+    def find(rows: JudgedRows) -> Breaches:
+        seen: set[Hashable] = set()
+        for row in rows.of_asset(asset):
+            key = (row.table, *(getattr(row, each) for each in row.key))
+            # The id of a model call is its client's own.
+            if key in seen and not row.volatile.issuperset(row.key):
+                yield row, "its id stands here twice"
+            seen.add(key)
+            derive = _DERIVED.get(row.table)
+            for name, value in derive(row).items() if derive else ():
+                found = getattr(row, name)
+                if found != value:
+                    yield row, f"{name} is {found!r}, and derived from the row it is {value!r}"
+
+    words = "Each id follows from its row and is there once; so do addresses, domains and hashes."
+    return Rule(asset, "ids_are_derived", words, find)
 
 
-def _missing(
-    row: Record, what: str, key: Hashable, known: Iterable[Hashable]
-) -> Iterator[Violation]:
-    """Yield a violation if a row refers to what is not there."""
-    if key not in known:
-        yield Violation.of(row, f"it refers to the {what} {key}, which is not there")
+def _references(asset: str) -> Rule:
+    def find(rows: JudgedRows) -> Breaches:
+        claim_of = {query.query_id: query.claim_id for query in rows.queries}
+        known: tuple[tuple[str, str, Collection[str]], ...] = (
+            ("claim", "claim_id", rows.claim_ids),
+            ("query", "query_id", claim_of),
+            ("hit", "hit_id", {hit.hit_id for hit in rows.hits}),
+            ("page", "page_id", {page.page_id for page in rows.pages}),
+            ("text", "content_hash", rows.texts),
+        )
+        for row in rows.of_asset(asset):
+            values = row.__dict__
+            for what, column, there in known:
+                key = values.get(column)
+                if key is not None and key not in there:
+                    yield row, f"it refers to the {what} {key}, which is not there"
+            query, claim = values.get("query_id"), values.get("claim_id")
+            if claim is not None and claim_of.get(query or "", claim) != claim:
+                yield row, f"its query {query} is of another claim"
+
+    words = "Every claim, query, hit, page and text that a row refers to is there."
+    return Rule(asset, "references_lead_to_rows", words, find)
 
 
-def _ranks(rows: Iterable[Claim | Query | Verdict], what: str) -> Iterator[Violation]:
-    """Yield a violation unless ranks count from 1 without a gap."""
+def _ranks(rows: Iterable[Claim | Query | Verdict], what: str) -> Breaches:
+    """Yield a breach unless ranks count from 1 without a gap."""
     for expected, row in enumerate(sorted(rows, key=lambda row: row.rank), start=1):
         if row.rank != expected:
-            problem = f"its rank is {row.rank}; {what} count from 1 without a gap"
-            yield Violation.of(row, problem)
+            yield row, f"its rank is {row.rank}; {what} count from 1 without a gap"
             return
 
 
@@ -211,35 +244,33 @@ def _ranks(rows: Iterable[Claim | Query | Verdict], what: str) -> Iterator[Viola
 
 
 @rule("transcripts")
-def transcript_is_one_text(rows: JudgedRows) -> Iterator[Violation]:
-    """There is one transcript, and its hash is that of its text."""
+def there_is_one_transcript(rows: JudgedRows) -> Breaches:
+    """There is one transcript."""
     if len(rows.transcripts) != 1:
-        yield Violation("transcript", f"there are {len(rows.transcripts)} of them, not one")
-    for transcript in rows.transcripts:
-        yield from _unlike(transcript, content_hash=ids.content_hash(transcript.text))
+        yield "transcript", f"there are {len(rows.transcripts)} of them, not one"
 
 
 @rule("transcripts")
-def captions_stand_in_the_text(rows: JudgedRows) -> Iterator[Violation]:
+def captions_stand_in_the_text(rows: JudgedRows) -> Breaches:
     """Captions are counted from 0, and follow each other in the text and in time."""
     length = len(rows.transcript.text) if rows.transcript else 0
     ordered = sorted(rows.segments, key=lambda segment: segment.position)
     for expected, segment in enumerate(ordered):
         if segment.position != expected:
-            yield Violation.of(segment, "captions are counted from 0 without a gap")
+            yield segment, "captions are counted from 0 without a gap"
             return
         if segment.char_end > length:
-            yield Violation.of(segment, f"it ends at {segment.char_end}, and the text at {length}")
+            yield segment, f"it ends at {segment.char_end}, and the text at {length}"
     for before, after in pairwise(ordered):
         if after.char_start < before.char_end:
-            yield Violation.of(after, "it begins in the text before the caption before it ends")
+            yield after, "it begins in the text before the caption before it ends"
         if after.start_seconds < before.start_seconds:
-            yield Violation.of(after, "it is shown before the caption before it")
+            yield after, "it is shown before the caption before it"
 
 
 # A breach may be a mistake of the corpus file, which must not stop a fact-check.
 @rule("transcripts", blocking=False)
-def captions_fit_the_video(rows: JudgedRows) -> Iterator[Violation]:
+def captions_fit_the_video(rows: JudgedRows) -> Breaches:
     """Captions begin before the video ends, with some slack for rounded lengths."""
     length = rows.video.duration_seconds
     if length is None:
@@ -247,32 +278,21 @@ def captions_fit_the_video(rows: JudgedRows) -> Iterator[Violation]:
     latest = length + max(_SLACK_SECONDS, length * _SLACK_SHARE)
     late = next((each for each in rows.segments if each.start_seconds > latest), None)
     if late is not None:
-        yield Violation.of(
-            late,
-            f"it begins at {late.start_seconds:.1f} s, and the video has {length:.1f} s: is this "
-            "the transcript of another video?",
-        )
+        there = f"begins at {late.start_seconds:.1f} s, and the video has {length:.1f} s"
+        yield late, f"it {there}: is this the transcript of another video?"
 
 
 @rule("claims")
-def claim_ids_are_derived(rows: JudgedRows) -> Iterator[Violation]:
-    """A claim's id follows from the video and its wording, and is there once."""
-    video_id = rows.video.video_id
-    yield from _identified(rows.claims, "claim_id", lambda row: ids.claim_id(video_id, row.text))
-
-
-@rule("claims")
-def claims_are_in_order(rows: JudgedRows) -> Iterator[Violation]:
+def claims_are_in_order(rows: JudgedRows) -> Breaches:
     """Ranks count from 1, the most important claim first."""
     yield from _ranks(rows.claims, "claims")
     for before, after in pairwise(sorted(rows.claims, key=lambda claim: claim.rank)):
         if after.importance > before.importance:
-            problem = f"it is more important than claim {before.claim_id} before it"
-            yield Violation.of(after, problem)
+            yield after, f"it is more important than claim {before.claim_id} before it"
 
 
 @rule("claims")
-def claims_stand_in_the_transcript(rows: JudgedRows) -> Iterator[Violation]:
+def claims_stand_in_the_transcript(rows: JudgedRows) -> Breaches:
     """A claim's place lies in the text, and its time is that of the captions there."""
     clock = Clock.of(rows.segments)
     length = len(rows.transcript.text) if rows.transcript else 0
@@ -280,8 +300,7 @@ def claims_stand_in_the_transcript(rows: JudgedRows) -> Iterator[Violation]:
         if claim.char_start is None or claim.char_end is None:
             continue
         if claim.char_end > length:
-            problem = f"it ends at {claim.char_end}, and the transcript at {length}"
-            yield Violation.of(claim, problem)
+            yield claim, f"it ends at {claim.char_end}, and the transcript at {length}"
             continue
         for verb, said, there in (
             ("begin", claim.start_seconds, clock.start_at(claim.char_start)),
@@ -289,121 +308,64 @@ def claims_stand_in_the_transcript(rows: JudgedRows) -> Iterator[Violation]:
         ):
             known = said is not None and there is not None
             if abs((said or 0.0) - (there or 0.0)) > _ROUNDING if known else said is not there:
-                problem = f"it is said to {verb} at {said} s, its caption at {there}"
-                yield Violation.of(claim, problem)
+                yield claim, f"it is said to {verb} at {said} s, its caption at {there}"
 
 
 # --- What was looked for: queries, search_hits, reliability_ratings -----------------------------
 
 
 @rule("queries")
-def query_ids_are_derived(rows: JudgedRows) -> Iterator[Violation]:
-    """A query's id follows from its claim and its wording, and is there once."""
-    yield from _identified(
-        rows.queries, "query_id", lambda row: ids.query_id(row.claim_id, row.text)
-    )
-
-
-@rule("queries")
-def every_claim_has_queries(rows: JudgedRows) -> Iterator[Violation]:
-    """Queries belong to claims, count from 1, have words or a reason, and no claim lacks them."""
+def every_claim_has_queries(rows: JudgedRows) -> Breaches:
+    """Queries of a claim count from 1, have words or a reason, and no claim lacks them."""
     for query in rows.queries:
-        yield from _missing(query, "claim", query.claim_id, rows.claim_ids)
         if not (query.text.strip() if query.status == "ok" else query.reason):
-            yield Violation.of(query, f"its status is {query.status}, and its words are missing")
+            yield query, f"its status is {query.status}, and its words are missing"
     for claim in rows.claims:
         own = [query for query in rows.queries if query.claim_id == claim.claim_id]
         if not own:
-            yield Violation.of(claim, "it has neither a query nor a reason")
+            yield claim, "it has neither a query nor a reason"
         yield from _ranks(own, "a claim's queries")
 
 
 @rule("search_hits")
-def searches_belong_to_queries(rows: JudgedRows) -> Iterator[Violation]:
-    """Each search is of a query that was written, is there once, and says why it failed."""
-    known = {(query.query_id, query.claim_id) for query in rows.queries}
-    yield from _repeated(rows.searches)
+def searches_tell_how_they_ended(rows: JudgedRows) -> Breaches:
+    """A search says why it failed, and has succeeded exactly if it had results."""
     for search in rows.searches:
-        yield from _missing(search, "query", (search.query_id, search.claim_id), known)
         if search.status == "infra_error" and not search.reason:
-            yield Violation.of(search, "it failed and does not say why")
+            yield search, "it failed and does not say why"
         if (search.status == "ok") != (search.hit_count > 0):
-            problem = f"its status is {search.status}, with {search.hit_count} results"
-            yield Violation.of(search, problem)
+            yield search, f"its status is {search.status}, with {search.hit_count} results"
 
 
 @rule("search_hits")
-def hits_are_identified(rows: JudgedRows) -> Iterator[Violation]:
-    """A hit's id follows from its query and canonical URL, and that from its URL."""
-    yield from _identified(
-        rows.hits, "hit_id", lambda hit: ids.hit_id(hit.query_id, hit.canonical_url)
-    )
-    for hit in rows.hits:
-        yield from _unlike(hit, canonical_url=identity_of(hit.url), domain=domain_of(hit.url))
-
-
-@rule("search_hits")
-def hits_belong_to_searches(rows: JudgedRows) -> Iterator[Violation]:
-    """Each hit was found by a query of its claim, through a search that succeeded."""
-    known = {(query.query_id, query.claim_id) for query in rows.queries}
+def hits_belong_to_searches(rows: JudgedRows) -> Breaches:
+    """Each hit was found through a search that succeeded."""
     answered = {row.query_id for row in rows.searches if row.status == "ok"}
     for hit in rows.hits:
-        yield from _missing(hit, "query", (hit.query_id, hit.claim_id), known)
-        if (hit.query_id, hit.claim_id) in known and hit.query_id not in answered:
-            yield Violation.of(hit, "no search of its query had results")
-
-
-@rule("search_hits")
-def fact_checks_belong_to_claims(rows: JudgedRows) -> Iterator[Violation]:
-    """What fact-checkers have published is identified, and stands beside a claim."""
-    yield from _identified(
-        rows.prior_fact_checks,
-        "prior_fact_check_id",
-        lambda row: ids.prior_fact_check_id(row.claim_id, row.canonical_url),
-    )
-    for row in rows.prior_fact_checks:
-        yield from _missing(row, "claim", row.claim_id, rows.claim_ids)
+        if hit.query_id not in answered:
+            yield hit, "no search of its query had results"
 
 
 @rule("reliability_ratings")
-def every_domain_is_rated_once(rows: JudgedRows) -> Iterator[Violation]:
-    """Each domain that was found has one rating, which says why."""
-    yield from _repeated(rows.ratings)
+def every_domain_is_rated(rows: JudgedRows) -> Breaches:
+    """Each domain that was found has a rating, which says why."""
     for rating in rows.ratings:
         if not any(reason.strip() for reason in rating.reasons):
-            yield Violation.of(rating, "it gives no reason")
-    rated = {rating.domain for rating in rows.ratings}
+            yield rating, "it gives no reason"
     claims = rows.claim_ids
     found = {hit.domain for hit in rows.hits if hit.domain and hit.claim_id in claims}
-    for domain in sorted(found - rated):
-        yield Violation(f"domain {domain}", "it was found and is not rated")
+    for domain in sorted(found - {rating.domain for rating in rows.ratings}):
+        yield f"domain {domain}", "it was found and is not rated"
 
 
-# --- What was found: evidence, verdicts, media --------------------------------------------------
-
-
-@rule("evidence")
-def page_ids_are_derived(rows: JudgedRows) -> Iterator[Violation]:
-    """A page's id follows from its URL and content, its domain from where it answered."""
-    yield from _identified(
-        rows.pages, "page_id", lambda page: ids.page_id(page.canonical_url, page.content_hash)
-    )
-    for page in rows.pages:
-        if answered := domain_of(published_at(page.final_url or "")):
-            yield from _unlike(page, domain=answered)
-    for text in rows.page_texts:
-        yield from _unlike(text, content_hash=ids.content_hash(text.text))
+# --- What was found: evidence, verdicts ---------------------------------------------------------
 
 
 @rule("evidence")
-def every_text_has_its_page(rows: JudgedRows) -> Iterator[Violation]:
-    """What was read is the text of its own page, or the snippet of its own hit, and is stored."""
-    texts, pages = rows.texts, {page.page_id: page for page in rows.pages}
+def every_text_has_its_page(rows: JudgedRows) -> Breaches:
+    """What was read is the text of its own page, or the snippet of its own hit."""
+    pages = {page.page_id: page for page in rows.pages}
     snippets = {hit.hit_id: ids.content_hash(hit.snippet) for hit in rows.hits}
-    referring: list[Page | Evidence] = [*rows.pages, *rows.evidence]
-    for each in referring:
-        if each.content_hash is not None:
-            yield from _missing(each, "text", each.content_hash, texts)
     for row in rows.evidence:
         # Of a row without its page or hit, the rule on references tells.
         own = row.content_hash
@@ -412,117 +374,92 @@ def every_text_has_its_page(rows: JudgedRows) -> Iterator[Violation]:
         elif row.page_id in pages:
             own = pages[row.page_id].content_hash
         if row.content_hash not in {None, own}:
-            yield Violation.of(row, "its text is not that of its own page")
+            yield row, "its text is not that of its own page"
 
 
 @rule("evidence")
-def evidence_ids_are_derived(rows: JudgedRows) -> Iterator[Violation]:
-    """An id of evidence follows from its claim and URL, and is there once."""
-    yield from _identified(
-        rows.evidence, "evidence_id", lambda row: ids.evidence_id(row.claim_id, row.canonical_url)
-    )
-
-
-@rule("evidence")
-def evidence_refers_to_its_hit(rows: JudgedRows) -> Iterator[Violation]:
-    """Evidence belongs to a claim, a hit of the same address, and a page that was asked for."""
+def evidence_fits_its_hit(rows: JudgedRows) -> Breaches:
+    """Evidence has the claim, query and address of its hit, and the address of its page."""
     hits = {hit.hit_id: hit for hit in rows.hits}
     pages = {page.page_id: page for page in rows.pages}
     for row in rows.evidence:
-        yield from _missing(row, "claim", row.claim_id, rows.claim_ids)
-        yield from _missing(row, "hit", row.hit_id, hits)
         hit, page = hits.get(row.hit_id), pages.get(row.page_id or "")
         own = (row.claim_id, row.query_id, row.canonical_url)
         if hit is not None and (hit.claim_id, hit.query_id, hit.canonical_url) != own:
-            problem = f"its claim, query or address is not that of hit {row.hit_id}"
-            yield Violation.of(row, problem)
-        stands_at = page or hit or row
-        yield from _unlike(row, domain=stands_at.domain)
-        if row.page_id is not None:
-            yield from _missing(row, "page", row.page_id, pages)
+            yield row, f"its claim, query or address is not that of hit {row.hit_id}"
+        domain = (page or hit or row).domain
+        if row.domain != domain:
+            yield row, f"domain is {row.domain!r}, and where it was read it is {domain!r}"
         if page is not None and page.canonical_url != row.canonical_url:
-            yield Violation.of(row, f"its page has the address {page.canonical_url}")
+            yield row, f"its page has the address {page.canonical_url}"
 
 
 @rule("evidence")
-def every_hit_is_accounted_for(rows: JudgedRows) -> Iterator[Violation]:
+def every_hit_is_accounted_for(rows: JudgedRows) -> Breaches:
     """Each address that was found for a claim was read, or says why it was not."""
     judged = {(row.claim_id, row.canonical_url) for row in rows.evidence}
     claims = rows.claim_ids
     found = {(hit.claim_id, hit.canonical_url): hit for hit in rows.hits if hit.claim_id in claims}
     for key in sorted(found.keys() - judged):
-        yield Violation.of(found[key], "it was neither read nor left out for a reason")
+        yield found[key], "it was neither read nor left out for a reason"
 
 
 @rule("evidence")
-def quotes_stand_in_their_pages(rows: JudgedRows) -> Iterator[Violation]:
+def quotes_stand_in_their_pages(rows: JudgedRows) -> Breaches:
     """A quote is, character by character, what stands at its offsets in the stored text."""
     texts = rows.texts
-    for row in rows.evidence:
-        if row.quote is None:
-            continue
+    for row in (each for each in rows.evidence if each.quote is not None):
         text = texts.get(row.content_hash or "")
         if text is None:
-            yield Violation.of(row, "the text that it quotes is not stored")
+            yield row, "the text that it quotes is not stored"
         elif text[row.quote_start : row.quote_end] != row.quote:
             place = f"{row.quote_start} to {row.quote_end}"
-            yield Violation.of(row, f"its quote does not stand at {place} of its text")
+            yield row, f"its quote does not stand at {place} of its text"
 
 
 @rule("evidence")
-def no_source_is_the_video(rows: JudgedRows) -> Iterator[Violation]:
+def no_source_is_the_video(rows: JudgedRows) -> Breaches:
     """Nothing that was read is the video itself, or a copy of it under the same title."""
     hits = {hit.hit_id: hit for hit in rows.hits}
     pages = {page.page_id: page for page in rows.pages}
-    for row in rows.evidence:
-        if row.status == "skipped":
-            continue
+    for row in (each for each in rows.evidence if each.status != "skipped"):
         page, hit = pages.get(row.page_id or ""), hits.get(row.hit_id)
         addresses = {row.canonical_url, (page and page.final_url) or row.canonical_url}
         if any(is_the_video(rows.video, address) for address in addresses):
-            yield Violation.of(row, f"its source is the video itself: {row.canonical_url}")
+            yield row, f"its source is the video itself: {row.canonical_url}"
         if hit is not None and is_reupload(rows.video, hit.url, hit.title):
-            yield Violation.of(row, f"its source is a re-upload: {row.canonical_url}")
+            yield row, f"its source is a re-upload: {row.canonical_url}"
 
 
 @rule("evidence")
-def no_page_is_too_new(rows: JudgedRows) -> Iterator[Violation]:
+def no_page_is_too_new(rows: JudgedRows) -> Breaches:
     """With a date limit set, nothing that was read was published outside of it."""
     before, after = rows.limits.published_before, rows.limits.published_after
     dates = {page.page_id: page.published_on for page in rows.pages}
-    for row in rows.evidence:
-        if row.status == "skipped":
-            continue
+    for row in (each for each in rows.evidence if each.status != "skipped"):
         known = {row.published_on, dates.get(row.page_id or "")}
         for published in sorted(day for day in known if day is not None):
             if before is not None and published >= before:
-                yield Violation.of(row, f"its page is of {published}, not before {before}")
+                yield row, f"its page is of {published}, not before {before}"
             if after is not None and published < after:
-                yield Violation.of(row, f"its page is of {published}, before {after}")
+                yield row, f"its page is of {published}, before {after}"
 
 
 @rule("verdicts")
-def every_claim_has_a_verdict(rows: JudgedRows) -> Iterator[Violation]:
-    """Each claim has one verdict, and a verdict that is incomplete says why."""
-    yield from _repeated(rows.verdicts)
-    judged = {verdict.claim_id for verdict in rows.verdicts}
+def every_claim_has_a_verdict(rows: JudgedRows) -> Breaches:
+    """Each claim has a verdict; their ranks count from 1, and incomplete ones say why."""
+    yield from _ranks(rows.verdicts, "verdicts")
     for verdict in rows.verdicts:
-        yield from _missing(verdict, "claim", verdict.claim_id, rows.claim_ids)
         if verdict.status == "incomplete" and not (verdict.reason or "").strip():
-            yield Violation.of(verdict, "it is incomplete and does not say why")
+            yield verdict, "it is incomplete and does not say why"
+    judged = {verdict.claim_id for verdict in rows.verdicts}
     for claim in rows.claims:
         if claim.claim_id not in judged:
-            yield Violation.of(claim, "it has neither a verdict nor a reason")
+            yield claim, "it has neither a verdict nor a reason"
 
 
 @rule("verdicts")
-def verdicts_are_in_order(rows: JudgedRows) -> Iterator[Violation]:
-    """Ranks count from 1 without a gap."""
-    yield from _ranks(rows.verdicts, "verdicts")
-
-
-@rule("verdicts")
-def verdicts_count_their_evidence(rows: JudgedRows) -> Iterator[Violation]:
+def verdicts_count_their_evidence(rows: JudgedRows) -> Breaches:
     """The numbers of a verdict are those of the evidence that it rests on."""
     stances: Counter[tuple[str, str | None]] = Counter(
         (row.claim_id, row.stance) for row in rows.evidence if row.status == "ok"
@@ -536,70 +473,19 @@ def verdicts_count_their_evidence(rows: JudgedRows) -> Iterator[Violation]:
         ):
             there = stances[verdict.claim_id, stance]
             if count != there:
-                problem = f"it counts {count} sources as {stance}, and there are {there}"
-                yield Violation.of(verdict, problem)
+                yield verdict, f"it counts {count} sources as {stance}, and there are {there}"
 
 
-@rule("media")
-def finding_ids_are_derived(rows: JudgedRows) -> Iterator[Violation]:
-    """An id of a finding follows from its picture, kind and rank, and is there once."""
-    yield from _identified(
-        rows.media,
-        "finding_id",
-        lambda row: ids.finding_id(row.video_id, row.picture, row.kind, row.rank),
-    )
-
-
-# --- Rules of every asset -----------------------------------------------------------------------
-
-
-def _validity(asset: str) -> Rule:
-    def find(rows: JudgedRows) -> Iterator[Violation]:
-        for position, row in enumerate(rows.of_asset(asset)):
-            name = f"{row.table} row {position}"
-            owner = getattr(row, "video_id", rows.video.video_id)
-            if owner != rows.video.video_id:
-                yield Violation(name, f"it belongs to the video {owner}")
-            values = {each: getattr(row, each, None) for each in type(row).model_fields}
-            endless = [
-                f"{each} is {value}, which is no number"
-                for each, value in values.items()
-                if isinstance(value, float) and not math.isfinite(value)
-            ]
-            if endless:
-                yield Violation(name, endless[0])
-                continue
-            try:
-                # Copies that were made with changes are not validated by pydantic.
-                type(row).model_validate(values)
-            except ValidationError as error:
-                for problem in error.errors(include_input=False):
-                    where = ".".join(str(part) for part in problem["loc"])
-                    yield Violation(name, f"{where or 'the row'}: {problem['msg']}")
-
-    words = "Every row fits its table: fields, types, ranges, finite numbers, and this video."
-    return Rule(asset, f"{asset}_rows_are_valid", words, find)
-
-
-def _calls(asset: str) -> Rule:
-    def find(rows: JudgedRows) -> Iterator[Violation]:
-        queries = {query.query_id for query in rows.queries}
-        for call in rows.llm_calls:
-            if call.stage == asset and call.claim_id is not None:
-                yield from _missing(call, "claim", call.claim_id, rows.claim_ids)
-            if call.stage == asset and call.query_id is not None:
-                yield from _missing(call, "query", call.query_id, queries)
-
-    words = "Model calls refer to claims and queries that are there."
-    return Rule(asset, f"calls_of_{asset}_refer_to_rows", words, find)
-
+# Who finds out about pictures is not shown the claims; captions have texts of their own.
+_WITHOUT_REFERENCES = frozenset({"transcripts", "media"})
 
 ALL_RULES: tuple[Rule, ...] = tuple(
     each
-    for asset, records in ASSET_RECORDS.items()
+    for asset in ASSET_RECORDS
     for each in (
         _validity(asset),
+        _identity(asset),
+        *([] if asset in _WITHOUT_REFERENCES else [_references(asset)]),
         *(own for own in _SPECIFIC if own.asset == asset),
-        *([_calls(asset)] if LlmCall in records else []),
     )
 )

@@ -103,36 +103,36 @@ Breach = Callable[[JudgedRows, int], JudgedRows]
 BREACHES: dict[str, tuple[Breach, set[str]]] = {
     "a score above 1": (
         lambda rows, n: replace(rows, claims=changed(rows.claims, n, extraction_confidence=1.2)),
-        {"claims_rows_are_valid"},
+        {"rows_are_valid"},
     ),
     "an infinite time": (
         lambda rows, n: replace(
             rows, searches=changed(rows.searches, n, latency_seconds=float("inf"))
         ),
-        {"search_hits_rows_are_valid"},
+        {"rows_are_valid"},
     ),
     "a row of another video": (
         lambda rows, n: replace(rows, ratings=changed(rows.ratings, n, video_id="another")),
-        {"reliability_ratings_rows_are_valid"},
+        {"rows_are_valid"},
     ),
     "a stance on evidence that was not read": (
         lambda rows, _: replace(
             rows, evidence=changed(rows.evidence, quoted(rows), status="skipped")
         ),
-        {"evidence_rows_are_valid", "verdicts_count_their_evidence"},
+        {"rows_are_valid", "verdicts_count_their_evidence"},
     ),
     "a finding on a picture with another's id": (
         lambda rows, n: replace(rows, media=changed(rows.media, n, picture="frame at 0:10")),
-        {"finding_ids_are_derived"},
+        {"ids_are_derived"},
     ),
     "a transcript with another hash": (
         lambda rows, n: replace(rows, transcripts=changed(rows.transcripts, n, content_hash="0")),
-        {"transcript_is_one_text"},
+        {"ids_are_derived"},
     ),
     "no transcript": (
         lambda rows, _: replace(rows, transcripts=[]),
         {
-            "transcript_is_one_text",
+            "there_is_one_transcript",
             "captions_stand_in_the_text",
             "claims_stand_in_the_transcript",
         },
@@ -159,7 +159,7 @@ BREACHES: dict[str, tuple[Breach, set[str]]] = {
     ),
     "a claim with another wording": (
         lambda rows, n: replace(rows, claims=changed(rows.claims, n, text="Something else")),
-        {"claim_ids_are_derived"},
+        {"ids_are_derived"},
     ),
     "a rank that is left out": (
         lambda rows, _: replace(rows, claims=changed(rows.claims, -1, rank=7)),
@@ -179,7 +179,7 @@ BREACHES: dict[str, tuple[Breach, set[str]]] = {
     ),
     "a query with another wording": (
         lambda rows, n: replace(rows, queries=changed(rows.queries, n, text="another")),
-        {"query_ids_are_derived"},
+        {"ids_are_derived"},
     ),
     "an asked query without words or reason": (
         lambda rows, n: replace(rows, queries=changed(rows.queries, n, status="infra_error")),
@@ -187,11 +187,17 @@ BREACHES: dict[str, tuple[Breach, set[str]]] = {
     ),
     "a hit with another id": (
         lambda rows, n: replace(rows, hits=changed(rows.hits, n, hit_id="h_0")),
-        {"hits_are_identified", "evidence_refers_to_its_hit"},
+        {"ids_are_derived", "references_lead_to_rows"},
     ),
     "a hit whose URL is of another site": (
         lambda rows, n: replace(rows, hits=changed(rows.hits, n, url="https://other.example/")),
-        {"hits_are_identified"},
+        {"ids_are_derived"},
+    ),
+    "a search of another claim's query": (
+        lambda rows, _: replace(
+            rows, searches=changed(rows.searches, 0, claim_id=rows.claims[1].claim_id)
+        ),
+        {"references_lead_to_rows"},
     ),
     "a failed search without a reason": (
         lambda rows, n: replace(
@@ -203,7 +209,7 @@ BREACHES: dict[str, tuple[Breach, set[str]]] = {
                 ),
             ],
         ),
-        {"searches_belong_to_queries"},
+        {"searches_tell_how_they_ended"},
     ),
     "hits without a search": (
         lambda rows, _: replace(rows, searches=[]),
@@ -213,23 +219,23 @@ BREACHES: dict[str, tuple[Breach, set[str]]] = {
         lambda rows, n: replace(
             rows, prior_fact_checks=changed(rows.prior_fact_checks, n, claim_id="c_0")
         ),
-        {"fact_checks_belong_to_claims"},
+        {"ids_are_derived", "references_lead_to_rows"},
     ),
     "a domain without a rating": (
         lambda rows, n: replace(rows, ratings=without(rows.ratings, n)),
-        {"every_domain_is_rated_once"},
+        {"every_domain_is_rated"},
     ),
     "a rating without a reason": (
         lambda rows, n: replace(rows, ratings=changed(rows.ratings, n, reasons=())),
-        {"every_domain_is_rated_once"},
+        {"every_domain_is_rated"},
     ),
     "a page with another id": (
         lambda rows, n: replace(rows, pages=changed(rows.pages, n, page_id="p_0")),
-        {"page_ids_are_derived", "evidence_refers_to_its_hit"},
+        {"ids_are_derived", "references_lead_to_rows"},
     ),
     "evidence that stands twice": (
         lambda rows, _: replace(rows, evidence=[*rows.evidence, rows.evidence[quoted(rows)]]),
-        {"evidence_ids_are_derived", "verdicts_count_their_evidence"},
+        {"ids_are_derived", "verdicts_count_their_evidence"},
     ),
     "evidence of no claim": (
         lambda rows, n: replace(
@@ -239,7 +245,7 @@ BREACHES: dict[str, tuple[Breach, set[str]]] = {
                 rows.evidence[n % len(rows.evidence)].model_copy(update={"claim_id": "c_0"}),
             ],
         ),
-        {"evidence_ids_are_derived", "evidence_refers_to_its_hit"},
+        {"ids_are_derived", "references_lead_to_rows", "evidence_fits_its_hit"},
     ),
     "a hit that nobody accounts for": (
         lambda rows, _: replace(rows, evidence=without(rows.evidence, quoted(rows))),
@@ -282,19 +288,19 @@ BREACHES: dict[str, tuple[Breach, set[str]]] = {
             rows,
             pages=changed(rows.pages, 0, final_url=f"https://youtu.be/{VIDEO.video_id}"),
         ),
-        {"no_source_is_the_video", "page_ids_are_derived"},
+        {"no_source_is_the_video", "ids_are_derived"},
     ),
     "a page under the name of the one that led to it": (
         lambda rows, n: replace(
             rows, pages=changed(rows.pages, n, final_url="https://elsewhere.example/")
         ),
-        {"page_ids_are_derived"},
+        {"ids_are_derived"},
     ),
     "evidence under the name of another": (
         lambda rows, n: replace(
             rows, evidence=changed(rows.evidence, n, domain="elsewhere.example")
         ),
-        {"evidence_refers_to_its_hit"},
+        {"evidence_fits_its_hit"},
     ),
     "a claim without a verdict": (
         lambda rows, _: replace(rows, verdicts=without(rows.verdicts, -1)),
@@ -313,11 +319,11 @@ BREACHES: dict[str, tuple[Breach, set[str]]] = {
                 confidence_score=None,
             ),
         ),
-        {"every_claim_has_a_verdict", "verdicts_rows_are_valid"},
+        {"every_claim_has_a_verdict", "rows_are_valid"},
     ),
     "a verdict out of rank": (
         lambda rows, _: replace(rows, verdicts=changed(rows.verdicts, 0, rank=9)),
-        {"verdicts_are_in_order"},
+        {"every_claim_has_a_verdict"},
     ),
     "a verdict that counts a source too many": (
         lambda rows, n: replace(rows, verdicts=changed(rows.verdicts, n, supporting=99)),
@@ -331,7 +337,7 @@ BREACHES: dict[str, tuple[Breach, set[str]]] = {
                 for call in rows.llm_calls
             ],
         ),
-        {"calls_of_evidence_refer_to_rows"},
+        {"references_lead_to_rows"},
     ),
 }
 
@@ -357,10 +363,8 @@ def test_each_breach_is_told_by_its_own_rule_and_no_other(breach: str, row: int)
 
 def test_every_rule_can_be_broken() -> None:
     told = {rule for _, rules in BREACHES.values() for rule in rules}
-    general = {rule.name for rule in ALL_RULES if rule.name.endswith("_rows_are_valid")}
-    calls = {rule.name for rule in ALL_RULES if rule.name.startswith("calls_of_")}
     elsewhere = {"captions_fit_the_video", "no_page_is_too_new"}
-    assert {rule.name for rule in ALL_RULES} - general - calls - elsewhere <= told
+    assert {rule.name for rule in ALL_RULES} - elsewhere <= told
 
 
 @given(
