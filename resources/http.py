@@ -88,7 +88,7 @@ def about(response: Response) -> Iterator[None]:
 
 
 class TooLargeError(UnavailableError):
-    """A body beyond the bound, of the declared media type."""
+    """A body beyond the bound, of the declared `media_type`."""
 
     media_type: str = ""
 
@@ -179,8 +179,6 @@ Sink = Callable[[Response, bytes], None]
 
 @dataclass(frozen=True, slots=True)
 class _Ask:
-    """One request as the caller wants it."""
-
     method: str
     url: httpx.URL
     headers: Mapping[str, str]
@@ -193,15 +191,12 @@ class _Ask:
 class HttpClient:
     """A pooled client (HTTP/1.1 and HTTP/2) that reaches public addresses only.
 
-    It works on httpcore's pool and not on httpx's client, which would keep cookies between
-    requests, log whole URLs, and build the request to a redirect's target before that is checked.
-
-    It belongs to the event loop that uses it first; open it with `async with`, or call `aclose`.
-    Cookies live for one request and its redirects, so that no two pages share a session. Proxies
-    from the environment are not used: a proxy would resolve names behind the guard's back.
-
-    A host that answers 429 or 503 with Retry-After is left alone for that long: other requests to
-    it wait, or fail at once if the wait is longer than the policy allows.
+    It works on httpcore's pool: httpx's client would keep cookies between requests, log whole URLs,
+    and build the request to a redirect's target before that is checked. It belongs to the event
+    loop that uses it first; open it with `async with`, or call `aclose`. Cookies live for one
+    request and its redirects. Proxies from the environment are not used: they would resolve names
+    behind the guard's back. A host that answers 429 or 503 with Retry-After is left alone for that
+    long: other requests to it wait, or fail at once if that is longer than the policy allows.
     """
 
     def __init__(
@@ -270,9 +265,9 @@ class HttpClient:
             _Ask("GET", _parse(url), headers or {}, max_bytes, accepts=accepts, sink=sink)
         )
 
-    async def head(self, url: str, *, headers: Mapping[str, str] | None = None) -> Response:
+    async def head(self, url: str) -> Response:
         """Ask for a URL's headers alone. Redirects are not followed but returned; see `get`."""
-        return await self._repeat(_Ask("HEAD", _parse(url), headers or {}))
+        return await self._repeat(_Ask("HEAD", _parse(url), {}))
 
     async def post(
         self,
@@ -318,7 +313,6 @@ class HttpClient:
             await asyncio.sleep(pause)
 
     async def _leave_alone(self, host: str) -> None:
-        """Wait as long as a host asked for, or raise OutageError if that is too long."""
         while (seconds := self._left_alone.get(host, 0.0) - time.monotonic()) > 0:
             if seconds > self._retry.max_retry_after_seconds:
                 raise OutageError(f"{host} asked to be left alone for {seconds:.0f} more seconds")
@@ -364,18 +358,17 @@ class HttpClient:
 
     def _failure(self, url: httpx.URL, error: Exception) -> HttpFailureError:
         host, limits = host_of(url), self._limits
-        if isinstance(error, HttpFailureError):
-            return error
-        if isinstance(error, ForbiddenTargetError):
-            return UnavailableError(f"{shown(url)} is not fetched: {error.reason}")
-        if isinstance(error, TimeoutError):
-            return OutageError(f"{host} was not done after {limits.attempt_seconds:g} seconds")
-        handshake = failed_handshake(error)
-        if handshake is not None:
-            return OutageError(f"the secure connection to {host} failed: {handshake}")
-        if any(isinstance(cause, socket.gaierror) for cause in _chain(error)):
-            return OutageError(f"the name {host} could not be resolved", retry=True)
         match error:
+            case HttpFailureError():
+                return error
+            case ForbiddenTargetError():
+                return UnavailableError(f"{shown(url)} is not fetched: {error.reason}")
+            case TimeoutError():
+                return OutageError(f"{host} was not done after {limits.attempt_seconds:g} seconds")
+            case _ if (handshake := failed_handshake(error)) is not None:
+                return OutageError(f"the secure connection to {host} failed: {handshake}")
+            case _ if any(isinstance(cause, socket.gaierror) for cause in _chain(error)):
+                return OutageError(f"the name {host} could not be resolved", retry=True)
             case httpcore.ConnectTimeout():
                 reason = f"{host} could not be reached within {limits.connect_seconds:g} seconds"
             case httpcore.TimeoutException():
@@ -545,7 +538,7 @@ async def _read(raw: httpcore.Response, head: Response, ask: _Ask, most: int) ->
             ask.sink(head, part)
         else:
             parts.append(part)
-    if inflater is not None and not inflater.complete:
+    if inflater is not None and inflater.started and not inflater.machine.eof:
         raise OutageError(f"{host} broke off in the middle of its answer", retry=True)
     return replace(head, body=b"".join(parts))
 
@@ -554,29 +547,25 @@ class _Inflater:
     """Decompresses gzip and deflate no further than asked, so that a bomb stays small."""
 
     def __init__(self) -> None:
-        self._started = False
-        self._machine = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
-
-    @property
-    def complete(self) -> bool:
-        return self._machine.eof or not self._started
+        self.started = False
+        self.machine = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
 
     def feed(self, data: bytes, limit: int) -> bytes:
         """Return at most `limit` bytes; more than that is the caller's sign to stop."""
         out = b""
         while data and len(out) < limit:
-            if self._machine.eof:
-                self._machine = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
+            if self.machine.eof:
+                self.machine = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
             try:
-                out += self._machine.decompress(data, limit - len(out))
+                out += self.machine.decompress(data, limit - len(out))
             except zlib.error:
-                if self._started:
+                if self.started:
                     raise
                 # Some servers call a bare DEFLATE stream "deflate" (RFC 9110, section 8.4.1.2).
-                self._machine = zlib.decompressobj(wbits=-zlib.MAX_WBITS)
-                out += self._machine.decompress(data, limit - len(out))
-            self._started = True
-            data = self._machine.unused_data
+                self.machine = zlib.decompressobj(wbits=-zlib.MAX_WBITS)
+                out += self.machine.decompress(data, limit - len(out))
+            self.started = True
+            data = self.machine.unused_data
         return out
 
 

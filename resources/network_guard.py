@@ -89,8 +89,8 @@ class ForbiddenTargetError(Exception):
 class NameTable:
     """Names that are served by a stated address instead of the public name system.
 
-    This is the one explicit allowance: tests, the demo's miniature web, and services that a user
-    configured on an own network. Keys are a host (`search.example`), a host with the port of the
+    The one explicit allowance: tests, the demo's miniature web, and services that a user configured
+    on an own network. Keys are a host (`search.example`), a host with the port of the
     URL (`127.0.0.1:8888`), or all names under a suffix (`*.example`, which does not cover
     `example` itself); the most exact key wins. Values are the address and port to connect to.
     """
@@ -202,14 +202,11 @@ class NetworkGuard:
         return tuple((address, port) for address in addresses)
 
 
-class GuardedBackend(httpcore.AsyncNetworkBackend):
+class GuardedBackend(httpcore.AnyIOBackend):
     """Connects to checked addresses only; the rest of httpcore keeps the name for Host and SNI."""
 
-    def __init__(
-        self, guard: NetworkGuard, inner: httpcore.AsyncNetworkBackend | None = None
-    ) -> None:
+    def __init__(self, guard: NetworkGuard) -> None:
         self._guard = guard
-        self._inner = inner or httpcore.AnyIOBackend()
 
     async def connect_tcp(
         self,
@@ -231,7 +228,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
             async with asyncio.timeout(timeout):
                 for address, target_port in await self._guard.targets(host, port):
                     try:
-                        return await self._inner.connect_tcp(
+                        return await super().connect_tcp(
                             address,
                             target_port,
                             local_address=local_address,
@@ -253,10 +250,6 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
     ) -> httpcore.AsyncNetworkStream:
         """Refuse: a socket file is never a web page."""
         raise ForbiddenTargetError("local sockets are not fetched from")
-
-    async def sleep(self, seconds: float) -> None:
-        """Wait, between httpcore's own attempts to connect."""
-        await asyncio.sleep(seconds)
 
 
 def host_of(url: httpx.URL) -> str:
