@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import shutil
 from collections.abc import Iterator
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 
 import duckdb
@@ -42,3 +44,11 @@ def in_memory(held: Warehouse) -> Warehouse:
         for table in (*BESIDE_THE_SETS, *(record.table for record in ALL_RECORDS)):
             connection.execute(f"DELETE FROM {table}")  # noqa: S608
     return held
+
+
+@pytest.fixture(scope="session")
+def processes() -> ForkServerContext:
+    """Other processes, which need not load again what they all need."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["tests.warehouse.workers"])
+    return context

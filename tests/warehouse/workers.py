@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from multiprocessing.synchronize import Barrier, Event
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import duckdb
 
 from tests.warehouse.samples import fact_check, stamp
+from warehouse import publication
 from warehouse.sets import AssetRows
 from warehouse.store import Warehouse
 
@@ -30,6 +32,36 @@ def write_without_end(path: Path, started: Event) -> None:
     while True:
         run += 1
         warehouse.write_assets("v", fact_check("v", claims=1 + run % 7), stamp=stamp(run))
+
+
+def write_each(store: Warehouse, video_ids: list[str], barrier: Barrier) -> None:
+    """Write videos one after the other, each at the same moment as everyone else writes one."""
+    store.query("SELECT 1")
+    for video_id in video_ids:
+        barrier.wait(timeout=120)
+        store.write_assets(video_id, fact_check(video_id), stamp=stamp(1))
+
+
+def publish_until(path: Path, copy: Path, step: str) -> None:
+    """Publish a copy, killed before a statement of that name or after a move to such a place."""
+    publication.SMALLEST_SPARE_BYTES = 0
+    ask, replace = publication._ASK, Path.replace
+
+    class Asked(dict[str, str]):
+        def __getitem__(self, name: str) -> str:
+            if name == step:
+                os._exit(9)
+            return ask[name]
+
+    def moved(self: Path, target: Path) -> Path:
+        result = replace(self, target)
+        if str(target).endswith(step):
+            os._exit(9)
+        return result
+
+    publication._ASK = Asked()
+    Path.replace = moved  # type: ignore[assignment,method-assign]
+    Warehouse(path).publish(copy)
 
 
 def hold(path: Path, seconds: float, started: Event) -> None:
