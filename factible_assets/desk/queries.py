@@ -8,22 +8,24 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 from urllib.parse import urlencode
 
 from factible_assets.reasoners.embedded.text import is_stop_word
+from factible_assets.report.data import ask
 from factible_assets.stages.ids import claim_id
 from resources.statements import statements
 
+if TYPE_CHECKING:
+    from warehouse.store import Warehouse
+
 Row: TypeAlias = dict[str, Any]
-Ask: TypeAlias = Callable[..., list[Row]]
-"""Answers a named question with rows, the values of its parameters given by name."""
 
 _WRITTEN = statements("factible_assets.desk", "queries.sql")
-QUESTIONS = {name: sql.replace("{listed}", _WRITTEN["listed"]) for name, sql in _WRITTEN.items()}
+_ASK = {name: sql.replace("{listed}", _WRITTEN["listed"]) for name, sql in _WRITTEN.items()}
 
 TABS = {
     "incomplete": "Incomplete",
@@ -116,10 +118,10 @@ class Queue:
         return max(1, -(-self.total // ROWS_OF_QUEUE))
 
 
-def read_queue(ask: Ask, wanted: Wanted, me: str) -> Queue:
+def read_queue(now: Warehouse, wanted: Wanted, me: str) -> Queue:
     """Return what an address asks for, as the reviewer of that name sees it."""
     names: dict[str, str] = {}
-    for row in ask("rewordings"):
+    for row in ask(now, "rewordings", _ASK):
         before, made = row["claim_id"], claim_id(row["video_id"], row["value"])
         names = {old: made if now == before else now for old, now in names.items()}
         names[before] = made
@@ -127,9 +129,9 @@ def read_queue(ask: Ask, wanted: Wanted, me: str) -> Queue:
     filters |= {"corpus": wanted.corpus, "channel": wanted.channel}
     filters |= {"former": list(names), "now": list(names.values())}
     part = {"tab": wanted.tab, "sort": wanted.sort, "limit": ROWS_OF_QUEUE}
-    rows = ask("queue", **filters, **part, offset=ROWS_OF_QUEUE * (wanted.page - 1))
-    (counts,) = ask("counts", **filters)
-    places = ask("places")
+    rows = ask(now, "queue", _ASK, **filters, **part, offset=ROWS_OF_QUEUE * (wanted.page - 1))
+    (counts,) = ask(now, "counts", _ASK, **filters)
+    places = ask(now, "places", _ASK)
     return Queue(
         wanted,
         rows,
@@ -168,11 +170,11 @@ def sought(text: str) -> list[str]:
     return list(dict.fromkeys(stems))[:_MOST_WORDS]
 
 
-def search(ask: Ask, text: str, page: int) -> Found:
+def search(now: Warehouse, text: str, page: int) -> Found:
     """Return what says most of the words of a text."""
     words = sought(text)
     offset = ROWS_FOUND * (page - 1)
-    rows = ask("search", words=words, limit=ROWS_FOUND, offset=offset) if words else []
+    rows = ask(now, "search", _ASK, words=words, limit=ROWS_FOUND, offset=offset) if words else []
     by_kind = {
         kind: [row for row in rows if row["kind"] == kind] for kind in ("claim", "quote", "review")
     }
@@ -180,8 +182,14 @@ def search(ask: Ask, text: str, page: int) -> Found:
     return Found(by_kind, totals, page)
 
 
-def said_before(ask: Ask, video_id: str, claim_id: str) -> list[Row]:
+def said_before(now: Warehouse, video_id: str, claim_id: str) -> list[Row]:
     """Return the claims of other videos that say almost what one claim says, most alike first."""
     return ask(
-        "said_before", video_id=video_id, claim_id=claim_id, similarity=ALIKE, limit=_MOST_ALIKE
+        now,
+        "said_before",
+        _ASK,
+        video_id=video_id,
+        claim_id=claim_id,
+        similarity=ALIKE,
+        limit=_MOST_ALIKE,
     )

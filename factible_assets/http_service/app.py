@@ -6,7 +6,6 @@ runs (runs.py), reading results (results.py).
 
 from __future__ import annotations
 
-import asyncio
 import uuid
 from collections.abc import AsyncIterable, AsyncIterator
 from contextlib import asynccontextmanager
@@ -26,25 +25,31 @@ from starlette.routing import compile_path
 import factible_assets
 from factible_assets.errors import FactibleError
 from factible_assets.http_service import desk
-from factible_assets.http_service.house import ByClient, House, InHouse
 from factible_assets.http_service.models import (
+    MEDIA_TYPE,
     FactCheckRequest,
     Health,
+    Problem,
     ProgressUpdate,
     RunInfo,
     RunList,
     VideoHistory,
     VideoPage,
     VideoResult,
-)
-from factible_assets.http_service.problems import (
-    MEDIA_TYPE,
-    Problem,
     problem_response,
     validation_sentence,
 )
 from factible_assets.http_service.results import PublishedResults, result_of
-from factible_assets.http_service.runs import GRACE_SECONDS, Launch, Run, Runs, launch_worker
+from factible_assets.http_service.runs import (
+    GRACE_SECONDS,
+    ByClient,
+    House,
+    InHouse,
+    Launch,
+    Run,
+    Runs,
+    launch_worker,
+)
 from factible_assets.http_service.walls import DESK, SECURITY_HEADERS, Admission, Walls
 from factible_assets.report.render import document, environment, render_report
 from factible_assets.settings import Settings
@@ -108,7 +113,7 @@ async def _launched(
     asked: FactCheckRequest, house: InHouse, client: ByClient, response: Response
 ) -> AsyncIterator[Run]:
     """Launch or join a run and follow it for as long as the client listens."""
-    run = await house.start_check(
+    run = await house.runs.start(
         asked.video_url,
         asked.config(),
         client,
@@ -147,7 +152,7 @@ async def fact_check(
     `GET /api/v1/runs/{run_id}` says how it stands; when it has succeeded, the result is at
     `GET /api/v1/videos/{video_id}`.
     """
-    run = await house.start_check(
+    run = await house.runs.start(
         asked.video_url, asked.config(), client, experiment_name=asked.experiment_name
     )
     response.headers["Location"] = f"/api/v1/runs/{run.run_id}"
@@ -201,34 +206,14 @@ async def runs(
     ] = None,
 ) -> RunList:
     """List runs of the data folder, whoever launched them, as the Dagster UI does."""
-    from factible_assets.http_service.instance import recorded_runs  # noqa: PLC0415 - loads Dagster
-
-    recorded = await asyncio.to_thread(
-        recorded_runs, house.settings, limit=limit, video_id=video_id
-    )
-    own = {run.run_id: run for run in house.runs.all()}
-    known = {info.run_id for info in recorded}
-    # A run is Dagster's only seconds after it was launched here.
-    fresh = [
-        run.info()
-        for run in own.values()
-        if not run.is_over and run.run_id not in known and video_id in {None, run.order.video_id}
-    ]
-    merged = [_with_events(info, own.get(info.run_id)) for info in recorded]
-    return RunList(items=[*fresh, *merged][:limit], limit=limit)
+    return RunList(items=await house.runs.infos(limit=limit, video_id=video_id), limit=limit)
 
 
 @routes.get("/runs/{run_id}", tags=["runs"], summary="Show one run")
 async def run(run_id: RunId, house: InHouse) -> RunInfo:
     """Show a run as Dagster has recorded it."""
-    from factible_assets.http_service.instance import recorded_runs  # noqa: PLC0415
-
-    own = next((each for each in house.runs.all() if each.run_id == str(run_id)), None)
-    recorded = await asyncio.to_thread(recorded_runs, house.settings, limit=1, run_id=str(run_id))
-    if recorded:
-        return _with_events(recorded[0], own)
-    if own is not None:
-        return own.info()
+    for info in await house.runs.infos(limit=1, run_id=str(run_id)):
+        return info
     raise HTTPException(404, f"There is no run {run_id}. GET /api/v1/runs lists the newest ones.")
 
 
@@ -244,13 +229,6 @@ async def cancel_run(run_id: RunId, house: InHouse, client: ByClient) -> RunInfo
     found = house.runs.get(str(run_id))
     house.runs.cancel_for(found, client.id)
     return found.info()
-
-
-def _with_events(info: RunInfo, own: Run | None) -> RunInfo:
-    if own is None:
-        return info
-    status = "canceling" if own.status == "canceling" else info.status
-    return info.model_copy(update={"events": own.info().events, "status": status})
 
 
 @routes.get("/videos", tags=["results"], summary="List the checked videos")
@@ -340,22 +318,13 @@ def create_app(
     has_walls = admission is not None
     admission = admission or Admission.of(settings, name=name, address=address)
 
-    async def end_run(run_id: str, cancelled: bool) -> None:
-        from factible_assets.http_service.instance import end_run as end  # noqa: PLC0415
-
-        await asyncio.to_thread(end, settings, run_id, cancelled=cancelled)
-
-    house = House(
-        settings,
-        Runs(launch, end_run, settings.serve_max_runs, grace_seconds),
-        PublishedResults(settings),
-        admission.clients,
-    )
+    runs = Runs(settings, admission.clients, launch, grace_seconds)
+    house = House(settings, runs, PublishedResults(settings), admission.clients)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         yield
-        await house.runs.close()
+        await runs.close()
 
     app = FastAPI(
         title="factible-assets",

@@ -28,7 +28,7 @@ from typing import Literal, Self, cast, get_args
 
 from starlette.exceptions import HTTPException
 
-from factible_assets.http_service.problems import too_many
+from factible_assets.http_service.models import too_many
 from factible_assets.settings import Settings, SettingsError
 from resources.statements import statements
 

@@ -33,7 +33,6 @@ from factible_assets.desk import pages
 from factible_assets.desk.pages import Viewer, claim_path, claim_report
 from factible_assets.desk.pages import video_path as path_of_video
 from factible_assets.desk.queries import (
-    QUESTIONS,
     SORTS,
     TABS,
     Wanted,
@@ -46,9 +45,8 @@ from factible_assets.exchange.claim_markdown import claims_as_markdown
 from factible_assets.exchange.claim_review import reviews_of_results
 from factible_assets.files import digest
 from factible_assets.http_service.auth import SESSION_SECONDS
-from factible_assets.http_service.house import ByClient, House, InHouse
-from factible_assets.http_service.models import FactCheckRequest
-from factible_assets.http_service.problems import validation_sentence
+from factible_assets.http_service.models import FactCheckRequest, validation_sentence
+from factible_assets.http_service.runs import ByClient, House, InHouse
 from factible_assets.http_service.walls import CARDS, DESK, SESSION, SIGN_IN, SIGN_OUT, session_of
 from factible_assets.records import QueryType, ReviewKind
 from factible_assets.report.view import ReportView, arrange
@@ -242,7 +240,7 @@ async def check(house: InHouse, client: ByClient, form: Filled) -> Response:
                 "search": config.search.model_copy(update={"web": web, "pages_rating": "medium"})
             }
         )
-    run = await house.start_check(video, config, client)
+    run = await house.runs.start(video, config, client)
     return _there(f"{DESK}/runs/{run.run_id}")
 
 
@@ -332,8 +330,8 @@ async def cancel(run_id: uuid.UUID, house: InHouse, client: ByClient) -> Respons
 @routes.get(f"{DESK}/queue")
 def queue_page(request: Request, house: InHouse, viewer: Looking) -> HTMLResponse:
     """Show the claims that need a person."""
-    with house.results.asking(QUESTIONS) as ask:
-        queue = read_queue(ask, Wanted.of(request.query_params), viewer.name)
+    with house.results.opened() as now:
+        queue = read_queue(now, Wanted.of(request.query_params), viewer.name)
     return _shown(pages.page("queue", viewer, queue=queue, tabs=TABS, sorts=SORTS))
 
 
@@ -343,8 +341,8 @@ def search_page(house: InHouse, viewer: Looking, q: str = "", page: Number = 1) 
     words = q.strip()[:_LONGEST_SEARCH]
     found = None
     if words:
-        with house.results.asking(QUESTIONS) as ask:
-            found = search(ask, words, page)
+        with house.results.opened() as now:
+            found = search(now, words, page)
     return _shown(pages.page("search", viewer, words=words, found=found))
 
 
@@ -399,8 +397,8 @@ def claim_page(
         values = {"text": file.claim.text, "gone": file.gone, "path": path, "video": video}
         return _shown(pages.page("gone", viewer, **values))
     claim_id = report.claims[0].claim.claim_id
-    with house.results.asking(QUESTIONS) as ask:
-        twins = said_before(ask, video_id, claim_id)
+    with house.results.opened() as now:
+        twins = said_before(now, video_id, claim_id)
     base = _base(request, house)
     signature = house.clients.sign(client, f"{video_id} {claim_id}")
     card = f"{CARDS}{quote(video_id, safe='')}/{quote(claim_id, safe='')}?key={signature}"
@@ -517,5 +515,5 @@ def _record(
 async def check_claim(video_id: str, claim_id: str, house: InHouse, client: ByClient) -> Response:
     """Check one claim again."""
     await asyncio.to_thread(open_claim, video_id, claim_id, house.settings)
-    run = await house.start_check(video_id, FactCheckConfig(), client, claim_id=claim_id)
+    run = await house.runs.start(video_id, FactCheckConfig(), client, claim_id=claim_id)
     return _there(f"{DESK}/runs/{run.run_id}")

@@ -1,8 +1,9 @@
-"""What passes between client, service and worker: requests, answers, orders and events.
+"""What passes between client, service and worker: requests, answers, problems, orders and events.
 
-What belongs here: their shapes and ranges, the vocabulary of a stream, and how far along each event
-is. What does not: problems (problems.py), how answers come about (results.py, runs.py), who sends
-events (worker.py) and how they reach clients (app.py).
+What belongs here: their shapes and ranges, the vocabulary of a stream, how far along each event is,
+and refusals on the wire (problem details, RFC 9457) with the sentences about malformed requests.
+What does not: deciding when to refuse, where Starlette's HTTPException is raised with a sentence;
+how answers come about (results.py, runs.py), who sends events (worker.py).
 
 The names and limits of a request are those of Factible's API (section 1.8.4, listing 8 of its
 draft); an unknown field is refused, so that a misspelt one is not silently ignored. The events are
@@ -11,11 +12,15 @@ those of its section 1.8.3, table 8, and one per verdict and per silence.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
 
 from factible_assets.config import ClaimsConfig, FactCheckConfig, QueriesConfig, SearchConfig
 from factible_assets.records import Basis, Claim, Rating, ReviewAction, Stance, Status, Verdict
@@ -308,3 +313,55 @@ def error_update(
     return update(
         "error", message, run_id=run_id, cancelled=cancelled, failures=list(failures or (message,))
     )
+
+
+# --- What is wrong with a request, said in a sentence with its remedy -----------------------------
+
+MEDIA_TYPE = "application/problem+json"
+SHOWN_CHARACTERS = 80
+"""How much of what somebody sent is said back to them."""
+
+
+class Problem(BaseModel):
+    """Problem details (RFC 9457)."""
+
+    title: str = Field(description="The kind of problem.")
+    status: int = Field(description="The HTTP status.")
+    detail: str = Field(description="What is wrong and what to do, in a sentence or two.")
+
+
+def problem_response(error: HTTPException) -> Response:
+    """Return the answer that says what is wrong."""
+    problem = Problem(
+        title=HTTPStatus(error.status_code).phrase, status=error.status_code, detail=error.detail
+    )
+    return Response(
+        problem.model_dump_json(), error.status_code, error.headers, media_type=MEDIA_TYPE
+    )
+
+
+def too_many(sentence: str, retry_after_seconds: float) -> HTTPException:
+    """Return the refusal of a quota that is used up, or of workers that are all busy."""
+    return HTTPException(429, sentence, {"Retry-After": str(max(1, int(retry_after_seconds)))})
+
+
+def validation_sentence(errors: Sequence[Mapping[str, Any]]) -> str:
+    """Say pydantic's findings about a request in one or more sentences, most of them short."""
+    sentences = []
+    for error in errors[:5]:
+        parts = [str(part) for part in error["loc"]]
+        name = ".".join(part for part in parts if part not in {"body", "query", "path", "header"})
+        shown = repr(error.get("input"))
+        shown = shown if len(shown) <= SHOWN_CHARACTERS else f"{shown[:SHOWN_CHARACTERS]}…"
+        if error["type"] == "json_invalid":
+            sentence = 'The body is not JSON; send an object such as {"video_url": "…"}.'
+        elif not name:
+            sentence = 'The body must be a JSON object such as {"video_url": "…"}.'
+        elif error["type"] == "missing":
+            sentence = f"{name} is missing."
+        elif error["type"] == "extra_forbidden":
+            sentence = f"{name} is no field of this request; /openapi.json lists them."
+        else:
+            sentence = f"{name} {shown} cannot be used: {str(error['msg'])[:200].rstrip('.')}."
+        sentences.append(sentence)
+    return " ".join(sentences)

@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from starlette.exceptions import HTTPException
 
-from factible_assets.desk.queries import Ask
 from factible_assets.http_service.models import (
+    SHOWN_CHARACTERS,
     Check,
     CheckedClaim,
     Source,
@@ -28,8 +28,7 @@ from factible_assets.http_service.models import (
     VideoResult,
     VideoSummary,
 )
-from factible_assets.http_service.problems import SHOWN_CHARACTERS
-from factible_assets.report.data import read_report_data
+from factible_assets.report.data import ask, read_report_data
 from factible_assets.report.links import source_links
 from factible_assets.rows import VerdictChange
 from resources.statements import statements
@@ -73,7 +72,7 @@ class PublishedResults:
         self._path, self._live = settings.published, settings.warehouse
         # Connections of one process take turns. Who waits here, waits without a limit: a hundred
         # readers at once are answered one after the other, and not refused.
-        self._line = threading.Lock()
+        self._line = threading.RLock()
         self._kept: OrderedDict[tuple[str, object], ReportData] = OrderedDict()
 
     def behind_since(self) -> datetime | None:
@@ -91,73 +90,66 @@ class PublishedResults:
 
     def videos(self, *, limit: int, offset: int) -> VideoPage:
         """List the videos; a data folder without a published copy has none."""
-        total, rows = 0, []
+        items, total = [], 0
         if self._path.exists():
-            with self._line, self._opened() as (_, ask):
-                total = ask("total")[0]["videos"]
-                rows = ask("summaries", limit=limit, offset=offset)
-        items = [VideoSummary(**row) for row in rows]
+            with self.opened() as now:
+                total = ask(now, "total", _ASK)[0]["videos"]
+                rows = ask(now, "summaries", _ASK, limit=limit, offset=offset)
+            items = [VideoSummary(**row) for row in rows]
         return VideoPage(items=items, total=total, limit=limit, offset=offset)
 
     def history(self, video_id: str, *, limit: int, offset: int) -> VideoHistory:
         """Return the checks of a video and what changed between them."""
-        self._require_copy(video_id)
         part = {"limit": limit, "offset": offset}
-        with self._line, self._opened() as (_, ask):
-            (totals,) = ask("totals", video_id=video_id)
+        with self.opened(video_id) as now:
+            (totals,) = ask(now, "totals", _ASK, video_id=video_id)
             if not totals["total_checks"]:
                 raise _unknown(video_id)
-            return VideoHistory(
-                video_id=video_id,
-                **totals,
-                **part,
-                checks=[Check(**row) for row in ask("checks", video_id=video_id, **part)],
-                changes=[VerdictChange(**row) for row in ask("changes", video_id=video_id, **part)],
-            )
+            checks = ask(now, "checks", _ASK, video_id=video_id, **part)
+            changes = ask(now, "changes", _ASK, video_id=video_id, **part)
+        return VideoHistory(
+            video_id=video_id,
+            **totals,
+            **part,
+            checks=[Check(**row) for row in checks],
+            changes=[VerdictChange(**row) for row in changes],
+        )
 
     def data(self, video_id: str) -> ReportData:
         """Return the rows of a video."""
-        self._require_copy(video_id)
+        newest: object = None
         with self._line:
-            if isinstance(self._path, Lake):
-                with self._opened():
-                    newest: object = self._path.newest_change()
-            else:
+            if not isinstance(self._path, Lake) and self._path.exists():
                 # A new copy is another file.
                 found = self._path.stat()
                 newest = found.st_ino, found.st_mtime_ns
-            data = self._kept.get((video_id, newest))
+                if kept := self._kept.get((video_id, newest)):
+                    return kept
+            with self.opened(video_id) as now:
+                if isinstance(self._path, Lake):
+                    newest = self._path.newest_change()
+                data = self._kept.get((video_id, newest)) or read_report_data(now, video_id)
             if data is None:
-                with self._opened() as (warehouse, _):
-                    data = read_report_data(warehouse, video_id)
-                if data is None:
-                    raise _unknown(video_id)
-                self._kept[video_id, newest] = data
-                if len(self._kept) > _KEPT_VIDEOS:
-                    self._kept.popitem(last=False)
+                raise _unknown(video_id)
+            self._kept[video_id, newest] = data
+            if len(self._kept) > _KEPT_VIDEOS:
+                self._kept.popitem(last=False)
         return data
 
-    def _require_copy(self, video_id: str) -> None:
-        if not self._path.exists():
-            raise _unknown(video_id)
-
     @contextmanager
-    def asking(self, questions: Mapping[str, str]) -> Iterator[Ask]:
-        """Lend a way to ask named questions, all answered from one moment."""
+    def opened(self, video_id: str | None = None) -> Iterator[Warehouse]:
+        """Open the copy: what is asked of it is answered from one moment."""
         if not self._path.exists():
+            if video_id is not None:
+                raise _unknown(video_id)
             raise HTTPException(404, "No video has been checked yet. Start with one.")
-        with self._line, self._opened(questions) as (_, ask):
-            yield ask
-
-    @contextmanager
-    def _opened(self, questions: Mapping[str, str] = _ASK) -> Iterator[tuple[Warehouse, Ask]]:
         copy = Warehouse(
             self._path
             if isinstance(self._path, Lake)
             else _PublishedFile(self._path, lock_timeout_seconds=_PATIENCE_SECONDS)
         )
         try:
-            with ExitStack() as stack:
+            with self._line, ExitStack() as stack:
                 try:
                     now = stack.enter_context(copy.snapshot())
                 except _OutdatedError:
@@ -166,19 +158,7 @@ class PublishedResults:
                     # An upgrade hides nothing of what was found before it.
                     Warehouse(self._live).publish(self._path)
                     now = stack.enter_context(copy.snapshot())
-                connection = stack.enter_context(now.connection(read_only=True))
-
-                def ask(question: str, **values: Any) -> list[dict[str, Any]]:
-                    found = connection.execute(questions[question], values)
-                    names = [column[0] for column in found.description]
-                    rows = [dict(zip(names, row, strict=True)) for row in found.fetchall()]
-                    for row in rows:
-                        for name in names:
-                            if isinstance(row[name], datetime):
-                                row[name] = row[name].replace(tzinfo=UTC)
-                    return rows
-
-                yield now, ask
+                yield now
         except WarehouseError as error:
             raise HTTPException(
                 503,

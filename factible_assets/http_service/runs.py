@@ -1,38 +1,49 @@
 """The runs of this service: launched, followed by any number of clients, cancelled.
 
-What belongs here: which runs there are, the process of each and its pipes, their events, who
-follows them, when one is cancelled. What does not: what a worker does (worker.py), quotas
-(auth.py), routes (app.py).
+What belongs here: which runs there are, here and in Dagster's records, the process of each and its
+pipes, their events, who follows them, when one is cancelled, and what routes work with. What does
+not: what a worker does (worker.py), quotas (auth.py), routes (app.py, desk.py).
 
-Everything here happens on the service's event loop, so nothing needs a lock.
+All but what speaks to Dagster, which blocks, happens on the event loop, so nothing needs a lock.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import difflib
 import logging
 import os
 import signal
 import sys
+import uuid
 from asyncio.subprocess import Process
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TypeAlias
+from typing import Annotated, TypeAlias, cast
 
+from fastapi import Depends, Request
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
+from factible_assets.config import FactCheckConfig
+from factible_assets.corpora.reading import load_corpora
+from factible_assets.corpora.writing import bare_id
+from factible_assets.http_service.auth import Client, Clients
 from factible_assets.http_service.models import (
     FINAL,
+    SHOWN_CHARACTERS,
     Order,
     ProgressUpdate,
     RunInfo,
     RunStatus,
     error_update,
+    too_many,
 )
-from factible_assets.http_service.problems import SHOWN_CHARACTERS, too_many
+from factible_assets.http_service.results import PublishedResults
+from factible_assets.settings import Settings
+from resources.transcripts.youtube_ids import NotAVideoLinkError, is_video_id
 
 _LOG = logging.getLogger("factible.serve")
 
@@ -51,9 +62,6 @@ some clients (httpx-sse) take for an event without data."""
 
 _RETRY_SECONDS = 10.0
 _LONGEST_LINE_BYTES = 64 * 1024 * 1024
-
-EndRun = Callable[[str, bool], Awaitable[None]]
-"""Records the end of a run whose worker cannot: its id, and whether it was cancelled."""
 
 
 class Worker:
@@ -200,15 +208,11 @@ class Run:
 
 @dataclass
 class Runs:
-    """All runs of this service.
+    """All runs of this service; one outlives its last follower by `grace_seconds`."""
 
-    `end_run` records the end of a run whose worker could not; a run outlives its last follower by
-    `grace_seconds`.
-    """
-
+    settings: Settings
+    clients: Clients
     launch: Launch
-    end_run: EndRun
-    most_at_once: int
     grace_seconds: float = GRACE_SECONDS
     _runs: dict[str, Run] = field(default_factory=dict)
     _closing: bool = False
@@ -231,16 +235,82 @@ class Runs:
             )
         return self._runs[run_id]
 
-    def start(self, order: Order, *, client: str, detached: bool, pay: Callable[[], None]) -> Run:
-        """Launch a run, or join the one that is doing the same for the same video.
+    async def infos(
+        self, *, limit: int, video_id: str | None = None, run_id: str | None = None
+    ) -> list[RunInfo]:
+        """Return the newest runs as Dagster has recorded them, whoever launched them.
 
-        `client` may cancel it; `pay` is called before anything is launched, and raises if the
-        client may not.
+        A run is Dagster's only seconds after it was launched here.
+        """
+        recorded = await asyncio.to_thread(
+            recorded_runs, self.settings, limit=limit, video_id=video_id, run_id=run_id
+        )
+        own = {run.run_id: run for run in self.all()}
+        for info in recorded:
+            if run := own.pop(info.run_id, None):
+                info.events = run.info().events
+                info.status = "canceling" if run.status == "canceling" else info.status
+        fresh = [
+            run.info()
+            for run in own.values()
+            if run.run_id == run_id
+            or (run_id is None and not run.is_over and video_id in {None, run.order.video_id})
+        ]
+        return [*fresh, *recorded][:limit]
+
+    def meant_video(self, text: str) -> str:
+        """Return the id of the video that is meant: a link, a YouTube id, or one of a corpus.
+
+        Unlike the command line's, a client's text never names a file of this machine.
 
         Raises:
-            HTTPException: The video is being checked with other settings (409), all workers are
-                busy (429), or the service is being stopped (503).
+            HTTPException: It is no video that can be checked (404).
         """
+        try:
+            video_id = bare_id(text.strip())
+        except NotAVideoLinkError as error:
+            raise HTTPException(404, str(error)) from error
+        reading = load_corpora(self.settings.corpus_folders)
+        if reading.find(video_id) is not None or is_video_id(video_id):
+            return video_id
+        known = [listed.video.video_id for listed in reading.videos()]
+        close = difflib.get_close_matches(video_id, known, n=1)
+        meant = f" Did you mean {close[0]}?" if close else ""
+        raise HTTPException(
+            404,
+            f"{video_id[:SHOWN_CHARACTERS]!r} is neither a YouTube link nor the id of a video on "
+            f"YouTube or in a corpus.{meant} Give a link such as "
+            "https://www.youtube.com/watch?v=VIDEO_ID.",
+        )
+
+    async def start(
+        self,
+        video: str,
+        config: FactCheckConfig,
+        client: Client,
+        *,
+        detached: bool = True,
+        experiment_name: str = "default",
+        claim_id: str | None = None,
+    ) -> Run:
+        """Launch a run, or join the one that is doing the same for the same video.
+
+        `client` may cancel it, and pays for it. Of one claim, the knobs of its last check count
+        instead of `config`.
+
+        Raises:
+            HTTPException: It is no video (404), it is being checked with other settings (409), all
+                workers are busy or the client's quota is used up (429), or the service is being
+                stopped (503).
+        """
+        order = Order(
+            run_id=str(uuid.uuid4()),
+            video_id=await asyncio.to_thread(self.meant_video, video),
+            home=self.settings.home,
+            config=config,
+            experiment_name=experiment_name,
+            claim_id=claim_id,
+        )
         if self._closing:
             raise HTTPException(503, "The service is being stopped; ask again when it is back.")
         active = [run for run in self._runs.values() if not run.is_over]
@@ -261,14 +331,14 @@ class Runs:
                 )
             same.detached = same.detached or detached
             return same
-        if len(active) >= self.most_at_once:
+        if len(active) >= self.settings.serve_max_runs:
             raise too_many(
                 f"{len(active)} videos are being checked, and no more are at once. Ask again "
                 "later, or raise FACTIBLE_SERVE_MAX_RUNS.",
                 _RETRY_SECONDS,
             )
-        pay()
-        run = Run(order, client, detached)
+        self.clients.count_video(client.id)
+        run = Run(order, client.id, detached)
         self._runs[run.run_id] = run
         over = [each for each in self._runs.values() if each.is_over]
         for old in over[: max(0, len(over) - KEPT_RUNS)]:
@@ -352,7 +422,7 @@ class Runs:
                         "Launch the check again."
                     )
                 with contextlib.suppress(OSError):
-                    await self.end_run(run.run_id, cancelled)
+                    await asyncio.to_thread(end_run, self.settings, run.run_id, cancelled=cancelled)
                 run.tell(error_update(words, run.run_id, cancelled=cancelled))
             last = run.events[-1]
             is_cancelled = (last.data or {}).get("cancelled")
@@ -363,3 +433,82 @@ class Runs:
 def _stop(run: Run, worker: Worker) -> None:
     worker.cancel()
     run.killing = asyncio.get_running_loop().call_later(PATIENCE_SECONDS, worker.kill)
+
+
+# --- What Dagster has recorded: the same that its UI shows ---------------------------------------
+
+
+def recorded_runs(
+    settings: Settings, *, limit: int, video_id: str | None = None, run_id: str | None = None
+) -> list[RunInfo]:
+    """Return the newest runs of the data folder, whoever launched them; of a video, or the one.
+
+    Blocks, the first time for as long as loading Dagster takes.
+    """
+    import dagster as dg  # noqa: PLC0415 - it takes seconds
+
+    from factible_assets.partitions import PARTITION_TAG  # noqa: PLC0415
+    from factible_assets.running.launch import open_instance  # noqa: PLC0415
+
+    wanted = dg.RunsFilter(
+        tags={PARTITION_TAG: video_id} if video_id is not None else None,
+        run_ids=[run_id] if run_id is not None else None,
+    )
+    with open_instance(settings) as instance:
+        records = instance.get_run_records(filters=wanted, limit=limit)
+    found = []
+    for record in records:
+        run, times = record.dagster_run, (record.start_time, record.end_time)
+        started, ended = (each and datetime.fromtimestamp(each, UTC) for each in times)
+        found.append(
+            RunInfo(
+                run_id=run.run_id,
+                video_id=run.tags.get("video") or run.tags.get(PARTITION_TAG),
+                status=cast("RunStatus", run.status.value.lower()),
+                launched_by=run.tags.get("launched_by"),
+                experiment_name=run.tags.get("experiment"),
+                started_at=started or None,
+                ended_at=ended or None,
+                events=None,
+            )
+        )
+    return found
+
+
+def end_run(settings: Settings, run_id: str, *, cancelled: bool) -> None:
+    """End a run whose worker is gone, so that it does not stay started for ever."""
+    from factible_assets.running.launch import open_instance  # noqa: PLC0415 - it loads Dagster
+
+    with open_instance(settings) as instance:
+        run = instance.get_run_by_id(run_id)
+        if run is None or run.is_finished:
+            return
+        if cancelled:
+            instance.report_run_canceled(run, "The run was cancelled, and its worker was ended.")
+        else:
+            instance.report_run_failed(run, "The worker of the run ended unexpectedly.")
+
+
+# --- What comes with every request ----------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class House:
+    """What the routes work with."""
+
+    settings: Settings
+    runs: Runs
+    results: PublishedResults
+    clients: Clients
+
+
+def _house(request: Request) -> House:
+    return cast("House", request.app.state.house)
+
+
+def _client(request: Request) -> Client:
+    return cast("Client", request.state.client)
+
+
+InHouse = Annotated[House, Depends(_house)]
+ByClient = Annotated[Client, Depends(_client)]

@@ -15,7 +15,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from factible_assets.errors import ExitCode, FactibleError
-from factible_assets.http_service.house import House
+from factible_assets.http_service.runs import House
 from factible_assets.http_service.walls import ImpatientProtocol
 from factible_assets.settings import Settings
 
@@ -89,7 +89,7 @@ def serve_app(app: FastAPI, door: socket.socket) -> None:
     """Answer requests until the process is interrupted or terminated; runs are cancelled then."""
 
     def warm_up() -> None:
-        from factible_assets.http_service.instance import recorded_runs  # noqa: PLC0415
+        from factible_assets.http_service.runs import recorded_runs  # noqa: PLC0415
 
         settings: Settings = app.state.house.settings
         recorded_runs(settings, limit=1)

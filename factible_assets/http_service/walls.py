@@ -29,7 +29,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from factible_assets.http_service.auth import ANYBODY, Client, Clients, is_loopback
-from factible_assets.http_service.problems import SHOWN_CHARACTERS, problem_response
+from factible_assets.http_service.models import SHOWN_CHARACTERS, problem_response
 from factible_assets.settings import Settings
 
 MOST_BODY_BYTES = 64 * 1024

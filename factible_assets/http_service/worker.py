@@ -168,7 +168,7 @@ def carry_out(order: Order, stream: TextIO) -> bool:
         with _interrupted_when_unwanted():
             outcome = _check(order, settings, teller)
     except KeyboardInterrupt:
-        from factible_assets.http_service.instance import end_run  # noqa: PLC0415
+        from factible_assets.http_service.runs import end_run  # noqa: PLC0415
 
         # It was interrupted before it started, or as it ended: see to it that it is over.
         end_run(settings, order.run_id, cancelled=True)

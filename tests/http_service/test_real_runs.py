@@ -13,7 +13,7 @@ from pathlib import Path
 
 import httpx
 
-from factible_assets.http_service.instance import recorded_runs
+from factible_assets.http_service.runs import recorded_runs
 from factible_assets.settings import Settings
 from tests.http_service.doubles import DEADLINE_SECONDS, Heard, events_of, wait_until
 from tests.http_service.slow_world import SLOW_VIDEO, list_slow_video, nobody_answers
