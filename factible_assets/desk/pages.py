@@ -16,10 +16,9 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
-from factible_assets.records import Query
 from factible_assets.report.data import ReportData
 from factible_assets.report.render import document, environment, report_values
-from factible_assets.report.view import ClaimView, ReportView, Shown, arrange
+from factible_assets.report.view import ClaimView, ReportView, arrange
 from factible_assets.stages.reviews import (
     NO_CORRECTIONS,
     by_claim,
@@ -45,37 +44,6 @@ def claim_path(video_id: str, claim_id: str) -> str:
 
 _ENGINE = environment("factible_assets.desk")
 _ENGINE.globals.update(video_path=video_path, claim_path=claim_path)
-
-
-@dataclass(frozen=True, slots=True)
-class Desk:
-    """What a reviewer can act on: the claim, its next queries, its sources, who has it to do."""
-
-    view: ClaimView
-    path: str
-    queries: tuple[Query, ...]
-    sources: tuple[Shown, ...]
-    spoken_of: tuple[str, ...]
-    assigned_to: str | None
-
-
-def desk_of(data: ReportData, view: ClaimView) -> Desk:
-    """Return what can be acted on."""
-    claim = view.claim
-    mine = corrections_by_claim(data.reviews).get(claim.claim_id, NO_CORRECTIONS)
-    asked = sorted(
-        (query for query in data.queries if query.claim_id == claim.claim_id),
-        key=lambda query: query.rank,
-    )
-    assigned = latest("assign", by_claim(data.reviews).get(claim.claim_id, ()))
-    return Desk(
-        view=view,
-        path=claim_path(claim.video_id, claim.claim_id),
-        queries=corrected_queries(claim, asked, mine),
-        sources=tuple(source for sources in view.groups.values() for source in sources),
-        spoken_of=tuple(mine.sources),
-        assigned_to=assigned.value if assigned else None,
-    )
 
 
 def claim_report(data: ReportData, claim_id: str) -> ReportView | None:
@@ -133,8 +101,21 @@ def report_page(
     shown = {view.claim.claim_id for view in report.claims}
 
     def tools(view: ClaimView) -> Markup:
+        claim = view.claim
+        mine = corrections_by_claim(data.reviews).get(claim.claim_id, NO_CORRECTIONS)
+        asked = [query for query in data.queries if query.claim_id == claim.claim_id]
+        asked.sort(key=lambda query: query.rank)
+        assigned = latest("assign", by_claim(data.reviews).get(claim.claim_id, ()))
+        # What a reviewer can act on: the claim, its next queries, its sources, who has it to do.
+        desk = {
+            "view": view,
+            "path": claim_path(video_id, claim.claim_id),
+            "queries": corrected_queries(claim, asked, mine),
+            "sources": [source for sources in view.groups.values() for source in sources],
+            "spoken_of": [*mine.sources],
+            "assigned_to": assigned.value if assigned else None,
+        }
         make: Callable[..., Markup] = macros.review if is_open else macros.way_in
-        desk: Desk = desk_of(data, view)
         return make(desk, viewer, **(values if is_open else {}))
 
     def claim_href(view: ClaimView) -> str:

@@ -97,29 +97,12 @@ class Wanted:
         return f"/desk/queue?{urlencode({key: value for key, value in given.items() if value})}"
 
 
-@dataclass(frozen=True, slots=True)
-class Queue:
-    """A page of the queue, how many claims each tab has, and what can be chosen."""
+def read_queue(now: Warehouse, wanted: Wanted, me: str) -> Row:
+    """Return a page of the queue as the reviewer of that name sees it.
 
-    wanted: Wanted
-    rows: list[Row]
-    numbers: dict[str, int]
-    corpora: list[str]
-    channels: list[str]
-
-    @property
-    def total(self) -> int:
-        """How many claims the tab has."""
-        return self.numbers[self.wanted.tab]
-
-    @property
-    def pages(self) -> int:
-        """How many pages that makes, at least one."""
-        return max(1, -(-self.total // ROWS_OF_QUEUE))
-
-
-def read_queue(now: Warehouse, wanted: Wanted, me: str) -> Queue:
-    """Return what an address asks for, as the reviewer of that name sees it."""
+    Beside the `rows` these are how many claims each tab has (`numbers`), `total` for the wanted
+    one, on how many `pages`, and the `corpora` and `channels` that can be chosen.
+    """
     names: dict[str, str] = {}
     for row in ask(now, "rewordings", _ASK):
         before, made = row["claim_id"], claim_id(row["video_id"], row["value"])
@@ -132,27 +115,16 @@ def read_queue(now: Warehouse, wanted: Wanted, me: str) -> Queue:
     rows = ask(now, "queue", _ASK, **filters, **part, offset=ROWS_OF_QUEUE * (wanted.page - 1))
     (counts,) = ask(now, "counts", _ASK, **filters)
     places = ask(now, "places", _ASK)
-    return Queue(
-        wanted,
-        rows,
-        {tab: counts[tab] for tab in TABS},
-        sorted({row["corpus"] for row in places if row["corpus"]}),
-        sorted({row["channel"] for row in places if row["channel"]}, key=str.casefold),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A page of what was found: the rows of each kind, best first, and how many there are."""
-
-    rows: dict[str, list[Row]]
-    totals: dict[str, int]
-    page: int
-
-    @property
-    def pages(self) -> int:
-        """How many pages the longest list has, at least one."""
-        return max(1, -(-max(self.totals.values(), default=0) // ROWS_FOUND))
+    total = counts[wanted.tab]
+    return {
+        "wanted": wanted,
+        "rows": rows,
+        "numbers": counts,
+        "total": total,
+        "pages": max(1, -(-total // ROWS_OF_QUEUE)),
+        "corpora": sorted({row["corpus"] for row in places if row["corpus"]}),
+        "channels": sorted({row["channel"] for row in places if row["channel"]}, key=str.casefold),
+    }
 
 
 def sought(text: str) -> list[str]:
@@ -170,26 +142,23 @@ def sought(text: str) -> list[str]:
     return list(dict.fromkeys(stems))[:_MOST_WORDS]
 
 
-def search(now: Warehouse, text: str, page: int) -> Found:
-    """Return what says most of the words of a text."""
+def search(now: Warehouse, text: str, page: int) -> Row:
+    """Return a page of what says most of the words of a text.
+
+    These are the `rows` of each kind, best first, how many there are (`totals`), and on how many
+    `pages` the longest list is.
+    """
     words = sought(text)
     offset = ROWS_FOUND * (page - 1)
     rows = ask(now, "search", _ASK, words=words, limit=ROWS_FOUND, offset=offset) if words else []
-    by_kind = {
-        kind: [row for row in rows if row["kind"] == kind] for kind in ("claim", "quote", "review")
-    }
+    kinds = ("claim", "quote", "review")
+    by_kind = {kind: [row for row in rows if row["kind"] == kind] for kind in kinds}
     totals = {kind: each[0]["total"] if each else 0 for kind, each in by_kind.items()}
-    return Found(by_kind, totals, page)
+    pages = max(1, -(-max(totals.values()) // ROWS_FOUND))
+    return {"rows": by_kind, "totals": totals, "page": page, "pages": pages}
 
 
 def said_before(now: Warehouse, video_id: str, claim_id: str) -> list[Row]:
     """Return the claims of other videos that say almost what one claim says, most alike first."""
-    return ask(
-        now,
-        "said_before",
-        _ASK,
-        video_id=video_id,
-        claim_id=claim_id,
-        similarity=ALIKE,
-        limit=_MOST_ALIKE,
-    )
+    this = {"video_id": video_id, "claim_id": claim_id}
+    return ask(now, "said_before", _ASK, **this, similarity=ALIKE, limit=_MOST_ALIKE)
