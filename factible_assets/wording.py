@@ -20,6 +20,8 @@ from urllib.parse import urlsplit
 if TYPE_CHECKING:
     from datetime import date, datetime
 
+    import jinja2
+
     from factible_assets.records import (
         Basis,
         Claim,
@@ -223,30 +225,33 @@ def moment(video: Video, claim: Claim) -> str:
 
 def rows_table(name: str, **values: Any) -> str:
     """Lay out rows as a table in Markdown, by the name that it has in wording.md.jinja."""
-    made: str = getattr(_tables(), name)(**values)
-    return made.strip()
+    macros: Any = markdown("factible_assets", "wording.md.jinja").module
+    return str(getattr(macros, name)(**values)).strip()
 
 
 @cache
-def _tables() -> Any:
+def markdown(package: str, name: str) -> jinja2.Template:
+    """Return a template of Markdown; hostile text passes its filter `cell`."""
     import jinja2  # noqa: PLC0415 - for those who show tables, not for every command
 
     engine = jinja2.Environment(
-        loader=jinja2.PackageLoader("factible_assets", ""),
+        loader=jinja2.PackageLoader(package, ""),
         autoescape=False,  # noqa: S701 - it is Markdown, whose escape is `cell`
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    engine.filters["cell"] = cell
+    engine.filters.update(cell=cell, day=day)
     engine.globals.update(
         moment=moment,
-        link=markdown_link,
+        link=_link,
         verdict_words=verdict_words,
+        source_words=source_words,
+        group_words=GROUP_WORDS,
         by_claim=_by_claim,
         in_time=_in_time,
     )
-    return engine.get_template("wording.md.jinja").module
+    return engine.get_template(name)
 
 
 def _by_claim(claims: Iterable[Claim], rows: Iterable[_Row]) -> list[tuple[int | str, _Row]]:
@@ -279,7 +284,7 @@ def verdict_words(verdict: Verdict) -> str:
     return f"leaning {words}" if verdict.basis == "embedded" else words
 
 
-def markdown_link(words: str, url: str, limit: int) -> str:
+def _link(words: str, url: str, limit: int) -> str:
     """Return a link in Markdown; a hostile URL stays inside its brackets."""
     target = url.replace("<", "%3C").replace(">", "%3E").replace("|", "%7C").replace("\n", "")
     return f"[{cell(words, limit)}](<{target}>)"

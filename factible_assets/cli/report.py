@@ -23,12 +23,12 @@ from factible_assets.cli.output import note, result, wishes
 from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.exchange.averitec import averitec_of_results
-from factible_assets.exchange.claim_markdown import claims_as_markdown
 from factible_assets.exchange.claim_review import reviews_of_results
 from factible_assets.exchange.tables import write_tables
 from factible_assets.files import write_whole
 from factible_assets.report.data import read_report_data
 from factible_assets.report.index import read_index_data
+from factible_assets.report.render import claims_as_markdown
 from factible_assets.report.writing import index_path, publish_all, write_index, write_report
 from factible_assets.running.result import stored_data, stored_result
 from factible_assets.running.review import open_claim

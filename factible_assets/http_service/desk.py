@@ -41,7 +41,6 @@ from factible_assets.desk.queries import (
     search,
 )
 from factible_assets.errors import FactibleError
-from factible_assets.exchange.claim_markdown import claims_as_markdown
 from factible_assets.exchange.claim_review import reviews_of_results
 from factible_assets.files import digest
 from factible_assets.http_service.auth import SESSION_SECONDS
@@ -49,6 +48,7 @@ from factible_assets.http_service.models import FactCheckRequest, validation_sen
 from factible_assets.http_service.runs import ByClient, House, InHouse
 from factible_assets.http_service.walls import CARDS, DESK, SESSION, SIGN_IN, SIGN_OUT, session_of
 from factible_assets.records import QueryType, ReviewKind
+from factible_assets.report.render import claims_as_markdown
 from factible_assets.report.view import ReportView, arrange
 from factible_assets.running.result import stored_result
 from factible_assets.running.review import (

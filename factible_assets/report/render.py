@@ -1,4 +1,4 @@
-"""The pages: records in, one self-contained HTML document out.
+"""The pages: records in, one self-contained HTML document out, or claims as Markdown.
 
 What belongs here: the template engine, its filters, and the content security policy. What does not:
 what is shown (view.py) and where it is written (writing.py).
@@ -35,6 +35,7 @@ from factible_assets.wording import (
     day,
     day_and_time,
     dollars,
+    markdown,
     moment_url,
     outcome_words,
     rating_words,
@@ -53,6 +54,13 @@ def render_report(data: ReportData, *, index: str | None = None) -> tuple[str, s
     values = report_values(arrange(data), index=index)
     names = ("shared.css", "report.css"), ("shared.js", "report.js")
     return document(environment(), "report.html.jinja", *names, **values)
+
+
+def claims_as_markdown(data: ReportData, only: str | None = None) -> str:
+    """Return the claims of a checked video in order of time, or the one of an id, as Markdown."""
+    claims = [view for view in arrange(data).claims if only in {None, view.claim.claim_id}]
+    template = markdown("factible_assets.report", "claims.md.jinja")
+    return template.render(data=data, claims=claims).rstrip() + "\n"
 
 
 def report_values(view: ReportView, **values: Any) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from factible_assets.exchange.claim_markdown import claims_as_markdown
+from factible_assets.report.render import claims_as_markdown
 from tests.report import samples
 
 
