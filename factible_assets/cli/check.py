@@ -37,7 +37,7 @@ from factible_assets.corpora.reading import load_corpora, load_corpus
 from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.exchange import ImportFormat
-from factible_assets.exchange.claim_list import table_of
+from factible_assets.exchange.claims import table_of
 from factible_assets.exchange.importing import import_corpus
 from factible_assets.files import write_whole
 from factible_assets.records import Claim, Verdict

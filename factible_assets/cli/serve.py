@@ -27,8 +27,7 @@ def serve(
 
     Example: factible serve --port 8080
     """
-    from factible_assets.http_service.app import create_app
-    from factible_assets.http_service.server import open_door, serve_app
+    from factible_assets.http_service.app import create_app, open_door, serve_app
 
     settings = load_settings()
     door = open_door(host, port)
@@ -56,8 +55,8 @@ def dev(
 
     Example: factible dev --port 3001
     """
+    from factible_assets.http_service.app import open_door
     from factible_assets.http_service.dagster_ui import admission
-    from factible_assets.http_service.server import open_door
     from factible_assets.running.launch import serve_ui
 
     settings = load_settings()

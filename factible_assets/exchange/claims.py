@@ -1,6 +1,11 @@
 """Claims without a video, and how they become a corpus.
 
-What belongs here: what every format of stated claims has in common. What does not: formats.
+What belongs here: what every format of stated claims has in common, and the simplest of them: a
+table with one claim a row, in and out. What does not: formats of data sets.
+
+The columns of a table, in any order and case: `claim`; and where known `date` (2026-01-31: sources
+from that day on are left out), `label` (of any scale of methods/scales.py), `speaker`, `language`
+and `id`. Others are passed over.
 
 One claim is one entry, with the claim as its whole transcript and as its given claim: it is checked
 as it is worded, and nothing is extracted from it. The day on which the claim was made is the
@@ -10,7 +15,9 @@ arXiv:2305.13117, calls that a temporal leak); claims grouped by speaker would s
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,13 +26,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from pydantic import ValidationError
+
 from factible_assets.corpora.format import ClaimEntry, CorpusFile, VideoEntry
 from factible_assets.corpora.reading import Corpus, CorpusVideo
+from factible_assets.methods.scales import stance_of_any
 from factible_assets.stages.ids import normalise_text
 from factible_assets.wording import plain
-from resources.lines import FileProblem
+from resources.lines import FileProblem, PlacedError
 from resources.transcripts.base import TranscriptError
 from resources.transcripts.file import parse_transcript
+
+COLUMNS: Final = ("claim", "date", "label", "speaker", "language", "id")
+_SIGNS: Final = r"=+\-@\uff1d\uff0b\uff0d\uff20"
+_FORMULA: Final = re.compile(rf"(?:^|(?<=[;\t\r\n]))(?=[\s\0]*[{_SIGNS}]|^[\t\r])")
+"""Where a formula could begin, also for a spreadsheet that splits cells at semicolons."""
 
 _KEY_DIGITS: Final = 12
 _TITLE_CHARACTERS: Final = 120
@@ -144,3 +159,66 @@ def _key(one: StatedClaim) -> str:
     said = one.claim.said_on.isoformat() if one.claim.said_on else ""
     data = "\x1f".join((*parts, said)).encode()
     return hashlib.sha256(data).hexdigest()[:_KEY_DIGITS]
+
+
+# --- A list of claims as a table ------------------------------------------------------------------
+
+
+def read_claim_list(text: str, file: Path) -> StatedClaims:
+    """Read a table of claims. A row that cannot be used is a problem with its line.
+
+    Raises:
+        PlacedError: There is no column `claim`.
+    """
+    delimiter = max((",", ";", "\t"), key=text.partition("\n")[0].count)
+    reader = csv.DictReader(io.StringIO(text), delimiter=delimiter)
+    names = {name.strip().casefold(): name for name in reader.fieldnames or () if name}
+    if "claim" not in names:
+        raise PlacedError(
+            1,
+            f"There is no column claim, but {', '.join(names) or 'nothing'}. Name the column of "
+            "the claims so in the first line.",
+        )
+    claims: list[StatedClaim] = []
+    problems: list[FileProblem] = []
+    for row in reader:
+        line = reader.line_num
+        told = {
+            column: (row.get(names.get(column, "")) or "").strip() or None for column in COLUMNS
+        }
+        label = told["label"]
+        try:
+            entry = ClaimEntry.model_validate(
+                {
+                    "text": told["claim"] or "",
+                    "said_on": told["date"],
+                    "label": label,
+                    "stance": stance_of_any(label) if label else None,
+                    "speaker": told["speaker"],
+                }
+            )
+            claims.append(StatedClaim(entry, line, told["id"], told["language"]))
+        except ValidationError as error:
+            sentence = "There is no claim in this row. Word it, or take the row out."
+            if error.errors(include_url=False)[0]["loc"] == ("said_on",):
+                sentence = f"The date is {told['date']!r}. Write it as 2026-01-31, or leave it out."
+            problems.append(FileProblem(file, line, sentence))
+        except ValueError as error:
+            problems.append(FileProblem(file, line, str(error)))
+    return StatedClaims(tuple(claims), tuple(problems))
+
+
+def table_of(rows: Iterable[Mapping[str, object]]) -> str:
+    """Write rows as CSV; no cell begins with what a spreadsheet takes for a formula."""
+    listed = list(rows)
+    written = io.StringIO()
+    writer = csv.DictWriter(written, list(listed[0]) if listed else ["claim"])
+    writer.writeheader()
+    for row in listed:
+        writer.writerow(
+            {
+                name: _FORMULA.sub("'", value) if isinstance(value, str) else value
+                for name, value in row.items()
+            }
+        )
+    return written.getvalue()

@@ -18,9 +18,8 @@ from factible_assets.corpora.reading import SUFFIXES, CorporaReading, load_corpu
 from factible_assets.corpora.writing import write_corpus
 from factible_assets.exchange import ImportFormat
 from factible_assets.exchange.averitec import read_averitec
-from factible_assets.exchange.claim_list import read_claim_list
 from factible_assets.exchange.claim_review import read_claim_reviews
-from factible_assets.exchange.claims import StatedClaims, corpus_of_claims
+from factible_assets.exchange.claims import StatedClaims, corpus_of_claims, read_claim_list
 from factible_assets.exchange.fever import read_fever
 from factible_assets.exchange.json_items import MAX_BYTES, read_lines
 from resources.lines import FileProblem, PlacedError, read_document, read_text

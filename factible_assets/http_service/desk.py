@@ -32,14 +32,6 @@ from factible_assets.config import FactCheckConfig
 from factible_assets.desk import pages
 from factible_assets.desk.pages import Viewer, claim_path, claim_report
 from factible_assets.desk.pages import video_path as path_of_video
-from factible_assets.desk.queries import (
-    SORTS,
-    TABS,
-    Wanted,
-    read_queue,
-    said_before,
-    search,
-)
 from factible_assets.errors import FactibleError
 from factible_assets.exchange.claim_review import reviews_of_results
 from factible_assets.files import digest
@@ -331,8 +323,8 @@ async def cancel(run_id: uuid.UUID, house: InHouse, client: ByClient) -> Respons
 def queue_page(request: Request, house: InHouse, viewer: Looking) -> HTMLResponse:
     """Show the claims that need a person."""
     with house.results.opened() as now:
-        queue = read_queue(now, Wanted.of(request.query_params), viewer.name)
-    return _shown(pages.page("queue", viewer, queue=queue, tabs=TABS, sorts=SORTS))
+        queue = pages.read_queue(now, pages.Wanted.of(request.query_params), viewer.name)
+    return _shown(pages.page("queue", viewer, queue=queue, tabs=pages.TABS, sorts=pages.SORTS))
 
 
 @routes.get(f"{DESK}/search")
@@ -342,7 +334,7 @@ def search_page(house: InHouse, viewer: Looking, q: str = "", page: Number = 1) 
     found = None
     if words:
         with house.results.opened() as now:
-            found = search(now, words, page)
+            found = pages.search(now, words, page)
     return _shown(pages.page("search", viewer, words=words, found=found))
 
 
@@ -398,7 +390,7 @@ def claim_page(
         return _shown(pages.page("gone", viewer, **values))
     claim_id = report.claims[0].claim.claim_id
     with house.results.opened() as now:
-        twins = said_before(now, video_id, claim_id)
+        twins = pages.said_before(now, video_id, claim_id)
     base = _base(request, house)
     signature = house.clients.sign(client, f"{video_id} {claim_id}")
     card = f"{CARDS}{quote(video_id, safe='')}/{quote(claim_id, safe='')}?key={signature}"

@@ -2,7 +2,7 @@
 
 What belongs here: what everybody does who starts a check and waits for its end; how many of a list
 go on at once, and what came of each. What does not: which video is meant (targets.py), the run
-itself (launch.py), reading a list (exchange/claim_list.py), showing what happens (cli/).
+itself (launch.py), reading a list (exchange/claims.py), showing what happens (cli/).
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ import pytest
 
 from factible_assets.corpora.format import CorpusError
 from factible_assets.corpora.reading import load_corpus
-from factible_assets.exchange.claim_list import read_claim_list, table_of
+from factible_assets.exchange.claims import read_claim_list, table_of
 from factible_assets.exchange.importing import import_corpus
 
 FILE = Path("list.csv")

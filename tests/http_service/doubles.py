@@ -14,9 +14,9 @@ from typing import Any
 import httpx
 from fastapi import FastAPI
 
+from factible_assets.http_service.app import build_server, open_door
 from factible_assets.http_service.models import Order, ProgressUpdate, error_update, update
 from factible_assets.http_service.runs import Worker
-from factible_assets.http_service.server import build_server, open_door
 
 DEADLINE_SECONDS = 60.0
 
