@@ -234,8 +234,7 @@ def youtube_transcripts(settings: Settings) -> YouTubeTranscripts:
         WebshareProxyConfig,
     )
 
-    from resources.transcripts.youtube import YouTubeTranscripts  # noqa: PLC0415
-    from resources.transcripts.youtube_session import ORIGIN  # noqa: PLC0415
+    from resources.transcripts.youtube import ORIGIN, YouTubeTranscripts  # noqa: PLC0415
 
     name, password = (
         settings.secret(f"webshare_proxy_{part}") for part in ("username", "password")

@@ -1,34 +1,47 @@
 """Transcripts and details of YouTube videos, through youtube-transcript-api.
 
-What belongs here: asking for them, the choice of language, the retry through a proxy, what watch
-pages and oEmbed say, and keeping blocking work off the event loop. What does not: HTTP and the
-names of failures (youtube_session.py), links (youtube_ids.py).
+What belongs here: asking for them within bounds on time, size and place, the choice of language,
+the retry through a proxy, what watch pages and oEmbed say, and which outcome each error is. What
+does not: the sentences for errors (youtube.yaml), links (youtube_ids.py).
 
 Sources of the details: the oEmbed specification (https://oembed.com, section 2.3.4: title,
 author_name), and the watch page's player response and its schema.org VideoObject (name, duration,
 datePublished).
 
 The library's client is not thread-safe, because of the session in it. So every call makes its own
-client and its own session, in the worker thread that uses them, and closes them there; nothing of
-it is shared between calls.
+client and its own session, in the worker thread that uses them, and closes them there. The library
+speaks through `requests` and sets no time limit, so this is a session of `requests` and not
+`resources.http`: every request of one call shares one deadline, a body is read no further than its
+bound, and no redirect leads away from YouTube. Proxies of the environment are not used.
+
+Sentences repeat nothing that YouTube or the library said, but for YouTube's own word on why a video
+is not shown, cut short: other texts may hold addresses with keys.
 """
 
 from __future__ import annotations
 
 import asyncio
 import html
+import io
 import json
 import math
 import re
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
-from typing import TypeVar
-from urllib.parse import urlencode
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import urlencode, urlsplit
+from xml.etree.ElementTree import ParseError
 
 import requests
+import urllib3
+import yaml
+import youtube_transcript_api as library
+from requests.adapters import HTTPAdapter
 from youtube_transcript_api import Transcript, TranscriptList, YouTubeTranscriptApi
 from youtube_transcript_api.proxies import ProxyConfig
 
@@ -43,19 +56,220 @@ from resources.transcripts.base import (
 )
 from resources.transcripts.file import one_line
 from resources.transcripts.youtube_ids import is_video_id, watch_url
-from resources.transcripts.youtube_session import (
-    ORIGIN,
-    READING_ERRORS,
-    Blocked,
-    YouTubeSession,
-    failure_of,
-)
+
+if TYPE_CHECKING:
+    from requests import _types
+
+ORIGIN = "https://www.youtube.com"
+MAX_BYTES = 20_000_000
+"""Of one answer. A watch page has 1 to 2 MB, the captions of three hours 0.5 MB."""
+
+_CONNECT_SECONDS = 10.0
+_READ_SECONDS = 15.0
+_MAX_REDIRECTS = 5
+_CHUNK = 65_536
+_HOST = "youtube.com"
+_BLOCK_PAGE = ("google.com", "/sorry/")
+_LED_AWAY = "led to another site, which was not followed"
 
 DEFAULT_LANGUAGES = ("en", "en-US")
 
 _BACKSTOP_SECONDS = 2.0
 _MAX_LISTED = 12
 _Value = TypeVar("_Value")
+
+
+# --- How YouTube is asked -----------------------------------------------------------------------
+
+
+class BlockPageError(requests.RequestException):
+    """YouTube sends this address to the page that tells people from robots."""
+
+
+class BoundError(requests.RequestException):
+    """A bound of ours ended the request; its only argument is the end of a sentence."""
+
+
+class YouTubeSession(requests.Session):
+    """Sends the requests of one call. Not thread-safe: use it in the thread that made it.
+
+    Args:
+        seconds: The time that all requests together may take.
+        proxy: Sends every request through it.
+        origin: Where https://www.youtube.com is really asked, such as a mirror on loopback.
+    """
+
+    def __init__(
+        self, *, seconds: float, proxy: ProxyConfig | None = None, origin: str = ORIGIN
+    ) -> None:
+        super().__init__()
+        self.trust_env = False
+        self.max_redirects = _MAX_REDIRECTS
+        self.watch_page: str | None = None
+        """The last watch page that came, so that nobody needs to ask for it again."""
+        adapter = _BoundedAdapter(time.monotonic() + seconds, origin)
+        for scheme in ("https://", "http://"):
+            self.mount(scheme, adapter)
+        if proxy is not None:
+            through = proxy.to_requests_dict()
+            self.proxies = {"http": through["http"], "https": through["https"]}
+            if proxy.prevent_keeping_connections_alive:
+                self.headers["Connection"] = "close"
+
+        def keep_watch_page(response: requests.Response, *_: object, **__: object) -> None:
+            if response.ok and urlsplit(response.url).path == "/watch":
+                self.watch_page = response.text
+
+        self.hooks["response"].append(keep_watch_page)
+
+
+class _BoundedAdapter(HTTPAdapter):
+    """Keeps one deadline (of time.monotonic) for all requests, and the bound on each answer."""
+
+    def __init__(self, deadline: float, origin: str) -> None:
+        self._deadline = deadline
+        self._origin = urlsplit(origin)
+        super().__init__()
+
+    def _left(self) -> float:
+        seconds = self._deadline - time.monotonic()
+        if seconds <= 0:
+            raise BoundError("was not done in time")
+        return seconds
+
+    def send(
+        self,
+        request: requests.PreparedRequest,
+        stream: bool = False,
+        timeout: _types.TimeoutType = None,
+        verify: _types.VerifyType = True,
+        cert: _types.CertType = None,
+        proxies: dict[str, str] | None = None,
+    ) -> requests.Response:
+        """Send one request and read its answer to the end, within the bounds."""
+        url = request.url or ""
+        _check_target(url)
+        left = self._left()
+        sent = request.copy()
+        if self._origin.geturl() != ORIGIN:
+            parts = urlsplit(url)
+            sent.url = parts._replace(
+                scheme=self._origin.scheme, netloc=self._origin.netloc
+            ).geturl()
+        response = super().send(
+            sent,
+            stream=True,
+            timeout=(min(_CONNECT_SECONDS, left), min(_READ_SECONDS, left)),
+            verify=verify,
+            cert=cert,
+            proxies=proxies,
+        )
+        # To the library and to redirects, the answer comes from where it was asked for.
+        response.url, response.request = url, request
+        with response.raw as raw:
+            response.raw = io.BytesIO(self._body(raw))
+        return response
+
+    def _body(self, raw: urllib3.BaseHTTPResponse) -> bytes:
+        body = bytearray()
+        try:
+            while chunk := raw.read1(_CHUNK, decode_content=True):
+                body += chunk
+                if len(body) > MAX_BYTES:
+                    raise BoundError("sent more than any transcript has")
+                self._left()
+        except urllib3.exceptions.ReadTimeoutError as error:
+            raise requests.ReadTimeout from error
+        except urllib3.exceptions.SSLError as error:
+            raise requests.exceptions.SSLError from error
+        except urllib3.exceptions.DecodeError as error:
+            raise requests.exceptions.ContentDecodingError from error
+        except urllib3.exceptions.HTTPError as error:
+            raise requests.exceptions.ChunkedEncodingError from error
+        return bytes(body)
+
+
+def _check_target(url: str) -> None:
+    """Refuse every target but YouTube's own hosts over TLS; captions carry their own URL."""
+    try:
+        parts = urlsplit(url)
+        host, port = (parts.hostname or "").rstrip("."), parts.port
+    except ValueError as error:
+        raise BoundError(_LED_AWAY) from error
+    site, path = _BLOCK_PAGE
+    if (host == site or host.endswith(f".{site}")) and parts.path.startswith(path):
+        raise BlockPageError
+    is_youtube = host == _HOST or host.endswith(f".{_HOST}")
+    if parts.scheme != "https" or not is_youtube or port is not None or parts.username is not None:
+        raise BoundError(_LED_AWAY)
+
+
+# --- What can go wrong --------------------------------------------------------------------------
+
+_MAX_REASON = 160
+_ROBOT = re.compile(r"not a bot", re.IGNORECASE)
+_AGE = re.compile(r"confirm your age|age.restricted|inappropriate for some", re.IGNORECASE)
+
+
+class Blocked(Outage):
+    """YouTube refuses this address, as a robot's or for too many requests: a proxy may help."""
+
+
+READING_ERRORS = (
+    library.CouldNotRetrieveTranscript,
+    requests.RequestException,
+    ParseError,
+    AttributeError,
+    KeyError,
+    IndexError,
+    TypeError,
+    ValueError,
+)
+"""What asking the library raises. The builtin ones are its answer to JSON of another shape."""
+
+
+def failure_of(error: BaseException, video_id: str) -> Missing:
+    """Return the outcome that one of READING_ERRORS stands for."""
+    kind, why, status = type(error), "", "with a failure"
+    if isinstance(error, library.VideoUnplayable):
+        parts = (error.reason, *error.sub_reasons)
+        why = one_line(" ".join(str(part) for part in parts if part))[:_MAX_REASON]
+        # The library knows two wordings exactly; YouTube uses more.
+        if _ROBOT.search(why):
+            kind = BlockPageError
+        elif _AGE.search(why):
+            kind = library.AgeRestricted
+    elif isinstance(error, BoundError):
+        why = str(error)
+    cause = error.__context__
+    if isinstance(cause, requests.HTTPError) and cause.response is not None:
+        status = str(cause.response.status_code)
+    outcome, sentence = next(
+        _SENTENCES[base.__name__] for base in kind.__mro__ if base.__name__ in _SENTENCES
+    )
+    if sentence.startswith("For "):
+        sentence += " Check the network, and try again."
+    return outcome(
+        sentence.format(
+            video=f"the video {video_id}",
+            why=why or "none given",
+            status=status,
+            instead="Give a transcript file instead.",
+        )
+    )
+
+
+_OUTCOMES: Mapping[str, type[Missing]] = {"missing": Missing, "blocked": Blocked, "outage": Outage}
+_SENTENCES: Mapping[str, tuple[type[Missing], str]] = {
+    name: (_OUTCOMES[outcome], sentence)
+    for outcome, sentences in yaml.safe_load(
+        Path(__file__).with_name("youtube.yaml").read_text("utf-8")
+    ).items()
+    for name, sentence in sentences.items()
+}
+
+
+# --- The provider -------------------------------------------------------------------------------
 
 
 @dataclass(kw_only=True)

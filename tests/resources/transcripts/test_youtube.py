@@ -22,8 +22,7 @@ from resources.transcripts.base import (
     TranscriptProvider,
     VideoDetails,
 )
-from resources.transcripts.youtube import YouTubeTranscripts
-from resources.transcripts.youtube_session import Blocked
+from resources.transcripts.youtube import Blocked, YouTubeTranscripts
 from tests.resources.transcripts.fake_youtube import (
     API_KEY,
     CAPTIONS,
