@@ -31,8 +31,7 @@ from factible_assets.services.search import (
 from factible_assets.settings import Settings, SetupError
 from factible_assets.stages.ports import DomainAges, Fetcher
 from factible_assets.stages.urls import canonical_url, is_fictional
-from resources.archive.doors import ArchivedWeb, ArchivingFetcher
-from resources.archive.store import Archive
+from resources.archive.store import Archive, ArchivedWeb, ArchivingFetcher
 from resources.cache import DiskCache
 from resources.cache.answers import (
     CachingAges,

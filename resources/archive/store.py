@@ -1,8 +1,8 @@
-"""The archive itself: pages and recorded searches in one SQLite file, ranked by BM25.
+"""The archive: pages and recorded searches in one SQLite file, ranked by BM25.
 
-What belongs here: what is stored, what is found, when two queries are the same, and how the file is
-opened. What does not: reading files (sources.py), SQL (statements.sql), the protocols of the
-pipeline (doors.py).
+What belongs here: what is stored, what is found, when two queries are the same, how the file is
+opened, and the archive as a web to search, to read and to feed. What does not: reading files
+(sources.py), SQL (statements.sql).
 
 Full-text search is SQLite's own FTS5: its index lives in the file and its `bm25()` ranks from
 disk, so nothing is rebuilt when a process starts and memory does not grow with the archive. The
@@ -17,18 +17,21 @@ collections of the file; which documents are found is not.
 
 from __future__ import annotations
 
+import asyncio
 import json
+import logging
 import re
 import sqlite3
+import time
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from importlib import resources as package_files
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, Protocol
 from urllib.parse import urlsplit
 
 from resources.archive.sources import (
@@ -39,10 +42,13 @@ from resources.archive.sources import (
     read_folder,
     read_jsonl,
 )
+from resources.http import elapsed_since
 from resources.scraping.base import UNDATED, FetchedPage
-from resources.search.base import SearchHit, SearchRequest
+from resources.search.base import SearchAnswer, SearchHit, SearchRequest
 from resources.sqlite import connect, switch_to_wal
 from resources.statements import statements
+
+_log = logging.getLogger(__name__)
 
 Progress = Callable[[int, int], None]
 """Told (done, total) while an import runs; the unit is the source's own."""
@@ -426,3 +432,74 @@ def match_expression(query: str) -> str:
             words.setdefault(" ".join(parts))
     telling = [word for word in words if word not in _STOP_WORDS] or list(words)
     return " OR ".join(f'"{word}"' for word in telling[:_MAX_QUERY_WORDS])
+
+
+# --- As a web to search and to read -------------------------------------------------------------
+#
+# SQLite blocks, so every call runs in a thread, off the event loop.
+
+PROVIDER: Final = "archive"
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivedWeb:
+    """Searches an archive and hands out its pages. `collections` as in `Archive.search`."""
+
+    archive: Archive
+    collections: Sequence[str] | None = None
+
+    async def search(self, request: SearchRequest) -> tuple[SearchAnswer, ...]:
+        """Return one page of results; an archive that cannot be read is an outage."""
+        began = time.perf_counter()
+        try:
+            hits = await asyncio.to_thread(self.archive.search, request, self.collections)
+        except ArchiveError as error:
+            return (SearchAnswer(PROVIDER, "outage", reason=str(error)),)
+        return (SearchAnswer(PROVIDER, "ok", hits, latency_seconds=elapsed_since(began)),)
+
+    async def fetch(self, url: str) -> FetchedPage:
+        """Return a stored page.
+
+        A page that the archive does not hold is unavailable: asking again changes nothing.
+        """
+        began, now = time.perf_counter(), datetime.now(UTC)
+        try:
+            page = await asyncio.to_thread(self.archive.page, url, self.collections)
+        except ArchiveError as error:
+            return FetchedPage(url=url, outcome="outage", retrieved_at=now, reason=str(error))
+        if page is None:
+            reason = "The archive does not hold this page."
+            return FetchedPage(url, "unavailable", now, reason=reason)
+        return replace(page, url=url, latency_seconds=elapsed_since(began))
+
+
+class PageSource(Protocol):
+    """What fetches pages from somewhere else. Never raises for a page that fails."""
+
+    async def fetch(self, url: str) -> FetchedPage:
+        """Fetch one page."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivingFetcher:
+    """Stores in an archive what another fetcher fetches, so that it can be read again without.
+
+    `leave_out` is told a URL; true for pages that must not be kept, such as fictional ones.
+    """
+
+    inner: PageSource
+    archive: Archive
+    collection: str
+    leave_out: Callable[[str], bool]
+
+    async def fetch(self, url: str) -> FetchedPage:
+        """Fetch a page and store its text; one that cannot be stored is handed over too."""
+        page = await self.inner.fetch(url)
+        is_left_out = any(map(self.leave_out, (page.url, page.final_url or page.url)))
+        if page.outcome == "ok" and page.via not in {"archive", "snippet"} and not is_left_out:
+            try:
+                await asyncio.to_thread(self.archive.add_page, page, self.collection)
+            except ArchiveError as error:
+                _log.warning("A page was fetched and not archived: %s", error)
+        return page

@@ -45,6 +45,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any, get_args
 
+import yaml
+
 from resources.lines import deepest_json_line
 from resources.reliability.base import ListedRating, Rating, SourceClass
 from resources.reliability.files import Name, Node, RatingFileError, chosen, read_text, read_yaml
@@ -154,37 +156,9 @@ def load_rating_yaml(file: Path) -> RatingSet:
 
 # --- Media Bias/Fact Check ----------------------------------------------------------------------
 
-_MBFC_CREDIBILITY: Mapping[str, Rating] = {
-    "high": "high",
-    "medium": "medium",
-    "mixed": "medium",
-    "low": "low",
-    "very low": "very_low",
-}
-_MBFC_FACTUAL: Mapping[str, Rating] = {
-    "very high": "high",
-    "high": "high",
-    "mostly factual": "high",
-    "mixed": "medium",
-    "low": "low",
-    "very low": "very_low",
-}
-_MBFC_BIAS: Mapping[str, Rating] = {
-    "questionable": "low",
-    "conspiracy-pseudoscience": "low",
-    "satire": "very_low",
-}
-_MBFC_MISSPELT = {"conspiracy-pseuscience": "conspiracy-pseudoscience"}
-_MBFC_CLASSES: Mapping[str, SourceClass] = {
-    "newspaper": "news",
-    "tv station": "news",
-    "radio station": "news",
-    "magazine": "news",
-    "news agency": "news",
-    "journal": "academic",
-    "organization/foundation": "organisation",
-    "government": "government",
-}
+_MBFC: Mapping[str, Mapping[str, Any]] = yaml.safe_load(
+    Path(__file__).with_name("mbfc.yaml").read_text("utf-8")
+)
 
 
 def load_mbfc_json(file: Path, *, name: str = "mbfc", as_of: date | None = None) -> RatingSet:
@@ -232,19 +206,12 @@ def _mbfc_rating(
         " ".join(str(row.get(key) or "").split()).lower()
         for key in ("Credibility", "Factual Reporting", "Bias", "Media Type")
     )
-    bias = _MBFC_MISSPELT.get(bias, bias)
-    limits = [
-        table[value]
-        for table, value in (
-            (_MBFC_CREDIBILITY, credibility),
-            (_MBFC_FACTUAL, factual),
-            (_MBFC_BIAS, bias),
-        )
-        if value in table
-    ]
+    bias = _MBFC["misspelt"].get(bias, bias)
+    said = {"credibility": credibility, "factual": factual, "bias": bias}
+    limits: list[Rating] = [_MBFC[key][word] for key, word in said.items() if word in _MBFC[key]]
     if not limits:
         return None
-    source_class = _MBFC_CLASSES.get(medium, "unknown")
+    source_class: SourceClass = _MBFC["classes"].get(medium, "unknown")
     if source_class == "academic" and bias != "pro-science":
         source_class = "news"
     return ListedRating(

@@ -10,9 +10,8 @@ import pytest
 
 from factible_assets.stages.ports import Fetcher
 from factible_assets.stages.urls import canonical_url
-from resources.archive.doors import ArchivedWeb, ArchivingFetcher
 from resources.archive.sources import NewSearch
-from resources.archive.store import Archive, is_fictional
+from resources.archive.store import Archive, ArchivedWeb, ArchivingFetcher, is_fictional
 from resources.scraping.base import FetchedPage
 from resources.search.base import SearchHit, SearchProvider, SearchRequest
 from tests.resources.archive.pages import saved
