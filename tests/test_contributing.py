@@ -238,7 +238,7 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
 
                 from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
                 from factible_assets.stages.queries import build_queries
-                from factible_assets.stages.strategy import Strategy
+                from factible_assets.stages.flow import Strategy
 
 
                 async def check(claim: ClaimCheck) -> ClaimRows:

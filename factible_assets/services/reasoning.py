@@ -19,8 +19,8 @@ from factible_assets.config import StrategyName
 from factible_assets.reasoners.llm.calls import StageModel
 from factible_assets.services.embedded import installed_embedder
 from factible_assets.settings import Settings, SetupError
+from factible_assets.stages.flow import Strategy, StrategyError
 from factible_assets.stages.ports import Reasoner
-from factible_assets.stages.strategy import Strategy, StrategyError
 from factible_assets.strategies import strategy_named
 from resources.cache import DiskCache
 from resources.llm.backend import Batching

@@ -36,8 +36,8 @@ from factible_assets.services.search import PROVIDERS, search_names
 from factible_assets.services.stopping import STOPS
 from factible_assets.services.web import choose_web, open_web, youtube_transcripts
 from factible_assets.settings import Settings, SettingsError, SetupError, load_settings
+from factible_assets.stages.flow import Strategy
 from factible_assets.stages.ports import Observer, RatingDirectory, Reasoner, Services
-from factible_assets.stages.strategy import Strategy
 from resources.archive.sources import ArchiveError
 from resources.cache import DiskCache
 from resources.transcripts.base import TranscriptProvider

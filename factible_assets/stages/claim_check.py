@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import count
 from typing import Literal, TypeAlias, TypeVar
 
 from factible_assets.config import FactCheckConfig, QueriesConfig
@@ -26,6 +27,7 @@ from factible_assets.records import (
 )
 from factible_assets.rows import VideoRows
 from factible_assets.stages.evidence import (
+    PageLibrary,
     StoredPage,
     address_of,
     departure,
@@ -34,19 +36,19 @@ from factible_assets.stages.evidence import (
     unread_row,
 )
 from factible_assets.stages.origins import StoryIndex, label_origins
-from factible_assets.stages.pages import PageLibrary
 from factible_assets.stages.ports import (
     Arrivals,
+    BudgetSpentError,
     EvidenceDraft,
     Judged,
     PageExcerpt,
     QueryDraft,
     ReasonerError,
-    ReasonerOutageError,
+    ReasonerRefusalError,
     Services,
     VerdictDraft,
 )
-from factible_assets.stages.progress import Progress, Stage, Stopwatch
+from factible_assets.stages.progress import Stage, Stopwatch
 from factible_assets.stages.queries import build_queries, failed_queries
 from factible_assets.stages.reliability import RatingBook
 from factible_assets.stages.reviews import (
@@ -64,7 +66,7 @@ from factible_assets.stages.search import (
     rated,
     select_hits,
 )
-from factible_assets.stages.trace import BudgetSpentError, Trace
+from factible_assets.stages.trace import Trace
 from factible_assets.stages.verdict import (
     CaseFile,
     Opinion,
@@ -78,14 +80,6 @@ from factible_assets.stages.verdict import (
 class LeftUnread:
     """A page that was fetched and is not read after all, and the rule that says so."""
 
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Unanswered:
-    """Why a question to the reasoner has no answer: a service, its model, or the claim's budget."""
-
-    why: Literal["outage", "declined", "spent"]
     reason: str
 
 
@@ -197,24 +191,21 @@ class ClaimCheck:
         self.services.observer.stage_progressed("queries", self.claim, 1, 1)
         if isinstance(judged, Judged):
             return build_queries(self.claim, judged.value, config, basis=self.basis)
-        if judged.why == "declined":
+        if isinstance(judged, ReasonerRefusalError):
             # The claim's own words are a search too, and nobody can decline to use them.
             return build_queries(self.claim, (), config, basis=self.basis)
         status: Literal["skipped", "infra_error"]
-        status = "skipped" if judged.why == "spent" else "infra_error"
+        status = "skipped" if isinstance(judged, BudgetSpentError) else "infra_error"
         return (failed_queries(self.claim, judged.reason, basis=self.basis, status=status),)
 
-    async def _asked(self, question: Callable[[], Awaitable[Answer]]) -> Answer | Unanswered:
-        """Ask the reasoner within the claim's budget; what the answer took is noted."""
+    async def _asked(self, question: Callable[[], Awaitable[Answer]]) -> Answer | ReasonerError:
+        """Ask the reasoner within the claim's budget: its answer, or why there is none."""
         try:
             async with self.trace.within():
                 answer = await question()
-        except BudgetSpentError as spent:
-            return Unanswered("spent", spent.reason)
         except ReasonerError as failure:
             self.calls.extend(failure.calls)
-            is_outage = isinstance(failure, ReasonerOutageError)
-            return Unanswered("outage" if is_outage else "declined", failure.reason)
+            return failure
         if isinstance(answer, Judged):
             self.calls.extend(answer.calls)
         return answer
@@ -235,12 +226,12 @@ class ClaimCheck:
             )
         else:
             asked = [query for query in queries if query.status == "ok"]
-            progress = Progress(self.services.observer, "search_hits", self.claim, len(asked))
+            done, observer = count(1), self.services.observer
 
             async def ask(query: Query) -> Gathered:
                 book, config = self.shared.book, self.config.search
                 gathered = await gather_hits(query, self.services.searcher, book, config)
-                progress.step()
+                observer.stage_progressed("search_hits", self.claim, next(done), len(asked))
                 return gathered
 
             with self.shared.watch.time("search_hits"):
@@ -296,7 +287,7 @@ class ClaimCheck:
 
     async def _read_all(self, chosen: Sequence[Candidate], by: Reading) -> tuple[Evidence, ...]:
         enough = self.config.evidence.enough_origins
-        progress = Progress(self.services.observer, "evidence", self.claim, len(chosen))
+        done, observer = count(1), self.services.observer
         rows: dict[str, Evidence] = {}
         tasks: list[asyncio.Task[None]] = []
         # Who would stop at enough sources reads each as it comes; else they may be read together.
@@ -313,7 +304,7 @@ class ClaimCheck:
             else:
                 row = await self._read(candidate, arrivals, by)
             rows[candidate.hit.canonical_url] = with_overrulings(row, self.corrections)
-            progress.step()
+            observer.stage_progressed("evidence", self.claim, next(done), len(chosen))
             if enough and agreeing_origins(rows.values(), self.shared.stories) >= enough:
                 for task in {*tasks} - {asyncio.current_task()}:
                     task.cancel()
@@ -376,11 +367,11 @@ class ClaimCheck:
             case Judged(value=draft):
                 read = partial(read_row, self.claim, source=source, basis=self.basis, draft=draft)
                 return stored, read
-            case LeftUnread(reason=reason) | Unanswered(why="spent", reason=reason):
+            case LeftUnread(reason=reason) | BudgetSpentError(reason=reason):
                 return stored, partial(unread, status="skipped", reason=reason)
-            case Unanswered(why="declined", reason=reason):
+            case ReasonerRefusalError(reason=reason):
                 status, reason = "skipped", f"The model declined to read it: {reason}"
-            case Unanswered(reason=reason):
+            case ReasonerError(reason=reason):
                 status = "infra_error"
                 reason = f"The page was fetched and could not be read: {reason}"
         return stored, partial(unread, basis=self.basis, status=status, reason=reason)
@@ -404,12 +395,6 @@ class ClaimCheck:
                 )
 
             judged = await self._asked(words)
-            missing = {judged.why: judged.reason} if isinstance(judged, Unanswered) else {}
-            return conclude(
-                opinion,
-                judged.value if isinstance(judged, Judged) else None,
-                basis=self.basis,
-                outage=missing.get("outage"),
-                refusal=missing.get("declined"),
-                ended=missing.get("spent"),
-            )
+            if isinstance(judged, ReasonerError):
+                return conclude(opinion, None, judged, basis=self.basis)
+            return conclude(opinion, judged.value if judged else None, basis=self.basis)

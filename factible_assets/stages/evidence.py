@@ -1,8 +1,8 @@
 """From fetched pages to evidence on a claim.
 
-What belongs here: what is kept of a page, which text a claim is read against, and which of a
-reasoner's words are believed. What does not: fetching (resources), judging what a text says (the
-reasoner), weighing evidence (verdict.py).
+What belongs here: the pages of a run and what is kept of each, which text a claim is read against,
+and which of a reasoner's words are believed. What does not: fetching (resources), judging what a
+text says (the reasoner), weighing evidence (verdict.py).
 
 The rules:
 
@@ -25,11 +25,12 @@ The rules:
 
 from __future__ import annotations
 
+import asyncio
 import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Any, Literal
 
 from factible_assets.records import (
@@ -44,7 +45,8 @@ from factible_assets.records import (
     Video,
 )
 from factible_assets.stages.ids import content_hash, evidence_id, page_id
-from factible_assets.stages.ports import EvidenceDraft, PageExcerpt
+from factible_assets.stages.once import Once
+from factible_assets.stages.ports import EvidenceDraft, Fetcher, PageExcerpt
 from factible_assets.stages.search import Candidate, is_answer
 from factible_assets.stages.transcript import storable
 from factible_assets.stages.urls import domain_of, published_at
@@ -186,6 +188,53 @@ def keep_relevant(text: str, limit: int, topics: Sequence[str]) -> str:
             parts.append(_GAP)
         parts.append(blocks[index])
     return "".join(parts)
+
+
+class PageLibrary:
+    """The pages of one run: each URL is fetched once, however many claims want it.
+
+    At most `concurrency` fetches run at once. A URL's text has one owner, the fetch of that URL. An
+    answer engine's answer is its own page, whose text came with the search.
+    """
+
+    def __init__(
+        self, fetcher: Fetcher, *, concurrency: int, limit: int, topics: Sequence[str]
+    ) -> None:
+        self._fetcher = fetcher
+        self._slots = asyncio.Semaphore(concurrency)
+        self._limit = limit
+        self._topics = topics
+        self._wanted: dict[str, SearchHit] = {}
+        self._stored: dict[str, StoredPage] = {}
+        self._once: Once[str, StoredPage] = Once(self._fetch)
+
+    async def get(self, hit: SearchHit) -> StoredPage:
+        """Return the page of a hit, fetched by the URL of whoever asked for it first."""
+        self._wanted.setdefault(hit.canonical_url, hit)
+        return await self._once.get(hit.canonical_url)
+
+    def pages(self) -> tuple[Page, ...]:
+        """Return the rows of all pages that were asked for and answered, by URL."""
+        return tuple(self._stored[url].page for url in sorted(self._stored))
+
+    def texts(self) -> dict[str, str]:
+        """Return all texts by content hash."""
+        texts = (stored.text for stored in self._stored.values())
+        return {text.content_hash: text.text for text in texts if text is not None}
+
+    async def _fetch(self, canonical: str) -> StoredPage:
+        hit = self._wanted[canonical]
+        if is_answer(hit):
+            text, now = hit.snippet, datetime.now(UTC)
+            fetched = FetchedPage(hit.url, "ok", now, hit.url, via="snippet", text=text)
+        else:
+            async with self._slots:
+                fetched = await self._fetcher.fetch(hit.url)
+        stored = await asyncio.to_thread(
+            store_page, hit, fetched, limit=self._limit, topics=self._topics
+        )
+        self._stored[canonical] = stored
+        return stored
 
 
 # --- Reading ------------------------------------------------------------------------------------

@@ -1,14 +1,14 @@
 """What happens to the claims of one video, from queries to verdicts.
 
-What belongs here: the standard order of the stages, the concurrency of claims, and what a check of
-some claims takes over of the others. What does not: other orders (strategies/), what can be done
-for one claim (claim_check.py), any rule of a stage, which stands in the stage's own module.
+What belongs here: what a strategy is, the standard order of the stages, the concurrency of claims,
+and what a check of some claims takes over of the others. What does not: other orders (strategies/),
+what can be done for one claim (claim_check.py), any rule of a stage (in its own module).
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
@@ -22,6 +22,7 @@ from factible_assets.records import (
     PageText,
     PriorFactCheck,
     Record,
+    StepKind,
     Transcript,
     TranscriptSegment,
     Video,
@@ -29,14 +30,13 @@ from factible_assets.records import (
 from factible_assets.rows import VideoRows
 from factible_assets.stages.claim_check import ClaimCheck, ClaimRows, Shared
 from factible_assets.stages.claims import build_claims
+from factible_assets.stages.evidence import PageLibrary
 from factible_assets.stages.origins import StoryIndex
-from factible_assets.stages.pages import PageLibrary
 from factible_assets.stages.ports import ClaimDrafts, Judged, Services
 from factible_assets.stages.prior_fact_checks import look_up
 from factible_assets.stages.progress import ALL_STAGES, Stage, StageTiming, Stopwatch
 from factible_assets.stages.reliability import RatingBook
 from factible_assets.stages.reviews import NO_CORRECTIONS, Corrections
-from factible_assets.stages.strategy import Strategy, StrategyError
 from factible_assets.stages.trace import Trace
 from factible_assets.stages.urls import (
     UnusableUrlError,
@@ -105,6 +105,50 @@ async def extract_claims(
     services.observer.claims_found(claims)
     refused = 0 if given else judged.value.refused
     return ClaimsResult(claims, judged.calls, perf_counter() - started, refused)
+
+
+class StrategyError(ValueError):
+    """A strategy cannot do what a run asks of it. A sentence with the remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """One way to check a claim: a named composition of steps.
+
+    `name` is as the knob `strategy` has it, and that of its module; `sentence` is for a person who
+    chooses; `source` is the document that it is taken from; `steps` say what each is done by.
+    `adapt` makes the run's knobs as the strategy needs them for a video. `most_searches` is how
+    many it makes for a claim at most, for who estimates a run. One that `needs_model` does not run
+    on the embedded engine; one that goes `in_rounds` searches again in the light of what it read,
+    so that its assets can only be made together.
+    """
+
+    name: str
+    sentence: str
+    source: str
+    steps: Mapping[StepKind, str]
+    check: Callable[[ClaimCheck], Awaitable[ClaimRows]]
+    adapt: Callable[[FactCheckConfig, Video], FactCheckConfig] = lambda config, _: config
+    most_searches: Callable[[FactCheckConfig], int] = lambda config: config.queries.max_queries
+    needs_model: bool = False
+    in_rounds: bool = False
+
+    def refuse_unfit(self, basis: str, stages: frozenset[Stage] = frozenset(ALL_STAGES)) -> None:
+        """Refuse a run that the strategy cannot do, before anything is paid.
+
+        Raises StrategyError: It needs a model, or cannot be done in part.
+        """
+        if self.needs_model and basis == "embedded":
+            raise StrategyError(
+                f"The strategy {self.name} asks a language model, and the embedded engine judges. "
+                "Set OPENAI_API_KEY, or FACTIBLE_MODEL for a model without a key, or choose the "
+                "strategy standard."
+            )
+        if self.in_rounds and stages != frozenset(ALL_STAGES):
+            raise StrategyError(
+                f"The strategy {self.name} searches in rounds, so that {', '.join(ALL_STAGES)} can "
+                "only be made together. Select all of them, or choose the strategy standard."
+            )
 
 
 async def standard(check: ClaimCheck) -> ClaimRows:

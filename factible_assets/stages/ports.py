@@ -93,6 +93,10 @@ class ReasonerRefusalError(ReasonerError):
     """
 
 
+class BudgetSpentError(ReasonerError):
+    """A claim has used up what it may cost; `reason` names the limit."""
+
+
 @dataclass(frozen=True, slots=True)
 class Judged(Generic[Value]):
     """A judgement with the model calls that it took (none for the embedded engine)."""

@@ -1,7 +1,7 @@
-"""The stages that a claim passes through, how far and how fast they get, and who hears of it.
+"""The stages that a claim passes through, how fast they get, and who hears of it.
 
-What belongs here: the names of the stages, counting finished work for an observer, measuring time,
-the observer that writes to a run's log. What does not: the work; terminal output (cli/).
+What belongs here: the names of the stages, measuring time, the observer that writes to a run's log.
+What does not: the work; terminal output (cli/).
 """
 
 from __future__ import annotations
@@ -63,19 +63,6 @@ class Stopwatch:
                 work = sum(ends) - sum(starts)
                 found[stage] = StageTiming(work, max(ends) - min(starts), min(ends) - self._started)
         return found
-
-
-class Progress:
-    """Counts the finished pieces of a claim's stage for the observer."""
-
-    def __init__(self, observer: Observer, stage: Stage, claim: Claim, total: int) -> None:
-        self._observer, self._stage, self._claim, self._total = observer, stage, claim, total
-        self._done = 0
-
-    def step(self) -> None:
-        """Count one more piece as finished and tell the observer."""
-        self._done += 1
-        self._observer.stage_progressed(self._stage, self._claim, self._done, self._total)
 
 
 class LogObserver:

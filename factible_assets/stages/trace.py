@@ -12,26 +12,15 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Final, Self
 
 from factible_assets.config import BudgetConfig
 from factible_assets.records import Claim, LlmCall, Query, Status, Step, StepKind
-from factible_assets.stages.ports import ReasonerError, ReasonerOutageError
-
-_SECONDS: Final = "seconds (max_seconds)"
-
-
-class BudgetSpentError(Exception):
-    """A claim has used up what it may cost. `reason` is a sentence that names the limit."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
-
-    @classmethod
-    def of(cls, limit: float, unit: str) -> Self:
-        """Word it."""
-        return cls(f"The claim has used up its {limit:,} {unit}.")
+from factible_assets.stages.ports import (
+    BudgetSpentError,
+    ReasonerError,
+    ReasonerOutageError,
+    ReasonerRefusalError,
+)
 
 
 @dataclass(slots=True)
@@ -74,14 +63,8 @@ class Trace:
     ) -> Iterator[Note]:
         """Note the body as one step, with the calls that were made in it.
 
-        A service's failure is noted, and goes on to who takes the steps.
-
-        Args:
-            kind: What is done.
-            technique: How.
-            asked: What is asked for.
-            always: The body asks nothing beyond the budget by itself, and makes rows that say what
-                was left out for it.
+        A service's failure is noted, and goes on to who takes the steps. What is done `always` asks
+        nothing beyond the budget by itself, and makes rows that say what was left out for it.
 
         Raises BudgetSpentError: The claim may cost no more; the body is not run, or was broken off.
         """
@@ -90,16 +73,15 @@ class Trace:
         note, before, started = Note(), len(self.calls), perf_counter()
         try:
             yield note
-        except (ReasonerError, BudgetSpentError) as failure:
-            note.status, note.reason = "skipped", failure.reason
-            if isinstance(failure, ReasonerOutageError):
-                note.status = "infra_error"
-            elif isinstance(failure, ReasonerError):
-                note.reason = f"The model declined: {failure.reason}"
+        except ReasonerError as failure:
+            declined = isinstance(failure, ReasonerRefusalError)
+            note.reason = f"The model declined: {failure.reason}" if declined else failure.reason
+            is_outage = isinstance(failure, ReasonerOutageError)
+            note.status = "infra_error" if is_outage else "skipped"
             raise
         finally:
             seconds = perf_counter() - started
-            self._enter(kind, technique, asked, note, self.calls[before:], seconds)
+            self.remark(kind, technique, note, asked, self.calls[before:], seconds)
 
     @asynccontextmanager
     async def within(self) -> AsyncIterator[None]:
@@ -115,21 +97,18 @@ class Trace:
         except TimeoutError:
             if not clock.expired():
                 raise
-            raise BudgetSpentError.of(seconds, _SECONDS) from None
+            raise _spent(seconds, "seconds (max_seconds)") from None
 
-    def remark(self, kind: StepKind, technique: str, note: Note, asked: str = "") -> None:
-        """Note what was found, or why it ended, beside the steps: at no cost and never refused."""
-        self._enter(kind, technique, asked, note, (), 0.0)
-
-    def _enter(
+    def remark(
         self,
         kind: StepKind,
         technique: str,
-        asked: str,
         note: Note,
-        made: Sequence[LlmCall],
-        seconds: float,
+        asked: str = "",
+        calls: Sequence[LlmCall] = (),
+        seconds: float = 0.0,
     ) -> None:
+        """Note what was done or found, or why it ended; by itself at no cost and never refused."""
         self.steps.append(
             Step(
                 claim_id=self.claim.claim_id,
@@ -143,9 +122,9 @@ class Trace:
                 got=note.got,
                 used=tuple(note.used),
                 made=tuple(note.made),
-                calls=len(made),
-                tokens=sum(call.input_tokens + call.output_tokens for call in made),
-                cost_usd=sum(call.cost_usd for call in made),
+                calls=len(calls),
+                tokens=sum(call.input_tokens + call.output_tokens for call in calls),
+                cost_usd=sum(call.cost_usd for call in calls),
                 seconds=seconds,
                 status=note.status,
                 reason=note.reason,
@@ -162,8 +141,12 @@ class Trace:
             (len(self.calls), self.budget.max_calls, "model calls (max_calls)"),
             (tokens, self.budget.max_tokens, "tokens (max_tokens)"),
             (cost, self.budget.max_cost_usd, "US dollars (max_cost_usd)"),
-            (perf_counter() - self.started, self.budget.max_seconds, _SECONDS),
+            (perf_counter() - self.started, self.budget.max_seconds, "seconds (max_seconds)"),
         )
         for used, limit, unit in spent:
             if used >= limit:
-                raise BudgetSpentError.of(limit, unit)
+                raise _spent(limit, unit)
+
+
+def _spent(limit: float, unit: str) -> BudgetSpentError:
+    return BudgetSpentError(f"The claim has used up its {limit:,} {unit}.")

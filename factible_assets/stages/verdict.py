@@ -38,7 +38,14 @@ from factible_assets.records import (
     Verdict,
 )
 from factible_assets.stages.origins import StoryIndex, independent_weight
-from factible_assets.stages.ports import VerdictDraft, Vote
+from factible_assets.stages.ports import (
+    BudgetSpentError,
+    ReasonerError,
+    ReasonerOutageError,
+    ReasonerRefusalError,
+    VerdictDraft,
+    Vote,
+)
 from factible_assets.stages.reliability import RATING_ORDER, RELIABLE
 from factible_assets.wording import counted as numbered
 
@@ -392,32 +399,36 @@ def form_opinion(
 def conclude(
     opinion: Opinion,
     draft: VerdictDraft | None,
+    failure: ReasonerError | None = None,
     *,
     basis: Basis,
-    outage: str | None = None,
-    refusal: str | None = None,
     ended: str | None = None,
 ) -> Verdict:
     """Return the verdict on a case.
 
     `draft` is the reasoner's verdict, None if it was not asked, because nothing was read or the
-    verdict is incomplete anyway, or if it failed (`outage`) or declined (`refusal`). The vote has a
-    stance without it: only the words are then the vote's, and after an outage a re-check is due.
-    Where vote and reasoner differ, the summary says so and speaks for the vote first. Without
-    evidence and without failures the verdict is complete, unclear and of low confidence.
+    verdict is incomplete anyway, or for its `failure`. The vote has a stance without it: only the
+    words are then the vote's, and after an outage a re-check is due. Where vote and reasoner
+    differ, the summary says so and speaks for the vote first. Without evidence and without failures
+    the verdict is complete, unclear and of low confidence.
 
-    `ended` is a sentence that says what ended the check, such as a budget. Where sources were left
-    unread for it and no other speaks, the verdict is incomplete.
+    `ended` says what ended the check, as a spent budget does. Where sources were left unread for it
+    and no other speaks, the verdict is incomplete.
 
     `rank` is the claim's until `ranked` sorts the verdicts of a video.
     """
+    why = failure.reason.rstrip(".") if failure else ""
+    is_outage = isinstance(failure, ReasonerOutageError)
+    unworded = f"The verdict could not be worded ({why})" if is_outage else None
+    is_declined = isinstance(failure, ReasonerRefusalError)
+    declined = f"The model declined to word it ({why})" if is_declined else None
+    if isinstance(failure, BudgetSpentError):
+        ended = failure.reason
     unread = ended and any(row.reason == ended for row in opinion.case.evidence)
     if unread and not opinion.rows and opinion.doubt is None:
         opinion = replace(opinion, doubt="No source that was found had been read in time.")
     case, vote = opinion.case, opinion.vote
     complete = opinion.doubt is None
-    unworded = f"The verdict could not be worded ({outage.rstrip('.')})" if outage else None
-    declined = f"The model declined to word it ({refusal.rstrip('.')})" if refusal else None
     due = opinion.reserve is not None or unworded is not None
     remarks = [each for each in (opinion.reserve, unworded, opinion.declined, declined) if each]
     again = ["Check the claim again"] if due else []

@@ -1,7 +1,7 @@
 """The strategies: each a named composition of steps, in the module of its name.
 
 What belongs here: finding a strategy by its name. What does not: what a strategy is
-(stages/strategy.py), what can be done for a claim (stages/claim_check.py), how a run chooses
+(stages/flow.py), what can be done for a claim (stages/claim_check.py), how a run chooses
 (config.py).
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 from importlib import import_module
 
 from factible_assets.config import StrategyName
-from factible_assets.stages.strategy import Strategy
+from factible_assets.stages.flow import Strategy
 
 
 def strategy_named(name: StrategyName) -> Strategy:

@@ -36,8 +36,10 @@ from factible_assets.reasoners.llm.investigation import (
 )
 from factible_assets.records import Evidence, Query, Search, SearchHit
 from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
+from factible_assets.stages.flow import Strategy
 from factible_assets.stages.origins import label_origins
 from factible_assets.stages.ports import (
+    BudgetSpentError,
     QueryDraft,
     ReasonerOutageError,
     ReasonerRefusalError,
@@ -46,8 +48,7 @@ from factible_assets.stages.ports import (
 from factible_assets.stages.queries import build_queries, failed_queries
 from factible_assets.stages.reviews import corrected_queries
 from factible_assets.stages.search import Gathered
-from factible_assets.stages.strategy import Strategy
-from factible_assets.stages.trace import BudgetSpentError, Note
+from factible_assets.stages.trace import Note
 from factible_assets.stages.verdict import DEFINITE, CaseFile, conclude, confidence_of, decided_by
 
 BATCH = 3
@@ -88,7 +89,7 @@ class _Inquiry:
     conclusion: Finding | None = None
     end: str | None = None
     """Why it ended without being settled, in a sentence."""
-    outage: str | None = None
+    outage: ReasonerOutageError | None = None
     """What failed, where that ended it."""
     escalated: bool = False
 
@@ -113,7 +114,7 @@ class _Inquiry:
         except ReasonerRefusalError as refusal:
             self.end = f"The model declined to go on: {refusal.reason}"
         except ReasonerOutageError as outage:
-            self.outage = outage.reason
+            self.outage = outage
         if self.end:
             self.check.trace.remark("judge", "end", Note(status="skipped", reason=self.end))
 
@@ -290,16 +291,16 @@ class _Inquiry:
         found = self.conclusion or self.thought
         settled = self.conclusion or (self.thought and self._is_settled(self.thought))
         if self.outage and not settled and opinion.doubt is None:
-            why = self.outage.rstrip(".")
+            why = self.outage.reason.rstrip(".")
             doubt = f"The investigation was interrupted ({why}). Check the claim again."
             opinion = replace(opinion, doubt=doubt)
-        outage = self.outage if settled else None
-        close = partial(conclude, opinion, basis=self.check.basis, outage=outage, ended=self.end)
+        failure = self.outage if settled else None
+        close = partial(conclude, opinion, failure=failure, basis=self.check.basis, ended=self.end)
         if found is None:
-            return ClaimRows(case, close(None))
+            return ClaimRows(case, close(draft=None))
         score = (found.confidence - 1) / 4
         draft = VerdictDraft(stance_of(found.label, UNPROVEN), confidence_of(score), found.words)
-        return ClaimRows(case, decided_by(draft, close(draft), score))
+        return ClaimRows(case, decided_by(draft, close(draft=draft), score))
 
 
 STRATEGY = Strategy(

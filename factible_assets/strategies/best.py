@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from factible_assets.config import FactCheckConfig, QueriesConfig
 from factible_assets.records import Query
 from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
-from factible_assets.stages.flow import STANDARD
+from factible_assets.stages.flow import STANDARD, Strategy
 from factible_assets.stages.origins import label_origins
+from factible_assets.stages.ports import BudgetSpentError
 from factible_assets.stages.search import Gathered
-from factible_assets.stages.strategy import Strategy
-from factible_assets.stages.trace import BudgetSpentError, Note
+from factible_assets.stages.trace import Note
 from factible_assets.stages.verdict import CaseFile
 
 _MOST = 10

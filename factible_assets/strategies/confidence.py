@@ -19,18 +19,18 @@ from factible_assets.reasoners.llm.engine import asking
 from factible_assets.reasoners.llm.raw_evidence import judge_three_way
 from factible_assets.records import Evidence, Verdict
 from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
+from factible_assets.stages.flow import Strategy
 from factible_assets.stages.ports import (
+    BudgetSpentError,
     Judged,
     QueryDraft,
-    ReasonerOutageError,
-    ReasonerRefusalError,
+    ReasonerError,
     VerdictDraft,
 )
 from factible_assets.stages.queries import failed_queries
 from factible_assets.stages.reliability import listing_of
 from factible_assets.stages.search import Gathered
-from factible_assets.stages.strategy import Strategy
-from factible_assets.stages.trace import BudgetSpentError, Note
+from factible_assets.stages.trace import Note
 from factible_assets.stages.urls import host_of
 from factible_assets.stages.verdict import CaseFile, conclude
 
@@ -59,7 +59,7 @@ async def _check(check: ClaimCheck) -> ClaimRows:
         # Before the searches: there is nothing to judge by.
         case = check.case_of((), Gathered((), ()), ())
         opinion = check.form_opinion(case)
-        return ClaimRows(case, conclude(opinion, None, basis=check.basis, ended=spent.reason))
+        return ClaimRows(case, conclude(opinion, None, spent, basis=check.basis))
     found = await check.search(queries)
     evidence = await check.read(queries, found.hits)
     case = check.case_of(queries, found, evidence)
@@ -90,20 +90,15 @@ async def _three_way(check: ClaimCheck, case: CaseFile) -> Verdict | None:
     opinion = check.form_opinion(case)
     if check.basis == "embedded" or not opinion.rows or opinion.doubt:
         return await check.judge(case)
-    draft, outage, refusal, ended = None, None, None, None
     try:
         with check.trace.step("judge", "TRUE, FALSE or CAN'T SAY") as note:
             async with asking(check, "three_way", "verdicts") as desk:
                 answer = await judge_three_way(desk, opinion.rows)
             said = note.got = read_verdict(f"VERDICT: {' '.join(answer.verdict.split())}")
-        draft = VerdictDraft(THREE_WAY[said], opinion.vote.confidence, answer.reasoning)
-    except BudgetSpentError as spent:
-        ended = spent.reason
-    except ReasonerOutageError as failure:
-        outage = failure.reason
-    except ReasonerRefusalError as declined:
-        refusal = declined.reason
-    return conclude(opinion, draft, basis=check.basis, outage=outage, refusal=refusal, ended=ended)
+    except ReasonerError as failure:
+        return conclude(opinion, None, failure, basis=check.basis)
+    draft = VerdictDraft(THREE_WAY[said], opinion.vote.confidence, answer.reasoning)
+    return conclude(opinion, draft, basis=check.basis)
 
 
 def _source(check: ClaimCheck, row: Evidence, case: CaseFile) -> Source:

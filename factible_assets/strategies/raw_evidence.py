@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from functools import partial
 from typing import Final
 
 from factible_assets.config import FactCheckConfig, QueriesConfig, SearchConfig
@@ -38,18 +37,18 @@ from factible_assets.reasoners.llm.raw_evidence import (
 from factible_assets.reasoners.llm.verdict import CARRIERS
 from factible_assets.records import Answered, Evidence, Query, Stance, Video
 from factible_assets.stages.claim_check import ClaimCheck, ClaimRows, LeftUnread
+from factible_assets.stages.flow import Strategy
 from factible_assets.stages.ports import (
+    BudgetSpentError,
     EvidenceDraft,
     Judged,
     PageExcerpt,
     QueryDraft,
-    ReasonerOutageError,
-    ReasonerRefusalError,
+    ReasonerError,
     VerdictDraft,
 )
 from factible_assets.stages.search import Gathered
-from factible_assets.stages.strategy import Strategy
-from factible_assets.stages.trace import BudgetSpentError, Note
+from factible_assets.stages.trace import Note
 from factible_assets.stages.verdict import conclude, decided_by
 
 _PATIENCE: Final = 600.0
@@ -83,7 +82,7 @@ async def _check(check: ClaimCheck) -> ClaimRows:
     queries: Sequence[Query] = ()
     found = Gathered((), ())
     evidence: tuple[Evidence, ...] = ()
-    spent: str | None = None
+    spent: BudgetSpentError | None = None
     try:
         with check.trace.step("decompose", "yes/no questions", check.claim.text) as note:
             queries = await _decomposed(check, model, passages, note)
@@ -103,11 +102,11 @@ async def _check(check: ClaimCheck) -> ClaimRows:
         if model is not None and read:
             return await _judged(check, passages.questions, (queries, found, evidence))
     except BudgetSpentError as error:
-        spent = error.reason
+        spent = error
     case = check.case_of(queries, found, evidence)
     verdict = None if spent else await check.judge(case)
     if verdict is None:
-        verdict = conclude(check.form_opinion(case), None, basis=check.basis, ended=spent)
+        verdict = conclude(check.form_opinion(case), None, spent, basis=check.basis)
     level = veracity_of(verdict.stance, verdict.confidence)
     return ClaimRows(case, verdict.model_copy(update={"veracity": level}))
 
@@ -213,8 +212,8 @@ async def _judged(
     """
     queries, found, evidence = gathered
     rows = [row for row in evidence if row.status == "ok"]
-    outage = refusal = level = None
-    answer: VeracityAnswer | None = None
+    failure: ReasonerError | None = None
+    level, answer = None, None
     said: dict[str, Stance] = {}
     try:
         with check.trace.step("judge", "six levels of truth") as note:
@@ -230,10 +229,10 @@ async def _judged(
                 level = named
             else:
                 note.reason = "It is not believed: no source that exists takes this side."
-    except ReasonerOutageError as failure:
-        outage = failure.reason
-    except ReasonerRefusalError as declined:
-        refusal = declined.reason
+    except BudgetSpentError:
+        raise
+    except ReasonerError as error:
+        failure = error
     # A side without a quote that shows it is not taken.
     taken = tuple(
         row.model_copy(update={"stance": stance, "stance_confidence": 1.0})
@@ -242,11 +241,9 @@ async def _judged(
         for row in evidence
     )
     case = check.case_of(queries, found, taken)
-    close = partial(
-        conclude, check.form_opinion(case), basis=check.basis, outage=outage, refusal=refusal
-    )
+    opinion = check.form_opinion(case)
     if answer is None:
-        return ClaimRows(case, close(None))
+        return ClaimRows(case, conclude(opinion, None, failure, basis=check.basis))
     draft, veracity = VerdictDraft("unclear", "low", ""), None
     if level == "unsettled":
         draft = VerdictDraft("unclear", answer.confidence, answer.explanation)
@@ -254,7 +251,8 @@ async def _judged(
         draft = VerdictDraft(VERACITY[level], answer.confidence, answer.explanation)
         veracity = level
     _note_questions(check, questions, answer, rows)
-    return ClaimRows(case, decided_by(draft, close(draft), veracity=veracity))
+    verdict = conclude(opinion, draft, basis=check.basis)
+    return ClaimRows(case, decided_by(draft, verdict, veracity=veracity))
 
 
 def _note_questions(

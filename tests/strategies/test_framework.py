@@ -10,12 +10,11 @@ import pytest
 from factible_assets.config import BudgetConfig, StrategyName, config_of
 from factible_assets.records import StepKind
 from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
-from factible_assets.stages.flow import STANDARD, check_claims
+from factible_assets.stages.flow import STANDARD, Strategy, StrategyError, check_claims
 from factible_assets.stages.integrity import JudgedRows, judge
-from factible_assets.stages.ports import ReasonerOutageError
+from factible_assets.stages.ports import BudgetSpentError, ReasonerOutageError
 from factible_assets.stages.progress import ALL_STAGES
-from factible_assets.stages.strategy import Strategy, StrategyError
-from factible_assets.stages.trace import BudgetSpentError, Trace
+from factible_assets.stages.trace import Trace
 from factible_assets.strategies import strategy_named
 from tests.stages.world import VIDEO, Hit, World, make_claim, says
 
