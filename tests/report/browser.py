@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from resources.scraping.browser import find_browser
 
@@ -49,6 +50,7 @@ _FAKE_PLAYER = """<!DOCTYPE html><title>player</title><body><script>
 </script>"""
 """Answers as YouTube's player does: it speaks when spoken to."""
 
+_SHARED: WeakKeyDictionary[Browser, BrowserContext] = WeakKeyDictionary()
 _MUTE_PLAYER = "<!DOCTYPE html><title>player</title>Error 153"
 
 
@@ -139,16 +141,29 @@ def visit(
     fragment: str = "",
     **options: Any,
 ) -> Iterator[Visit]:
-    """Open a page as a web server delivers it. Times out after 30 s, however slow the machine."""
-    context = browser.new_context(
-        viewport={"width": width, "height": 800}, reduced_motion="reduce", **options
-    )
+    """Open a page as a web server delivers it. Times out after 30 s, however slow the machine.
+
+    Visits without options share a profile, which is left as it was found.
+    """
+    is_shared = not (mute or options)
+    context = _SHARED.get(browser) if is_shared else None
+    if context is None:
+        context = browser.new_context(reduced_motion="reduce", **options)
+    if is_shared:
+        _SHARED[browser] = context
     page = context.new_page()
+    page.set_viewport_size({"width": width, "height": 800})
     opened = Visit(context, page, _MUTE_PLAYER if mute else _FAKE_PLAYER, source)
     page.on("console", lambda message: opened.errors.append(message.text))
     page.on("pageerror", lambda error: opened.errors.append(str(error)))
-    context.route("**/*", opened.answer)
-    context.add_init_script(_WATCH)
+    # What a page opens is answered too, where it has the profile to itself.
+    answered = page if is_shared else context
+    answered.route("**/*", opened.answer)
+    answered.add_init_script(_WATCH)
     opened.load(source, fragment)
     yield opened
-    context.close()
+    if is_shared:
+        page.evaluate("localStorage.clear()")
+        page.close()
+    else:
+        context.close()
