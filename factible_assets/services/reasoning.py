@@ -263,8 +263,8 @@ def new_budget(name: str, settings: Settings) -> Budget:
     """Return what may be spent on a run, or on a judging, and on each video in it."""
     return Budget(
         name,
-        Ceiling(settings.budget_per_run_usd, setting="FACTIBLE_BUDGET_PER_RUN_USD"),
-        per_account=Ceiling(settings.budget_per_video_usd, setting="FACTIBLE_BUDGET_PER_VIDEO_USD"),
+        Ceiling(settings.budget_per_run_usd, "FACTIBLE_BUDGET_PER_RUN_USD"),
+        per_account=Ceiling(settings.budget_per_video_usd, "FACTIBLE_BUDGET_PER_VIDEO_USD"),
     )
 
 
@@ -288,7 +288,7 @@ class RunBudgets:
         """Return what a run has spent so far; nothing if it asked no model."""
         with self._lock:
             budget = self._budgets.get(run_id)
-        return Spent() if budget is None else Spent(budget.calls, budget.spent.usd or 0.0)
+        return Spent() if budget is None else Spent(budget.calls, budget.spent)
 
 
 def batching(settings: Settings) -> Batching | None:

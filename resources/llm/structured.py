@@ -40,7 +40,7 @@ from resources.llm.base import (
     Spent,
     TruncatedError,
 )
-from resources.llm.limits import Amount, Budget, Ceiling, RateLimiter
+from resources.llm.limits import Budget, Ceiling, RateLimiter
 from resources.llm.prompt import Message, PromptFolder, TokenScale, fit, sendable, size_of
 from resources.llm.registry import ModelInfo
 
@@ -322,13 +322,13 @@ class _Conversation(Generic[Answer]):
 
         It is told of before it is sent, as one whose answer was lost.
         """
-        self.backend.open()
         request = replace(self.request, max_tokens=prompt.limit)
         name = self.backend.request_id(prompt.messages, request, prompt.mode)
         expected = self.scale.tokens(prompt.size, len(prompt.messages))
-        highest = Usage(expected, prompt.limit)
         async with self.owner._limiter.turn(expected + prompt.limit) as turn:
-            with await self.budget.reserve(_amount(self._call(prompt, name, highest))) as reserved:
+            highest = self._call(prompt, name, Usage(expected, prompt.limit))
+            usd = highest.cost_usd if highest.price_known else None
+            async with self.budget.reserve(usd) as reserved:
                 if self.spent is not None:
                     lost = self._call(prompt, name, Usage(expected, 0), reported=False)
                     await self.spent(lost.model_copy(update=_LOST))
@@ -339,7 +339,7 @@ class _Conversation(Generic[Answer]):
                     usage, known = error.usage or Usage(0, 0), error.usage is not None
                     call = self._call(prompt, name, usage, started, reported=known)
                     if not error.lost:
-                        reserved.settle(_amount(call))
+                        reserved.spent = call.cost_usd
                     outcome = "refused" if error.kind == "refused" else "infra_error"
                     await self._record(call, outcome=outcome, reason=error.reason)
                     raise
@@ -351,8 +351,8 @@ class _Conversation(Generic[Answer]):
                     written = self.scale.tokens(len((reply.text or "").encode()))
                     usage = replace(usage, output_tokens=written)
                 call = self._call(prompt, name, usage, started, reported=known)
-                turn.used(call.input_tokens + call.output_tokens)
-                reserved.settle(_amount(call))
+                turn.tokens = call.input_tokens + call.output_tokens
+                reserved.spent = call.cost_usd
         if self.owner._kept is not None:
             await asyncio.to_thread(self.owner._kept.keep, call, prompt.messages, reply.text)
         return reply, call
@@ -422,8 +422,3 @@ class _Conversation(Generic[Answer]):
         self.calls.append(call)
         if self.spent is not None:
             await self.spent(call)
-
-
-def _amount(call: ModelCall) -> Amount:
-    tokens = call.input_tokens + call.output_tokens
-    return Amount(call.cost_usd if call.price_known else None, tokens)

@@ -93,7 +93,7 @@ async def test_a_budget_that_is_spent_is_an_outage(
 ) -> None:
     server.on(CHAT["openai"], say("openai", dict(ANSWER)))
     async with bound(server) as client, DiskCache(tmp_path) as cache:
-        asked = CachingModel(client, cache, Budget("this run", Ceiling(tokens=10)))
+        asked = CachingModel(client, cache, Budget("this run", Ceiling(0.0001)))
         with pytest.raises(ReasonerOutageError) as outage:
             await LlmReasoner(staged(asked)).read_evidence(VIDEO, CLAIM, QUERY, PAGE)
     assert outage.value.lasting

@@ -7,113 +7,99 @@ import threading
 import pytest
 
 from resources.llm.base import BudgetExhaustedError, PriceUnknownError
-from resources.llm.limits import Amount, Budget, Ceiling
+from resources.llm.limits import Budget, Ceiling
+
+
+async def take(budget: Budget, reserved: float | None, spent: float) -> None:
+    async with budget.reserve(reserved) as reservation:
+        reservation.spent = spent
 
 
 async def test_a_call_beyond_the_ceiling_is_refused_with_what_was_spent_and_the_remedy() -> None:
-    budget = Budget("this run", Ceiling(usd=0.01, setting="FACTIBLE_BUDGET_USD"))
-    (await budget.reserve(Amount(0.008, 100))).settle(Amount(0.006, 90))
+    budget = Budget("this run", Ceiling(0.01, "FACTIBLE_BUDGET_USD"))
+    await take(budget, 0.008, 0.006)
     with pytest.raises(BudgetExhaustedError) as caught:
-        await budget.reserve(Amount(0.005, 100))
-    sentence = str(caught.value)
-    assert "budget of this run" in sentence
-    assert "$0.0060 of $0.0100" in sentence
-    assert "in 1 call" in sentence
-    assert "$0.0050" in sentence
-    assert "Raise FACTIBLE_BUDGET_USD" in sentence
-    assert budget.spent == Amount(0.006, 90)
+        await take(budget, 0.005, 0.0)
+    assert str(caught.value) == (
+        "The budget of this run does not allow another model call: $0.0060 of $0.0100 are spent in "
+        "1 call, and the next call may take $0.0050. Raise FACTIBLE_BUDGET_USD to go on."
+    )
+    assert budget.spent == 0.006
 
 
 async def test_settling_gives_back_what_was_not_used() -> None:
-    budget = Budget("this run", Ceiling(tokens=100))
+    budget = Budget("this run", Ceiling(1.00))
     for _ in range(10):
-        (await budget.reserve(Amount(None, 91))).settle(Amount(None, 1))
-    assert budget.spent.tokens == 10
+        await take(budget, 0.91, 0.01)
+    assert budget.spent == pytest.approx(0.1)
+    assert budget.calls == 10
 
 
-async def test_a_call_that_fits_once_the_others_have_settled_waits_for_them() -> None:
-    budget = Budget("this run", Ceiling(tokens=100))
-    first = await budget.reserve(Amount(0.0, 80))
-    second = asyncio.create_task(budget.reserve(Amount(0.0, 80)))
-    await asyncio.sleep(0.01)
-    assert not second.done()
-    first.settle(Amount(0.0, 5))
-    (await second).settle(Amount(0.0, 5))
-    assert budget.spent.tokens == 10
+@pytest.mark.parametrize(("settled", "fits"), [(0.05, True), (0.8, False)])
+async def test_a_call_that_may_fit_once_the_others_have_settled_waits_for_them(
+    settled: float, fits: bool
+) -> None:
+    budget = Budget("this run", Ceiling(1.00))
+    async with budget.reserve(0.8) as first:
+        second = asyncio.create_task(take(budget, 0.8, 0.05))
+        await asyncio.sleep(0.01)
+        assert not second.done()
+        first.spent = settled
+    (failure,) = await asyncio.gather(second, return_exceptions=True)
+    assert isinstance(failure, BudgetExhaustedError) is not fits
+    assert budget.spent == pytest.approx(settled + 0.05 * fits)
 
 
-async def test_a_call_that_waited_in_vain_is_refused() -> None:
-    budget = Budget("this run", Ceiling(tokens=100))
-    first = await budget.reserve(Amount(0.0, 80))
-    second = asyncio.create_task(budget.reserve(Amount(0.0, 80)))
-    await asyncio.sleep(0)
-    first.settle(Amount(0.0, 80))
-    with pytest.raises(BudgetExhaustedError):
-        await second
-
-
-async def test_a_reservation_left_without_settling_stays_spent() -> None:
-    budget = Budget("this run", Ceiling(tokens=100))
-    with pytest.raises(RuntimeError), await budget.reserve(Amount(0.0, 60)):
-        raise RuntimeError
-    assert budget.spent.tokens == 60
-
-
-async def test_only_the_first_settlement_counts() -> None:
-    budget = Budget("this run", Ceiling(tokens=100))
-    with await budget.reserve(Amount(0.0, 60)) as reservation:
-        reservation.settle(Amount(0.0, 10))
-    assert (budget.spent.tokens, budget.calls) == (10, 1)
+async def test_a_reservation_of_which_nothing_was_said_stays_spent() -> None:
+    budget = Budget("this run", Ceiling(1.00))
+    with pytest.raises(RuntimeError):
+        async with budget.reserve(0.6):
+            raise RuntimeError
+    assert budget.spent == 0.6
 
 
 async def test_an_account_has_its_own_ceiling_and_counts_to_the_run() -> None:
-    run = Budget(
-        "this run",
-        Ceiling(tokens=100, setting="RUN"),
-        per_account=Ceiling(tokens=60, setting="ONE"),
-    )
+    run = Budget("this run", Ceiling(1.00, "RUN"), per_account=Ceiling(0.60, "ONE"))
     one, other = run.account("video one"), run.account("video two")
     assert run.account("video one") is one
-    (await one.reserve(Amount(0.0, 50))).settle(Amount(0.0, 50))
+    await take(one, 0.5, 0.5)
     with pytest.raises(BudgetExhaustedError, match=r"budget of video one .*Raise ONE"):
-        await one.reserve(Amount(0.0, 20))
-    (await other.reserve(Amount(0.0, 40))).settle(Amount(0.0, 40))
+        await take(one, 0.2, 0.2)
+    await take(other, 0.4, 0.4)
     with pytest.raises(BudgetExhaustedError, match=r"budget of this run .*Raise RUN"):
-        await other.reserve(Amount(0.0, 20))
-    assert (one.spent.tokens, other.spent.tokens, run.spent.tokens) == (50, 40, 90)
+        await take(other, 0.2, 0.2)
+    assert (one.spent, other.spent, run.spent) == (0.5, 0.4, 0.9)
 
 
-async def test_a_ceiling_in_dollars_cannot_be_kept_without_a_price() -> None:
+async def test_a_ceiling_cannot_be_kept_without_a_price() -> None:
     with pytest.raises(PriceUnknownError, match=r"models\.yaml"):
-        await Budget("this run", Ceiling(usd=1.0)).reserve(Amount(None, 10))
-    await Budget("this run", Ceiling(tokens=100)).reserve(Amount(None, 10))
+        await take(Budget("this run", Ceiling(1.0)), None, 0.0)
+    await take(Budget("this run", Ceiling()), None, 0.0)
 
 
 def test_a_negative_ceiling_is_refused() -> None:
     with pytest.raises(ValueError, match="MAX is negative"):
-        Ceiling(usd=-1, setting="MAX")
+        Ceiling(-1, "MAX")
 
 
 async def test_a_ceiling_of_nothing_allows_free_models_only() -> None:
-    budget = Budget("this run", Ceiling(usd=0.0))
-    await budget.reserve(Amount(0.0, 1_000_000))
+    budget = Budget("this run", Ceiling(0.0))
+    await take(budget, 0.0, 0.0)
     with pytest.raises(BudgetExhaustedError):
-        await budget.reserve(Amount(0.0001, 1))
+        await take(budget, 0.0001, 0.0)
 
 
 def test_no_ceiling_is_passed_by_calls_from_several_threads_and_loops() -> None:
-    budget = Budget("this run", Ceiling(tokens=1_000), per_account=Ceiling(tokens=400))
-    served: list[int] = []
+    budget = Budget("this run", Ceiling(10.00), per_account=Ceiling(4.00))
+    served: list[float] = []
 
     async def one(name: str, seed: int) -> None:
         choice = random.Random(seed)
-        account = budget.account(name)
         try:
-            with await account.reserve(Amount(0.0, 50)) as reservation:
+            async with budget.account(name).reserve(0.50) as reservation:
                 await asyncio.sleep(choice.random() / 500)
-                real = choice.randint(1, 50)
-                reservation.settle(Amount(0.0, real))
-                served.append(real)
+                reservation.spent = choice.randint(1, 50) / 100
+                served.append(reservation.spent)
         except BudgetExhaustedError:
             pass
 
@@ -126,6 +112,6 @@ def test_no_ceiling_is_passed_by_calls_from_several_threads_and_loops() -> None:
     for thread in threads:
         thread.join(timeout=10)
     assert not any(thread.is_alive() for thread in threads)
-    assert budget.spent.tokens == sum(served) <= 1_000
-    assert sum(served) > 900, "what is left is less than one reservation"
-    assert all(budget.account(f"video {i}").spent.tokens <= 400 for i in range(4))
+    assert budget.spent == pytest.approx(sum(served))
+    assert 9 < budget.spent <= 10.0001, "what is left is less than one reservation"
+    assert all(budget.account(f"video {i}").spent <= 4.0001 for i in range(4))

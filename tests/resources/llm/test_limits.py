@@ -10,22 +10,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resources.llm.backend import asked_pause
-from resources.llm.limits import RateLimiter, RateLimits, _Window
+from resources.llm.limits import RateLimiter, RateLimits, Turn
 
 
 @given(
     st.lists(st.tuples(st.integers(0, 24), st.integers(1, 12)), min_size=1, max_size=40),
     st.integers(1, 10),
+    st.integers(1, 5),
 )
-def test_no_window_ever_holds_more_than_its_limit(asks: list[tuple[int, int]], limit: int) -> None:
-    window, now, booked = _Window(limit, 1.0), 0.0, list[tuple[float, int]]()
+def test_no_minute_ever_holds_more_than_its_limits(
+    asks: list[tuple[int, int]], tokens: int, requests: int
+) -> None:
+    limiter = RateLimiter(RateLimits(requests, tokens), minute_seconds=1.0)
+    now, booked = 1.0, list[Turn]()
     for pause, amount in asks:
-        now = window.earliest(amount, now + pause / 8)
-        window.add(amount, now)
-        booked.append((now, min(amount, limit)))
-    for moment, _ in booked:
-        within = sum(amount for other, amount in booked if moment - 1.0 < other <= moment)
-        assert within <= limit
+        now += pause / 8
+        booked.append(limiter._book(amount, now))
+    for turn in booked:
+        within = [each for each in booked if turn.moment - 1.0 < each.moment <= turn.moment]
+        assert sum(each.tokens for each in within) <= tokens
+        assert len(within) <= requests
 
 
 async def test_requests_beyond_the_rate_wait_for_the_window_to_pass() -> None:
@@ -49,7 +53,7 @@ async def test_tokens_beyond_the_rate_wait_and_real_usage_frees_them() -> None:
     async with asyncio.timeout(30):
         for _ in range(10):
             async with limiter.turn(90) as turn:
-                turn.used(1)
+                turn.tokens = 1
     entering = limiter.turn(95).__aenter__()
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(entering, 0.05)
@@ -64,7 +68,7 @@ async def test_a_request_larger_than_the_limit_goes_alone_instead_of_never() -> 
 
 
 async def test_a_cancelled_wait_gives_its_turn_back() -> None:
-    limiter = RateLimiter(RateLimits(requests_per_minute=1, max_concurrent=5), minute_seconds=6.0)
+    limiter = RateLimiter(RateLimits(requests_per_minute=1, max_concurrent=5), minute_seconds=1.0)
     async with limiter.turn(1):
         pass
 
@@ -79,7 +83,7 @@ async def test_a_cancelled_wait_gives_its_turn_back() -> None:
     assert waiting.cancelled()
     began = time.monotonic()
     await wait()
-    assert time.monotonic() - began < 11.9  # twice the window, had the turn been lost
+    assert time.monotonic() - began < 1.9  # twice the window, had the turn been lost
 
 
 @pytest.mark.parametrize(
