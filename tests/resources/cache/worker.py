@@ -48,7 +48,7 @@ Job = tuple[str, Callable[[], Coroutine[Any, Any, object]]]
 async def main(port: int, folder: Path, notes: Path, seed: int) -> None:
     names = NameTable({"*.example": ("127.0.0.1", port)})
     info = ModelInfo("tiny", "ollama", 4096)
-    backend = OllamaBackend(info, base_url=f"http://127.0.0.1:{port}", context=4096)
+    backend = OllamaBackend(info, base_url=f"http://127.0.0.1:{port}")
     model = StructuredModel(backend, info)
     async with DiskCache(folder) as cache, HttpClient(guard=NetworkGuard(names=names)) as http:
         serper = SerperSearch(http, api_key="canary-key", base_url="http://search.example")
