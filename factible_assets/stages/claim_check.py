@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
-from typing import Literal, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from factible_assets.config import FactCheckConfig, QueriesConfig
 from factible_assets.records import (
@@ -49,7 +49,7 @@ from factible_assets.stages.ports import (
     VerdictDraft,
 )
 from factible_assets.stages.progress import Stage, Stopwatch
-from factible_assets.stages.queries import build_queries, failed_queries
+from factible_assets.stages.queries import build_queries, query_row
 from factible_assets.stages.reliability import RatingBook
 from factible_assets.stages.reviews import (
     Corrections,
@@ -155,13 +155,17 @@ class ClaimCheck:
         """Who judges: the embedded engine or a language model."""
         return self.services.reasoner.basis
 
+    def unasked(self, reason: str, *, failed: bool = False) -> Query:
+        """Return the row of a claim whose queries were not written: by a rule, or for a failure."""
+        status = "infra_error" if failed else "skipped"
+        return query_row(self.claim, "", basis=self.basis, status=status, reason=reason)
+
     def case_of(
         self, queries: Sequence[Query], found: Gathered, evidence: Sequence[Evidence]
     ) -> CaseFile:
         """Put together what was gathered; a claim that nothing was asked for says so in a row."""
         if not queries:
-            reason = "No query was written: the check ended before."
-            queries = [failed_queries(self.claim, reason, basis=self.basis, status="skipped")]
+            queries = [self.unasked("No query was written: the check ended before.")]
         places = self.config.search.max_results
         return CaseFile(self.claim, queries, found.searches, found.hits, evidence, places)
 
@@ -194,9 +198,7 @@ class ClaimCheck:
         if isinstance(judged, ReasonerRefusalError):
             # The claim's own words are a search too, and nobody can decline to use them.
             return build_queries(self.claim, (), config, basis=self.basis)
-        status: Literal["skipped", "infra_error"]
-        status = "skipped" if isinstance(judged, BudgetSpentError) else "infra_error"
-        return (failed_queries(self.claim, judged.reason, basis=self.basis, status=status),)
+        return (self.unasked(judged.reason, failed=not isinstance(judged, BudgetSpentError)),)
 
     async def _asked(self, question: Callable[[], Awaitable[Answer]]) -> Answer | ReasonerError:
         """Ask the reasoner within the claim's budget: its answer, or why there is none."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal, get_args
+from typing import Any, get_args
 
 from factible_assets.config import QueriesConfig
-from factible_assets.records import Basis, Claim, Query, QueryType
+from factible_assets.records import Basis, Claim, Query, QueryBasis, QueryType
 from factible_assets.stages.ids import normalise_text, query_id
 from factible_assets.stages.ports import QueryDraft
 from factible_assets.stages.transcript import storable
@@ -74,41 +74,35 @@ def build_queries(
     if opposite and config.max_queries > 1 and not any(draft.seeks_opposite for draft in kept):
         kept = [*kept[: config.max_queries - 1], opposite]
     return tuple(
-        Query(
-            query_id=query_id(claim.claim_id, draft.text),
-            claim_id=claim.claim_id,
-            video_id=claim.video_id,
+        query_row(
+            claim,
+            draft.text,
+            basis=basis,
             rank=rank,
-            text=draft.text,
             query_type=draft.query_type,
             priority=draft.priority,
             seeks_opposite=draft.seeks_opposite,
-            basis=basis,
         )
         for rank, draft in enumerate(kept, start=1)
     )
 
 
-def failed_queries(
-    claim: Claim,
-    reason: str,
-    *,
-    basis: Basis,
-    status: Literal["infra_error", "skipped"] = "infra_error",
-) -> Query:
-    """Return the row of a claim whose queries were not written: a service failed, or by a rule."""
-    return Query(
-        query_id=query_id(claim.claim_id, ""),
-        claim_id=claim.claim_id,
-        video_id=claim.video_id,
-        rank=1,
-        text="",
-        query_type="direct",
-        priority=1,
-        basis=basis,
-        status=status,
-        reason=reason,
-    )
+def query_row(claim: Claim, text: str, *, basis: QueryBasis, **columns: Any) -> Query:
+    """Return a search for a claim, the first and a direct one if `columns` do not say otherwise.
+
+    Of a claim whose queries were not written the text is empty, and `status` and `reason` say why.
+    """
+    usual = {
+        "query_id": query_id(claim.claim_id, text),
+        "claim_id": claim.claim_id,
+        "video_id": claim.video_id,
+        "rank": 1,
+        "text": text,
+        "query_type": "direct",
+        "priority": 1,
+        "basis": basis,
+    }
+    return Query.model_validate(usual | columns)
 
 
 def time_words(text: str) -> tuple[str, ...]:

@@ -36,8 +36,9 @@ from factible_assets.records import (
     SearchHit,
 )
 from factible_assets.stages.ids import claim_id, hit_id, query_id
+from factible_assets.stages.queries import query_row
 from factible_assets.stages.reliability import LISTED_SCORES
-from factible_assets.stages.urls import UnusableUrlError, canonical_url, host_of, registrable_domain
+from factible_assets.stages.urls import UnusableUrlError, canonical_url, domain_of
 
 REVIEWER = "reviewer"
 """The search provider of sources that a person added."""
@@ -318,33 +319,21 @@ def corrected_queries(
     for mine in corrections.queries:
         kept.setdefault(mine.query_id, _worded_row(claim, mine))
     if not kept and written:
-        kept[claim.claim_id] = written[0].model_copy(
-            update={
-                "query_id": query_id(claim.claim_id, claim.text),
-                "text": claim.text,
-                "query_type": "direct",
-                "priority": 1,
-                "seeks_opposite": False,
-                "status": "ok",
-                "reason": None,
-            }
-        )
+        kept[claim.claim_id] = query_row(claim, claim.text, basis=written[0].basis)
     return tuple(
         query.model_copy(update={"rank": rank}) for rank, query in enumerate(kept.values(), start=1)
     )
 
 
 def _worded_row(claim: Claim, mine: WordedQuery, like: Query | None = None) -> Query:
-    return Query(
+    return query_row(
+        claim,
+        mine.text,
+        basis="reviewer",
         query_id=mine.query_id,
-        claim_id=claim.claim_id,
-        video_id=claim.video_id,
-        rank=1,
-        text=mine.text,
         query_type=mine.query_type or (like.query_type if like else "direct"),
         priority=like.priority if like else 1,
         seeks_opposite=mine.seeks_opposite,
-        basis="reviewer",
     )
 
 
@@ -363,37 +352,31 @@ def with_added_sources(
     under = next((query for query in queries if query.status == "ok"), None)
     if under is None or not added:
         return tuple(searches), tuple(hits)
+    own = {
+        "query_id": under.query_id,
+        "claim_id": under.claim_id,
+        "video_id": under.video_id,
+        "provider": REVIEWER,
+        "page": 1,
+    }
     merged = {(hit.query_id, hit.canonical_url): hit for hit in hits}
     for rank, canonical in enumerate(added, start=1):
         place, url = (under.query_id, canonical), corrections.sources[canonical].value or canonical
         if held := merged.get(place):
             merged[place] = held.model_copy(update={"provider": f"{held.provider}+{REVIEWER}"})
             continue
-        merged[place] = SearchHit(
-            hit_id=hit_id(under.query_id, canonical),
-            query_id=under.query_id,
-            claim_id=under.claim_id,
-            video_id=under.video_id,
-            provider=REVIEWER,
-            page=1,
-            rank=rank,
-            title=url,
-            url=url,
-            canonical_url=canonical,
-            domain=registrable_domain(host_of(url)),
-            snippet="",
-        )
-    asked = Search(
-        query_id=under.query_id,
-        claim_id=under.claim_id,
-        video_id=under.video_id,
-        provider=REVIEWER,
-        page=1,
-        hit_count=len(added),
-        latency_seconds=0.0,
-        status="ok",
-    )
-    return (*searches, asked), tuple(merged.values())
+        found = {
+            "hit_id": hit_id(*place),
+            "rank": rank,
+            "title": url,
+            "url": url,
+            "canonical_url": canonical,
+            "domain": domain_of(url),
+            "snippet": "",
+        }
+        merged[place] = SearchHit.model_validate(own | found)
+    ended = {"hit_count": len(added), "latency_seconds": 0.0, "status": "ok"}
+    return (*searches, Search.model_validate(own | ended)), tuple(merged.values())
 
 
 def with_overrulings(row: Evidence, corrections: Corrections) -> Evidence:

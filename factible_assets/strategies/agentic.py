@@ -45,7 +45,7 @@ from factible_assets.stages.ports import (
     ReasonerRefusalError,
     VerdictDraft,
 )
-from factible_assets.stages.queries import build_queries, failed_queries
+from factible_assets.stages.queries import build_queries
 from factible_assets.stages.reviews import corrected_queries
 from factible_assets.stages.search import Gathered
 from factible_assets.stages.trace import Note
@@ -131,8 +131,7 @@ class _Inquiry:
                     self.plan = await make_plan(desk, self.asked, failed)
             except ReasonerOutageError as outage:
                 if first:
-                    reason_of = outage.reason
-                    self.queries = (failed_queries(check.claim, reason_of, basis=check.basis),)
+                    self.queries = (check.unasked(outage.reason, failed=True),)
                 raise
             except ReasonerRefusalError as refusal:
                 if not first:

@@ -11,10 +11,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from factible_assets.methods import confidence as calculus
-from factible_assets.methods.confidence import Confidence, Source
+from factible_assets.methods import ecvs as calculus
+from factible_assets.methods.ecvs import (
+    PREDICTION,
+    SEARCH,
+    Confidence,
+    Source,
+    claim_class,
+    read_verdict,
+)
 from factible_assets.methods.scales import THREE_WAY
-from factible_assets.methods.words import PREDICTION, SEARCH, claim_class, read_verdict
 from factible_assets.reasoners.llm.engine import asking
 from factible_assets.reasoners.llm.raw_evidence import judge_three_way
 from factible_assets.records import Evidence, Verdict
@@ -27,7 +33,6 @@ from factible_assets.stages.ports import (
     ReasonerError,
     VerdictDraft,
 )
-from factible_assets.stages.queries import failed_queries
 from factible_assets.stages.reliability import listing_of
 from factible_assets.stages.search import Gathered
 from factible_assets.stages.trace import Note
@@ -78,8 +83,7 @@ async def _check(check: ClaimCheck) -> ClaimRows:
 
 def _noted(check: ClaimCheck) -> ClaimRows:
     """Return a claim that gets a note: nothing is searched, and nothing is due."""
-    queries = (failed_queries(check.claim, PREDICTION, basis=check.basis, status="skipped"),)
-    case = check.case_of(queries, Gathered((), ()), ())
+    case = check.case_of([check.unasked(PREDICTION)], Gathered((), ()), ())
     settled = replace(check.form_opinion(case), doubt=None)
     verdict = conclude(settled, None, basis=check.basis)
     return ClaimRows(case, verdict.model_copy(update={"summary": PREDICTION, "reason": PREDICTION}))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from factible_assets.config import QueriesConfig
 from factible_assets.records import Query
 from factible_assets.stages.ports import QueryDraft
-from factible_assets.stages.queries import build_queries, failed_queries, time_words
+from factible_assets.stages.queries import build_queries, query_row, time_words
 from tests.stages.world import make_claim
 
 CLAIM = make_claim("Coffee is harmless")
@@ -91,7 +91,7 @@ def test_if_all_priorities_are_too_low_the_most_urgent_is_asked() -> None:
 
 
 def test_queries_that_could_not_be_written_are_one_row_that_says_why() -> None:
-    row = failed_queries(CLAIM, "the model is down", basis="llm")
+    row = query_row(CLAIM, "", basis="llm", status="infra_error", reason="the model is down")
     assert (row.status, row.reason, row.text) == ("infra_error", "the model is down", "")
 
 

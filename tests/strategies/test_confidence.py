@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from factible_assets.config import config_of
-from factible_assets.methods.confidence import Source, corrected
+from factible_assets.methods.ecvs import Source, corrected
 from factible_assets.reasoners.llm.engine import LlmReasoner
 from factible_assets.records import Claim
 from factible_assets.stages.flow import FlowResult, check_claims

@@ -1,27 +1,41 @@
-"""The calculus of ECVS gives the values that its formulas give by hand, oddities included."""
+"""The calculus of ECVS gives what its formulas give by hand, and words are read as it says."""
 
 from __future__ import annotations
+
+from pathlib import Path
+from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from factible_assets.methods.confidence import (
+from factible_assets.methods.ecvs import (
     HEDGING_CAP,
     LABELS,
+    PREDICTION,
+    SEARCH,
+    TIERS,
+    ClaimClass,
     Confidence,
     Source,
+    academic_credibility,
     agreement,
     as_written,
+    claim_class,
     corrected,
+    domain_credibility,
     evidence_share,
     hedging_density,
+    lexical_support,
     percentage,
+    read_verdict,
+    relevance,
     tone,
     volume,
     weighted_credibility,
     with_quality_bonus,
 )
+from factible_assets.services.ratings import rating_directory
 
 
 def sources(
@@ -193,3 +207,125 @@ def test_the_order_of_sources_does_not_matter(found: list[Source], order: list[i
     turned = [few[place] for place in order]
     assert as_written(few, "").final == pytest.approx(as_written(turned, "").final)
     assert corrected(few, "").final == pytest.approx(corrected(turned, "").final)
+
+
+ROOT = Path(__file__).resolve().parents[2]
+CLAIM = "Honey prevents cough in children"
+
+
+@pytest.mark.parametrize(
+    ("text", "supports"),
+    [
+        ("Trials confirm that honey soothes a cough of children.", True),
+        ("That honey prevents cough is false and was debunked.", False),
+        ("Trials on honey and cough confirm it, while others contradict it.", None),
+        (
+            "Whether honey helps against cough is unclear, and a debate goes on: some confirm it.",
+            None,
+        ),
+        ("Trials confirm that tea soothes.", None),
+        ("Honey and a cough.", None),
+    ],
+)
+def test_indicators_decide_where_enough_of_the_claim_is_spoken_of(
+    text: str, supports: bool | None
+) -> None:
+    assert lexical_support(text, CLAIM) is supports
+
+
+def test_relevance_is_the_share_of_the_claims_key_words() -> None:
+    # honey, prevents, cough, children
+    assert relevance("Honey for CHILDREN", CLAIM) == 0.5
+    assert relevance("Honey", "It is so") == 0.0
+
+
+def test_oddity_a_denied_indicator_still_counts() -> None:
+    assert lexical_support("No trial could confirm that honey prevents cough.", CLAIM) is True
+
+
+@pytest.mark.parametrize(
+    ("claim", "found"),
+    [
+        ("A study found that honey keeps.", "scientific"),
+        ("Einstein said 'Imagination is more important'", "quote"),
+        ("The wall fell during the war", "historical"),
+        ("The cure works", "health"),
+        ("Prices are going to double", "predictive"),
+        ("Honey keeps", "general"),
+        ("Vaccines cause autism", "health"),
+        ("Williams won", "general"),
+        ("Einstein said that studies bore him", "quote"),
+        ("An update came out", "general"),
+        ("Sea level rises one metre by 2100", "predictive"),
+    ],
+)
+def test_claims_are_classed_by_whole_words(claim: str, found: str) -> None:
+    assert claim_class(claim) == found
+
+
+def test_predictions_get_a_note_and_every_other_class_is_searched() -> None:
+    assert set(SEARCH) == {*get_args(ClaimClass)} - {"predictive", "general"}
+    assert "study" in SEARCH["scientific"]
+    assert "no verdict" in PREDICTION
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [
+        ("www.nature.com", 0.95),
+        ("reuters.com", 0.82),
+        ("wikipedia.org", 0.645),
+        ("medium.com", 0.445),
+        ("cdc.gov", 0.75),
+        ("mit.edu", 0.75),
+        ("some-site.example", 0.5),
+    ],
+)
+def test_a_domain_has_the_middle_of_its_tier(host: str, expected: float) -> None:
+    directory = rating_directory([ROOT / "corpora" / "credibility_tiers.yaml"])
+    assert domain_credibility(host, directory.lookup(host)) == expected
+
+
+def test_every_listed_domain_lies_in_the_range_of_a_tier() -> None:
+    (tiers,) = rating_directory([ROOT / "corpora" / "credibility_tiers.yaml"]).sets
+    for listed in tiers.ratings.values():
+        assert listed.score is not None
+        assert any(low <= listed.score <= high for low, high in TIERS.values())
+
+
+@pytest.mark.parametrize(
+    ("citations", "expected"),
+    [(None, 0.85), (0, 0.85), (50, 0.85), (51, 0.88), (100, 0.88), (101, 0.90), (10_000, 0.90)],
+)
+def test_papers_gain_by_citations(citations: int | None, expected: float) -> None:
+    assert academic_credibility(citations) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("answer", "read"),
+    [
+        ("VERDICT: TRUE\nREASONING: because", "TRUE"),
+        ("Reasons first.\nVERDICT: [FALSE]", "FALSE"),
+        ("VERDICT: CAN'T SAY", "CAN'T SAY"),
+        ("no label at all", "CAN'T SAY"),
+        ("**Verdict:** true.", "TRUE"),
+        ("VERDICT: NOT TRUE", "FALSE"),
+        ("VERDICT: UNTRUE", "FALSE"),
+        ("VERDICT: NOT FALSE", "TRUE"),
+        ("VERDICT: TRUE or FALSE, I cannot tell", "CAN'T SAY"),
+        ("Verdict: Can\u2019t say", "CAN'T SAY"),
+        ("My verdict is false", "FALSE"),
+        ("VERDICT: TRUE\nOn reflection.\nVERDICT: FALSE", "FALSE"),
+        ("Long thoughts on what is true.\n\nFALSE", "FALSE"),
+        ('{"verdict": "TRUE"}', "TRUE"),
+        ("VERDICT: This is inaccurate", "FALSE"),
+        ("VERDICT:", "CAN'T SAY"),
+    ],
+)
+def test_a_models_verdict_is_read_with_tolerance(answer: str, read: str) -> None:
+    assert read_verdict(answer) == read
+
+
+@given(st.text())
+def test_any_answer_at_all_is_one_of_three(answer: str) -> None:
+    assert read_verdict(answer) in {"TRUE", "FALSE", "CAN'T SAY"}
