@@ -32,6 +32,7 @@ from resources.reliability.datasets import (
     DESCRIBES,
     DOMAIN_QUALITY,
     RatingDirectory,
+    RatingFileError,
     RatingSet,
     TableLayout,
     description_of,
@@ -41,7 +42,6 @@ from resources.reliability.datasets import (
     load_rating_yaml,
     rating_by_name,
 )
-from resources.reliability.files import RatingFileError
 
 _DESCRIBED = (".csv", ".json")
 _DAY = re.compile(r"(?<!\d)(20\d\d)-?([01]\d)-?([0-3]\d)(?!\d)")

@@ -43,14 +43,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Final, TypeVar, get_args
 
 import yaml
 
-from resources.lines import deepest_json_line
+from resources import lines
+from resources.lines import Document, Place, PlacedError, deepest_json_line
 from resources.reliability.base import ListedRating, Rating, SourceClass
-from resources.reliability.files import Name, Node, RatingFileError, chosen, read_text, read_yaml
 
+Name = TypeVar("Name", bound=str)
+_MAX_BYTES: Final = 1 << 30
 _LISTED_RATINGS: tuple[Rating, ...] = ("very_low", "low", "medium", "high")
 """From worst to best; a set lists nothing as unknown."""
 
@@ -111,6 +113,105 @@ def _lower(rating: ListedRating, other: ListedRating | None) -> ListedRating:
     return min(known, key=lambda listed: _LISTED_RATINGS.index(listed.rating))
 
 
+# --- Values of YAML, read strictly --------------------------------------------------------------
+
+
+class RatingFileError(Exception):
+    """A rating set that cannot be used. The message names file, line, and remedy."""
+
+    def __init__(self, file: Path, line: int | None, problem: str) -> None:
+        where = str(file) if line is None else f"{file}, line {line}"
+        super().__init__(f"{where}: {problem}")
+        self.file = file
+        self.line = line
+
+
+def _read_text(file: Path) -> str:
+    try:
+        return lines.read_text(file, _MAX_BYTES)
+    except PlacedError as error:
+        raise RatingFileError(file, error.line, error.sentence) from error
+
+
+def _chosen(file: Path, line: int, text: str, known: Sequence[Name], what: str) -> Name:
+    for name in known:
+        if name == text:
+            return name
+    names = ", ".join(sorted(known))
+    raise RatingFileError(file, line, f"{text[:40]!r} is no {what}; write one of {names}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Node:
+    """A value in a YAML file, and where it stands.
+
+    What reads it raises RatingFileError, with its line, if it is something else.
+    """
+
+    file: Path
+    document: Document
+    place: Place = ()
+
+    @property
+    def value(self) -> Any:
+        return self.document.at(self.place)
+
+    @property
+    def line(self) -> int:
+        return self.document.line(self.place)
+
+    def wrong(self, problem: str) -> RatingFileError:
+        return RatingFileError(self.file, self.line, problem)
+
+    def child(self, step: str | int) -> _Node:
+        return _Node(self.file, self.document, (*self.place, step))
+
+    def mapping(self, required: set[str], optional: set[str]) -> dict[str, _Node]:
+        """Return a mapping's values by key; none may be missing, and no other one may be there."""
+        if not isinstance(self.value, dict):
+            raise self.wrong(f"here should stand a mapping with {', '.join(sorted(required))}")
+        for key in self.value:
+            if key not in required | optional:
+                raise self.child(key).wrong(f"the key {key} is not known here")
+        if missing := sorted(required - self.value.keys()):
+            raise self.wrong(f"{', '.join(missing)} should be given")
+        return {key: self.child(key) for key in self.value}
+
+    def text(self) -> str:
+        """Return a text on one line; it may not be empty."""
+        if not isinstance(self.value, str) or not self.value.strip():
+            raise self.wrong("here should stand a text")
+        return " ".join(self.value.split())
+
+    def choice(self, known: Sequence[Name], what: str) -> Name:
+        return _chosen(self.file, self.line, self.text(), known, what)
+
+    def share(self) -> float:
+        try:
+            found = float(self.text())
+        except ValueError:
+            found = -1.0
+        if not 0 <= found <= 1:
+            raise self.wrong("here should stand a number from 0 to 1")
+        return found
+
+    def day(self) -> date:
+        try:
+            return date.fromisoformat(self.text())
+        except ValueError as error:
+            raise self.wrong("write the date as 2026-01-31") from error
+
+
+def _read_yaml(file: Path) -> _Node:
+    try:
+        document = lines.parse_document(_read_text(file))
+    except PlacedError as error:
+        raise RatingFileError(file, error.line, error.sentence) from error
+    for _, key, line in document.duplicates:
+        raise RatingFileError(file, line, f"the key {key} stands here twice")
+    return _Node(file, document)
+
+
 # --- The project's own layout -------------------------------------------------------------------
 
 
@@ -125,7 +226,7 @@ def load_rating_yaml(file: Path) -> RatingSet:
         RatingFileError: The file cannot be read, or something in it is wrong.
     """
     about = {"description", "licence", "citation"}
-    top = read_yaml(file).mapping({"dataset", "ratings"}, {"as_of", "retrieved", *about})
+    top = _read_yaml(file).mapping({"dataset", "ratings"}, {"as_of", "retrieved", *about})
     name = top["dataset"].text()
     day = top.get("as_of") or top.get("retrieved")
     as_of = None if day is None else day.day()
@@ -227,7 +328,7 @@ def _mbfc_rating(
 
 
 def _json_rows(file: Path) -> Iterator[Mapping[str, object]]:
-    text = read_text(file)
+    text = _read_text(file)
     try:
         rows = json.loads(text)
     except json.JSONDecodeError as error:
@@ -352,7 +453,7 @@ def load_rating_csv(file: Path, layout: TableLayout, *, as_of: date | None = Non
         if layout.classes is not None:
             source_class = layout.classes.get(named.casefold(), "unknown")
         elif named:
-            source_class = chosen(file, line, named, _CLASSES, "class")
+            source_class = _chosen(file, line, named, _CLASSES, "class")
         found = ListedRating(
             dataset=layout.name,
             domain=host,
@@ -369,7 +470,7 @@ def load_rating_csv(file: Path, layout: TableLayout, *, as_of: date | None = Non
 
 def _csv_rows(file: Path, layout: TableLayout) -> Iterator[tuple[int, Mapping[str, str]]]:
     """Yield each row's line and its cells by what they hold, on one line each."""
-    opened = io.StringIO(read_text(file), newline="")
+    opened = io.StringIO(_read_text(file), newline="")
     reader = csv.DictReader(opened, strict=True, restval="", delimiter=layout.delimiter)
     try:
         missing = sorted({*layout.columns.values()} - {*(reader.fieldnames or ())})
@@ -402,7 +503,7 @@ def load_description(file: Path) -> TableLayout:
     Raises:
         RatingFileError: The file cannot be read, or something in it is wrong; names file and line.
     """
-    top = read_yaml(file).mapping({"dataset"}, {"as_of"} | _ABOUT | _READING)
+    top = _read_yaml(file).mapping({"dataset"}, {"as_of"} | _ABOUT | _READING)
     if "columns" not in top:
         for key in sorted(_READING & top.keys()):
             raise top[key].wrong(f"{key} needs columns beside it")
@@ -415,7 +516,7 @@ def load_description(file: Path) -> TableLayout:
     )
 
 
-def _layout(top: Mapping[str, Node]) -> TableLayout:
+def _layout(top: Mapping[str, _Node]) -> TableLayout:
     columns = top["columns"].mapping({"domain", "rating"}, {"class", "bias", "reason"})
     if "thresholds" in top and "scale" in top:
         raise top["scale"].wrong("thresholds and scale exclude each other; keep one")
@@ -437,7 +538,7 @@ def _layout(top: Mapping[str, Node]) -> TableLayout:
     )
 
 
-def _by_thresholds(node: Node) -> Callable[[str], Rating]:
+def _by_thresholds(node: _Node) -> Callable[[str], Rating]:
     given = node.mapping({"high"}, {"medium", "low"})
     steps: list[tuple[float, Rating]] = []
     for rating in reversed(_LISTED_RATINGS):
@@ -467,7 +568,7 @@ def _number(text: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _by_scale(node: Node) -> Callable[[str], Rating]:
+def _by_scale(node: _Node) -> Callable[[str], Rating]:
     scale = _named(node, _LISTED_RATINGS, "rating")
 
     def rating_of(text: str) -> Rating:
@@ -479,7 +580,7 @@ def _by_scale(node: Node) -> Callable[[str], Rating]:
     return rating_of
 
 
-def _named(node: Node, known: Sequence[Name], what: str) -> Mapping[str, Name]:
+def _named(node: _Node, known: Sequence[Name], what: str) -> Mapping[str, Name]:
     """Read what texts of the table stand for; they are compared without case and white space."""
     if not isinstance(node.value, dict) or not node.value:
         raise node.wrong("here should stand a mapping of the texts")

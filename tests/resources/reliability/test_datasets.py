@@ -15,6 +15,7 @@ from factible_assets.stages import ports
 from resources.reliability.datasets import (
     DOMAIN_QUALITY,
     RatingDirectory,
+    RatingFileError,
     RatingSet,
     TableLayout,
     host_name,
@@ -24,7 +25,6 @@ from resources.reliability.datasets import (
     rating_by_name,
     rating_of_quality,
 )
-from resources.reliability.files import RatingFileError
 from resources.reliability.registries import UnknownAges
 from tests.shared_data import shared_data
 

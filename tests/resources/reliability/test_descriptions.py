@@ -11,12 +11,12 @@ import pytest
 from factible_assets.services.ratings import rating_directory
 from factible_assets.settings import SetupError
 from resources.reliability.datasets import (
+    RatingFileError,
     RatingSet,
     description_of,
     load_description,
     load_rating_csv,
 )
-from resources.reliability.files import RatingFileError
 from tests.shared_data import shared_data
 
 TABLE = """\
