@@ -123,7 +123,7 @@ class HttpLimits:
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How often and how patiently a request is repeated. Times in seconds."""
+    """How often and how patiently a request is repeated."""
 
     attempts: int = 3
     first_delay_seconds: float = 0.5
@@ -134,7 +134,7 @@ class RetryPolicy:
     """A server that asks for a longer wait is not asked again: that would be impolite."""
 
     def delay(self, attempt: int) -> float:
-        """Return the pause after the given attempt: doubling, with full jitter above one half."""
+        """Return the seconds to pause after an attempt: doubling, with jitter above one half."""
         ceiling = min(self.max_delay_seconds, self.first_delay_seconds * 2.0 ** (attempt - 1))
         return _RANDOM.uniform(ceiling / 2, ceiling)
 
@@ -161,8 +161,7 @@ class Response:
     def redirect(self) -> httpx.URL | None:
         """Return where a redirect points, without fragment; None for any other answer.
 
-        Raises:
-            UnavailableError: It points to what is no URL.
+        Raises UnavailableError if that is no URL.
         """
         location = self.headers.get("location")
         if self.status not in _REDIRECTS or not location:
@@ -252,14 +251,11 @@ class HttpClient:
             url: Absolute, http or https.
             headers: Sent in addition, and no longer once a redirect leaves the origin.
             max_bytes: Bound on the decompressed body; the client's own if None.
-            accepts: Says by its media type (lower case, may be empty) whether a successful
-                answer's body is wanted; others are left unread.
-            sink: Is handed the body of a successful answer block by block, in the place of keeping
-                it; what it raises ends the request.
+            accepts: Says by its media type (lower case, may be empty) whether a success is read.
+            sink: Is handed the body of a success block by block, in the place of keeping it; what
+                it raises ends the request.
 
-        Raises:
-            OutageError: It failed and may succeed another time.
-            UnavailableError: Asking again will not help.
+        Raises OutageError or UnavailableError.
         """
         return await self._repeat(
             _Ask("GET", _parse(url), headers or {}, max_bytes, accepts=accepts, sink=sink)
@@ -320,7 +316,6 @@ class HttpClient:
         self._left_alone.pop(host, None)
 
     async def _attempt(self, ask: _Ask) -> Response:
-        """Send a request and follow its redirects; a failure names the address it was at."""
         url, headers = ask.url, ask.headers
         cookies, left = httpx.Cookies(), self._limits.attempt_seconds
         seen: set[str] = set()
@@ -383,7 +378,6 @@ class HttpClient:
         return OutageError(reason, retry=self._retry.after_silence or not is_silence)
 
     async def _exchange(self, ask: _Ask, cookies: httpx.Cookies) -> Response | httpx.URL:
-        """Send one request; return the answer, or where a redirect points."""
         self._guard.check_url(ask.url)
         request = httpx.Request(
             ask.method, ask.url, headers={**self._headers, **ask.headers}, content=ask.content
@@ -441,15 +435,12 @@ _tls_context = cache(httpx.create_ssl_context)
 
 
 def is_passing(status: int) -> bool:
-    """Tell whether a status stands for a failure that may be gone another time."""
+    """Tell whether a status stands for a failure that may pass: 408, 425, 429 and 5xx."""
     return status in _PASSING_STATUSES or status >= HTTPStatus.INTERNAL_SERVER_ERROR
 
 
 def status_failure(response: Response) -> HttpFailureError | None:
-    """Name the failure that a status stands for; None for a success.
-
-    408, 425, 429 and 5xx are outages; every other status outside 200-299 is final.
-    """
+    """Name the failure that a status stands for: an outage if it may pass; None for 200-299."""
     status = response.status
     if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
         return None
@@ -500,7 +491,6 @@ def _parse(url: str) -> httpx.URL:
 
 
 async def _read(raw: httpcore.Response, head: Response, ask: _Ask, most: int) -> Response:
-    """Read a body decompressed, no further than its bound."""
     host = host_of(httpx.URL(head.url))
     is_success = HTTPStatus.OK <= raw.status < HTTPStatus.MULTIPLE_CHOICES
     if is_success and not ask.accepts(head.media_type):

@@ -13,10 +13,11 @@ the stack, which ends the process. Here the depth is limited, and aliases are re
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -78,11 +79,7 @@ def legible() -> Iterator[None]:
 
 
 def read_text(file: Path, most_bytes: int = MAX_BYTES) -> str:
-    """Read a file of UTF-8, with a byte order mark or without.
-
-    Raises:
-        PlacedError: It is missing, too large, unreadable, or not UTF-8.
-    """
+    """Read a file of UTF-8; raise PlacedError if it is missing, too large or unreadable."""
     with legible():
         if file.stat().st_size > most_bytes:
             raise PlacedError(None, f"The file is larger than {most_bytes >> 20} MB. Split it.")
@@ -101,7 +98,7 @@ class Document:
 
     data: Any
     lines: dict[Place, int]
-    duplicates: tuple[tuple[Place, str, int], ...]
+    duplicates: Sequence[tuple[Place, str, int]]
     """Keys that are written twice: the place of their mapping, the key, and the second line."""
 
     def line(self, place: Place) -> int:
@@ -131,10 +128,9 @@ class Document:
 
 
 def read_document(path: Path) -> Document:
-    """Read a YAML file. Raises PlacedError if it is missing, too large, not UTF-8, or not YAML.
+    """Read a YAML file, whose values are not to be changed (see parse_document).
 
-    Its values are for reading: who reads the same text again, as every asset does with the corpora,
-    gets the same ones.
+    Raises PlacedError if it is missing, too large, not UTF-8, or not YAML.
     """
     return parse_document(read_text(path))
 
@@ -187,39 +183,31 @@ class _Reader:
         self.lines.setdefault(place, _line(event))
         if len(place) > _MAX_DEPTH:
             raise PlacedError(_line(event), "The file is nested too deeply here. Flatten it.")
-        if isinstance(event, yaml.MappingStartEvent):
-            return self._mapping(place)
-        if isinstance(event, yaml.SequenceStartEvent):
-            return self._sequence(place)
-        if isinstance(event, yaml.ScalarEvent):
-            is_plain = event.implicit[0]
-            return None if is_plain and event.value in _NULLS else event.value
+        inside = takewhile(lambda each: not isinstance(each, yaml.CollectionEndEvent), self.events)
+        match event:
+            case yaml.ScalarEvent():
+                is_null = event.implicit[0] and event.value in _NULLS
+                return None if is_null else event.value
+            case yaml.SequenceStartEvent():
+                return [self._value(each, (*place, at)) for at, each in enumerate(inside)]
+            case yaml.MappingStartEvent():
+                return self._mapping(inside, place)
         raise PlacedError(
             _line(event), "Aliases (*name) are not read in these files. Write the value out."
         )
 
-    def _sequence(self, place: Place) -> list[Any]:
-        values: list[Any] = []
-        for event in self.events:
-            if isinstance(event, yaml.SequenceEndEvent):
-                break
-            values.append(self._value(event, (*place, len(values))))
-        return values
-
-    def _mapping(self, place: Place) -> dict[str, Any]:
+    def _mapping(self, inside: Iterable[yaml.Event], place: Place) -> dict[str, Any]:
         mapping: dict[str, Any] = {}
-        for event in self.events:
-            if isinstance(event, yaml.MappingEndEvent):
-                break
+        for event in inside:
             if not isinstance(event, yaml.ScalarEvent):
                 raise PlacedError(_line(event), "A key here is not a word. Write key: value.")
             key = str(event.value)
             if key in mapping:
                 self.duplicates.append((place, key, _line(event)))
                 self._value(next(self.events), (*place, f"second {key}"))
-                continue
-            self.lines[(*place, key)] = _line(event)
-            mapping[key] = self._value(next(self.events), (*place, key))
+            else:
+                self.lines[(*place, key)] = _line(event)
+                mapping[key] = self._value(next(self.events), (*place, key))
         return mapping
 
 

@@ -75,7 +75,7 @@ _LONGEST_NAME = 253  # RFC 1035, section 2.3.4
 _NUMBER_LABEL = re.compile(r"(?:[0-9]+|0x[0-9a-f]*)")
 
 Resolver = Callable[[str, int], Awaitable[Sequence[str]]]
-"""Resolves a host name and a port to addresses. Raises OSError (socket.gaierror) if it cannot."""
+"""Resolves a host name and a port to addresses. Raises OSError if it cannot."""
 
 
 class ForbiddenTargetError(Exception):
@@ -100,13 +100,9 @@ class NameTable:
 
     @classmethod
     def for_service(cls, base_url: str) -> NameTable:
-        """Allow exactly the host and port of a service that the user configured.
+        """Allow exactly the host and port of a service, such as `http://127.0.0.1:8888/search`.
 
-        Args:
-            base_url: The service's address, such as `http://127.0.0.1:8888/search`.
-
-        Raises:
-            ValueError: The URL has no host, or is neither http nor https.
+        Raises ValueError if the URL has no host, or is neither http nor https.
         """
         parts = urlsplit(base_url)
         if parts.hostname is None or parts.scheme not in _DEFAULT_PORTS:
@@ -158,11 +154,7 @@ class NetworkGuard:
         self._https_only = https_only
 
     def check_url(self, url: httpx.URL) -> None:
-        """Refuse a URL by its form alone; nothing is resolved.
-
-        Raises:
-            ForbiddenTargetError: The URL points, or may point, where nothing is fetched from.
-        """
+        """Raise ForbiddenTargetError for a URL by its form alone; nothing is resolved."""
         if url.scheme not in _DEFAULT_PORTS:
             raise ForbiddenTargetError(
                 f"only http and https are fetched, not {url.scheme[:20] or 'a relative address'}"
@@ -185,11 +177,8 @@ class NetworkGuard:
     async def targets(self, host: str, port: int) -> Sequence[tuple[str, int]]:
         """Resolve a name and return the checked addresses to connect to, best first.
 
-        One closed address among several refuses the whole name: an honest site has none.
-
-        Raises:
-            ForbiddenTargetError: The name stands for an address that is never reached.
-            OSError: The name could not be resolved.
+        One closed address among several refuses the whole name (ForbiddenTargetError): an honest
+        site has none. Raises OSError if the name could not be resolved.
         """
         host = _normal(host)
         served = self._names.find(host, port)
@@ -218,10 +207,7 @@ class GuardedBackend(httpcore.AnyIOBackend):
     ) -> httpcore.AsyncNetworkStream:
         """Resolve, check, and connect to the first checked address that answers in time.
 
-        Raises:
-            ForbiddenTargetError: The name stands for an address that is never reached.
-            httpcore.ConnectError: No address answered, or the name does not resolve.
-            httpcore.ConnectTimeout: The time was up first.
+        Raises ForbiddenTargetError beside httpcore's own errors.
         """
         failure = httpcore.ConnectError(f"{host} has no address")
         try:
@@ -258,11 +244,10 @@ def host_of(url: httpx.URL) -> str:
 
 
 def check_address(address: str) -> None:
-    """Refuse an IP address that is not a public unicast address.
+    """Raise ForbiddenTargetError for what is not the address of a public unicast host.
 
-    Raises:
-        ForbiddenTargetError: It is loopback, private, link-local, a metadata service, multicast,
-            reserved, a tunnel, or an IPv6 form of such an IPv4 address; or it is no address.
+    Such as loopback, private, link-local, a metadata service, multicast, reserved, a tunnel, or an
+    IPv6 form of such an IPv4 address.
     """
     try:
         parsed = ipaddress.ip_address(address)
@@ -274,7 +259,6 @@ def check_address(address: str) -> None:
 
 
 def _closed(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> str | None:
-    """Return why an address is not reached; None if it may be."""
     if isinstance(address, ipaddress.IPv6Address):
         number = int(address)
         if address in _IPV4_MAPPED or address in _NAT64:
