@@ -47,10 +47,7 @@ def decode_text(data: bytes) -> str:
     """Decode a text file: byte order mark, UTF-8, UTF-16 without a mark, then Windows-1252.
 
     A UTF-8 file with a few damaged bytes stays UTF-8 (they become U+FFFD): one broken character
-    must not turn every other accent of the file into two wrong ones.
-
-    Raises:
-        NotTextError: if the bytes are those of a binary file.
+    must not turn every other accent into two wrong ones. Raises NotTextError for a binary file.
     """
     for mark, encoding in _BOMS:
         if data.startswith(mark):

@@ -99,13 +99,9 @@ class Archive:
     def __init__(self, path: Path, *, canonicalise: Callable[[str], str] = str) -> None:
         """Open an archive, and create it if it is not there.
 
-        Args:
-            path: The SQLite file.
-            canonicalise: Gives every URL the form under which it is stored and looked up; raises
-                ValueError for what is no address of a page.
-
-        Raises:
-            ArchiveError: if the file cannot be created, is no archive, or is a newer one's.
+        `canonicalise` gives every URL the form under which it is stored and looked up, and raises
+        ValueError for what is no address of a page. Raises ArchiveError if the file cannot be
+        created, is no archive, or is a newer one's.
         """
         self.path = path
         self._canonicalise = canonicalise
@@ -133,8 +129,7 @@ class Archive:
     ) -> ImportReport:
         """Import a folder of saved pages or a JSONL file, all or nothing (see sources.py).
 
-        Raises:
-            ArchiveImportError: if a line is malformed, or the source unreadable or without pages.
+        Raises ArchiveImportError if a line is malformed, or the source unreadable or without pages.
         """
         steps = read_folder(source) if source.is_dir() else read_jsonl(source)
         return self.store(steps, collection, progress)
@@ -227,10 +222,8 @@ class Archive:
         If this very query was recorded, its hits come first: newest recording first, in recorded
         order. Then everything that shares words with the query, by BM25. A page is listed once.
         None of the query is read as query syntax; language and country are ignored, because stored
-        pages do not say theirs. Without collections: everywhere but in what is set apart.
-
-        Raises:
-            ArchiveError: if the file cannot be read.
+        pages do not say theirs. Without collections: everywhere but in what is set apart. Raises
+        ArchiveError if the file cannot be read.
         """
         values = {
             "query_key": query_key(request.query),
@@ -278,10 +271,7 @@ class Archive:
         retrieval or, where that is unknown, of its storing.
 
         Among collections, a page with text goes before one without, then the newest. Collections
-        are named as in `search`.
-
-        Raises:
-            ArchiveError: if the file cannot be read.
+        are named, and errors raised, as in `search`.
         """
         canonical = self._key(url)
         if canonical is None:
@@ -383,10 +373,9 @@ def _replaces(page: FetchedPage, known: sqlite3.Row) -> bool:
 
 
 def _stamp(moment: datetime) -> str | None:
-    """Write a time in one fixed form in UTC, so that the texts sort as the times do."""
-    if moment == UNDATED:
-        return None
-    return moment.astimezone(UTC).isoformat(timespec="microseconds")
+    # One fixed form in UTC, so that the texts sort as the times do.
+    written = moment.astimezone(UTC).isoformat(timespec="microseconds")
+    return None if moment == UNDATED else written
 
 
 def _day(value: str | None) -> date | None:
@@ -458,10 +447,7 @@ class ArchivedWeb:
         return (SearchAnswer(PROVIDER, "ok", hits, latency_seconds=elapsed_since(began)),)
 
     async def fetch(self, url: str) -> FetchedPage:
-        """Return a stored page.
-
-        A page that the archive does not hold is unavailable: asking again changes nothing.
-        """
+        """Return a stored page; one that is not held is unavailable: asking again is no help."""
         began, now = time.perf_counter(), datetime.now(UTC)
         try:
             page = await asyncio.to_thread(self.archive.page, url, self.collections)

@@ -156,9 +156,7 @@ _ACCEPT = {"Accept": "application/rdap+json, application/json"}
 class RdapRegistry:
     """Asks each domain's own registry; the list of registries is fetched once and kept.
 
-    Args:
-        http: The client; its owner closes it. Its guard must allow the bootstrap's host.
-        bootstrap_url: Where IANA's list of registries is.
+    The client's owner closes it; its guard must allow the host of the list (`bootstrap_url`).
     """
 
     def __init__(self, http: HttpClient, *, bootstrap_url: str = BOOTSTRAP_URL) -> None:

@@ -11,10 +11,8 @@ that was fetched already is handed to the browser, which asks the site only for 
 in addition. Images, media and fonts are not loaded.
 
 Limits: 20 s until the document is there, then up to 12 s for its text (Factible, section 1.3.4,
-step 3).
-
-Nothing is downloaded: without a browser on the machine, pages that need one are unavailable, with
-the reason saying what to install.
+step 3). Nothing is downloaded: without a browser on the machine, pages that need one are
+unavailable, with the reason saying what to install.
 """
 
 from __future__ import annotations
@@ -40,6 +38,7 @@ from resources.scraping.guarded_proxy import GuardedProxy
 if TYPE_CHECKING:
     from playwright.async_api import Browser as PlaywrightBrowser
     from playwright.async_api import BrowserContext, Page, Playwright, Request, Route
+    from playwright.async_api import Response as Answer
 
 BROWSER_VARIABLE = "FACTIBLE_BROWSER"
 """The environment variable that names the browser's executable."""
@@ -165,9 +164,8 @@ class Browser:
     async def draw(self, response: Response) -> Drawn:
         """Draw the page of an answer, whose body is used as it is and not asked for again.
 
-        Raises:
-            UnavailableError: There is no browser, or the page led away from the web.
-            OutageError: The browser broke, or the page was not there in time.
+        Raises UnavailableError (there is no browser, or the page led away from the web) or
+        OutageError (the browser broke, or the page was not there in time).
         """
         if self._process is None:
             executable = self._executable or find_browser()
@@ -227,11 +225,11 @@ class _Visit:
 
     async def follow(self, context: BrowserContext, page: Page) -> None:
         await context.route("**/*", self._on_request)
-        context.on("page", _close_other)
-        page.on("request", self._pending_if_essential)
+        context.on("page", self._close_window)
+        page.on("request", self._on_asked)
         page.on("requestfinished", lambda request: self._pending.discard(request))  # noqa: PLW0108
         page.on("requestfailed", self._on_failed)
-        page.on("response", lambda answer: self._on_status(answer.request, answer.status))
+        page.on("response", self._on_answer)
 
     async def load(self, page: Page, seconds: float) -> bool:
         """Open the page; tell whether its document was not complete in time."""
@@ -266,6 +264,10 @@ class _Visit:
             return last >= _ENOUGH_TEXT
         return True
 
+    async def _close_window(self, opened: Page) -> None:
+        with contextlib.suppress(_playwright().Error):
+            await opened.close()
+
     async def _on_request(self, route: Route) -> None:
         request = route.request
         with contextlib.suppress(_playwright().Error):  # the page may be gone by now
@@ -286,23 +288,23 @@ class _Visit:
             else:
                 await route.continue_()
 
-    def _pending_if_essential(self, request: Request) -> None:
+    def _on_asked(self, request: Request) -> None:
         if request.resource_type in _ESSENTIAL:
             self._pending.add(request)
 
     def _on_failed(self, request: Request) -> None:
         self._pending.discard(request)
         if not any(own in (request.failure or "") for own in _OWN_ABORTS):
-            self._note(request, "could not be loaded")
+            self._note(request, "")
 
-    def _on_status(self, request: Request, status: int) -> None:
-        if is_passing(status):
-            self._note(request, f"could not be loaded (status {status})")
+    def _on_answer(self, answer: Answer) -> None:
+        if is_passing(answer.status):
+            self._note(answer.request, f" (status {answer.status})")
 
-    def _note(self, request: Request, what: str) -> None:
+    def _note(self, request: Request, why: str) -> None:
         if request.resource_type in _ESSENTIAL:
-            host = _host(request.url)
-            self.failures.setdefault(host, f"a {request.resource_type} of {host} {what}")
+            host, kind = _host(request.url), request.resource_type
+            self.failures.setdefault(host, f"a {kind} of {host} could not be loaded{why}")
 
 
 class _Process:
@@ -319,8 +321,7 @@ class _Process:
     @classmethod
     def join(cls, executable: str) -> _Process:
         """Return the loop's process for an executable, and count one user more."""
-        loop = asyncio.get_running_loop()
-        of_loop = _PROCESSES.setdefault(loop, {})
+        of_loop = _PROCESSES.setdefault(asyncio.get_running_loop(), {})
         process = of_loop.setdefault(executable, cls(executable))
         process._users += 1
         return process
@@ -422,12 +423,6 @@ async def _context(browser: PlaywrightBrowser, proxy_port: int) -> AsyncIterator
             with contextlib.suppress(_playwright().Error, TimeoutError):
                 async with asyncio.timeout(_CLOSE_SECONDS):
                     await context.close()
-
-
-async def _close_other(page: Page) -> None:
-    """Close a window that the page opened."""
-    with contextlib.suppress(_playwright().Error):
-        await page.close()
 
 
 def _headers(response: Response) -> dict[str, str]:

@@ -104,12 +104,9 @@ def decode(body: bytes, declared: str | None = None) -> str:
     """Decode a page: byte order mark, valid UTF-8, declarations, detection, in this order.
 
     UTF-8 goes first because hardly any other text is valid UTF-8 by chance, while servers often
-    declare a default charset that their pages contradict. A declaration that does not fit the
-    bytes is not believed. Never fails: what stays unreadable becomes U+FFFD.
-
-    Args:
-        body: The page's bytes.
-        declared: The charset of the Content-Type header, if any; the page's meta tag is read here.
+    declare a default charset that their pages contradict. A declaration (`declared` is that of the
+    Content-Type header) that does not fit the bytes is not believed. Never fails: what stays
+    unreadable becomes U+FFFD.
     """
     for mark, encoding in _BYTE_ORDER_MARKS:
         if body.startswith(mark):
@@ -150,12 +147,7 @@ def _decode_as(body: bytes, label: str) -> str | None:
 
 
 def extract_html(html: str, url: str) -> Extract:
-    """Read an HTML page.
-
-    Args:
-        html: The decoded page. Charset declarations inside it are ignored.
-        url: Where it stands, for the metadata.
-    """
+    """Read a decoded HTML page; where it stands is for its metadata."""
     tree = parse_html(html)
     if tree is None:
         return Extract(text="", obstacle="textless")

@@ -24,18 +24,16 @@ from resources.network_guard import ForbiddenTargetError, GuardedBackend, Networ
 
 _MAX_HEAD = 65_536
 _BLOCK = 65_536
+_CONNECT_SECONDS = 10.0
 _ESTABLISHED = b"HTTP/1.1 200 Connection established\r\n\r\n"
 _HOP_HEADERS = (b"connection", b"keep-alive", b"proxy-connection", b"proxy-authorization")
 _LOST = (OSError, httpcore.NetworkError, httpcore.TimeoutException, asyncio.IncompleteReadError)
 
 
 class GuardedProxy:
-    """Listens on an ephemeral loopback port while it is open; use it with `async with`.
+    """Listens on an ephemeral port of 127.0.0.1 while it is open; use it with `async with`.
 
-    Args:
-        guard: Decides about every target.
-        max_bytes: How much may be received in all; then every connection is cut.
-        connect_seconds: How long connecting to one target may take.
+    The guard decides about every target; after `max_bytes` in all, every connection is cut.
 
     Attributes:
         port: The port on 127.0.0.1.
@@ -44,13 +42,10 @@ class GuardedProxy:
         failures: The host of each target that could not be reached.
     """
 
-    def __init__(
-        self, guard: NetworkGuard, *, max_bytes: int = 30_000_000, connect_seconds: float = 10.0
-    ) -> None:
+    def __init__(self, guard: NetworkGuard, *, max_bytes: int = 30_000_000) -> None:
         self._guard = guard
         self._backend = GuardedBackend(guard)
         self._max_bytes = max_bytes
-        self._connect_seconds = connect_seconds
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self.port = 0
@@ -147,7 +142,7 @@ class GuardedProxy:
         host, port = host_of(url), url.port or (443 if url.scheme == "https" else 80)
         try:
             self._guard.check_url(url)
-            return await self._backend.connect_tcp(host, port, timeout=self._connect_seconds)
+            return await self._backend.connect_tcp(host, port, timeout=_CONNECT_SECONDS)
         except ForbiddenTargetError as error:
             self.refused.append(f"{host[:80]}: {error.reason}")
             return 403

@@ -78,11 +78,9 @@ def is_wall(headings: Iterable[str], seen: str) -> bool:
 
 
 def notice_in(headings: Sequence[str], text: str) -> Obstacle | None:
-    """Name the notice that a text is; None for a page that can be read.
+    """Name the notice that a text, in lines, is; None for a page that can be read.
 
-    Args:
-        headings: The page's title and main headings, if any.
-        text: What it says, in lines.
+    `headings` are the page's title and main headings, if any.
     """
     return _at_any_length(headings, text) or _in_few_words(headings, text)
 

@@ -56,10 +56,8 @@ class Fetching:
     async def fetch(self, url: str, known: FetchedPage | None = None) -> FetchedPage:
         """Fetch and read one page. Never raises for a page that fails: it answers so.
 
-        Args:
-            url: Absolute, http or https.
-            known: What is stored of the page; its text is returned, with status 304, if the site
-                says that nothing changed.
+        `known` is what is stored of it: its text is returned, with status 304, if the site says
+        that nothing changed.
         """
         retrieved_at, started = datetime.now(UTC), time.perf_counter()
         tried: list[tuple[str, str]] = []
@@ -249,9 +247,7 @@ class Wayback:
     async def fetch(self, url: str) -> Response:
         """Return the newest copy of a page, of whatever status and content type.
 
-        Raises:
-            UnavailableError: There is no copy.
-            OutageError: The archive did not answer, or not as it should.
+        Raises UnavailableError if there is none, OutageError if the archive did not answer.
         """
         # Without a time, the API often answers that there is nothing.
         now = f"{datetime.now(UTC):%Y%m%d}"

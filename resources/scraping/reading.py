@@ -66,11 +66,7 @@ class ScriptedPageError(UnavailableError):
 
 
 class PageReader:
-    """Reads bodies, no more at once than there are cores.
-
-    Args:
-        seconds: How long reading one body may take before it is given up.
-    """
+    """Reads bodies, no more at once than there are cores, each for at most so many seconds."""
 
     def __init__(self, *, seconds: float = 30.0) -> None:
         self._seconds = seconds
@@ -84,10 +80,8 @@ class PageReader:
     async def read(self, response: Response) -> tuple[Extract, Kind]:
         """Read an answer, whatever its status.
 
-        Raises:
-            ScriptedPageError: The page has no text without its scripts.
-            UnavailableError: There is nothing to read, or asking again will not help.
-            OutageError: The status stands for a passing failure.
+        Raises UnavailableError (ScriptedPageError if there is no text without scripts) or
+        OutageError.
         """
         with about(response):
             failure = status_failure(response)
@@ -246,12 +240,9 @@ _ENVIRONMENT = ("PATH", "PYTHONPATH", "PYTHONHOME", "HOME", "LD_LIBRARY_PATH", "
 
 
 async def read_pdf(data: bytes, *, seconds: float = 30.0) -> Extract:
-    """Read text, title, author and date of creation of a PDF.
+    """Read text, title, author and date of creation of a PDF, as far as pdf_worker.py goes.
 
-    At most the first 150 pages and a million characters are read (pdf_worker.py).
-
-    Raises:
-        UnavailableError: It is encrypted, broken, scanned or empty, or took longer than `seconds`.
+    Raises UnavailableError if it is encrypted, broken, scanned or empty, or takes too long.
     """
     worker = await asyncio.create_subprocess_exec(
         sys.executable,

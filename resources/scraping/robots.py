@@ -47,9 +47,7 @@ class _Rules:
 class Robots:
     """The rules of all sites, each fetched once while they are kept.
 
-    Args:
-        http: The client; its owner closes it.
-        retry_seconds: How long a site whose rules could not be read is left alone.
+    The client's owner closes it. A site whose rules could not be read is left alone for a while.
     """
 
     def __init__(self, http: HttpClient, *, retry_seconds: float = 60.0) -> None:
@@ -59,13 +57,10 @@ class Robots:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def check(self, url: str) -> None:
-        """Return if a page may be fetched.
+        """Return if a page may be fetched; raise UnavailableError if robots are asked not to.
 
-        A URL that is malformed or forbidden is let through: fetching it says what is wrong.
-
-        Raises:
-            UnavailableError: The site asks robots not to read this page.
-            OutageError: The site's rules could not be read; they may be another time.
+        Raises OutageError while the site's rules cannot be read. A URL that is malformed or
+        forbidden is let through: fetching it says what is wrong.
         """
         try:
             parsed = httpx.URL(url)

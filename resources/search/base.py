@@ -89,7 +89,7 @@ class SearchRequest:
         query: The words to look for.
         limit: Results per page, at least 1.
         page: Which page, counted from 1.
-        before: Leave out what was published on or after this day, as far as the provider knows it.
+        before: Leave out what was published on or after this day, as far as that is known.
         after: Leave out what was published before this day, likewise.
         exclude_domains: Leave out these domains with all their subdomains.
         exclude_file_types: Leave out files of these types, such as pdf, told by the URL's end.
@@ -153,13 +153,9 @@ class FactCheckLane(Protocol):
         language: str | None = None,
         after: date | None = None,
     ) -> FactCheckAnswer:
-        """Look a claim up.
+        """Look a claim, or words of it, up.
 
-        Args:
-            claim: The claim, or words of it.
-            limit: The most reviewed claims that are wanted, at least 1; one may have several
-                reviews.
-            language: Only reviews in this language (BCP 47, such as en); all if None.
-            after: Leave out what was claimed and reviewed before this day.
+        Wanted are at most `limit` reviewed claims, of which one may have several reviews; in one
+        language (BCP 47, such as en) or in all; not those claimed and reviewed before `after`.
         """
         ...

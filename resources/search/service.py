@@ -232,11 +232,7 @@ def wrong_shape(what: str) -> OutageError:
 
 
 def objects(value: object, what: str) -> list[Json]:
-    """Read a list of objects.
-
-    Raises:
-        OutageError: It is anything else; `what` is its name in the sentence.
-    """
+    """Read a list of objects; anything else is an OutageError, which calls it `what`."""
     if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
         raise wrong_shape(f"has no list of {what}")
     return value
@@ -272,19 +268,10 @@ def hits_of(
     day: str = "",
     read_day: Callable[[str], date | None] = iso_day,
 ) -> list[SearchHit]:
-    """Read results: their titles, and what stands under the names of URL, snippet and day.
+    """Read results: their titles, and what stands under the names of `url`, `snippet` and `day`.
 
-    Args:
-        entries: The results, in their order.
-        what: What one is called in a sentence.
-        before: How many results came before the first.
-        url: The name of the URL; likewise `snippet` and `day`.
-        snippet: See `url`.
-        day: See `url`.
-        read_day: Reads the day of publication.
-
-    Raises:
-        OutageError: One has no URL.
+    `what` is what one is called in the OutageError for one without URL; `before` results came
+    before the first.
     """
     hits = []
     for rank, entry in enumerate(entries, before + 1):

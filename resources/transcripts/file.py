@@ -70,24 +70,14 @@ class FileTranscript:
 
 
 def read_transcript(path: Path, *, max_bytes: int = MAX_BYTES) -> TimedText:
-    """Read a transcript file of any supported format.
+    """Read a transcript file of any supported format; raise TranscriptError if it cannot be used.
 
     The language is taken from the file's content, else from a name such as `talk.en.vtt`.
-
-    Raises:
-        TranscriptError: It says what is wrong and what to do.
     """
     name = str(path)
     try:
-        size = path.stat().st_size
-        if size > max_bytes:
-            raise TranscriptError(
-                f"The file has {size / 1e6:,.0f} MB, and a transcript at most "
-                f"{max_bytes / 1e6:,.0f} MB.",
-                "Give the captions, not the recording.",
-                name=name,
-            )
-        data = path.read_bytes()
+        size, most = path.stat().st_size, max_bytes
+        data = path.read_bytes() if size <= most else b""
     except FileNotFoundError as error:
         remedy = "Check the path, which is relative to the corpus file."
         raise TranscriptError("There is no such file.", remedy, name=name) from error
@@ -95,19 +85,21 @@ def read_transcript(path: Path, *, max_bytes: int = MAX_BYTES) -> TimedText:
         problem = f"The file cannot be read ({error.strerror})."
         remedy = "Check what it is and who may."
         raise TranscriptError(problem, remedy, name=name, may_pass=True) from error
+    if size > most:
+        problem = (
+            f"The file has {size / 1e6:,.0f} MB, and a transcript at most {most / 1e6:,.0f} MB."
+        )
+        raise TranscriptError(problem, "Give the captions, not the recording.", name=name)
     transcript = parse_transcript(data, name=name, extension=path.suffix)
     named = _LANGUAGE_IN_NAME.fullmatch(path.name)
     return replace(transcript, language=transcript.language or (named[1] if named else None))
 
 
 def parse_transcript(data: bytes, *, name: str, extension: str = "") -> TimedText:
-    """Parse the bytes of a transcript; `name` is what errors call it.
+    """Parse the bytes of a transcript; `name` is what a TranscriptError calls it.
 
     Cues come back sorted by start, without markup, without empty ones, and with times that are
     never negative.
-
-    Raises:
-        TranscriptError: It says what is wrong and what to do.
     """
     try:
         text = decode_text(data).replace("\r\n", "\n").replace("\r", "\n")
@@ -147,7 +139,7 @@ def _parse(text: str, extension: str) -> TimedText:
 
 @dataclass(frozen=True, slots=True)
 class _Caption:
-    """A caption as it is displayed: several lines, markup removed. Times in seconds."""
+    """A caption as it is displayed, markup removed. Times in seconds."""
 
     lines: tuple[str, ...]
     start: float
@@ -352,8 +344,9 @@ def _load_json(text: str, extension: str) -> dict[str, Any] | list[Any] | None:
     try:
         document = json.loads(text)
     except RecursionError as error:
+        line = deepest_json_line(text)
         raise TranscriptError(
-            "The JSON is nested too deeply.", f"Give {FORMATS}.", line=deepest_json_line(text)
+            "The JSON is nested too deeply.", f"Give {FORMATS}.", line=line
         ) from error
     except ValueError as error:
         if extension not in {".json", ".json3"} and not text.lstrip().startswith("{"):
@@ -361,12 +354,9 @@ def _load_json(text: str, extension: str) -> dict[str, Any] | list[Any] | None:
         # Python's own limit on the digits of a number raises a plain ValueError, without a line.
         why = getattr(error, "msg", "a number has thousands of digits")
         long = _LONG_NUMBER.search(text)
-        place = text.count("\n", 0, long.start()) + 1 if long else None
-        raise TranscriptError(
-            f"The JSON is damaged: {why}.",
-            "Export the transcript again.",
-            line=getattr(error, "lineno", None) or place,
-        ) from error
+        line = getattr(error, "lineno", None) or (long and text.count("\n", 0, long.start()) + 1)
+        problem = f"The JSON is damaged: {why}."
+        raise TranscriptError(problem, "Export the transcript again.", line=line) from error
     return document if isinstance(document, (dict, list)) else None
 
 
@@ -418,7 +408,6 @@ def _segment(segment: Any, number: int) -> _Caption:
 
 
 def _number(segment: dict[str, Any], number: int, *keys: str) -> float:
-    """Read the number under the first key that a segment has."""
     value = next((segment[key] for key in keys if key in segment), None)
     try:
         seconds = float(value) if isinstance(value, (int, float, str)) else math.nan

@@ -45,10 +45,7 @@ def video_id_of(link: str) -> str:
 
     Understood are watch, youtu.be, shorts, live, embed, v and attribution links on the desktop,
     mobile, music and no-cookie hosts, with or without a scheme and with any other parameters
-    (list, t, si, …). Upper and lower case are kept: ids differ by them.
-
-    Raises:
-        NotAVideoLinkError: for everything else, a playlist or a channel included.
+    (list, t, si, …). Everything else, a playlist or a channel included, is a NotAVideoLinkError.
     """
     text = link.strip()
     if is_video_id(text):
