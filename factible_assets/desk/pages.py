@@ -26,6 +26,7 @@ from factible_assets.stages.ids import claim_id as id_of_claim
 from factible_assets.stages.reviews import (
     NO_CORRECTIONS,
     by_claim,
+    claims_in_force,
     corrected_queries,
     corrections_by_claim,
     latest,
@@ -96,17 +97,19 @@ _ENGINE.globals.update(video_path=video_path, claim_path=claim_path)
 def claim_report(data: ReportData, claim_id: str) -> ReportView | None:
     """Return the report of a video narrowed to one of its claims; None if it has no such claim.
 
-    The other claims are still known by their ids, as the report links to them.
+    One that was reworded is found by its former ids too. The other claims are still known by their
+    ids, as the report links to them.
     """
     report = arrange(data)
-    view = report.by_id.get(claim_id)
+    renamed = claims_in_force(data.reviews).names.get(claim_id, claim_id)
+    view = report.by_id.get(claim_id) or report.by_id.get(renamed)
     if view is None:
         return None
     stored = [each | {"claims": [view]} for each in report.stored if view in each["claims"]]
     places = [
         number
         for number, block in enumerate(report.transcript)
-        if any(claim_id in run.ids for run in block.runs)
+        if any(view.claim.claim_id in run.ids for run in block.runs)
     ]
     around = slice(max(0, places[0] - _AROUND), places[-1] + 1 + _AROUND) if places else slice(0)
     return replace(
@@ -138,12 +141,10 @@ def page(name: str, viewer: Viewer | None, **values: Any) -> tuple[str, str]:
     return document(_ENGINE, f"{name}.html.jinja", _STYLES, scripts, sends=True, **given)
 
 
-def report_page(
-    viewer: Viewer, data: ReportData, report: ReportView, **values: Any
-) -> tuple[str, str]:
+def report_page(viewer: Viewer, report: ReportView, **values: Any) -> tuple[str, str]:
     """Return the page of a video, or with `is_open` of one claim with the forms to act on it."""
     macros = cast("Any", _ENGINE.get_template("tools.html.jinja").module)
-    video_id = data.video.video_id
+    data, video_id = report.data, report.data.video.video_id
     is_open = bool(values.get("is_open"))
     shown = {view.claim.claim_id for view in report.claims}
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from email import message_from_bytes, policy
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_args
+from typing import Annotated, Any, Literal, cast, get_args
 from urllib.parse import parse_qsl, quote
 
 from fastapi import APIRouter, Depends, Query, Request, Response
@@ -30,14 +30,14 @@ from starlette.exceptions import HTTPException
 
 from factible_assets.config import FactCheckConfig
 from factible_assets.desk import pages
-from factible_assets.desk.pages import Viewer, claim_path, claim_report
+from factible_assets.desk.pages import Viewer, claim_path
 from factible_assets.desk.pages import video_path as path_of_video
 from factible_assets.errors import FactibleError
 from factible_assets.exchange.claim_review import reviews_of_results
 from factible_assets.files import digest
 from factible_assets.http_service.auth import SESSION_SECONDS
 from factible_assets.http_service.models import FactCheckRequest, validation_sentence
-from factible_assets.http_service.runs import ByClient, House, InHouse
+from factible_assets.http_service.runs import ByClient, House, InHouse, Run
 from factible_assets.http_service.walls import CARDS, DESK, SESSION, SIGN_IN, SIGN_OUT, session_of
 from factible_assets.records import QueryType, ReviewKind
 from factible_assets.report.render import claims_as_markdown
@@ -52,13 +52,9 @@ from factible_assets.running.review import (
     scale_named,
 )
 from factible_assets.running.targets import enlist, resolve
-from factible_assets.stages.reviews import OPINIONS, claims_in_force
+from factible_assets.stages.reviews import OPINIONS
 from factible_assets.wording import outcome_words, verdict_words
 from warehouse.store import Warehouse
-
-if TYPE_CHECKING:
-    from factible_assets.http_service.runs import Run
-    from factible_assets.report.data import ReportData
 
 _VIDEOS = 25
 _LONGEST_SEARCH = 300
@@ -344,21 +340,18 @@ def search_page(house: InHouse, viewer: Looking, q: str = "", page: Number = 1) 
 @routes.get(f"{DESK}/videos/{{video_id}}")
 def video_page(video_id: str, house: InHouse, viewer: Looking) -> HTMLResponse:
     """Show the report of a video, with the way to the forms of each claim."""
-    data = house.results.data(video_id)
-    return _shown(pages.report_page(viewer, data, arrange(data)))
+    return _shown(pages.report_page(viewer, arrange(house.results.data(video_id))))
 
 
-def _claim(house: House, video_id: str, claim_id: str) -> tuple[ReportData, ReportView]:
-    data = house.results.data(video_id)
-    now = claims_in_force(data.reviews).names.get(claim_id, claim_id)
-    report = claim_report(data, claim_id) or claim_report(data, now)
+def _claim(house: House, video_id: str, claim_id: str) -> ReportView:
+    report = pages.claim_report(house.results.data(video_id), claim_id)
     if report is None:
         raise HTTPException(
             404,
             "The newest check of this video does not find that claim any more; the page of the "
             "video lists those that it finds.",
         )
-    return data, report
+    return report
 
 
 @routes.get(f"{DESK}/videos/{{video_id}}/claims/{{claim_id}}")
@@ -376,7 +369,7 @@ def claim_page(
     A claim that was reworded is found by its former ids too.
     """
     try:
-        data, report = _claim(house, video_id, claim_id)
+        report = _claim(house, video_id, claim_id)
     except HTTPException as error:
         if error.status_code != HTTPStatus.NOT_FOUND:
             raise
@@ -399,7 +392,6 @@ def claim_page(
     return _shown(
         pages.report_page(
             viewer,
-            data,
             report,
             is_open=True,
             scale=scale_named(house.settings.ruling_scale, house.settings.corpus_folders),
@@ -418,17 +410,17 @@ def _base(request: Request, house: House) -> str:
 @routes.get(f"{DESK}/videos/{{video_id}}/claims/{{claim_id}}/claim.md")
 def claim_markdown(video_id: str, claim_id: str, house: InHouse) -> Response:
     """Return a claim as Markdown."""
-    data, report = _claim(house, video_id, claim_id)
-    text = claims_as_markdown(data, report.claims[0].claim.claim_id)
+    report = _claim(house, video_id, claim_id)
+    text = claims_as_markdown(report.data, report.claims[0].claim.claim_id)
     return Response(text, media_type="text/markdown; charset=utf-8")
 
 
 @routes.get(f"{DESK}/videos/{{video_id}}/claims/{{claim_id}}/claim-review.json")
 def claim_review(request: Request, video_id: str, claim_id: str, house: InHouse) -> Response:
     """Return a claim as ClaimReview, which leads to its page."""
-    data, report = _claim(house, video_id, claim_id)
+    report = _claim(house, video_id, claim_id)
     base = f"{_base(request, house)}{DESK}/videos/{{video}}/claims/{{claim}}"
-    made = reviews_of_results([data], base_url=base, only=report.claims[0].claim.claim_id)
+    made = reviews_of_results([report.data], base_url=base, only=report.claims[0].claim.claim_id)
     return Response(made.text, media_type="application/ld+json")
 
 
@@ -439,7 +431,7 @@ def card_page(
     """Show the card of a claim, also within pages of others, to whoever has its address."""
     if not house.clients.is_signed(f"{video_id} {claim_id}", key):
         raise HTTPException(403, "This address of a card was not made by this service.")
-    _, report = _claim(house, video_id, claim_id)
+    report = _claim(house, video_id, claim_id)
     view = report.claims[0]
     words = verdict_words(view.verdict) if view.verdict else outcome_words(view.outcome, None)
     address = _base(request, house) + claim_path(video_id, claim_id)

@@ -86,9 +86,9 @@ def test_from_a_link_to_a_signed_ruling_with_the_keyboard_alone(  # noqa: PLR091
         told = [claim.model_dump(mode="json") for claim in claims]
         worker.say(update("claims_extracted", "2 claims.", claims=told, total_claims=2))
         page.wait_for_selector("#claims li >> nth=1")
-        for number, claim in enumerate(told):
+        for number, each in enumerate(told):
             verdict = samples.verdict(number, "refutes").model_dump(mode="json")
-            words = {"claim": claim, "verdict": verdict}
+            words = {"claim": each, "verdict": verdict}
             worker.say(verdict_update("Refuted.", reached=number + 1, total=2, **words))
         worker.say(update("complete", "Done.", result={"video_id": published}))
         worker.vanish()
