@@ -23,12 +23,13 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.http_service.models import (
     Order,
     ProgressUpdate,
+    Step,
     error_update,
     update,
     verdict_update,
@@ -65,10 +66,14 @@ class Teller:
             self._stream.write(f"{event.model_dump_json()}\n")
             self._stream.flush()
 
+    def tell(self, step: Step, words: str, **data: Any) -> None:
+        """Send the event of a step."""
+        self.send(update(step, words, **data))
+
     def waiting(self) -> None:
         """Tell that somebody else is at it."""
         words = "Another check of this video goes on; this one begins when that has ended."
-        self.send(update("transcript_extraction", words))
+        self.tell("transcript_extraction", words)
 
     def asset_stored(self, asset: str) -> None:
         """Tell of the transcript, as soon as Dagster has recorded it."""
@@ -77,11 +82,9 @@ class Teller:
                 return
             self._has_transcript = True
             length = self._transcript_length()
-            words = "The transcript is stored."
-            if length is not None:
-                words = f"The transcript has {length} characters."
-            self.send(update("transcript_complete", words, transcript_length=length))
-            self.send(update("claim_extraction", "Looking for claims that can be checked."))
+            has = "is stored" if length is None else f"has {length} characters"
+            self.tell("transcript_complete", f"The transcript {has}.", transcript_length=length)
+            self.tell("claim_extraction", "Looking for claims that can be checked.")
 
     def stopping(self) -> None:
         """Say nothing: the last event will."""
@@ -90,12 +93,11 @@ class Teller:
         """Tell of the claims, for which the transcript must have been there."""
         with self._lock:
             self.asset_stored("transcripts")
-            if self._claims is not None:
-                return
-            self._claims = len(claims)
-            told = [claim.model_dump(mode="json") for claim in claims]
-            words = f"{counted(len(claims), 'claim')}."
-            self.send(update("claims_extracted", words, claims=told, total_claims=len(claims)))
+            if self._claims is None:
+                self._claims = len(claims)
+                told = [claim.model_dump(mode="json") for claim in claims]
+                words = f"{counted(len(claims), 'claim')}."
+                self.tell("claims_extracted", words, claims=told, total_claims=len(claims))
 
     def stage_progressed(self, stage: str, claim: Claim, done: int, total: int) -> None:
         """Say nothing: clients hear of verdicts."""
@@ -150,18 +152,13 @@ def carry_out(order: Order, stream: TextIO) -> bool:
         Whether there is a result.
     """
     teller = Teller(stream, partial(_transcript_length, order))
-    teller.send(
-        update(
-            "transcript_extraction",
-            f"Reading the transcript of {order.video_id}.",
-            run_id=order.run_id,
-            video_id=order.video_id,
-        )
-    )
+    run = {"run_id": order.run_id}
+    words = f"Reading the transcript of {order.video_id}."
+    teller.tell("transcript_extraction", words, **run, video_id=order.video_id)
     try:
         settings = load_settings(order.home)
     except SettingsError as error:
-        teller.send(error_update(str(error), order.run_id))
+        teller.send(error_update(str(error), **run))
         return False
     outcome: CheckOutcome | None = None
     try:
@@ -174,24 +171,24 @@ def carry_out(order: Order, stream: TextIO) -> bool:
         end_run(settings, order.run_id, cancelled=True)
     if outcome is None or (outcome.canceled and not outcome.success):
         words = "The run was cancelled. What was complete by then is stored."
-        teller.send(error_update(words, order.run_id, cancelled=True))
+        teller.send(error_update(words, **run, cancelled=True))
         return False
     if not outcome.success:
         failures = outcome.failures or ("The run failed without saying why.",)
-        teller.send(error_update(" ".join(failures), order.run_id, failures=failures))
+        teller.send(error_update(" ".join(failures), **run, failures=failures))
         return False
 
     from factible_assets.http_service.results import result_of  # noqa: PLC0415
     from factible_assets.running.result import stored_result  # noqa: PLC0415
 
-    teller.send(update("generating_report", "Writing the report."))
+    teller.tell("generating_report", "Writing the report.")
     stored = stored_result(order.video_id, settings=settings)
     if stored is None:
-        teller.send(error_update("The run stored nothing; launch it again.", order.run_id))
+        teller.send(error_update("The run stored nothing; launch it again.", **run))
         return False
     result = result_of(stored.data)
     words = f"{order.video_id} is checked: {counted(result.total_claims, 'claim')}."
-    teller.send(update("complete", words, result=result.model_dump(mode="json")))
+    teller.tell("complete", words, result=result.model_dump(mode="json"))
     return True
 
 
@@ -200,29 +197,28 @@ def _check(order: Order, settings: Settings, teller: Teller) -> CheckOutcome:
     from factible_assets.running.launch import CheckOutcome, check_video  # noqa: PLC0415
 
     try:
-        if order.claim_id is not None:
-            from factible_assets.running.review import carry_out as check_claim  # noqa: PLC0415
-            from factible_assets.running.review import open_claim  # noqa: PLC0415
-
-            done = check_claim(
-                open_claim(order.video_id, order.claim_id, settings),
-                (),
-                settings,
-                rerun=True,
-                watch=lambda _: nullcontext(teller),
-                say=lambda _: None,
+        if order.claim_id is None:
+            return check_video(
+                order.video_id,
+                settings=settings,
+                config=order.config,
+                observer=teller,
+                listener=teller,
                 run_id=order.run_id,
+                tags=order.tags,
             )
-            return CheckOutcome(order.run_id, success=not done.failures, failures=done.failures)
-        return check_video(
-            order.video_id,
-            settings=settings,
-            config=order.config,
-            observer=teller,
-            listener=teller,
+        from factible_assets.running import review  # noqa: PLC0415
+
+        done = review.carry_out(
+            review.open_claim(order.video_id, order.claim_id, settings),
+            (),
+            settings,
+            rerun=True,
+            watch=lambda _: nullcontext(teller),
+            say=lambda _: None,
             run_id=order.run_id,
-            tags=order.tags,
         )
+        return CheckOutcome(order.run_id, success=not done.failures, failures=done.failures)
     except FactibleError as error:
         is_stopped = error.code is ExitCode.INTERRUPTED
         return CheckOutcome(order.run_id, False, (str(error),), canceled=is_stopped)
