@@ -152,13 +152,12 @@ def carry_out(order: Order, stream: TextIO) -> bool:
         Whether there is a result.
     """
     teller = Teller(stream, partial(_transcript_length, order))
-    run = {"run_id": order.run_id}
     words = f"Reading the transcript of {order.video_id}."
-    teller.tell("transcript_extraction", words, **run, video_id=order.video_id)
+    teller.tell("transcript_extraction", words, run_id=order.run_id, video_id=order.video_id)
     try:
         settings = load_settings(order.home)
     except SettingsError as error:
-        teller.send(error_update(str(error), **run))
+        teller.send(error_update(str(error), order.run_id))
         return False
     outcome: CheckOutcome | None = None
     try:
@@ -171,11 +170,11 @@ def carry_out(order: Order, stream: TextIO) -> bool:
         end_run(settings, order.run_id, cancelled=True)
     if outcome is None or (outcome.canceled and not outcome.success):
         words = "The run was cancelled. What was complete by then is stored."
-        teller.send(error_update(words, **run, cancelled=True))
+        teller.send(error_update(words, order.run_id, cancelled=True))
         return False
     if not outcome.success:
         failures = outcome.failures or ("The run failed without saying why.",)
-        teller.send(error_update(" ".join(failures), **run, failures=failures))
+        teller.send(error_update(" ".join(failures), order.run_id, failures=failures))
         return False
 
     from factible_assets.http_service.results import result_of  # noqa: PLC0415
@@ -184,7 +183,7 @@ def carry_out(order: Order, stream: TextIO) -> bool:
     teller.tell("generating_report", "Writing the report.")
     stored = stored_result(order.video_id, settings=settings)
     if stored is None:
-        teller.send(error_update("The run stored nothing; launch it again.", **run))
+        teller.send(error_update("The run stored nothing; launch it again.", order.run_id))
         return False
     result = result_of(stored.data)
     words = f"{order.video_id} is checked: {counted(result.total_claims, 'claim')}."
