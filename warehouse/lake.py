@@ -8,7 +8,7 @@ Several processes write a lake at once. DuckLake refuses a commit only where two
 the same rows, and knows no keys. So whoever writes holds a lock of PostgreSQL on the video, the
 texts and the tables of single rows that it writes (`alone`), from before its transaction sees the
 lake until after its commit; a lock ends with its connection, however a process ends. What keys of a
-file refuse is then refused by sets.py and entries.py. A commit that is refused for another's, or
+file refuse is then refused by sets.py. A commit that is refused for another's, or
 for a server that restarts, is made again; see `Warehouse.write`.
 
 Loading the extensions takes 0.4 s. So a process opens a lake once for reading and once for writing,

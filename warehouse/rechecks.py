@@ -14,8 +14,8 @@ from datetime import datetime
 import duckdb
 
 from resources.statements import statements
-from warehouse.entries import enter
 from warehouse.rows import aware, to_utc
+from warehouse.sets import enter
 from warehouse.store import Warehouse
 
 

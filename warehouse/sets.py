@@ -1,28 +1,106 @@
-"""Sets of rows: what one run knows of one asset and one video, checked and written as a whole.
+"""Rows on their way in: sets, checked and written as a whole, and rows that are entered one by one.
 
-What belongs here: which rows a set may consist of, that what it quotes is really there, and the
-statements that replace it. What does not: transactions and connections (store.py), the shape of
-single rows (rows.py).
+What belongs here: which rows a set (what one run knows of one asset and one video) may consist of,
+that what it quotes is really there, the statements that replace it; the one way into every table
+that holds no sets. What does not: transactions and connections (store.py), the shape of single rows
+(rows.py), what rows mean.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from typing import Any, Literal
 
 import duckdb
 import pyarrow as pa
+from pydantic import BaseModel
 
 from factible_assets.records import ASSET_RECORDS, Evidence, LlmCall, Page, PageText, Record
 from factible_assets.rows import Materialization
 from resources.statements import statements
-from warehouse.entries import enter
 from warehouse.errors import WarehouseIntegrityError
-from warehouse.rows import Stamp, data_version, to_frame
+from warehouse.rows import Stamp, data_version, to_frame, to_utc
 
 _ASK = statements("warehouse", "sets.sql")
+
+KEYS: Mapping[str, tuple[str, ...]] = {
+    "carried_claims": ("video_id", "run_id", "claim_id"),
+    "experiment_results": ("experiment", "variant", "metric", "averaging"),
+    "experiment_sets": ("experiment", "variant", "video_id", "asset"),
+    "experiment_variants": ("experiment", "variant"),
+    "experiment_video_results": ("experiment", "variant", "video_id", "metric"),
+    "experiments": ("experiment",),
+    "judge_calls": ("judgement_id", "judging_id", "attempt"),
+    "judgements": ("judgement_id", "judging_id"),
+    "recheck_launches": ("video_id", "planned_at"),
+    "review_actions": ("action_id",),
+    "review_applications": ("action_id",),
+    "service_uses": ("video_id", "run_id", "stage", "service"),
+}
+"""What a table holds one row of. Files have these keys themselves; lakes have none."""
+
+
+def enter(
+    connection: duckdb.DuckDBPyConnection,
+    table: str,
+    rows: Iterable[Any],
+    *,
+    again: Literal["refuse", "keep", "replace"] = "refuse",
+) -> None:
+    """Enter rows of one kind, in the caller's transaction.
+
+    Args:
+        connection: Of the warehouse.
+        table: Its name.
+        rows: Records, dataclasses or mappings whose fields are called like the columns. Moments are
+            timezone-aware.
+        again: What becomes of a row whose key is there: nothing is written, the old one is kept, or
+            it is replaced.
+
+    Raises WarehouseIntegrityError: A row breaks a rule of the table. The caller gives up.
+    """
+    values: list[dict[str, Any]] = []
+    for row in rows:
+        if isinstance(row, Mapping | BaseModel):
+            named = dict(row)
+        else:
+            named = {each.name: getattr(row, each.name) for each in fields(row)}
+        values.append(
+            {name: to_utc(at) if isinstance(at, datetime) else at for name, at in named.items()}
+        )
+    if not values:
+        return
+    key = KEYS.get(table, ())
+    by_key = {tuple(row[each] for each in key): row for row in values} if key else {}
+    if key and len(by_key) < len(values):
+        if again == "refuse":
+            raise _broken(table, f"duplicate key ({', '.join(key)})")
+        values = list(by_key.values())
+    names = {"table": table, "columns": ", ".join(values[0]), "key": ", ".join(key)}
+    insert = _ASK["lay_out_row"].format(places=", ".join("?" for _ in values[0]), **names)
+    try:
+        connection.execute(_ASK["lay_out"].format(**names))
+        connection.executemany(insert, [list(each.values()) for each in values])
+        if (
+            key
+            and again == "refuse"
+            and connection.execute(_ASK["known"].format(**names)).fetchall()
+        ):
+            raise _broken(table, f"duplicate key ({', '.join(key)})")
+        if key and again == "replace":
+            connection.execute(_ASK["displace"].format(**names))
+        connection.execute(_ASK["keep" if key else "enter"].format(**names))
+    except duckdb.ConstraintException as failure:
+        raise _broken(table, str(failure).splitlines()[0].rstrip(".")) from failure
+
+
+def _broken(table: str, why: str) -> WarehouseIntegrityError:
+    return WarehouseIntegrityError(
+        f"The {table.replace('_', ' ')} break a rule of the warehouse: {why}. Nothing was written."
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,3 +35,21 @@ SELECT
         OR row_number() OVER (PARTITION BY request_id ORDER BY cache_hit, attempt, call_id) > 1
     ) THEN 0 ELSE cost_usd END AS cost_usd)
 FROM incoming
+
+-- name: lay_out
+CREATE OR REPLACE TEMP TABLE entering AS SELECT {columns} FROM {table} LIMIT 0
+
+-- name: lay_out_row
+INSERT INTO entering ({columns}) VALUES ({places})
+
+-- name: known
+SELECT 1 FROM entering SEMI JOIN {table} USING ({key}) LIMIT 1
+
+-- name: displace
+DELETE FROM {table} WHERE ({key}) IN (SELECT ({key}) FROM entering)
+
+-- name: keep
+INSERT INTO {table} BY NAME FROM entering ANTI JOIN {table} USING ({key})
+
+-- name: enter
+INSERT INTO {table} BY NAME FROM entering

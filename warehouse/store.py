@@ -39,13 +39,12 @@ from warehouse.connection import (
     FileConnector,
     file_path,
 )
-from warehouse.entries import enter
 from warehouse.errors import LakeBusyError, NotMaterializedError, WarehouseError
 from warehouse.lake import Lake
 from warehouse.migrations import Schema, packaged_schema
 from warehouse.publication import publish_copy
 from warehouse.rows import AnyRecord, Stamp, aware, columns_of, from_row, to_utc
-from warehouse.sets import AssetRows, prepare, replace_sets, stored_texts
+from warehouse.sets import AssetRows, enter, prepare, replace_sets, stored_texts
 
 if TYPE_CHECKING:
     import polars as pl
@@ -131,7 +130,7 @@ class Warehouse:
     def write_rows(
         self, entries: Mapping[str, Iterable[Any]], *, replacing: tuple[str, str] | None = None
     ) -> None:
-        """Enter rows into tables that hold no sets, by table, all or none; see entries.py.
+        """Enter rows into tables that hold no sets, by table, all or none; see sets.py.
 
         Of these tables, rows that have the value of `replacing`, a column and a value, go first.
 

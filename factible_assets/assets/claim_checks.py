@@ -48,10 +48,17 @@ from factible_assets.stages.reviews import (
     corrections_by_claim,
 )
 from factible_assets.wording import STANCE_WORDS, rows_table, verdict_words
-from warehouse.calls import enter_uses, record_calls, service_uses
+from warehouse.beside import (
+    CarriedClaim,
+    enter_uses,
+    read_actions,
+    read_carried,
+    record_calls,
+    remember,
+    service_uses,
+)
 from warehouse.errors import NotMaterializedError
 from warehouse.resource import WarehouseResource
-from warehouse.reviews import CarriedClaim, read_actions, read_carried, remember
 from warehouse.rows import Stamp
 from warehouse.sets import AssetRows
 from warehouse.store import Warehouse

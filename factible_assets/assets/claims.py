@@ -22,9 +22,8 @@ from factible_assets.stages.integrity import JudgedRows
 from factible_assets.stages.ports import Observer, ReasonerError, ReasonerOutageError
 from factible_assets.stages.progress import LogObserver
 from factible_assets.wording import cell, rows_table
-from warehouse.calls import record_calls
+from warehouse.beside import known_claims, read_actions, record_calls
 from warehouse.resource import WarehouseResource
-from warehouse.reviews import known_claims, read_actions
 from warehouse.rows import Stamp, data_version
 from warehouse.sets import AssetRows
 

@@ -1,7 +1,7 @@
 """Retention: what is removed because of its age, and what never is.
 
 What belongs here: applying what the settings say to a data folder. What does not: how texts are
-removed (warehouse/retention.py), how caches forget (resources/cache), when (nightly.py).
+removed (warehouse/upkeep.py), how caches forget (resources/cache), when (nightly.py).
 
 Removed are texts of pages that no check has used for a while and that nothing current rests on,
 kept answers that nobody asked for, and Dagster's records of old runs: some 160 events each, which
@@ -21,8 +21,8 @@ from dagster import DagsterInstance, DagsterRunStatus, RunsFilter
 from factible_assets.settings import Settings
 from resources.cache import DiskCache
 from resources.statements import statements
-from warehouse.retention import TrimmedTexts, compact, trim_texts
 from warehouse.store import Warehouse
+from warehouse.upkeep import TrimmedTexts, compact, trim_texts
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ from factible_assets.running.targets import open_store, unchecked
 from factible_assets.services.reasoning import plan_judge
 from factible_assets.settings import load_settings
 from factible_assets.wording import counted, dollars, plain
-from warehouse.judgements import JudgementRow, read_judgements, verdict_models
+from warehouse.beside import JudgementRow, read_judgements, verdict_models
 from warehouse.store import Warehouse
 
 _FLATTERED = {"tf-idf": ".87", "token-set": ".86"}

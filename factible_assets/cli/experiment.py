@@ -24,12 +24,13 @@ from factible_assets.experiments.comparison import (
     finished_experiments,
     read_comparison,
 )
-from factible_assets.experiments.plan import ExperimentError, shown
-from factible_assets.experiments.reading import (
+from factible_assets.experiments.plan import (
     Experiment,
+    ExperimentError,
     experiment_files,
     experiment_json_schema,
     load_experiments,
+    shown,
 )
 from factible_assets.files import write_whole
 from factible_assets.settings import Settings, load_settings
@@ -84,7 +85,7 @@ def run(
     variants, videos = len(experiment.variants), len(experiment.videos)
     note(f"{experiment.name}: {counted(variants, 'variant')} on {counted(videos, 'video')}")
     # After the note, for loading what checks a video takes a second.
-    from factible_assets.experiments.results import conduct
+    from factible_assets.experiments.runner import conduct
 
     done = count(1)
 
@@ -221,7 +222,7 @@ def compare(
             )
     chosen = [known[each] for each in metric] if metric else comparison.headlines
     from factible_assets.experiments.page import render_page
-    from factible_assets.experiments.results import scored_again
+    from factible_assets.experiments.runner import scored_again
 
     path = output or settings.reports / f"experiment-{experiment.name}.html"
     write_whole(path, render_page(comparison, scored_again(experiment, settings)).encode())

@@ -2,7 +2,7 @@
 
 What belongs here: arguments and tables. What does not: asking the services (services/checkup.py),
 which files ask for the user's word (settings.py), the cache (resources/cache), copying and moving
-(warehouse/publication.py, moving.py), what is old (automation/retention.py).
+(warehouse/publication.py, upkeep.py), what is old (automation/retention.py).
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from factible_assets.wording import counted, in_bytes, plain
 from resources.cache import DiskCache
 from warehouse.errors import DamagedWarehouseError, NotAWarehouseError
 from warehouse.lake import Lake
-from warehouse.moving import move_into
 from warehouse.publication import copy_database, entries_beyond, restore_copy
 from warehouse.store import Warehouse
+from warehouse.upkeep import move_into
 
 cache_app = Typer()
 migrate_app = Typer()

@@ -30,13 +30,13 @@ from factible_assets.evaluation.metrics.claims import MatchedVideo
 from factible_assets.evaluation.metrics.evidence import (
     evidence_per_claim,
     independent_origins_per_claim,
+    infrastructure_failure_rate,
     query_success_rate,
     questions_answered,
     quote_grounding_rate,
     retrieval_success_rate,
     sources_per_query,
 )
-from factible_assets.evaluation.metrics.operations import infrastructure_failure_rate
 from factible_assets.evaluation.metrics.stances import (
     Judgement,
     accuracy,

@@ -20,10 +20,10 @@ from factible_assets.evaluation.metrics.claims import (
     precision_at_k,
     recall_at_k,
 )
-from factible_assets.evaluation.metrics.evidence import distribution
-from factible_assets.evaluation.metrics.operations import (
+from factible_assets.evaluation.metrics.evidence import (
     Latency,
     Usage,
+    distribution,
     latency_by_stage,
     usage_by_stage,
 )

@@ -21,8 +21,7 @@ from dataclasses import dataclass, field, fields
 
 from factible_assets.config import FactCheckConfig
 from factible_assets.corpora.reading import CorporaReading, CorpusVideo
-from factible_assets.experiments.plan import STAGES, Variant, stage_keys
-from factible_assets.experiments.reading import Experiment
+from factible_assets.experiments.plan import STAGES, Experiment, Variant, stage_keys
 from factible_assets.experiments.runner import Ledger, experiment_file
 from factible_assets.experiments.surroundings import (
     Choice,

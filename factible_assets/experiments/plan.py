@@ -1,8 +1,9 @@
-"""What follows from an experiment file: its variants, and which of their stages are the same.
+"""Experiment files, and what follows from them: variants, and which of their stages are the same.
 
 What belongs here: the knobs that can be turned, expansion of lists, one factor at a time, names,
-the keys by which stages are shared. All of it is pure. What does not: files (reading.py), what a
-machine adds to the keys (surroundings.py), doing it (runner.py).
+the keys by which stages are shared; the keys of a file, its named strategies, its JSON Schema, and
+of everything that cannot be used where it stands and why. What does not: YAML
+(resources/lines.py), what a machine adds to the keys (surroundings.py), doing it (runner.py).
 
 Every knob of a run keeps the name that it has in config.py. Beside them stand `model`, for all
 stages, and `model_claims`, `model_queries` and so on for one: what a machine sets by
@@ -11,19 +12,27 @@ FACTIBLE_MODEL and FACTIBLE_MODEL_CLAIMS, here per variant and without touching 
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
-from typing import Any, TypeAlias
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from factible_assets import config
 from factible_assets.config import FactCheckConfig, Knob, KnobError, Value, Values
+from factible_assets.corpora.reading import SUFFIXES, CorporaReading, CorpusVideo
 from factible_assets.errors import FactibleError
-from factible_assets.settings import Settings
+from factible_assets.services.reasoning import plan_models
+from factible_assets.settings import Settings, SetupError
 from factible_assets.stages.progress import ALL_STAGES
+from resources.lines import Document, FileProblem, Place, PlacedError, read_document
 
 STAGES: tuple[str, ...] = ("claims", *ALL_STAGES)
 """The stages of a variant, each computed from all before it. The transcript is given."""
@@ -227,3 +236,367 @@ def stage_keys(config: FactCheckConfig, around: Surroundings) -> dict[str, str]:
         before = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
         keys[stage] = before
     return keys
+
+
+FOLDER: Final = "experiments"
+"""Where a folder of corpora keeps its experiments."""
+
+STRATEGIES: Final[Mapping[str, Mapping[str, int]]] = {
+    "minimal": {"max_claims": 1, "max_queries": 1, "max_results": 1},
+    "deep": {"max_claims": 3, "max_queries": 4, "max_results": 5},
+    "broad": {"max_claims": 10, "max_queries": 1, "max_results": 2},
+}
+"""The named strategies: a glance, few claims in depth, many claims at the surface."""
+
+MAX_VARIANTS: Final = 200
+"""More than that is a slip of the pen: five lists of three values make 243."""
+
+_VARIANT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+
+
+class ExperimentFile(BaseModel):
+    """A whole experiment file, before its knobs are looked at."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    experiment: str = Field(
+        pattern=r"^[a-z0-9][a-z0-9_-]{0,63}$",
+        description="Its name: small letters, digits, hyphens and underscores, at most 64.",
+    )
+    description: str | None = Field(default=None, description="What it is to find out.")
+    videos: tuple[str, ...] = Field(
+        default=(), description="Only these videos, by id; without it all that the corpora list."
+    )
+    tags: tuple[str, ...] = Field(
+        default=(), description="Only videos with at least one of these tags."
+    )
+    settings: dict[str, Any] = Field(
+        default_factory=dict,
+        description="Knobs of every variant: a value is fixed, a list is swept. Several lists "
+        "make every combination.",
+    )
+    strategies: tuple[str, ...] = Field(
+        default=(), description=f"Named strategies: {', '.join(STRATEGIES)}."
+    )
+    variants: dict[str, dict[str, Any] | None] = Field(
+        default_factory=dict, description="Strategies of your own: a name, and its knobs."
+    )
+    one_at_a_time: dict[str, Any] = Field(
+        default_factory=dict,
+        description="One factor at a time: lists of values, each tried alone around the settings.",
+    )
+    baseline: str | None = Field(
+        default=None, description="The variant that others are compared with; the first if unset."
+    )
+
+
+def experiment_json_schema() -> dict[str, Any]:
+    """Return the JSON Schema of an experiment file, for editors that check while one types."""
+
+    def closed(properties: Mapping[str, Any]) -> dict[str, Any]:
+        return {"type": "object", "properties": dict(properties), "additionalProperties": False}
+
+    schema = ExperimentFile.model_json_schema()
+    one = {name: dict(knob.schema) for name, knob in knobs().items()}
+    many = {name: {"type": "array", "items": each, "minItems": 1} for name, each in one.items()}
+    either = {
+        name: {"anyOf": [each, many[name]], "description": each.get("description", "")}
+        for name, each in one.items()
+    }
+    properties = schema["properties"]
+    properties["settings"] |= closed(either)
+    properties["one_at_a_time"] |= closed(many)
+    properties["variants"]["additionalProperties"] = {"anyOf": [closed(one), {"type": "null"}]}
+    properties["strategies"]["items"] = {"type": "string", "enum": list(STRATEGIES)}
+    return schema | {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Experiment",
+    }
+
+
+# --- What is read -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """One experiment, ready to be run: variants and videos, each in a fixed order."""
+
+    name: str
+    description: str | None
+    variants: tuple[Variant, ...]
+    baseline: str
+    videos: tuple[CorpusVideo, ...]
+    file: Path
+    line: int
+    """Where the file gives the name."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentsReading:
+    """Everything that was read, and everything that could not be."""
+
+    experiments: tuple[Experiment, ...] = ()
+    problems: tuple[FileProblem, ...] = ()
+
+    def find(self, name: str) -> Experiment | None:
+        """Return the experiment of one name."""
+        return next((one for one in self.experiments if one.name == name), None)
+
+
+def experiment_files(settings: Settings) -> list[Path]:
+    """Return the experiment files of the project and of the data folder, in order."""
+    folders = (folder / FOLDER for folder in settings.corpus_folders)
+    return [
+        path
+        for folder in folders
+        if folder.is_dir()
+        for path in sorted(folder.iterdir())
+        if path.suffix in SUFFIXES and path.is_file() and not path.name.startswith(".")
+    ]
+
+
+def load_experiments(
+    files: Iterable[Path], corpora: CorporaReading, settings: Settings
+) -> ExperimentsReading:
+    """Read experiment files. Never raises: what fails is a problem.
+
+    Of two experiments of one name the first counts and the second is a problem.
+    """
+    found: dict[str, Experiment] = {}
+    problems: list[FileProblem] = []
+    for file in files:
+        reading = load_experiment(file, corpora, settings)
+        problems.extend(reading.problems)
+        for one in reading.experiments:
+            first = found.setdefault(one.name, one)
+            if first is not one:
+                sentence = (
+                    f"The experiment {one.name!r} stands before, in {first.file}, line "
+                    f"{first.line}. Give one of the two another name."
+                )
+                problems.append(FileProblem(file, one.line, sentence))
+    return ExperimentsReading(tuple(found.values()), tuple(problems))
+
+
+def load_experiment(file: Path, corpora: CorporaReading, settings: Settings) -> ExperimentsReading:
+    """Read one experiment file. Never raises: what fails is a problem."""
+    try:
+        document = read_document(file)
+    except PlacedError as error:
+        return ExperimentsReading(problems=(error.at(file),))
+    reader = _Reader(file, document, corpora, settings)
+    experiment = reader.experiment()
+    if experiment is None or reader.problems:
+        in_order = sorted(reader.problems, key=lambda problem: problem.line or 0)
+        return ExperimentsReading(problems=tuple(in_order))
+    return ExperimentsReading((experiment,))
+
+
+@dataclass
+class _Reader:
+    """Turns one document into an experiment, and collects every problem on the way."""
+
+    file: Path
+    document: Document
+    corpora: CorporaReading
+    settings: Settings
+    problems: list[FileProblem] = field(default_factory=list)
+
+    def experiment(self) -> Experiment | None:
+        self.problems += self.document.repeated_keys(self.file)
+        data = self.document.data
+        if not isinstance(data, dict):
+            what = "empty" if data is None else "not a mapping"
+            self._report((), f"The file is {what}. Begin with experiment: and its name.")
+            return None
+        try:
+            written = ExperimentFile.model_validate(
+                {key: value for key, value in data.items() if value is not None}
+            )
+        except ValidationError as error:
+            for detail in error.errors(include_url=False):
+                place = detail["loc"]
+                key = str(place[0]) if place else ""
+                words = detail["msg"].removeprefix("Value error, ")
+                sentence = _SENTENCES.get(detail["type"], f"{words[:1].upper()}{words[1:]}.")
+                near = _nearest(key, ExperimentFile.model_fields)
+                self._report(place, sentence.format(key=key, near=near))
+            return None
+        videos = self._videos(written)
+        design = self._design(written)
+        if self.problems:
+            return None
+        if (most := count_of(design)) > MAX_VARIANTS:
+            self._report(
+                (),
+                f"These lists make up to {most:,} variants, and {MAX_VARIANTS} are the most. "
+                "Shorten them, or try one factor at a time.",
+            )
+            return None
+        variants = expand(design)
+        self._refuse_contradictions(variants)
+        names = [variant.name for variant in variants]
+        baseline = written.baseline or names[0]
+        if baseline not in names:
+            words = f"There is no variant {baseline!r}. {_nearest(baseline, names)}"
+            self._report(("baseline",), words)
+        line = self.document.line(("experiment",))
+        name = written.experiment
+        return Experiment(name, written.description, variants, baseline, videos, self.file, line)
+
+    def _videos(self, written: ExperimentFile) -> tuple[CorpusVideo, ...]:
+        listed = list(self.corpora.videos())
+        tags = {tag for one in listed for tag in one.video.tags}
+        for index, tag in enumerate(written.tags):
+            self._expect("tag", tag, tags, ("tags", index))
+        if written.videos:
+            # By its name a video is found in corpora on demand, too.
+            everything = {one.video.video_id: one for one in self.corpora.everything()}
+            for index, video_id in enumerate(written.videos):
+                self._expect("video", video_id, everything, ("videos", index))
+            named = dict.fromkeys(map(self.corpora.find, written.videos))
+            listed = [one for one in named if one is not None]
+        chosen = tuple(
+            one for one in listed if not written.tags or set(one.video.tags) & set(written.tags)
+        )
+        if not chosen and not self.problems:
+            words = "No video of the corpora passes these filters. Widen videos or tags."
+            self._report(("tags",) if written.tags else ("videos",), words)
+        return chosen
+
+    def _expect(self, kind: str, name: str, known: Iterable[str], place: Place) -> None:
+        if name not in known:
+            words = f"No corpus has a {kind} {name!r}. {_nearest(name, known)}"
+            if self.corpora.problems:
+                words += f" Not every corpus could be read, such as {self.corpora.problems[0]}"
+            self._report(place, words)
+
+    def _design(self, written: ExperimentFile) -> Design:
+        fixed: dict[str, Value] = {}
+        sweeps: list[Axis] = []
+        for name, given in written.settings.items():
+            place: Place = ("settings", name)
+            if self._is_knob(name, place):
+                if isinstance(given, list):
+                    sweeps += self._axis(name, given, place)
+                else:
+                    fixed |= self._taken(name, given, place)
+        swept = {name for name, _ in sweeps}
+        factors: list[Axis] = []
+        for name, given in written.one_at_a_time.items():
+            place = ("one_at_a_time", name)
+            if not self._is_knob(name, place):
+                continue
+            if not isinstance(given, list):
+                words = f"{name} is one value here. Give a list, or put it in settings."
+                self._report(place, words)
+            elif axes := self._axis(name, given, place):
+                factors += axes
+                if name in swept:
+                    words = f"{name} is swept under settings as well. Keep one of the two lists."
+                    self._report(place, words)
+        return Design(fixed, self._strategies(written, swept), tuple(sweeps), tuple(factors))
+
+    def _axis(self, name: str, given: list[Any], place: Place) -> list[Axis]:
+        values: dict[str, Value] = {}
+        for index, each in enumerate(given):
+            for value in self._taken(name, each, (*place, index)).values():
+                label = shown(value)
+                if label in values:
+                    self._report((*place, index), f"The value {label} stands twice. Remove one.")
+                values[label] = value
+        if not given:
+            self._report(place, f"The list of {name} is empty. Give values, or leave it out.")
+        return [(name, tuple(values.values()))] if values else []
+
+    def _taken(self, name: str, given: object, place: Place) -> dict[str, Value]:
+        """Return the knob with its value; without it, and a problem, if it cannot have it."""
+        try:
+            value = checked_value(name, given)
+            if name in MODEL_KNOBS:
+                plan_models(settings_of({"model": value}, self.settings))
+        except KnobError as error:
+            self._report(place, error.sentence)
+        except SetupError as error:
+            self._report(place, f"{name}: {error}")
+        else:
+            return {name: value}
+        return {}
+
+    def _is_knob(self, name: str, place: Place) -> bool:
+        if name in knobs():
+            return True
+        self._report(place, f"There is no knob {name!r}. {_nearest(name, knobs())}")
+        return False
+
+    def _strategies(self, written: ExperimentFile, swept: set[str]) -> dict[str, dict[str, Value]]:
+        chosen: dict[str, dict[str, Value]] = {}
+        places: dict[str, Place] = {}
+        for index, name in enumerate(written.strategies):
+            place: Place = ("strategies", index)
+            if name not in STRATEGIES:
+                near = _nearest(name, STRATEGIES)
+                words = f"There is no strategy {name!r}. {near} Others can be described under "
+                self._report(place, f"{words}variants:.")
+            elif name in chosen:
+                self._report(place, f"The strategy {name!r} stands twice. Remove one.")
+            else:
+                chosen[name], places[name] = dict(STRATEGIES[name]), place
+        for name, given in written.variants.items():
+            place = ("variants", name)
+            if not _VARIANT.fullmatch(name) or name in chosen or name in STRATEGIES:
+                self._report(
+                    place,
+                    f"A variant cannot be called {name!r}. Take letters, digits, dots, hyphens "
+                    "and underscores, and none of the named strategies.",
+                )
+                continue
+            chosen[name], places[name] = {}, place
+            for knob, value in (given or {}).items():
+                if self._is_knob(knob, (*place, knob)):
+                    chosen[name] |= self._taken(knob, value, (*place, knob))
+        for name, values in chosen.items():
+            for knob in swept.intersection(values):
+                words = f"{name} sets {knob}, which is swept under settings. Keep one of the two."
+                self._report(places[name], words)
+        return chosen
+
+    def _refuse_contradictions(self, variants: tuple[Variant, ...]) -> None:
+        for variant in variants:
+            try:
+                config = variant.config
+            except KnobError as error:
+                # Each value is good alone; two of them do not go together.
+                self._report(("settings",), f"In the variant {variant.name}, {error.sentence}")
+                return
+            if variant.names_a_model and config.reasoner == "embedded":
+                self._report(
+                    ("settings",),
+                    f"The variant {variant.name} names a model and wants the reasoner embedded, "
+                    "which asks none. Remove one of the two.",
+                )
+                return
+
+    def _report(self, place: Place, sentence: str) -> None:
+        self.problems.append(FileProblem(self.file, self.document.line(place), sentence))
+
+
+_SENTENCES: Final[Mapping[str, str]] = {
+    "extra_forbidden": "{key!r} is not a key of an experiment. {near}",
+    "missing": "An experiment needs the key {key!r}. Add it.",
+    "tuple_type": "{key} is a list. Begin each entry with a dash.",
+    "dict_type": "{key} is written as name: value lines. Correct it.",
+    "string_type": "{key} is text. Write it on one line.",
+    "string_pattern_mismatch": (
+        "The name is made of small letters, digits, hyphens and underscores, at most 64."
+    ),
+}
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    names = list(known)
+    if near := difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.6):
+        return f"Did you mean {near[0]!r}?"
+    most = 20
+    rest = " …" if len(names) > most else ""
+    return f"Known: {', '.join(sorted(names)[:most])}{rest}." if names else "None is known."

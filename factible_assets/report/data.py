@@ -99,7 +99,7 @@ def read_report_data(warehouse: Warehouse, video_id: str) -> ReportData | None:
         WarehouseError: If the file cannot be opened.
     """
     # As late as the warehouse itself, which only the caller has loaded.
-    from warehouse.reviews import read_actions  # noqa: PLC0415
+    from warehouse.beside import read_actions  # noqa: PLC0415
 
     with warehouse.snapshot() as now:
         rows = now.read_standing(video_id)

@@ -1,7 +1,7 @@
 """A judging from beginning to end: what is to be asked, what it will cost, asking, storing.
 
 What belongs here: the plan, its estimate, resumption, the workers that ask, rows. What does not:
-criteria, questions and answers (evaluation/judging), tables (warehouse/judgements.py), the choice
+criteria, questions and answers (evaluation/judging), tables (warehouse/beside.py), the choice
 of the model (services/reasoning.py), arguments and printing (cli/evaluate.py).
 
 Everything is stored soon after it is judged. Whoever asks again, after an interruption, an outage
@@ -45,7 +45,7 @@ from resources.cache import DiskCache
 from resources.cache.models import CachingModel
 from resources.llm.base import BudgetExhaustedError
 from resources.llm.registry import ModelInfo
-from warehouse.judgements import (
+from warehouse.beside import (
     JudgementRow,
     judge_usage,
     read_judgements,
@@ -145,7 +145,7 @@ class JudgingPlan:
             ahead = [task for task in tasks if not task.is_done]
             recorded = usage.get(rubric.name)
             if recorded is not None:
-                given, written = recorded.input * len(ahead), recorded.output * len(ahead)
+                given, written = (each * len(ahead) for each in recorded)
             else:
                 shown = sum(task.asked.characters for task in ahead) / CHARACTERS_PER_TOKEN
                 given = shown + _SHAPE_TOKENS * len(ahead)

@@ -2,7 +2,7 @@
 
 What belongs here: refusing what cannot be done, in a sentence, before anything is recorded;
 running one claim; the scale on which a desk rules. What does not: how it is asked and shown
-(cli/review.py), what actions change (stages/reviews.py), storing them (warehouse/reviews.py), what
+(cli/review.py), what actions change (stages/reviews.py), storing them (warehouse/beside.py), what
 published scales mean (methods/scales.py).
 """
 
@@ -58,7 +58,7 @@ from factible_assets.stages.search import is_the_video
 from factible_assets.stages.urls import UnusableUrlError, canonical_url, host_of, public_suffix
 from factible_assets.wording import STANCE_WORDS, plain
 from resources.statements import statements
-from warehouse.reviews import known_claims, read_actions
+from warehouse.beside import known_claims, read_actions
 from warehouse.store import Warehouse
 
 

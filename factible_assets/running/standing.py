@@ -31,7 +31,7 @@ from factible_assets.services.reasoning import choose_reasoner, effort_of, plan_
 from factible_assets.settings import Settings
 from factible_assets.stages.claims import corrected_claims
 from factible_assets.stages.progress import ALL_STAGES
-from warehouse.reviews import read_actions
+from warehouse.beside import read_actions
 from warehouse.store import Warehouse
 
 TRANSCRIPT_TAG = "factible/transcript_inputs"

@@ -2,7 +2,7 @@
 
 What belongs here: folding a reviewer's actions into what is in force, and applying that to queries,
 search results and evidence. What does not: making claims of words (claims.py), storing
-actions (warehouse/reviews.py), entering them (cli/review.py), choosing pages (search.py).
+actions (warehouse/beside.py), entering them (cli/review.py), choosing pages (search.py).
 
 The rule: of all that was said about one query, or about one source, of a claim, the latest counts;
 the view standing_reviews (warehouse/views/60_reviews.sql) keeps the same rule. A page whose own

@@ -18,7 +18,7 @@ from factible_assets.stages.ids import query_id
 from tests.cli.conftest import Run
 from tests.cli.stored import VIDEO_ID, store_sample
 from tests.report import samples
-from warehouse.reviews import read_actions
+from warehouse.beside import read_actions
 from warehouse.store import Warehouse
 
 HOSTILE = "<script>alert(1)</script>\x1b[31m\u202eevil\x07"

@@ -46,8 +46,8 @@ from tests.servers import MisbehavingServer
 from tests.stages.world import World
 from tests.warehouse.held import HeldConnector
 from warehouse.rechecks import Launch, RecheckLimits, plan_night, read_plan
-from warehouse.retention import trim_texts
 from warehouse.store import Warehouse
+from warehouse.upkeep import trim_texts
 
 LIMITS = RecheckLimits(videos=4, cost_usd=0.05, minimum_age_days=7)
 BUSY_NIGHTS = range(6, 12)

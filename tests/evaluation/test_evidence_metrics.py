@@ -7,14 +7,12 @@ from factible_assets.evaluation.metrics.evidence import (
     distribution,
     evidence_per_claim,
     independent_origins_per_claim,
+    infrastructure_failure_rate,
+    latency_by_stage,
     query_success_rate,
     quote_grounding_rate,
     retrieval_success_rate,
     sources_per_query,
-)
-from factible_assets.evaluation.metrics.operations import (
-    infrastructure_failure_rate,
-    latency_by_stage,
     usage_by_stage,
 )
 from factible_assets.records import Claim, Evidence, LlmCall, Page, PageText, Query, Search

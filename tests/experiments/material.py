@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from factible_assets.corpora.reading import CorporaReading, load_corpora
-from factible_assets.experiments.reading import Experiment, load_experiment
+from factible_assets.experiments.plan import Experiment, load_experiment
 from factible_assets.records import Transcript, TranscriptSegment, Video
 from factible_assets.services.resource import Occasion
 from factible_assets.settings import Settings

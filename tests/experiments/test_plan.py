@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from factible_assets.config import FactCheckConfig, KnobError
 from factible_assets.experiments.plan import (
     STAGES,
+    STRATEGIES,
     Design,
     Surroundings,
     Variant,
@@ -22,7 +23,6 @@ from factible_assets.experiments.plan import (
     settings_of,
     stage_keys,
 )
-from factible_assets.experiments.reading import STRATEGIES
 from factible_assets.settings import Settings
 
 AROUND = Surroundings("a video", {}, "code")

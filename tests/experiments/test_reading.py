@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from factible_assets.corpora.reading import load_corpora
-from factible_assets.experiments.reading import (
+from factible_assets.experiments.plan import (
     experiment_files,
     experiment_json_schema,
     load_experiments,

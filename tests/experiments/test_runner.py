@@ -15,10 +15,14 @@ import pytest
 from filelock import FileLock
 
 from factible_assets.experiments import runner, surroundings
-from factible_assets.experiments.plan import ExperimentError
-from factible_assets.experiments.reading import Experiment
-from factible_assets.experiments.results import outcome_of
-from factible_assets.experiments.runner import Ledger, RunOutcome, experiment_file, run_experiment
+from factible_assets.experiments.plan import Experiment, ExperimentError
+from factible_assets.experiments.runner import (
+    Ledger,
+    RunOutcome,
+    experiment_file,
+    outcome_of,
+    run_experiment,
+)
 from factible_assets.records import (
     Claim,
     Evidence,

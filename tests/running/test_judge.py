@@ -26,7 +26,7 @@ from tests.cli.stored import VIDEO_ID, store_sample
 from tests.evaluation.judging.scripted import answer, scoring
 from tests.resources.llm.servers import CHAT, bodies, depending, fail, say
 from tests.servers import MisbehavingServer
-from warehouse.judgements import read_judgements
+from warehouse.beside import read_judgements
 from warehouse.store import Warehouse
 
 LABELS = rubrics(["label_justification"])

@@ -8,8 +8,8 @@ import pytest
 
 from factible_assets.records import Claim
 from tests.warehouse.samples import claim, stamp, write_asset
+from warehouse.beside import JudgementRow, read_judgements
 from warehouse.errors import WarehouseIntegrityError
-from warehouse.judgements import JudgementRow, read_judgements
 from warehouse.migrations import packaged_schema
 from warehouse.store import Warehouse
 

@@ -17,15 +17,14 @@ from factible_assets.settings import Settings, SettingsError
 from tests.warehouse.lakes import PASSWORD, Server, server
 from tests.warehouse.samples import FIRST_CHECK, fact_check, stamp
 from tests.warehouse.workers import write_each
-from warehouse.entries import KEYS, enter
+from warehouse.beside import read_actions
 from warehouse.errors import LakeError, WarehouseError, WarehouseIntegrityError
 from warehouse.lake import Lake
 from warehouse.migrations import Migration, packaged_schema
-from warehouse.moving import MovedTable, move_into
 from warehouse.resource import WarehouseResource
-from warehouse.retention import compact
-from warehouse.reviews import read_actions
+from warehouse.sets import KEYS, enter
 from warehouse.store import Warehouse
+from warehouse.upkeep import MovedTable, compact, move_into
 
 COLUMNS = """
     SELECT table_name, column_name, data_type FROM duckdb_columns()

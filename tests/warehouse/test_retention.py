@@ -22,8 +22,8 @@ from tests.warehouse.samples import (
     write_asset,
 )
 from warehouse.errors import WarehouseIntegrityError
-from warehouse.retention import compact, trim_texts
 from warehouse.store import Warehouse
+from warehouse.upkeep import compact, trim_texts
 
 LATER = FIRST_CHECK + timedelta(days=100)
 ANOTHER = "Another text that says so: 9 of 10 bees 🐝 are solitary. " + "And more. " * 50_000

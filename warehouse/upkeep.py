@@ -1,7 +1,8 @@
-"""Removing the texts of pages that nothing current rests on, and giving their room back.
+"""The warehouse as a whole: texts that nothing rests on, giving room back, moving into a lake.
 
-What belongs here: which texts go, remembering that they went, and compacting the file. What does
-not: when and how old (factible_assets.automation.retention), caches (resources/cache).
+What belongs here: which texts go, remembering that they went, compacting the file; copying every
+table into a lake, and holding what arrived against what was there. What does not: when and how old
+(factible_assets.automation.retention), caches (resources/cache), opening (connection.py, lake.py).
 
 Verdicts, evidence, pages and claims are never touched: what was quoted stays quoted, with its
 offsets and the hash of the text that it stood in. Only the text itself goes, and `trimmed_texts`
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -21,13 +23,13 @@ import duckdb
 
 from resources.statements import statements
 from warehouse.connection import trouble_with
-from warehouse.errors import WarehouseNotWritableError
+from warehouse.errors import WarehouseBusyError, WarehouseError, WarehouseNotWritableError
 from warehouse.lake import Lake
 from warehouse.publication import copy_database, remove_database
 from warehouse.rows import to_utc
 from warehouse.store import ALL_TEXTS, Warehouse
 
-_ASK = statements("warehouse", "retention.sql")
+_ASK = statements("warehouse", "upkeep.sql")
 
 _GRACE_SECONDS = 1.0
 
@@ -95,3 +97,70 @@ def compact(warehouse: Warehouse) -> int:
     finally:
         remove_database(unfinished)
     return before - after
+
+
+_SETTINGS = "recheck_settings"
+"""The one table that a new warehouse has a row in: the limits of the nights."""
+
+
+@dataclass(frozen=True, slots=True)
+class MovedTable:
+    """A table that arrived: its rows, and the sum of their hashes, the same on both sides."""
+
+    table: str
+    rows: int
+    hash_sum: int
+
+
+def move_into(path: Path, lake: Lake, say: Callable[[MovedTable], None]) -> list[MovedTable]:
+    """Copy what a file holds into an empty lake, and return what arrived, table by table.
+
+    All of it in one transaction: who is interrupted begins anew. The file stays as it is.
+
+    Args:
+        path: The file. One of an older version is brought to this one's schema first.
+        lake: Where it goes.
+        say: Told of every table that arrived.
+
+    Raises WarehouseError: The lake holds something, a table arrived otherwise than it was, or
+    either of them cannot be opened. The lake is as it was.
+    """
+    for either in (Warehouse(path), Warehouse(lake)):
+        with either.connection():
+            pass
+    moved: list[MovedTable] = []
+    with lake.alone(["move"]), lake.connect() as connection:
+        try:
+            connection.execute(_ASK["attach"].format(path=str(path).replace("'", "''")))
+        except duckdb.IOException as failure:
+            raise WarehouseBusyError(path, waited_seconds=0, holder=None) from failure
+        try:
+            connection.begin()
+            for table, columns in connection.execute(_ASK["tables"]).fetchall():
+
+                def digest(of: str, table: str = table, columns: str = columns) -> MovedTable:
+                    sql = _ASK["digest"].format(of=of, table=table, columns=columns)
+                    ((rows, hash_sum),) = connection.execute(sql).fetchall()
+                    return MovedTable(table, rows, hash_sum)
+
+                if table == _SETTINGS:
+                    connection.execute(_ASK["forget_settings"].format(table=table))
+                elif digest("lake").rows:
+                    raise WarehouseError(
+                        f"The lake {lake} is not empty: it has rows in {table}. Nothing was moved; "
+                        "name a new database and a new folder."
+                    )
+                was = digest("moved")
+                if was.rows:
+                    connection.execute(_ASK["copy"].format(table=table))
+                if digest("lake") != was:
+                    raise WarehouseError(f"The {table} did not arrive as they were in {path}.")
+                moved.append(was)
+                say(was)
+            connection.commit()
+        except BaseException:
+            connection.rollback()
+            raise
+        finally:
+            connection.execute(_ASK["detach"])
+    return moved

@@ -1,0 +1,191 @@
+"""What stands beside the sets: what was paid, what people say of checks, what a judge says of them.
+
+What belongs here: model calls that came to nothing, services by the request, the acts of reviewers
+with what runs made of them, judgements. What does not: the calls of an asset's set (sets.py),
+prices (resources/llm/models.yaml), what acts and judgements mean (stages/reviews.py,
+evaluation/judging in factible_assets).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from datetime import datetime
+from typing import Any
+
+import duckdb
+
+from factible_assets.records import Claim, Criterion, LlmCall, Page, ReviewAction, Search
+from resources.statements import statements
+from warehouse.rows import AnyRecord, Stamp, aware, columns_of, from_row, to_frame
+from warehouse.sets import enter, insert
+from warehouse.store import Warehouse
+
+
+def record_calls(store: Warehouse, calls: Sequence[LlmCall], stamp: Stamp) -> None:
+    """Enter calls, whatever else their run has written or will write."""
+    if calls:
+        frame = to_frame(LlmCall, calls, stamp)
+        store.write(lambda connection: insert(connection, LlmCall, frame))
+
+
+def service_uses(
+    searches: Iterable[Search],
+    pages: Iterable[Page],
+    services: Collection[str],
+    reader: str | None,
+    prices: Mapping[str, float],
+) -> list[dict[str, Any]]:
+    """Count what was answered by services that are paid by the request, and price it, as rows.
+
+    What took no time came from the cache, and what failed is not billed. A cost of None is not
+    known.
+
+    Args:
+        searches: Of the run.
+        pages: Of the run.
+        services: The search providers that are services; archives and reviewers are none.
+        reader: The service that read the pages; None if this machine did.
+        prices: US dollars per request, by service.
+    """
+    answered = Counter(
+        row.provider
+        for row in searches
+        if row.provider in services and row.latency_seconds > 0 and row.status != "infra_error"
+    )
+    read = sum(page.latency_seconds > 0 and page.status == "ok" for page in pages)
+    counted = [("search_hits", service, number) for service, number in sorted(answered.items())]
+    if reader is not None and read:
+        counted.append(("evidence", reader, read))
+    return [
+        {
+            "stage": stage,
+            "service": name,
+            "requests": number,
+            "cost_usd": prices[name] * number if name in prices else None,
+        }
+        for stage, name, number in counted
+    ]
+
+
+def enter_uses(
+    connection: duckdb.DuckDBPyConnection,
+    video_id: str,
+    stamp: Stamp,
+    uses: Iterable[dict[str, Any]],
+) -> None:
+    """Enter what a run asked of services, in the caller's transaction."""
+    run = {"video_id": video_id, "run_id": stamp.run_id, "checked_at": stamp.checked_at}
+    enter(connection, "service_uses", [use | run for use in uses], again="replace")
+
+
+_ASK = statements("warehouse", "beside.sql")
+
+
+@dataclass(frozen=True, slots=True)
+class CarriedClaim:
+    """A claim that a run took over: who checked it last, and when (timezone-aware)."""
+
+    claim_id: str
+    source_run_id: str
+    last_checked_at: datetime
+
+
+def read_actions(warehouse: Warehouse, video_id: str) -> list[ReviewAction]:
+    """Return everything that reviewers did to the claims of a video, in order."""
+    return _rows(warehouse, "actions", ReviewAction, video_id)
+
+
+def known_claims(warehouse: Warehouse, video_id: str) -> dict[str, Claim]:
+    """Return every claim that a video was ever found to make, by its id, as it was found last."""
+    return {claim.claim_id: claim for claim in _rows(warehouse, "known", Claim, video_id)}
+
+
+def _rows(
+    warehouse: Warehouse, question: str, record: type[AnyRecord], video_id: str
+) -> list[AnyRecord]:
+    columns = ", ".join(column.name for column in columns_of(record))
+    rows = warehouse.query(_ASK[question].format(columns=columns), {"video_id": video_id})
+    return [from_row(record, row) for row in rows.rows()]
+
+
+def read_carried(warehouse: Warehouse, video_id: str, run_id: str) -> dict[str, CarriedClaim]:
+    """Return the claims that a run took over, by claim id."""
+    rows = warehouse.query(_ASK["carried"], {"video_id": video_id, "run_id": run_id})
+    return {row[0]: CarriedClaim(*map(aware, row)) for row in rows.rows()}
+
+
+def remember(
+    connection: duckdb.DuckDBPyConnection,
+    video_id: str,
+    stamp: Stamp,
+    *,
+    applied: Iterable[str],
+    carried: Iterable[CarriedClaim],
+) -> None:
+    """Note which acts a run keeps to, and which claims it took over, in the caller's transaction.
+
+    Only the first run that kept to an act is noted. A run that is repeated notes the same again.
+    """
+    run = {"video_id": video_id, "run_id": stamp.run_id}
+    enter(
+        connection,
+        "review_applications",
+        [
+            {"action_id": each, "run_id": stamp.run_id, "applied_at": stamp.checked_at}
+            for each in applied
+        ],
+        again="keep",
+    )
+    connection.execute(_ASK["forget_carried"], run)
+    enter(connection, "carried_claims", [run | asdict(each) for each in carried])
+
+
+@dataclass(frozen=True, slots=True)
+class JudgementRow:
+    """One judgement, as the table keeps it; its comments say what the columns mean."""
+
+    judgement_id: str
+    judging_id: str
+    video_id: str
+    claim_id: str
+    subject_kind: str
+    subject_id: str
+    criterion: Criterion
+    outcome: str
+    score: int | None
+    normalised: float | None
+    reason: str
+    quote: str | None
+    provider: str
+    model: str
+    prompt_version: str
+    question_hash: str
+    calls: int
+    cost_usd: float
+    price_known: bool
+    judged_at: datetime
+
+
+_COLUMNS = ", ".join(field.name for field in fields(JudgementRow))
+
+
+def read_judgements(store: Warehouse, ids: Collection[str]) -> dict[str, JudgementRow]:
+    """Return the best-known judgement of each id: the newest with a score, else the newest."""
+    if not ids:
+        return {}
+    sql = _ASK["best_known"].format(columns=_COLUMNS, places=", ".join("?" for _ in ids))
+    rows = (JudgementRow(*map(aware, row)) for row in store.query(sql, list(ids)).rows())
+    return {row.judgement_id: row for row in rows}
+
+
+def judge_usage(store: Warehouse, provider: str, model: str) -> dict[str, tuple[float, float]]:
+    """Return the mean tokens, in and out, of answered questions to a judge, by criterion."""
+    rows = store.query(_ASK["usage"], {"provider": provider, "model": model})
+    return {criterion: (read, wrote) for criterion, read, wrote in rows.rows()}
+
+
+def verdict_models(store: Warehouse, videos: Collection[str]) -> set[str]:
+    """Return the models, as PROVIDER/MODEL, that reached the newest verdicts of some videos."""
+    return {row[0] for row in store.query(_ASK["verdict_models"], {"videos": list(videos)}).rows()}
