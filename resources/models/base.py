@@ -21,19 +21,7 @@ RECEIPT = "receipt.json"
 
 
 class ModelPullError(Exception):
-    """A model could not be fetched. The message is a sentence for a person, with the remedy."""
-
-
-class HubUnreachableError(ModelPullError):
-    """The hub failed, and may answer another time. What was fetched so far is kept."""
-
-
-class NotOnHubError(ModelPullError):
-    """The hub has no such file, or gives it only to those who have an account."""
-
-
-class UnverifiedFileError(ModelPullError):
-    """A file is not the one that was announced, or nothing says what it should be."""
+    """A model could not be fetched or put away. The message is a sentence with the remedy."""
 
 
 class ModelStoreError(ModelPullError):

@@ -40,12 +40,9 @@ from resources.http import (
     status_failure,
 )
 from resources.models.base import (
-    HubUnreachableError,
     ManifestFile,
     ManifestModel,
     ModelPullError,
-    NotOnHubError,
-    UnverifiedFileError,
     size_of,
 )
 from resources.network_guard import NameTable, NetworkGuard
@@ -144,10 +141,8 @@ class Hub:
         """Ask what the files of a model are.
 
         Raises:
-            HubUnreachableError: The hub does not answer.
-            NotOnHubError: It has no such file, or not for everybody.
-            UnverifiedFileError: It offers another file than the manifest names, or does not say
-                what it offers.
+            ModelPullError: The hub does not answer, has no such file, or not for everybody; or it
+                offers another file than the manifest names, or does not say what it offers.
         """
         commit, files = model.revision, []
         for spec in model.files:
@@ -156,7 +151,7 @@ class Hub:
             # All files are of the commit that the first one is of, though a branch may move on.
             named = said.get("x-repo-commit", "")
             if _GIT_ID.fullmatch(commit) and _GIT_ID.fullmatch(named) and named != commit:
-                raise UnverifiedFileError(
+                raise ModelPullError(
                     f"{self.host} answers with the revision {named} instead of {commit}. Nothing "
                     "is fetched; name another hub in FACTIBLE_MODEL_HUB."
                 )
@@ -170,8 +165,8 @@ class Hub:
         """Fetch what is missing of a file, going on where it broke off.
 
         Raises:
-            HubUnreachableError: It failed too often without coming further.
-            NotOnHubError: The hub does not give it out, or leads to where nothing is fetched from.
+            ModelPullError: It failed too often without coming further, the hub does not give it
+                out, or leads to where nothing is fetched from.
             TooLargeError: It is longer than announced.
         """
         ask = partial(
@@ -227,13 +222,13 @@ class Hub:
             except TooLargeError:
                 raise
             except UnavailableError as error:
-                raise NotOnHubError(f"{what}: {error.reason}.") from error
+                raise ModelPullError(f"{what}: {error.reason}.") from error
             except _PassingError as error:
                 now = reached()
                 failures, best = (1, now) if now > best else (failures + 1, best)
                 pause = self._retry.delay(failures) if error.pause is None else error.pause
                 if failures >= self._retry.attempts or pause > self._retry.max_retry_after_seconds:
-                    raise HubUnreachableError(
+                    raise ModelPullError(
                         f"{self.host} did not give {what}: {error}. Check the network and pull "
                         "again; it goes on where it stopped."
                     ) from error
@@ -260,7 +255,7 @@ class Hub:
                 self._check_status(response, spec.path)
                 return {**response.headers, **announced}
             url = str(target)
-        raise NotOnHubError(
+        raise ModelPullError(
             f"{self.host} redirects more than {_MOST_REDIRECTS} times for {spec.path}."
         )
 
@@ -271,16 +266,16 @@ class Hub:
         if isinstance(status_failure(response), OutageError):
             raise _PassingError(f"it answered {status}", retry_after_seconds(response.headers))
         if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
-            raise NotOnHubError(
+            raise ModelPullError(
                 f"{self.host} gives {what} only to those who have an account, or does not have it "
                 f"({status}). Fetch the model by hand, or name another hub in FACTIBLE_MODEL_HUB."
             )
         if status == HTTPStatus.NOT_FOUND:
-            raise NotOnHubError(
+            raise ModelPullError(
                 f"{self.host} does not have {what} (404). It may have been moved or removed there; "
                 "a newer factible may know where to."
             )
-        raise NotOnHubError(f"{self.host} refused to give {what} ({status}).")
+        raise ModelPullError(f"{self.host} refused to give {what} ({status}).")
 
 
 def _offered(spec: ManifestFile, said: Mapping[str, str], host: str) -> OfferedFile:
@@ -291,13 +286,13 @@ def _offered(spec: ManifestFile, said: Mapping[str, str], host: str) -> OfferedF
     sha256 = tag if _SHA256.fullmatch(tag) else None
     git_id = tag if _GIT_ID.fullmatch(tag) else None
     if size is None or not (sha256 or git_id or spec.sha256):
-        raise UnverifiedFileError(
+        raise ModelPullError(
             f"{host} does not say how large {spec.path} is or what is in it, so that it could not "
             "be checked. It is not fetched; name another hub in FACTIBLE_MODEL_HUB."
         )
     other = sha256 not in {None, spec.sha256} and spec.sha256 is not None
     if other or spec.bytes not in {None, size}:
-        raise UnverifiedFileError(
+        raise ModelPullError(
             f"{host} offers another {spec.path} than factible knows (it has {size:,} bytes). It is "
             "not fetched. If the hub is right, a newer factible knows the new file."
         )

@@ -22,10 +22,10 @@ from resources.http import TooLargeError
 from resources.models.base import (
     FOLDER,
     RECEIPT,
+    ModelPullError,
     ModelStoreError,
     Receipt,
     ReceiptFile,
-    UnverifiedFileError,
     size_of,
 )
 from resources.models.hub import Hub, Offer, OfferedFile, Progress
@@ -48,9 +48,8 @@ class ModelStore:
         """Fetch a model and put it in place of the one of its name.
 
         Raises:
-            HubUnreachableError: The hub fails; what was fetched stays for the next time.
-            NotOnHubError: The hub does not give out a file.
-            UnverifiedFileError: A file is not the announced one; it is set aside as NAME.rejected.
+            ModelPullError: The hub fails (what was fetched stays for the next time), does not give
+                out a file, or gives another one, which is set aside as NAME.rejected.
             ModelStoreError: The folder cannot be written, is in use, or has too little room.
         """
         name = offer.model.name
@@ -146,7 +145,7 @@ async def _fetch(
         rejected = folder / f"{done.name}.rejected"
         part.touch()
         part.replace(rejected)
-        raise UnverifiedFileError(
+        raise ModelPullError(
             f"{file.path} is not the file that {hub.host} announced: {problem}. It was set "
             f"aside as {rejected} and is not used. Pull again; if that does not help, do not trust "
             "this hub."
