@@ -108,10 +108,7 @@ _ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
 
 
 def checked_day(value: date | None) -> date | None:
-    """Refuse days that nothing was published on and that calendars cannot go back from.
-
-    Raises ValueError: The day is before the year 1000.
-    """
+    """Refuse days before the year 1000, from which calendars cannot go back, with a ValueError."""
     if value is not None and value.year < _FIRST_YEAR:
         raise ValueError(f"write a day from the year {_FIRST_YEAR} on")
     return value
@@ -423,9 +420,7 @@ def plain_value(value: Any) -> Value:
 def config_of(values: Mapping[str, object]) -> FactCheckConfig:
     """Return the knobs of a run; those that are not given keep their defaults.
 
-    Raises:
-        KeyError: There is no such knob.
-        KnobError: A value is out of its range.
+    Raises KeyError for an unknown knob, KnobError for a value out of its range.
     """
     nested: dict[str, Any] = {}
     for name, value in values.items():

@@ -126,16 +126,11 @@ class Record(BaseModel):
     ) -> None:
         """Say what the class says of its table, in names with a comma between them.
 
-        Args:
-            table: The warehouse table that holds rows of this class.
-            key: The columns that tell the rows of a set apart, which its table then needs no key
-                for. A key costs each write more, the more rows there are: see docs/performance.md.
-                Empty: the key of the table stays, and is all that refuses a row that is there.
-            order: The columns by which its rows are put in order when read, if not by its key.
-            assets: The assets that write it, if not the one of its name; of a table that several
-                write, each owns the rows of its stage.
-            volatile: Fields that may differ between two runs with the same outcome.
-            others: What pydantic takes.
+        `key`: the columns that tell the rows of a set apart, which its table then needs no key for
+        (a key costs each write more, the more rows there are: docs/performance.md); empty: the key
+        of the table stays. `order`: that in which rows are read, if not by key. `assets`: who
+        writes it, if not the one of its name; of a table that several write, each owns the rows of
+        its stage. `volatile`: fields that may differ between two runs with the same outcome.
         """
         super().__init_subclass__(**others)
         cls.table = table
@@ -299,12 +294,9 @@ class PriorFactCheck(
 ):
     """What a fact-checker has published on something like the claim: a pointer, no evidence.
 
-    Never read by a verdict, neither as evidence nor in the vote: it is another's judgement. A claim
-    that was looked up has at least one row, and one that was not (the lane is off) has none.
-
-    `ok`: a review that belongs to the claim. `skipped`: a review that was found and left out, by
-    the rule that `reason` names. `no_evidence`: nothing was found at all. `infra_error`: the lane
-    failed. The last two have no review and stand alone.
+    Never read by a verdict: it is another's judgement. A claim that was looked up has at least one
+    row. `ok`: a review of the claim. `skipped`: one that was left out by the rule that `reason`
+    names. `no_evidence` (nothing was found) and `infra_error` have no review and stand alone.
     """
 
     prior_fact_check_id: str
@@ -563,11 +555,10 @@ class LlmCall(
 class MediaFinding(
     Record, table="media", key="finding_id", order="picture, kind, rank", volatile="latency_seconds"
 ):
-    """One thing found out about a picture of a video: a hint for a reader, never a verdict.
+    """One thing found out about a picture of a video: a hint for a reader, which no verdict reads.
 
-    No stage of the method reads it. A picture that was looked at has a row of its metadata; one
-    that could not be had has a single row that says why. What was not asked, for want of a key, is
-    `skipped`.
+    A picture that was looked at has a row of its metadata; one that could not be had has a single
+    row that says why. What was not asked, for want of a key, is `skipped`.
     """
 
     finding_id: str

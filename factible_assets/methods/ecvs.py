@@ -234,9 +234,7 @@ The bounds never hold: 0.85 and 0.05 make 0.90.
 def domain_credibility(host: str, listed: Iterable[ListedRating]) -> float:
     """Return the credibility of a domain, from 0 to 1 (equation 9).
 
-    Args:
-        host: The host name.
-        listed: What rating sets say of it; the first that states a score is its tier.
+    Its tier is what the first of the rating sets says that states a score.
     """
     tier = next((each.score for each in listed if each.score is not None), None)
     if tier is not None:

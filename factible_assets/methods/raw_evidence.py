@@ -151,9 +151,8 @@ def merged(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 def select(queries: Sequence[str], documents: Mapping[str, str]) -> tuple[Selected, ...]:
     """Return the documents that bear most on some questions, best first, cut to what does.
 
-    The paper leaves open whether spans are ranked per question; here all questions are one query
-    over the spans of all documents, which agrees with its table 8 (2,710 words of 7.7 documents). A
-    document that shares no content word with the questions is never kept.
+    All questions are one query over the spans of all documents, which agrees with the paper's table
+    8 (2,710 words of 7.7 documents). What shares no content word with the questions is never kept.
     """
     words = {key: list(_WORD.finditer(text)) for key, text in documents.items()}
     places = [(key, *span) for key, found in words.items() for span in spans(len(found))]
@@ -217,10 +216,9 @@ class CheckedSummary:
 def unfounded(sentence: str, passage: str) -> list[str]:
     """Return the numbers, names and quotes of a sentence that its passage does not hold.
 
-    Numbers are compared by value, so that "two million" founds "2,000,000"; names by their letters,
-    wherever in the passage; quotes character by character, as every stored quote is. The first word
-    of a sentence is no name. The paper leaves 16 to 24 % of its summaries with factual errors
-    (table 4), most of them figures and names that the document does not have (figure 6).
+    Numbers are compared by value, names by their letters, quotes character by character; the first
+    word of a sentence is no name. The paper leaves 16 to 24 % of its summaries with factual errors
+    (table 4), most of them such (figure 6).
     """
     stated = {number.value for number in find_numbers(passage)}
     words = {fold(word) for word in _LETTERS.findall(passage)}

@@ -137,8 +137,8 @@ def stance_of_any(label: str) -> Stance | None:
 def veracity_of(stance: Stance | None, confidence: Confidence | None) -> Veracity | None:
     """Return the level of a verdict that was reached on the four stances; None where it is unclear.
 
-    A side that is taken with high confidence is true or false, else mostly true or barely true;
-    mixed is half true. Pants on fire is an opinion on top of false, and never follows.
+    With high confidence a side is true or false, else mostly true or barely true; mixed is half
+    true. Pants on fire is an opinion on top of false, and never follows.
     """
     if stance == "mixed":
         return "half-true"
@@ -154,12 +154,10 @@ def stance_of_rating(
 ) -> Stance | None:
     """Read the rating of a ClaimReview; None where it says neither yes nor no nor between.
 
-    The words decide where they are known ("Mostly false", "Half true"), because they are what a
-    reader is shown and publishers' scales differ; else the number, from `worst` (false) to `best`
-    (true), 1 to 5 unless stated: up to a quarter of the way it refutes, from three quarters on it
-    supports. On Google's scale of five, "Mostly false" is 2, which is a quarter, and "Mostly true"
-    is 4 (developers.google.com, fact check structured data). "Mostly" true or false thus counts
-    as true or false, as in the words.
+    The words decide where they are known, because publishers' scales differ; else the number, from
+    `worst` (false) to `best` (true), 1 to 5 unless stated: up to a quarter of the way it refutes,
+    from three quarters on it supports. On Google's scale of five "Mostly false" is 2 and "Mostly
+    true" 4 (developers.google.com, fact check structured data), as in the words.
     """
     told = " ".join(re.findall(r"[\w']+", _folded(words or "")))
     lead = "(?:rated |is |was |it is |this is |as )?"

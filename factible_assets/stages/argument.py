@@ -82,11 +82,9 @@ class Argument:
 
 
 def argue(outcome: str, evidence: Iterable[Evidence]) -> Argument:
-    """Return the argument for an outcome, which is a stance; there is none for any other.
+    """Return the argument for an outcome of the vote; there is none for what is no stance.
 
-    Args:
-        outcome: Of the vote.
-        evidence: The rows of one claim, the most reliable first.
+    `evidence` are the rows of one claim, the most reliable first.
     """
     sides = {
         side: rows

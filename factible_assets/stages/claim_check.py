@@ -31,9 +31,9 @@ from factible_assets.stages.evidence import (
     StoredPage,
     address_of,
     departure,
+    evidence_row,
     read_row,
     source_of,
-    unread_row,
 )
 from factible_assets.stages.origins import StoryIndex, label_origins
 from factible_assets.stages.ports import (
@@ -175,8 +175,8 @@ class ClaimCheck:
         """Have the reasoner word the searches; the reviewers' corrections are in them.
 
         Good ones of the last check are kept where the run says so. `wider` says how many and which
-        are wanted, in place of the run's knobs; then none is kept. `words` words them in place of
-        the reasoner.
+        are wanted in place of the knobs; then none is kept. `words` words them in place of the
+        reasoner.
         """
         mine = self.claim.claim_id
         held = [query for query in self.shared.known.queries if query.claim_id == mine]
@@ -281,7 +281,7 @@ class ClaimCheck:
         with self.shared.watch.time("evidence"):
             read = await self._read_all(selection.chosen, by or reader)
             skipped = (
-                unread_row(self.claim, each.candidate, None, status="skipped", reason=each.reason)
+                evidence_row(self.claim, each.candidate, status="skipped", reason=each.reason)
                 for each in selection.skipped
             )
             rows = (*read, *skipped)
@@ -300,7 +300,7 @@ class ClaimCheck:
             try:
                 self.trace.refuse_beyond_budget()
             except BudgetSpentError as spent:
-                row = unread_row(self.claim, candidate, None, status="skipped", reason=spent.reason)
+                row = evidence_row(self.claim, candidate, status="skipped", reason=spent.reason)
                 if arrivals is not None:
                     arrivals.one_in()
             else:
@@ -316,7 +316,7 @@ class ClaimCheck:
         reason = f"{enough} independent, reliable sources had already agreed."
         return tuple(
             rows.get(candidate.hit.canonical_url)
-            or unread_row(self.claim, candidate, None, status="skipped", reason=reason)
+            or evidence_row(self.claim, candidate, status="skipped", reason=reason)
             for candidate in chosen
         )
 
@@ -353,7 +353,7 @@ class ClaimCheck:
         finally:
             if arrivals is not None:
                 arrivals.one_in()
-        unread = partial(unread_row, self.claim, stored=stored)
+        unread = partial(evidence_row, self.claim, stored=stored)
         if left_out is not None:
             return stored, partial(unread, status="skipped", reason=left_out)
         if source is None:

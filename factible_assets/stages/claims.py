@@ -40,12 +40,10 @@ def build_claims(
 ) -> tuple[Claim, ...]:
     """Return at most `max_claims` claims, most important first (Factible, section 1.3.2).
 
-    Without a config all are kept: claims that are given were chosen already.
-
-    Scores outside [0, 1] are clamped. Of two drafts with one wording the more important stays.
-    Equal importance is ordered by confidence, then by the reasoner's order. A draft's own offsets
-    are taken if they lie in the text, else the claim is searched for; a claim that is found
-    nowhere has neither place nor time.
+    Without a config all are kept. Scores outside [0, 1] are clamped. Of two drafts with one wording
+    the more important stays; equal importance is ordered by confidence, then as the reasoner did. A
+    draft's own offsets are taken if they lie in the text, else the claim is searched for; one that
+    is found nowhere has neither place nor time.
     """
     video = transcript.video_id
     ordered = sorted(
@@ -76,13 +74,8 @@ def corrected_claims(
     whatever former words they are found again; a reviewer's own stand whether they are found or
     not. Correcting what was corrected changes nothing.
 
-    Args:
-        found: The claims that were extracted, or those that stand.
-        actions: What reviewers did to the claims of the video.
-        known: Claims that the video was ever found to make, by id: what a reviewer's claim is
-            like, in whose place it stands.
-        transcript: Where they are looked for; None: they have neither place nor time.
-        segments: Its captions.
+    `known` are all claims that the video was ever found to make, by id: what a reviewer's claim is
+    like, in whose place it stands. Without a transcript claims have neither place nor time.
     """
     force = claims_in_force(actions)
     if not (force.worded or force.gone):

@@ -31,7 +31,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from typing import Any, Literal
+from functools import partial
 
 from factible_assets.records import (
     Basis,
@@ -42,6 +42,7 @@ from factible_assets.records import (
     RetrievedVia,
     SearchHit,
     Stance,
+    Status,
     Video,
 )
 from factible_assets.stages.ids import content_hash, evidence_id, page_id
@@ -157,9 +158,8 @@ def is_later(published_on: date | None, video: Video) -> bool:
 def keep_relevant(text: str, limit: int, topics: Sequence[str]) -> str:
     """Keep a text whole up to a limit of characters; of a longer one, its most relevant parts.
 
-    The text is cut into blocks of about a thousand characters at line ends. Blocks with the most
-    distinct words of the topics are kept, the earlier of equal ones, in the text's order; "[…]"
-    stands where something was left out.
+    Of blocks of about a thousand characters those with the most distinct words of the topics are
+    kept, in the text's order; "[…]" stands where something was left out.
     """
     if len(text) <= limit:
         return text
@@ -193,8 +193,8 @@ def keep_relevant(text: str, limit: int, topics: Sequence[str]) -> str:
 class PageLibrary:
     """The pages of one run: each URL is fetched once, however many claims want it.
 
-    At most `concurrency` fetches run at once. A URL's text has one owner, the fetch of that URL. An
-    answer engine's answer is its own page, whose text came with the search.
+    At most `concurrency` fetches run at once. An answer engine's answer is its own page, whose text
+    came with the search.
     """
 
     def __init__(
@@ -274,35 +274,39 @@ def read_row(
     claim: Claim, candidate: Candidate, source: Source, draft: EvidenceDraft | None, *, basis: Basis
 ) -> Evidence:
     """Return the evidence of a source that was read, with only those words that it bears out."""
-    base = _base(claim, candidate, source.stored, basis)
-    base |= {"content_hash": source.text.content_hash, "via": source.via}
-    base |= {"published_on": source.excerpt.published_on}
-    page = source.stored.page
+    page, text = source.stored.page, source.text
     is_due = source.via == "snippet" and page.status == "infra_error"
     what = "could not be fetched" if is_due else "is missing"
-    missing = f"The page {what} ({page.reason}); read was its search snippet."
+    remark = f"The page {what} ({page.reason}); read was its search snippet."
+    if is_answer(candidate.hit):
+        remark = _ANSWERED
+    elif source.via != "snippet":
+        remark = ""
     cited = next((each for each in candidate.rating.reasons if "is cited" in each), None)
-    is_own = is_answer(candidate.hit)
-    remarks = (
-        departure(candidate.hit, page),
-        missing if source.via == "snippet" and not is_own else None,
-        _ANSWERED if is_own else None,
-        cited,
+    row = partial(
+        evidence_row,
+        claim,
+        candidate,
+        source.stored,
+        basis=basis,
+        remarks=(remark, cited),
+        content_hash=text.content_hash,
+        via=source.via,
+        published_on=source.excerpt.published_on,
     )
     if draft is None:
-        reason = _sentences("It does not speak of the claim.", *remarks)
         # Of a page in outage a silent snippet tells nothing: it stays what failed.
-        return Evidence(**base, status="infra_error" if is_due else "no_evidence", reason=reason)
-    checked = check_words(draft, source.text.text)
-    return Evidence(
-        **base,
+        status: Status = "infra_error" if is_due else "no_evidence"
+        return row(status=status, reason="It does not speak of the claim.")
+    checked = check_words(draft, text.text)
+    return row(
         status="ok",
-        reason=_sentences(checked.reason, *remarks),
+        reason=checked.reason,
         stance=checked.stance,
         stance_confidence=checked.stance_confidence,
         relevance=_clamped(draft.relevance),
         summary=checked.summary,
-        quote=source.text.text[slice(*checked.quote)] if checked.quote else None,
+        quote=text.text[slice(*checked.quote)] if checked.quote else None,
         quote_start=checked.quote[0] if checked.quote else None,
         quote_end=checked.quote[1] if checked.quote else None,
         rejected_quotes=checked.rejected,
@@ -310,31 +314,21 @@ def read_row(
     )
 
 
-def unread_row(
+def evidence_row(
     claim: Claim,
     candidate: Candidate,
-    stored: StoredPage | None,
+    stored: StoredPage | None = None,
     *,
-    status: Literal["no_evidence", "infra_error", "skipped"],
-    reason: str,
-    basis: Basis | None = None,
+    status: Status,
+    reason: str | None,
+    remarks: Sequence[str | None] = (),
+    **columns: object,
 ) -> Evidence:
-    """Return the row of a source that was not read, which says why."""
-    left = departure(candidate.hit, stored.page) if stored else None
-    base = _base(claim, candidate, stored, basis)
-    return Evidence(**base, status=status, reason=_sentences(reason, left))
-
-
-def _sentences(*parts: str | None) -> str | None:
-    return " ".join(part for part in parts if part) or None
-
-
-def _base(
-    claim: Claim, candidate: Candidate, stored: StoredPage | None, basis: Basis | None
-) -> dict[str, Any]:
+    """Return the row of a source; of one that was not read, the reason says why."""
     hit, rating = candidate.hit, candidate.rating
     page = stored.page if stored else None
-    return {
+    told = (reason, departure(hit, page) if page else None, *remarks)
+    common = {
         "evidence_id": evidence_id(claim.claim_id, hit.canonical_url),
         "claim_id": claim.claim_id,
         "video_id": claim.video_id,
@@ -349,8 +343,10 @@ def _base(
         "rating_score": rating.score,
         "bias": rating.bias,
         "source_class": rating.source_class,
-        "basis": basis,
+        "status": status,
+        "reason": " ".join(each for each in told if each) or None,
     }
+    return Evidence.model_validate(common | columns)
 
 
 # --- Words that are believed --------------------------------------------------------------------
@@ -399,10 +395,9 @@ def check_words(draft: EvidenceDraft, text: str) -> CheckedWords:
 def whole_sentences(text: str, start: int, end: int) -> tuple[int, int]:
     """Widen a quote to its sentences, so that no denial or condition before or after it is lost.
 
-    "It is not true that [sugar makes children hyperactive]" says the contrary of its end, and
-    whether it does can be told in no language by the words that were cut off. A sentence whose end
-    is not near is widened to a word within 400 characters. A line break is an end unless the next
-    line goes on in lower case.
+    "It is not true that [sugar makes children hyperactive]" says the contrary of its end. Where no
+    sentence ends within 400 characters, a word does. A line break is an end unless the next line
+    goes on in lower case.
     """
     earliest = max(0, start - _REACH)
     ends = [match.end() for match in _SENTENCE_ENDS.finditer(text, earliest, start + 1)]
@@ -429,10 +424,9 @@ class QuoteFinder:
     def find(self, quote: str) -> tuple[int, int] | None:
         """Return the raw offsets at which a quote stands in the text, None if it does not.
 
-        Exactly as given if possible, else without the marks around it and forgiving white space,
-        invisible characters and the shape of quotation marks and dashes. Case and words must
-        agree. Quotes of fewer than twelve letters and digits, or of fewer than four words, are not
-        accepted.
+        Exactly as given, else without the marks around it and forgiving white space, invisible
+        characters and the shape of quotation marks and dashes. Fewer than twelve letters and
+        digits, or than four words, are no quote.
         """
         if sum(character.isalnum() for character in quote) < MIN_QUOTE_CHARACTERS:
             return None

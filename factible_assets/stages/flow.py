@@ -55,8 +55,8 @@ _CALL_STAGES = ("claims", "queries", "evidence", "verdicts")
 class FlowResult(VideoRows):
     """The rows of the selected stages; those of the others are empty.
 
-    The model calls are those of all selected stages; `LlmCall.stage` says which. Prior fact-checks
-    are rows of the search, kept apart from it: no evidence, and no verdict, is made of them.
+    The model calls are those of all selected stages. Prior fact-checks are no evidence: no verdict
+    is made of them.
     """
 
     timings: Mapping[Stage, StageTiming] = field(default_factory=dict)
@@ -84,12 +84,11 @@ async def extract_claims(
 ) -> ClaimsResult:
     """Find a transcript's claims, or take those that are given: then no reasoner is asked.
 
-    Given claims are all taken as they are worded, whatever the knobs say of claims that are found.
-    `corrected` makes of either what reviewers made of them.
+    Given claims are all taken as they are worded, whatever the knobs say. `corrected` makes of
+    either what reviewers made of them.
 
-    Raises:
-        ReasonerOutageError: The reasoner's service failed.
-        ReasonerRefusalError: Its model declined, or does not read the transcript's language.
+    Raises ReasonerOutageError for a failed service, ReasonerRefusalError for a model that declines
+    or does not read the language.
     """
     started = perf_counter()
     if given is not None:
@@ -189,22 +188,15 @@ async def check_claims(
 ) -> FlowResult:
     """Check all claims of a video at once and return the rows of the selected stages.
 
-    The strategy that the knobs name decides what happens to a claim.
+    Every claim runs ahead on its own, as the strategy has it. Stages that are not selected are read
+    from `known` where a selected one needs them. A rating that `known` does not have is made for
+    their use, and not returned. `corrections` by claim id are what reviewers changed; each takes
+    effect in the stage that it concerns, if that is selected.
 
-    Every claim runs ahead on its own. Stages that are not selected are read from `known` where a
-    selected one needs them; rows of claims that are not asked about are ignored. A rating that a
-    selected stage needs and `known` does not have is made for its use, and not returned.
-
-    `corrections` by claim id are what reviewers changed: their queries are asked, the sources that
-    they added are read, and those that they blocked are left out. Each takes effect in the stage
-    that it concerns, if that stage is selected.
-
-    Outages are rows, never exceptions: one claim's do not touch another's. Any other exception is
-    a defect; it cancels what runs and is raised in an ExceptionGroup. Cancellation leaves no task
-    behind. All rows come in a fixed order that does not depend on what finished first.
-
-    With `enough_origins` set, which stragglers are left unread depends on how fast pages answer;
-    without it two runs over the same answers have the same rows.
+    Outages are rows, never exceptions: one claim's do not touch another's. Any other exception is a
+    defect; it cancels what runs and is raised in an ExceptionGroup. Cancellation leaves no task
+    behind. All rows come in a fixed order; only with `enough_origins` set it depends on how fast
+    pages answer which are left unread.
 
     Raises StrategyError: The strategy is not the one of the knobs, or cannot do what is asked of
     it.
@@ -323,10 +315,9 @@ def with_others(
 ) -> FlowResult:
     """Return the rows of the claims that were checked, with those held of the others, by their ids.
 
-    A set is everything that one run knows of one asset and one video. A run that checks one claim
-    alone therefore writes the rows of all others again, as they were: nothing of them changes but
-    the place of their verdicts in the order of all. Model calls are not taken over, for each was
-    paid once. `held` has the rows of the last check, of the assets that are written.
+    A set is everything that one run knows of one asset and one video, so a check of one claim alone
+    writes the rows of all others again, as `held` has them: only the place of their verdicts may
+    change. Model calls are not taken over, for each was paid once.
     """
     order = {claim.claim_id: place for place, claim in enumerate(claims)}
 

@@ -80,11 +80,10 @@ class Localiser:
         return list(accumulate(lengths, initial=0))
 
     def locate(self, claim: str) -> Place | None:
-        """Return the place most similar to a claim, None if nothing reaches 0.5.
+        """Return the place most similar to a claim, the earliest of equal ones; None below 0.5.
 
-        A claim that stands verbatim in the text is found there with score 1. Otherwise the place
-        runs from the first to the last letter or digit of the window's words. Of equally similar
-        places the earliest is returned.
+        What stands verbatim in the text scores 1. Otherwise the place runs from the first to the
+        last letter or digit of the window's words.
         """
         wanted = claim.strip()
         verbatim = self._text.find(wanted) if wanted else -1

@@ -227,8 +227,7 @@ def _miscaption(
 ) -> None:
     """Hold each claim against the earliest page that showed the very picture before the video.
 
-    The score is the share of the claim's content words that this page lacks: what the picture was
-    once about need not be what it is used for now. A page of the same time says nothing.
+    The score is the share of the claim's content words that this page lacks.
     """
     said_on = rows.video.published_on
     dated = [

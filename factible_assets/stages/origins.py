@@ -78,9 +78,9 @@ def shingles(text: str) -> frozenset[int]:
 def label_origins(evidence: Sequence[Evidence], stories: StoryIndex) -> tuple[Evidence, ...]:
     """Return the evidence with `origin` filled in for every row that was read.
 
-    Sources that are linked by a chain of shared origins get one label, the domain of the first of
-    them in the given order, or its path where it is a file without an address. Labels are for
-    people who read a report; weights are not computed from them.
+    Sources that a chain of shared origins links get the domain of the first of them, or its path
+    where it is a file without an address. Labels are for readers; weights are not computed from
+    them.
     """
     read = [row for row in evidence if row.status == "ok"]
     labels: dict[str, str] = {}
@@ -123,9 +123,8 @@ def heaviest_independent_set(
 ) -> int:
     """Return the greatest total weight of nodes of which no two are linked.
 
-    Exact: the node with the most links is either left out or taken without its neighbours, and
-    parts that are not linked to each other are solved apart. Sources of one claim are few and
-    their links are nearly cliques, for which this ends at once.
+    Exact: the node with the most links is left out, or taken without its neighbours; parts that are
+    not linked are solved apart. The few sources of a claim are nearly cliques, so it ends at once.
     """
 
     def total(nodes: frozenset[Node]) -> int:

@@ -49,9 +49,8 @@ async def look_up(
 ) -> tuple[PriorFactCheck, ...]:
     """Ask once what has been published on a claim; returns at least one row, the best first.
 
-    A review that was found is kept, or left out for a stated reason: it is about something else,
-    it is the video itself, or the run's own limits on period and domains leave it out. Several
-    reviews on one page are one, the most similar. Never raises for an outage: it is a row.
+    A review is kept, or left out for a stated reason. Of several on one page the most similar
+    stays. Never raises for an outage: it is a row.
     """
     answer = await lane.prior_checks(
         question(claim), limit=LIMIT, language=config.language, after=config.published_after
@@ -91,9 +90,8 @@ def question(claim: Claim) -> str:
 def similarity(one: str, other: str) -> float:
     """Return how much two statements have in common, from 0 to 1.
 
-    Dice's coefficient of their sets of content words, each cut to its beginning so that
-    `hyperactive` and `hyperactivity`, `make` and `makes` are one. Words, not meanings: a claim and
-    its denial are alike, which is what a look-up wants.
+    Dice's coefficient of their content words, each cut to its beginning. Words, not meanings: a
+    claim and its denial are alike, which is what a look-up wants.
     """
     first, second = content_words(one), content_words(other)
     if not first or not second:

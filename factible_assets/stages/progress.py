@@ -27,10 +27,8 @@ ALL_STAGES: tuple[Stage, ...] = get_args(Stage)
 class StageTiming:
     """How long a stage took.
 
-    Attributes:
-        work_seconds: The work of all claims added up.
-        span_seconds: From the first start to the last end.
-        first_end_seconds: From the beginning of the flow to the first end.
+    The work of all claims added up, the span from the first start to the last end, and from the
+    beginning of the flow to the first end.
     """
 
     work_seconds: float

@@ -43,15 +43,13 @@ def build_queries(
 ) -> tuple[Query, ...]:
     """Return the queries that are asked for a claim, in the order in which they are tried.
 
-    Factible, section 1.3.3, "Priority System": drafts above `max_priority` are left out, the rest
-    is sorted by priority, then by type as in table 4, and cut at `max_queries`. The same section
-    asks for opposing views and for the claim's temporal context. Hence, where two queries or more
-    are asked, the last gives way to the most urgent draft that seeks the opposite if no other kept
-    query does, whatever its priority; and a query that lost all time words of the claim gets them
+    Factible, section 1.3.3: drafts above `max_priority` are left out, the rest is sorted by
+    priority, then by type as in table 4, and cut at `max_queries`. It also asks for opposing views
+    and the temporal context: so the last of several gives way to the most urgent draft that seeks
+    the opposite, if no other does, and a query that lost all time words of the claim gets them
     back.
 
-    At least one query is returned: the most urgent if all are above the limit, and the claim's own
-    words, verbatim (table 4, DIRECT), if the reasoner worded none.
+    At least one is returned: the most urgent, or the claim's own words if the reasoner worded none.
     """
     said = time_words(claim.text)
     repaired = []

@@ -86,8 +86,7 @@ _LOOKALIKES = frozenset({"go.it"})
 def institution_of(host: str) -> tuple[str, SourceClass] | None:
     """Return the institutional suffix that a host lies under, with the kind of institution.
 
-    The suffix must be one of the Public Suffix List: under it a registry sells names, and under
-    these only to institutions. So `.go.jp` counts and `go.com` does not.
+    It must be one of the Public Suffix List, so that `.go.jp` counts and `go.com` does not.
     """
     suffix = public_suffix(host)
     label, _, country = suffix.partition(".")
@@ -220,8 +219,7 @@ class RatingBook:
     """The ratings of one video's sources.
 
     What decides which sources are read is known at once. A registry is asked only for the age of
-    those that are, which moves a score and no rating, once for each registered domain. `known`
-    ratings are taken as they are and not made again.
+    those that are, which moves a score and no rating, once for each domain. `known` ratings stay.
     """
 
     def __init__(

@@ -80,12 +80,9 @@ def _why_blocked(action: ReviewAction) -> str:
 class Corrections:
     """What reviewers correct about one claim.
 
-    Attributes:
-        queries: The queries in their own words, in order of entry.
-        unasked: The ids of queries that are not asked.
-        sources: The act that blocked or added each canonical URL or domain last, by that.
-        stances: Who overruled how a source stands to the claim, by its canonical URL.
-        ratings: Who overruled the rating of a source, by its canonical URL.
+    `queries` are in their own words, in order of entry; `unasked` are the ids of those that are not
+    asked. By address or domain, `sources` has the act that blocked or added it last; by address,
+    `stances` and `ratings` have who overruled them.
     """
 
     queries: tuple[WordedQuery, ...] = ()
@@ -151,12 +148,9 @@ def by_claim(actions: Iterable[ReviewAction]) -> dict[str, list[ReviewAction]]:
 def latest(
     kind: ReviewKind, actions: Iterable[ReviewAction], claim: str | None = None
 ) -> ReviewAction | None:
-    """Return the latest act of a kind, None if there is none or it was taken back.
+    """Return the latest act of a kind on one claim, None if there is none or it was taken back.
 
-    Args:
-        kind: Such as assess.
-        actions: What was done to one claim.
-        claim: The id of the words on which it must have been done; None: any of the claim's.
+    `claim` is the id of the words on which it must have been done; None: any of the claim's.
     """
     done = [
         action
@@ -171,14 +165,10 @@ def latest(
 
 @dataclass(frozen=True, slots=True)
 class WordedClaim:
-    """A claim in a reviewer's words.
+    """A claim in a reviewer's words, whose id it has.
 
-    Attributes:
-        claim_id: Of these words.
-        text: The words.
-        action: Who worded it, when and why.
-        like: The claim in whose place it stands; None: it was added.
-        said: The words of the transcript in which it was said, if the reviewer pointed to them.
+    `like` is the claim in whose place it stands, None if it was added; `said` are the words of the
+    transcript that the reviewer pointed to, if any.
     """
 
     claim_id: str
@@ -190,12 +180,10 @@ class WordedClaim:
 
 @dataclass(frozen=True, slots=True)
 class ClaimsInForce:
-    """What reviewers made of the list of claims.
+    """What reviewers made of the list of claims, each by id.
 
-    Attributes:
-        names: What a claim is called now, by every id that it had under other words.
-        worded: The claims that stand in a reviewer's words, by id.
-        gone: Why a claim is not checked any more, by id: it was dropped, or split.
+    `names`: what a claim is called now, by every id that it had under other words. `gone`: why a
+    claim is not checked any more, as it was dropped or split.
     """
 
     names: Mapping[str, str]
@@ -300,10 +288,9 @@ def corrected_queries(
 ) -> tuple[Query, ...]:
     """Return the queries that are asked for a claim, ranked from 1.
 
-    Written ones in their order, a replaced one in its place in the reviewer's words; then those
-    that a reviewer added. Applying corrections to what they were applied to before changes nothing.
-    If nothing is left to ask, the claim's own words are, for a claim without a query could never
-    have a complete verdict.
+    Written ones in their order, a replaced one in its place; then those that a reviewer added. Done
+    twice it changes nothing. If nothing is left to ask, the claim's own words are, for a claim
+    without a query could never have a complete verdict.
     """
     worded = {query.query_id: query for query in corrections.queries}
     instead = {each: query for query in corrections.queries for each in query.replaces}
@@ -346,7 +333,7 @@ def with_added_sources(
     """Put the sources that a reviewer added among what the searches of a claim found.
 
     They are results of the provider `reviewer`, under the first query that could be asked; one that
-    this query found itself is marked as found by both.
+    this query found itself is found by both.
     """
     added = corrections.added
     under = next((query for query in queries if query.status == "ok"), None)

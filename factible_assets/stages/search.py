@@ -86,9 +86,8 @@ async def gather_hits(
 ) -> Gathered:
     """Ask a query's first page of results, and the second when the first is poor.
 
-    Every hit's domain is rated in `book`. Hits are merged by canonical URL over pages and
-    providers; a hit that several providers found has all their names and the best of its ranks.
-    Never raises for an outage: it is a Search row with status infra_error.
+    Every hit's domain is rated in `book`. Hits are merged by canonical URL; one that several
+    providers found has all their names and the best rank. An outage is a Search row, no exception.
     """
     first = await _ask(query, searcher, config, page=1, before_it={})
     hits = merge_hits(first.hits)
@@ -238,17 +237,15 @@ def select_hits(
 ) -> Selection:
     """Choose which of the pages found for one claim are read. Deterministic.
 
-    Query by query in order of rank, at most `max_results` pages each, a URL only once: for the
-    first query that takes it. Left out before the choice: what is no web address, the video
-    itself and re-uploads of it, files without text, what the run's own limits leave out (see
-    `unwanted`), and what a reviewer blocked. What a reviewer added is read beyond the limit and
-    whatever its rating; so is an answer engine's answer, where the run wants one.
+    Query by query in order of rank, at most `max_results` pages each, a URL only for the first
+    query that takes it. Left out before: what is no web address, the video and its re-uploads,
+    files without text, what the run's limits leave out (`unwanted`), what a reviewer blocked. What
+    a reviewer added, and an answer engine's answer, is read beyond the limit whatever its rating.
 
-    Of the others those that reach the minimum rating come first, the best rating first, then in
-    the provider's order. Where fewer than max(1, max_results // 2) reach it, the best of the rest
-    fill up to that number (the minimum guarantee; Factible, section 1.3.4, phase 3). Inside one
-    rating the provider's order decides and not the score, because the score of an unlisted domain
-    depends on its age: a registry that does not answer must not change what is read.
+    Of the others the best rating comes first, then the provider's order: the score of an unlisted
+    domain depends on its age, and a registry that does not answer must not change what is read.
+    Where fewer than max(1, max_results // 2) reach the minimum, the best of the rest fill up to
+    that number (the minimum guarantee; Factible, section 1.3.4, phase 3).
     """
     found = list(hits)
     chosen: dict[str, Candidate] = {}
@@ -355,8 +352,7 @@ def late_exclusion(
 def unwanted(url: str, published_on: date | None, config: SearchConfig) -> str | None:
     """Say which of the run's own limits leaves a page out: domain, kind, file type, or period.
 
-    Providers are asked to keep to them, and not all of them can. What has no known date stays
-    until its page is read, which may tell it.
+    Not all providers can keep to them. What has no known date stays until its page is read.
     """
     host, suffix = urlsplit(url).hostname or "", _file_type(url)
     kinds = config.exclude_classes
@@ -385,8 +381,7 @@ def _file_type(url: str) -> str:
 def is_the_video(video: Video, url: str) -> bool:
     """Tell whether a URL shows the video that is checked, or a copy of its transcript.
 
-    By the platform's video id in the URL, by the video's own URL, or by a YouTube id that stands
-    in any other site's URL, as on sites that publish transcripts.
+    By the platform's id, the video's own URL, or its YouTube id in any other site's URL.
     """
     shown = video_reference(url)
     own = video_reference(video.url) if video.url else None

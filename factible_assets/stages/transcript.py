@@ -11,25 +11,12 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from factible_assets.records import Transcript, TranscriptKind, TranscriptSegment
 from factible_assets.stages.ids import content_hash
+from resources.transcripts.base import Cue
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
-
-
-class Cue(Protocol):
-    """One caption as a provider gave it. Times are seconds from the start of the video."""
-
-    @property
-    def text(self) -> str: ...  # noqa: D102
-
-    @property
-    def start_seconds(self) -> float: ...  # noqa: D102
-
-    @property
-    def duration_seconds(self) -> float: ...  # noqa: D102
 
 
 class UnusableTranscriptError(ValueError):
@@ -46,8 +33,8 @@ def from_cues(
 ) -> tuple[Transcript, tuple[TranscriptSegment, ...]]:
     """Join cues by one space, in order of time, into the text that is stored.
 
-    White space inside a cue (line breaks, no-break spaces) becomes one space; cues without words
-    are left out. `text[segment.char_start:segment.char_end]` is the cue's text.
+    White space inside a cue becomes one space; cues without words are left out.
+    `text[segment.char_start:segment.char_end]` is the cue's text.
 
     Raises UnusableTranscriptError if no cue has words, and for an impossible time.
     """
@@ -78,7 +65,8 @@ def from_cues(
         )
         offset += len(said) + 1
     text = " ".join(said for _, said in words)
-    return _transcript(video_id, text, provider, language, kind), tuple(segments)
+    transcript = from_text(video_id, text, provider=provider, language=language, kind=kind)
+    return transcript, tuple(segments)
 
 
 def from_text(
@@ -90,7 +78,20 @@ def from_text(
     kind: TranscriptKind = "unknown",
 ) -> Transcript:
     """Take a text without times as it is. Raises UnusableTranscriptError if it has no words."""
-    return _transcript(video_id, storable(text), provider, language, kind)
+    text = storable(text)
+    if not text.strip():
+        raise UnusableTranscriptError(
+            f"The transcript of video {video_id!r} has no words. Give a transcript file with text, "
+            "or choose a video that has captions."
+        )
+    return Transcript(
+        video_id=video_id,
+        text=text,
+        language=language,
+        kind=kind,
+        provider=provider,
+        content_hash=content_hash(text),
+    )
 
 
 def storable(text: str) -> str:
@@ -112,11 +113,7 @@ class Clock:
         return cls(ordered, [segment.char_start for segment in ordered])
 
     def segment_at(self, position: int) -> TranscriptSegment | None:
-        """Return the segment that a raw offset lies in, None if the transcript is untimed.
-
-        The space between two segments belongs to the earlier one. Offsets before the first
-        segment and after the last one belong to these.
-        """
+        """Return the segment at or before a raw offset, else the first; None if untimed."""
         if not self.segments:
             return None
         return self.segments[max(0, bisect_right(self._starts, position) - 1)]
@@ -144,21 +141,3 @@ class Clock:
         if following < len(self.segments):
             shown = min(shown, self.segments[following].start_seconds - segment.start_seconds)
         return segment.start_seconds + share * max(shown, 0.0)
-
-
-def _transcript(
-    video_id: str, text: str, provider: str, language: str | None, kind: TranscriptKind
-) -> Transcript:
-    if not text.strip():
-        raise UnusableTranscriptError(
-            f"The transcript of video {video_id!r} has no words. Give a transcript file with text, "
-            "or choose a video that has captions."
-        )
-    return Transcript(
-        video_id=video_id,
-        text=text,
-        language=language,
-        kind=kind,
-        provider=provider,
-        content_hash=content_hash(text),
-    )

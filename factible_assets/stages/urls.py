@@ -78,10 +78,10 @@ class VideoReference:
 def canonical_url(url: str) -> str:
     """Return the identity of a page; canonical URLs are their own canonical form.
 
-    RFC 3986, section 6.2.2 and 6.2.3 (case, percent-encoding, dot segments, default ports), and on
-    top of it what the web treats as one page: https for http, no credentials or fragment, no
-    tracking parameters, sorted query, no closing slash, no `www.`, `m.`, `mobile.` or `amp.` in
-    front of a registrable domain, no AMP suffix, internationalised names in Punycode (RFC 5891).
+    RFC 3986, section 6.2.2 and 6.2.3, and on top of it what the web treats as one page: https for
+    http, no credentials, fragment, tracking parameters, closing slash or AMP suffix, sorted query,
+    no `www.`, `m.`, `mobile.` or `amp.` in front of a registrable domain, names in Punycode (RFC
+    5891).
 
     Raises UnusableUrlError for anything but http and https URLs with a valid host.
     """
@@ -219,9 +219,8 @@ def registrable_domain(host: str) -> str:
     """Return the part of a host name that someone registered.
 
     By the Public Suffix List with its private part, so that two blogs of one platform are two
-    domains. A name under no listed suffix, such as the reserved `.example` and `.test` of RFC
-    2606, falls under the list's default rule: its last two labels. An IP address, a single label
-    and a public suffix itself stand for themselves.
+    domains; under no listed suffix the last two labels. An IP address, a single label and a public
+    suffix itself stand for themselves.
     """
     return _registrable(_trimmed(host), _suffixes(private=True))
 

@@ -61,11 +61,9 @@ VOTE_WEIGHTS: Mapping[Rating, float] = {
 }
 """What a source of each rating weighs in the vote.
 
-By rating, not by score: the score of an unlisted domain moves with its age, and a registry that
-does not answer must not change a verdict. This project's choice: the order and rough distance of
-Factible's scores (section 1.3.4), with the lower half cut down, as sources known to be unreliable
-are no half as good a witness.
-"""
+By rating, not by score, which a registry that does not answer may move. This project's choice: the
+order and rough distance of Factible's scores (section 1.3.4), with the lower half cut down, as
+sources known to be unreliable are no half as good a witness."""
 
 SATURATION = 3
 """Sources after which more of the same add nothing (Factible, table 5)."""
@@ -95,9 +93,9 @@ _LEANING_MEDIUM = 0.7
 def bundle(evidence: Iterable[Evidence]) -> tuple[Evidence, ...]:
     """Return the evidence that a verdict is reached from, in a fixed order.
 
-    Factible, section 1.3.5, step 1: read evidence only, one row per URL, grouped by stance
-    (supports, refutes, mixed, unclear), inside a group by rating, score and title. Section 1.3.4:
-    unclear rows are dropped when more than half of the rows have a definite stance.
+    Factible, section 1.3.5, step 1: read evidence, one row per URL, by stance, then rating, score
+    and title. Section 1.3.4: unclear rows go when more than half of the rows have a definite
+    stance.
     """
     distinct: dict[str, Evidence] = {}
     for row in sorted(
@@ -404,18 +402,16 @@ def conclude(
     basis: Basis,
     ended: str | None = None,
 ) -> Verdict:
-    """Return the verdict on a case.
+    """Return the verdict on a case; its rank is the claim's until `ranked` sorts those of a video.
 
     `draft` is the reasoner's verdict, None if it was not asked, because nothing was read or the
     verdict is incomplete anyway, or for its `failure`. The vote has a stance without it: only the
-    words are then the vote's, and after an outage a re-check is due. Where vote and reasoner
-    differ, the summary says so and speaks for the vote first. Without evidence and without failures
-    the verdict is complete, unclear and of low confidence.
+    words are then the vote's, and after an outage a re-check is due. Where the two differ, the
+    summary says so. Without evidence and without failures the verdict is complete, unclear and of
+    low confidence.
 
-    `ended` says what ended the check, as a spent budget does. Where sources were left unread for it
-    and no other speaks, the verdict is incomplete.
-
-    `rank` is the claim's until `ranked` sorts the verdicts of a video.
+    `ended` says what ended the check. Where sources were left unread for it and no other speaks,
+    the verdict is incomplete.
     """
     why = failure.reason.rstrip(".") if failure else ""
     is_outage = isinstance(failure, ReasonerOutageError)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from functools import cache
 from typing import Any, TypeVar
@@ -19,6 +19,7 @@ from factible_assets.stages import ids
 from factible_assets.stages.flow import check_claims, extract_claims
 from factible_assets.stages.integrity import ALL_RULES, JudgedRows, judge, rules_of
 from factible_assets.stages.transcript import from_cues
+from resources.transcripts.base import Cue
 from tests.stages.test_flow import furnished_world
 from tests.stages.world import VIDEO, World, reviewed
 
@@ -26,17 +27,10 @@ CONFIG = FactCheckConfig()
 Row = TypeVar("Row", bound=Record)
 
 
-@dataclass(frozen=True)
-class Cue:
-    text: str
-    start_seconds: float
-    duration_seconds: float = 4.0
-
-
 def rows_from(world: World) -> JudgedRows:
     """Run the real flow over a world, and return what it made."""
     transcript, segments = from_cues(
-        VIDEO.video_id, [Cue("claim 0.", 1), Cue("claim 1.", 6)], provider="file"
+        VIDEO.video_id, [Cue("claim 0.", 1, 4), Cue("claim 1.", 6, 4)], provider="file"
     )
 
     async def run() -> JudgedRows:

@@ -15,11 +15,11 @@ from factible_assets.stages.transcript import (
     from_text,
     storable,
 )
+from resources.transcripts.base import Cue
 
 
-@dataclass(frozen=True)
-class Said:
-    text: str
+@dataclass(frozen=True, slots=True)
+class Said(Cue):
     start_seconds: float = 0.0
     duration_seconds: float = 1.0
 
