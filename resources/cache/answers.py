@@ -32,7 +32,7 @@ from resources.search.base import (
 
 # Raise one of them whenever the same question would now get another answer.
 _SEARCH_VERSION = 2
-_PAGES_VERSION = 2
+_PAGES_VERSION = 3
 _AGES_VERSION = 1
 _READERS = ("trafilatura", "htmldate", "pypdf")
 """Libraries whose versions decide what text a page has."""

@@ -47,6 +47,11 @@ _FILLERS, _FILLERS_SHARE = 5, 0.03
 """Words that only filler has, and their share of all, from which a page is filler."""
 _OWN_WORDS = 30
 """Words beside those on cookies from which a page is no consent wall."""
+_MENU_LINES, _LINE_WORDS, _TELLING_SHARE = 8, 9, 0.1
+"""Lines from which a page may be but its menus; words up to which a line without figures that ends
+no sentence may be an entry; share of other lines from which it says something. Of 258 recorded
+pages, each has a third or more."""
+_TELLS = re.compile("\\d|[.!?:;…。\uff01\uff1f][\"'”’)\\]]*\\s*$")
 
 
 _PATTERNS: dict[str, dict[str, re.Pattern[str]]] = {
@@ -129,7 +134,12 @@ def _in_few_words(headings: Sequence[str], text: str) -> Obstacle | None:
         }
         if sum(_count_words(each, limit=_OWN_WORDS) for each in own) < _OWN_WORDS:
             return "consent"
-    return None
+    lines = [line for line in text.split("\n") if line.strip()]
+    telling = sum(
+        _TELLS.search(line) is not None or _count_words(line, limit=_LINE_WORDS) > _LINE_WORDS
+        for line in lines
+    )
+    return "menu" if len(lines) >= _MENU_LINES and telling < _TELLING_SHARE * len(lines) else None
 
 
 def _count_words(text: str, *, limit: int) -> int:

@@ -64,6 +64,13 @@ noon. It was the third outage of the month."""
         ("unfinished", "About us", f"Welcome to our site. {LOREM * 20}"),
         ("busy", "Tickets", "You are now in line. Your estimated wait time is 3 minutes."),
         ("consent", "Before you continue", CONSENT),
+        ("menu", "The Daily", "World\nBusiness\nOpinion and analysis\nLetters\n" * 6),
+        (None, "Members", "Ada Lovelace, 1815\nMary Somerville, 1780\n" * 6),
+        (
+            None,
+            "Haiku",
+            "An old silent pond\nA frog jumps into the pond\nSplash! Silence again.\n" * 4,
+        ),
         (None, "ChatGPT down: service unavailable for thousands", NEWS),
         (None, 'How to fix "Error establishing a database connection"', "It means this. " * 90),
         (None, "500 years of printing", "Five hundred years ago the press came to the city."),

@@ -177,6 +177,7 @@ HALF = WHOLE[: len(WHOLE) // 2].encode()
 CYRILLIC = "".join(map(chr, range(0x430, 0x450)))
 RUSSIAN = f"{CYRILLIC[:6]} {CYRILLIC[6:14]} {CYRILLIC[14:]}. " * 8
 STORIES = "".join(f"<p>Story {n}: the minister opened a hospital of {n} beds." for n in range(25))
+MENU = "".join(f"<p><a href=/{n}>Section of {n}</a>" for n in ("world", "sport", "arts") * 5)
 ZIPPED = {"Content-Encoding": "gzip"}
 
 
@@ -256,6 +257,7 @@ async def test_an_outage_that_answers_200_is_an_outage(
         ("<p>Please prove you are human.", "blocked"),
         ("<title>Making sure you're not a bot!</title><p>Calculating...", "blocked"),
         ("<p>Press &amp; Hold to confirm you are a human.", "blocked"),
+        (f"<h1>The Daily</h1>{MENU}<p>Most read today", "no page: the site shows its menus"),
         ("<h1>Website blocked</h1>Access to this website has been blocked by order.", "blocked"),
         (f"<title>Page not found</title>{STORIES}<p>Error 404", "gone"),
         (f"<title>site.example is for sale!</title>{STORIES}<p>Buy this domain.", "parked"),
