@@ -110,7 +110,7 @@ class AssetRows:
     Attributes:
         rows: All rows of the set, in any order, of the classes that ASSET_RECORDS lists for it.
         code_version: Version of the code that made them.
-        data_version: Hash of their content; computed from all rows if it is not given.
+        data_version: Hash of their content; computed, once, from all rows if it is not given.
         duration_seconds: How long it took to make them.
         first_result_seconds: How long it took until the first piece of it was there, counted from
             the beginning of the step's work; None if nobody measured it.
@@ -118,9 +118,13 @@ class AssetRows:
 
     rows: Sequence[Record]
     code_version: str
-    data_version: str | None = None
+    data_version: str = ""
     duration_seconds: float = 0.0
     first_result_seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        if not self.data_version:
+            object.__setattr__(self, "data_version", data_version(self.rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +197,7 @@ def prepare(asset: str, video_id: str, given: AssetRows, stamp: Stamp) -> Prepar
             run_id=stamp.run_id,
             checked_at=stamp.checked_at.astimezone(UTC),
             code_version=given.code_version,
-            data_version=given.data_version or data_version(given.rows),
+            data_version=given.data_version,
             row_count=sum(not isinstance(row, PageText) for row in given.rows),
             duration_seconds=given.duration_seconds,
             first_result_seconds=given.first_result_seconds,

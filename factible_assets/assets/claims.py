@@ -24,7 +24,7 @@ from factible_assets.stages.progress import LogObserver
 from factible_assets.wording import cell, rows_table
 from warehouse.beside import known_claims, read_actions, record_calls
 from warehouse.resource import WarehouseResource
-from warehouse.rows import Stamp, data_version
+from warehouse.rows import Stamp
 from warehouse.sets import AssetRows
 
 CODE_VERSION = "3"
@@ -117,7 +117,7 @@ async def claims(  # type: ignore[no-untyped-def]
     yield dg.MaterializeResult(
         value=rows,
         check_results=checks.results,
-        data_version=dg.DataVersion(data_version(rows.rows)),
+        data_version=dg.DataVersion(rows.data_version),
         metadata={
             "claims": dg.MetadataValue.md(rows_table("claims", video=video, claims=found.claims)),
             "count": len(found.claims),

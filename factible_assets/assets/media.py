@@ -20,7 +20,6 @@ from factible_assets.stages.media import examine
 from factible_assets.stages.progress import LogObserver
 from factible_assets.wording import cell, table
 from warehouse.resource import WarehouseResource
-from warehouse.rows import data_version
 from warehouse.sets import AssetRows
 
 CODE_VERSION = "1"
@@ -78,7 +77,7 @@ async def media(  # type: ignore[no-untyped-def]
     yield dg.MaterializeResult(
         value=rows,
         check_results=checks.results,
-        data_version=dg.DataVersion(data_version(rows.rows)),
+        data_version=dg.DataVersion(rows.data_version),
         metadata={
             "findings": dg.MetadataValue.md(table(("picture", "about", "match", "found"), shown)),
             "pictures": len(pictures),

@@ -33,7 +33,6 @@ from resources.transcripts.base import (
 )
 from resources.transcripts.file import FileTranscript
 from resources.transcripts.youtube_ids import NotAVideoLinkError, is_video_id, watch_url
-from warehouse.rows import data_version
 from warehouse.sets import AssetRows
 
 CODE_VERSION = "1"
@@ -203,7 +202,7 @@ async def transcripts(  # type: ignore[no-untyped-def]
     yield dg.MaterializeResult(
         value=rows,
         check_results=checks.results,
-        data_version=dg.DataVersion(data_version(rows.rows)),
+        data_version=dg.DataVersion(rows.data_version),
         metadata={
             "title": video.title,
             "video": dg.MetadataValue.url(video.url) if video.url else "–",

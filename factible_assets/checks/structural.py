@@ -20,7 +20,7 @@ import dagster as dg
 
 from factible_assets.partitions import videos
 from factible_assets.stages.integrity import Finding, JudgedRows, judge, rules_of
-from factible_assets.wording import cell
+from factible_assets.wording import cell, table
 
 INTEGRITY = "integrity"
 
@@ -92,13 +92,12 @@ def _result(asset: str, findings: Sequence[Finding]) -> dg.AssetCheckResult:
         metadata[each.rule.name] = dg.MetadataValue.text(f"{outcome}: {each.rule.description}")
     if broken:
         rows = [
-            f"| {finding.rule.name} | {cell(each.row)} | {cell(each.problem, 300)} |"
+            (finding.rule.name, cell(each.row), cell(each.problem, 300))
             for finding in broken
             for each in finding.violations
         ]
-        metadata["rows"] = dg.MetadataValue.md(
-            "\n".join(["| rule | row | problem |", "|---|---|---|", *rows[:_MAX_SHOWN]])
-        )
+        shown = table(("rule", "row", "problem"), rows[:_MAX_SHOWN])
+        metadata["rows"] = dg.MetadataValue.md(shown)
     return dg.AssetCheckResult(
         asset_key=asset,
         check_name=INTEGRITY,

@@ -71,9 +71,8 @@ def import_published(
     `web` says where evidence is looked for, `listing` may know what the folder does not say of a
     video; with `replace` a corpus file of that name with other content is overwritten.
 
-    Raises:
-        CorpusError: if the layout is not that one, the destination cannot be written, or a
-            different corpus of that name is there.
+    Raises CorpusError: if the layout is not that one, the destination cannot be written, or a
+    different corpus of that name is there.
     """
     name = name or folder.resolve().name
     left_out: list[str] = []

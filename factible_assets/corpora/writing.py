@@ -44,8 +44,7 @@ _LINK = re.compile(
 def bare_id(target: str) -> str:
     """Return the id that a YouTube link names, everything else as it is.
 
-    Raises:
-        NotAVideoLinkError: If it is a link, and not to a YouTube video.
+    Raises NotAVideoLinkError: If it is a link, and not to a YouTube video.
     """
     return video_id_of(target) if _LINK.match(target.strip()) else target
 
@@ -112,9 +111,8 @@ def add_video(file: Path, entry: VideoEntry) -> str:
     Paths in the entry are relative to the file. Processes that add to one file take turns, so that
     none puts its entry on top of what another has just replaced.
 
-    Raises:
-        CorpusError: if the video is listed already in this file or beside it, if the file or the
-            entry has a problem, or if it cannot be written. The file is then as it was.
+    Raises CorpusError: if the video is listed already in this file or beside it, if the file or the
+    entry has a problem, or if it cannot be written. The file is then as it was.
     """
     target = file.resolve()
     with _writable(target):
@@ -167,10 +165,9 @@ def write_corpus(
     Writing the same again changes nothing. `beside` are the files that its entries name, by their
     path relative to the destination; with `replace` one with other content is overwritten.
 
-    Raises:
-        CorpusError: if the corpus has no entry or is too large for one file, if a different corpus
-            of that name or another entry for one of its videos is there, or if the place cannot
-            be written.
+    Raises CorpusError: if the corpus has no entry or is too large for one file, if a different
+    corpus of that name or another entry for one of its videos is there, or if the place cannot be
+    written.
     """
     file = destination / f"{corpus.corpus}.yaml"
     if not corpus.videos:

@@ -134,8 +134,7 @@ class TokenSetSimilarity:
 def chosen_similarity(name: SimilarityName, model: Path | None = None) -> Similarity:
     """Return a measure by name; `model` is the path of other sentence embeddings than MiniLM.
 
-    Raises:
-        EmbedderUnavailableError: if there is no model at the path.
+    Raises EmbedderUnavailableError: if there is no model at the path.
     """
     if name == "tf-idf":
         return TfidfSimilarity()
@@ -149,8 +148,7 @@ def sentence_model(path: Path) -> OnnxEmbedder:
 
     Nothing is loaded yet; a model whose files turn out unusable says so on first use.
 
-    Raises:
-        EmbedderUnavailableError: if there are no weights or no tokenizer.
+    Raises EmbedderUnavailableError: if there are no weights or no tokenizer.
     """
     files = [path] if path.is_file() else [path / name for name in _ONNX]
     weights = next((file for file in files if file.is_file()), None)

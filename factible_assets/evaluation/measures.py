@@ -26,30 +26,9 @@ from factible_assets.evaluation.figures import (
     statistic_interval,
 )
 from factible_assets.evaluation.metrics import claims as claim_metrics
+from factible_assets.evaluation.metrics import evidence, stances
 from factible_assets.evaluation.metrics.claims import MatchedVideo
-from factible_assets.evaluation.metrics.evidence import (
-    evidence_per_claim,
-    independent_origins_per_claim,
-    infrastructure_failure_rate,
-    query_success_rate,
-    questions_answered,
-    quote_grounding_rate,
-    retrieval_success_rate,
-    sources_per_query,
-)
-from factible_assets.evaluation.metrics.stances import (
-    Judgement,
-    accuracy,
-    answered,
-    as_majority,
-    brier,
-    decided,
-    expected_calibration_error,
-    level_error,
-    macro_f1,
-    majority_brier,
-    soft_accuracy,
-)
+from factible_assets.evaluation.metrics.stances import Judgement
 from factible_assets.evaluation.outcomes import VideoOutcome
 from factible_assets.records import METHOD, Answered, LlmCall, Rating, SourceClass
 
@@ -332,7 +311,7 @@ def _of_stances(
     name: str,
     of: Callable[[Sequence[Judgement]], float | None],
     trivial: Callable[[Sequence[Judgement], Sequence[Judgement]], float | None],
-    counted: Callable[[Sequence[Judgement]], Sequence[Judgement]] = answered,
+    counted: Callable[[Sequence[Judgement]], Sequence[Judgement]] = stances.answered,
     **others: Any,
 ) -> PooledMeasure[Judgement]:
     return PooledMeasure(
@@ -350,24 +329,28 @@ def _of_stances(
 STANCE_MEASURES: Final[tuple[PooledMeasure[Judgement], ...]] = (
     _of_stances(
         "stance accuracy",
-        lambda it: accuracy(it).value,
-        lambda it, among: accuracy(as_majority(it, among)).value,
+        lambda it: stances.accuracy(it).value,
+        lambda it, among: stances.accuracy(stances.as_majority(it, among)).value,
         averaged=True,
         overviews=BOTH,
     ),
-    _of_stances("macro-F1", macro_f1, lambda it, among: macro_f1(as_majority(it, among))),
+    _of_stances(
+        "macro-F1",
+        stances.macro_f1,
+        lambda it, among: stances.macro_f1(stances.as_majority(it, among)),
+    ),
     _of_stances(
         "Brier score",
-        lambda it: brier(it).value,
-        lambda it, _: majority_brier(it),
-        decided,
+        lambda it: stances.brier(it).value,
+        lambda it, _: stances.majority_brier(it),
+        stances.decided,
         better="lower",
     ),
     _of_stances(
         "expected calibration error",
-        lambda it: expected_calibration_error(it).value,
-        lambda it, _: None if majority_brier(it) is None else 0.0,
-        decided,
+        lambda it: stances.expected_calibration_error(it).value,
+        lambda it, _: None if stances.majority_brier(it) is None else 0.0,
+        stances.decided,
         better="lower",
     ),
 )
@@ -384,16 +367,16 @@ def _of_levels(
         "decided claims",
         lambda video: video.levels,
         of,
-        trivial=lambda it, among: of(as_majority(it, among)),
+        trivial=lambda it, among: of(stances.as_majority(it, among)),
         better=better,
     )
 
 
 _LEVELS: Final[tuple[Measure, ...]] = (
-    _of_levels("veracity accuracy", lambda it: accuracy(it).value),
-    _of_levels("veracity soft accuracy", lambda it: soft_accuracy(it).value),
-    _of_levels("veracity macro-F1", macro_f1),
-    _of_levels("veracity MAE", lambda it: level_error(it).value, "lower"),
+    _of_levels("veracity accuracy", lambda it: stances.accuracy(it).value),
+    _of_levels("veracity soft accuracy", lambda it: stances.soft_accuracy(it).value),
+    _of_levels("veracity macro-F1", stances.macro_f1),
+    _of_levels("veracity MAE", lambda it: stances.level_error(it).value, "lower"),
 )
 
 
@@ -435,23 +418,31 @@ _KINDS: Final = {
 }
 
 _EVIDENCE: Final[tuple[RatioMeasure, ...]] = (
-    _evidence("retrieval success rate", "claims", retrieval_success_rate, overviews=("videos",)),
-    _evidence("query success rate", "queries", query_success_rate),
-    _evidence("sources per query", "queries", sources_per_query, better=None),
-    _evidence("evidence per claim", "claims", evidence_per_claim, better=None, overviews=BOTH),
-    _evidence("independent origins per claim", "claims", independent_origins_per_claim),
     _evidence(
-        "quote grounding rate", "quotes", quote_grounding_rate, assets=("evidence",), overviews=BOTH
+        "retrieval success rate", "claims", evidence.retrieval_success_rate, overviews=("videos",)
+    ),
+    _evidence("query success rate", "queries", evidence.query_success_rate),
+    _evidence("sources per query", "queries", evidence.sources_per_query, better=None),
+    _evidence(
+        "evidence per claim", "claims", evidence.evidence_per_claim, better=None, overviews=BOTH
+    ),
+    _evidence("independent origins per claim", "claims", evidence.independent_origins_per_claim),
+    _evidence(
+        "quote grounding rate",
+        "quotes",
+        evidence.quote_grounding_rate,
+        assets=("evidence",),
+        overviews=BOTH,
     ),
     *(
         _evidence(
             name,
             "questions",
-            partial(questions_answered, answered),
+            partial(evidence.questions_answered, degree),
             assets=("verdicts",),
             better=better,
         )
-        for name, answered, better in _ANSWERABILITY
+        for name, degree, better in _ANSWERABILITY
     ),
     *(
         _evidence(
@@ -476,12 +467,12 @@ def _complete(outcome: VideoOutcome) -> Ratio:
 
 
 def _decided(outcome: VideoOutcome) -> Ratio:
-    stances = [each.stance for each in outcome.verdicts if each.stance is not None]
-    return Ratio(sum(stance != "unclear" for stance in stances), len(stances))
+    found = [each.stance for each in outcome.verdicts if each.stance is not None]
+    return Ratio(sum(stance != "unclear" for stance in found), len(found))
 
 
 def _failed(rows: str, outcome: VideoOutcome) -> Ratio:
-    return infrastructure_failure_rate(getattr(outcome, rows))
+    return evidence.infrastructure_failure_rate(getattr(outcome, rows))
 
 
 def _failed_calls(outcome: VideoOutcome) -> Ratio:

@@ -96,8 +96,7 @@ def group_by_corpus(
 ) -> dict[str, list[VideoOutcome]]:
     """Return outcomes by the corpus that lists their video today, in order of name.
 
-    Raises:
-        UnknownCorpusError: One of the `expected` corpora has no outcome.
+    Raises UnknownCorpusError: One of the `expected` corpora has no outcome.
     """
     groups: dict[str, list[VideoOutcome]] = {}
     for outcome in outcomes:

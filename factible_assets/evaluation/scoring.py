@@ -13,27 +13,10 @@ from factible_assets.corpora.reading import CorporaReading
 from factible_assets.evaluation.figures import RESAMPLES, SEED, Figure
 from factible_assets.evaluation.matching import ClaimMatcher, Matcher
 from factible_assets.evaluation.measures import MEASURES, ScoredVideo, mean, usage_measures
-from factible_assets.evaluation.metrics.claims import (
-    MatchedVideo,
-    SystemClaim,
-    f1_at_k,
-    precision_at_k,
-    recall_at_k,
-)
-from factible_assets.evaluation.metrics.evidence import (
-    Latency,
-    Usage,
-    distribution,
-    latency_by_stage,
-    usage_by_stage,
-)
-from factible_assets.evaluation.metrics.stances import (
-    Confusion,
-    Judgement,
-    ReliabilityBin,
-    confusion_matrix,
-    reliability_diagram,
-)
+from factible_assets.evaluation.metrics import claims, evidence, stances
+from factible_assets.evaluation.metrics.claims import MatchedVideo, SystemClaim
+from factible_assets.evaluation.metrics.evidence import Latency, Usage
+from factible_assets.evaluation.metrics.stances import Confusion, Judgement, ReliabilityBin
 from factible_assets.evaluation.outcomes import Store, VideoOutcome, group_by_corpus, load_outcomes
 from factible_assets.methods.scales import level_of, veracity_of
 from factible_assets.reasoners.embedded.claims.sentences import split_sentences
@@ -95,8 +78,7 @@ def evaluate_corpora(
 ) -> dict[str, Evaluation]:
     """Score the corpora of which the warehouse holds a video, or only these, in order of name.
 
-    Raises:
-        UnknownCorpusError: One of `corpora` has no video in the warehouse.
+    Raises UnknownCorpusError: One of `corpora` has no video in the warehouse.
     """
     groups = group_by_corpus(load_outcomes(store, reading), reading, expected=corpora)
     return {
@@ -114,8 +96,7 @@ def score(
     A video without annotation contributes to what needs none; a metric that nothing is known of
     is undefined (None), never 0. `bootstrap` is how often videos are drawn with replacement.
 
-    Raises:
-        ValueError: if two outcomes are of the same video.
+    Raises ValueError: if two outcomes are of the same video.
     """
     videos = {outcome.video.video_id: _scored(outcome, matcher) for outcome in outcomes}
     if len(videos) != len(outcomes):
@@ -139,16 +120,16 @@ def score(
         annotated=sum(outcome.truth is not None for outcome in outcomes),
         resamples=bootstrap,
         precision_recall=_precision_recall(scored),
-        confusion=confusion_matrix(judgements),
-        reliability=reliability_diagram(judgements),
-        latency=latency_by_stage(
+        confusion=stances.confusion_matrix(judgements),
+        reliability=stances.reliability_diagram(judgements),
+        latency=evidence.latency_by_stage(
             [row for outcome in outcomes for row in outcome.searches],
             [row for outcome in outcomes for row in outcome.pages],
             calls,
         ),
-        usage=usage_by_stage(calls),
-        ratings=distribution(row.rating for row in read),
-        source_classes=distribution(row.source_class for row in read),
+        usage=evidence.usage_by_stage(calls),
+        ratings=evidence.distribution(row.rating for row in read),
+        source_classes=evidence.distribution(row.source_class for row in read),
     )
 
 
@@ -161,19 +142,19 @@ def _scored(outcome: VideoOutcome, matcher: ClaimMatcher) -> ScoredVideo:
         matching = matcher.match([each.text for each in system], [each.text for each in gold])
         return MatchedVideo(video_id, system, gold, matching)
 
-    claims = outcome.ordered_claims
-    matched = matched_to(tuple(SystemClaim(claim.text, claim.importance) for claim in claims))
+    found = outcome.ordered_claims
+    matched = matched_to(tuple(SystemClaim(claim.text, claim.importance) for claim in found))
     trivial = None
     if outcome.transcript is not None:
         # The middle sentence of each of as many equal parts.
         sentences = split_sentences(outcome.transcript.text, outcome.segments)
-        kept = min(len(claims), len(sentences))
+        kept = min(len(found), len(sentences))
         places = ((2 * part + 1) * len(sentences) // (2 * kept) for part in range(kept))
         trivial = matched_to(tuple(SystemClaim(sentences[place].text) for place in places))
     judgements, levels = [], []
     verdicts = {verdict.claim_id: verdict for verdict in outcome.verdicts}
     for pair in matched.matching.pairs if outcome.ran("verdicts") else ():
-        entry, verdict = gold[pair.gold], verdicts.get(claims[pair.system].claim_id)
+        entry, verdict = gold[pair.gold], verdicts.get(found[pair.system].claim_id)
         stance = verdict.stance if verdict else None
         if entry.stance is not None:
             sure = verdict.confidence_score if verdict else None
@@ -194,7 +175,7 @@ def _precision_recall(videos: Sequence[ScoredVideo]) -> tuple[DepthPoint, ...]:
     for k in range(1, deepest + 1):
         precision, recall, f1 = (
             [metric(each, k).value for each in matched]
-            for metric in (precision_at_k, recall_at_k, f1_at_k)
+            for metric in (claims.precision_at_k, claims.recall_at_k, claims.f1_at_k)
         )
         known = sum(value is not None for value in recall)
         points.append(DepthPoint(k, mean(precision), mean(recall), mean(f1), known))

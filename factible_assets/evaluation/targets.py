@@ -101,15 +101,8 @@ def load_targets(folders: Iterable[Path]) -> Targets:
     overrides: dict[str, dict[str, Target | None]] = {}
     problems: list[FileProblem] = []
     for folder in folders:
-        file = folder / FILE_NAME
-        if not file.is_file():
-            continue
-        reader = _Reader(file)
-        reader.read()
-        targets |= reader.targets
-        for corpus, entries in reader.overrides.items():
-            overrides.setdefault(corpus, {}).update(entries)
-        problems += reader.problems
+        if (file := folder / FILE_NAME).is_file():
+            _Reader(file, targets, overrides, problems).read()
     return Targets(targets, overrides, tuple(problems))
 
 
@@ -121,9 +114,9 @@ class _Reader:
     """Reads one file, and collects every problem on the way."""
 
     file: Path
-    targets: dict[str, Target] = field(default_factory=dict)
-    overrides: dict[str, dict[str, Target | None]] = field(default_factory=dict)
-    problems: list[FileProblem] = field(default_factory=list)
+    targets: dict[str, Target]
+    overrides: dict[str, dict[str, Target | None]]
+    problems: list[FileProblem]
 
     def read(self) -> None:
         try:

@@ -126,8 +126,7 @@ def read_comparison(
 ) -> Comparison:
     """Read a finished experiment and compare its variants with its baseline, or this one.
 
-    Raises:
-        ExperimentError: It was never run to its end, or has no such variant.
+    Raises ExperimentError: It was never run to its end, or has no such variant.
     """
     heads = warehouse.query(_ASK["head"], [experiment])
     if heads.is_empty():

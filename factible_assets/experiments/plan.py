@@ -82,8 +82,7 @@ def knobs() -> Mapping[str, Knob]:
 def checked_value(name: str, value: object) -> Value:
     """Return a value as its knob takes it: `"3"` becomes 3.
 
-    Raises:
-        KnobError: The knob does not exist, or the value is out of its range.
+    Raises KnobError: The knob does not exist, or the value is out of its range.
     """
     knob = knobs()[name]
     if not knob.place:
@@ -99,8 +98,7 @@ def checked_value(name: str, value: object) -> Value:
 def config_of(values: Values) -> FactCheckConfig:
     """Return the knobs of a run.
 
-    Raises:
-        KnobError: A value is out of its range.
+    Raises KnobError: A value is out of its range.
     """
     return config.config_of({name: value for name, value in values.items() if knobs()[name].place})
 

@@ -143,8 +143,7 @@ class Ledger:
     def read(self, video_id: str, holders: Mapping[str, str]) -> VideoRows:
         """Return the rows of some stages, each as the variant that is named for it holds them.
 
-        Raises:
-            ExperimentError: Some are gone.
+        Raises ExperimentError: Some are gone.
         """
         held = self._warehouse.read_sets(video_id, holders)
         if gone := holders.keys() - held.sets.keys():

@@ -78,8 +78,7 @@ class Choice:
 def intended(variant: Variant, settings: Settings, corpus_web: str | None) -> Choice:
     """Return who is to answer, whether it is set up or not.
 
-    Raises:
-        SetupError: A model is not known.
+    Raises SetupError: A model is not known.
     """
     own = settings_of(variant.values, settings)
     wish = variant.reasoner
@@ -95,8 +94,7 @@ def intended(variant: Variant, settings: Settings, corpus_web: str | None) -> Ch
 def choose(variant: Variant, settings: Settings, corpus_web: str | None) -> Choice:
     """Settle who answers.
 
-    Raises:
-        SetupError: A service is asked for that is not set up.
+    Raises SetupError: A service is asked for that is not set up.
     """
     choice = intended(variant, settings, corpus_web)
     choose_reasoner(variant.reasoner, choice.settings)
@@ -203,8 +201,7 @@ async def words_at_hand(
     What production stored comes first, then the file that a corpus names, then what the
     experiment's own file keeps of an earlier question to YouTube.
 
-    Raises:
-        NoWordsError: The listed file cannot be used.
+    Raises NoWordsError: The listed file cannot be used.
     """
     stored = await asyncio.to_thread(_stored_words, settings.warehouse, video_id)
     if stored is not None:
@@ -220,8 +217,7 @@ async def words_of(
 ) -> VideoRows:
     """Return what is said, as the transcripts asset would obtain it where it is not at hand.
 
-    Raises:
-        NoWordsError: It cannot be obtained.
+    Raises NoWordsError: It cannot be obtained.
     """
     at_hand = await words_at_hand(video_id, corpora, settings, own)
     return at_hand or await _obtained(video_id, corpora, settings)

@@ -51,8 +51,7 @@ class Rubric:
 
         `1 - score / 2` where 0 is the best score (Xu et al., section V.D), else `score / 2`.
 
-        Raises:
-            ValueError: It is no score of the scale.
+        Raises ValueError: It is no score of the scale.
         """
         if not 0 <= score <= HIGHEST:
             raise ValueError(f"{score} is no score from 0 to {HIGHEST}")
@@ -125,8 +124,7 @@ RUBRICS: tuple[Rubric, ...] = (
 def rubrics(names: Sequence[str] = ()) -> tuple[Rubric, ...]:
     """Return the criteria of these names in their own order; all if none is named.
 
-    Raises:
-        UnknownCriterionError: There is none of a name.
+    Raises UnknownCriterionError: There is none of a name.
     """
     known = {each.name: each for each in RUBRICS}
     unknown = [name for name in names if name not in known]

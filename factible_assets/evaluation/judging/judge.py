@@ -237,8 +237,7 @@ class Judged:
 def inquiry(subject: Subject, rubric: Rubric) -> Inquiry:
     """Word the question whether a subject meets a criterion.
 
-    Raises:
-        ValueError: The criterion is about another kind of subject.
+    Raises ValueError: The criterion is about another kind of subject.
     """
     if subject.kind != rubric.subject:
         raise ValueError(f"{rubric.name} is about a {rubric.subject}, not about a {subject.kind}")
@@ -252,8 +251,7 @@ def inquiry(subject: Subject, rubric: Rubric) -> Inquiry:
 async def judge(model: StageModel, asked: Inquiry) -> Judged:
     """Ask for a score. A failure of the service is an outcome, not an exception.
 
-    Raises:
-        BudgetExhaustedError: A ceiling does not allow the question; nothing was judged.
+    Raises BudgetExhaustedError: A ceiling does not allow the question; nothing was judged.
     """
     calls: list[ModelCall] = []
 

@@ -109,8 +109,7 @@ class Confusion:
 def confusion_matrix(judgements: Sequence[Judgement], labels: Sequence[str] = STANCES) -> Confusion:
     """Count gold against predicted classes.
 
-    Raises:
-        ValueError: if a class is none of the labels.
+    Raises ValueError: if a class is none of the labels.
     """
     judged = answered(judgements)
     pairs = Counter((each.gold, each.predicted) for each in judged)
