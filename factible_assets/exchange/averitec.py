@@ -29,7 +29,7 @@ from factible_assets.exchange.claim_review import DISCLAIMER, SOFTWARE, Export, 
 from factible_assets.exchange.claims import StatedClaim, StatedClaims
 from factible_assets.exchange.json_items import Loose, items_of_list, validated
 from factible_assets.methods.scales import AVERITEC, label_of, stance_of
-from factible_assets.records import Claim, Stance, Verdict
+from factible_assets.records import Claim, ReviewAction, Verdict
 from factible_assets.report.data import ReportData
 from factible_assets.report.links import source_links
 from factible_assets.wording import moment_url
@@ -202,7 +202,11 @@ def averitec_of_results(checked: Iterable[ReportData]) -> Export:
     return exported(checked, _result, _dumped)
 
 
-def _result(data: ReportData, claim: Claim, verdict: Verdict, stance: Stance) -> dict[str, Any]:
+def _result(
+    data: ReportData, claim: Claim, verdict: Verdict | None, _: ReviewAction | None
+) -> dict[str, Any] | None:
+    if verdict is None or verdict.stance is None:
+        return None
     links = source_links(data)
     answers: dict[str, list[dict[str, Any]]] = {
         query.query_id: []
@@ -230,7 +234,7 @@ def _result(data: ReportData, claim: Claim, verdict: Verdict, stance: Stance) ->
         questions.append({"text": claim.text, "answers": others})
     given = {
         "text": claim.text,
-        "label": label_of(stance, AVERITEC),
+        "label": label_of(verdict.stance, AVERITEC),
         "reasoning": verdict.summary,
         "said_on": data.video.published_on,
         "appeared_at": moment_url(data.video, claim.start_seconds) or data.video.url,

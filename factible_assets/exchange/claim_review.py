@@ -242,35 +242,30 @@ class Export:
 
 def exported(
     checked: Iterable[ReportData],
-    make: Callable[[ReportData, Claim, Verdict, Stance], dict[str, Any]],
+    make: Callable[[ReportData, Claim, Verdict | None, ReviewAction | None], dict[str, Any] | None],
     render: Callable[[list[dict[str, Any]]], str],
     *,
-    sign: Callable[[ReportData, Claim, Verdict | None, ReviewAction], dict[str, Any]] | None = None,
     only: str | None = None,
 ) -> Export:
-    """Make an item of every complete verdict, in the order in which the videos make the claims.
+    """Make an item of every claim that is rated, in the order in which the videos make the claims.
 
-    An incomplete verdict is no rating, and is counted; so is a claim without a verdict.
-
-    `sign` makes an item of a signed ruling, whatever the verdict is.
+    `make` takes the verdict and the signed ruling of a claim, and makes nothing where neither is a
+    rating, as an incomplete verdict is none; what is left out is counted.
     """
     items: list[dict[str, Any]] = []
     incomplete = unjudged = 0
     for data in checked:
-        verdicts = {verdict.claim_id: verdict for verdict in data.verdicts}
-        rulings = data.rulings if sign is not None else {}
+        verdicts, rulings = {row.claim_id: row for row in data.verdicts}, data.rulings
         for claim in data.in_time:
-            if only not in {None, claim.claim_id}:
-                continue
-            verdict = verdicts.get(claim.claim_id)
-            if sign is not None and claim.claim_id in rulings:
-                items.append(sign(data, claim, verdict, rulings[claim.claim_id]))
-            elif verdict is None:
-                unjudged += 1
-            elif verdict.status == "incomplete" or verdict.stance is None:
-                incomplete += 1
-            else:
-                items.append(make(data, claim, verdict, verdict.stance))
+            if only in {None, claim.claim_id}:
+                verdict = verdicts.get(claim.claim_id)
+                item = make(data, claim, verdict, rulings.get(claim.claim_id))
+                if item is not None:
+                    items.append(item)
+                elif verdict is None:
+                    unjudged += 1
+                else:
+                    incomplete += 1
     return Export(render(items), len(items), incomplete, unjudged)
 
 
@@ -282,9 +277,7 @@ def reviews_of_results(
     Each points to its claim in `BASE/VIDEO.html`, where the HTML reports are published, or to where
     `{video}` and `{claim}` in the base lead; without one to reports beside the file.
     """
-    return exported(
-        checked, partial(_review, base_url), _document, sign=partial(_signed, base_url), only=only
-    )
+    return exported(checked, partial(_review, base_url), _document, only=only)
 
 
 def reviews_of_corpus(name: str, claims: Iterable[tuple[CorpusVideo, ClaimEntry]]) -> Export:
@@ -327,69 +320,56 @@ def _document(nodes: list[dict[str, Any]]) -> str:
 
 
 def _review(
-    base_url: str | None, data: ReportData, claim: Claim, verdict: Verdict, stance: Stance
-) -> dict[str, Any]:
-    # A failed re-check does not renew the verdict that it leaves in place.
-    outlived = data.outlived.get(claim.claim_id)
-    # "Leaning unclear" would lean nowhere.
-    words = STANCE_WORDS[stance] if stance == "unclear" else verdict_words(verdict)
-    words = f"{words[:1].upper()}{words[1:]} ({verdict.confidence} confidence, automatic)"
-    made_by = f"Fact-checking software, not a publisher. {DISCLAIMER}"
-    return {
-        **_head(base_url, data, claim),
-        "datePublished": _day(outlived.reached_at if outlived else data.checked_at),
-        "author": {"@type": "Organization", "name": SOFTWARE, "description": made_by},
-        "digitalSourceType": _SOURCE_TYPES[verdict.basis],
-        "disambiguatingDescription": f"{DISCLAIMER} Basis: {_BASIS_WORDS[verdict.basis]}.",
-        "reviewBody": verdict.summary,
-        "reviewRating": _rating(stance, words, f"{SCALE} {DISCLAIMER}"),
-        "citation": list(_citations(data, claim, stance)),
-        "identifier": _identifiers(
-            claim,
-            basis=verdict.basis,
-            confidence=verdict.confidence,
-            confidence_score=verdict.confidence_score,
-            run_id=data.run_id,
-        ),
-    }
-
-
-def _signed(
     base_url: str | None,
     data: ReportData,
     claim: Claim,
     verdict: Verdict | None,
-    ruling: ReviewAction,
-) -> dict[str, Any]:
-    """Return the review of a person who signed it; the machine's verdict is named beside it."""
-    stance: Stance = ruling.stance or "unclear"
-    house = {"@type": "Organization", "name": ruling.organisation} if ruling.organisation else None
-    return {
-        **_head(base_url, data, claim),
-        "datePublished": _day(ruling.acted_at),
-        "author": _known({"@type": "Person", "name": ruling.reviewer, "affiliation": house}),
-        "reviewBody": ruling.reason,
-        "reviewRating": _rating(stance, ruling.value or STANCE_WORDS[stance], ruling.reason or ""),
-        "citation": list(_citations(data, claim, stance)),
-        "identifier": _identifiers(
-            claim,
-            basis="signed",
-            scale=ruling.target,
-            machine_verdict=verdict.stance if verdict else None,
-            machine_confidence=verdict.confidence if verdict else None,
-            machine_basis=verdict.basis if verdict else None,
-            run_id=data.run_id,
-        ),
-    }
-
-
-def _head(base_url: str | None, data: ReportData, claim: Claim) -> dict[str, Any]:
+    ruling: ReviewAction | None,
+) -> dict[str, Any] | None:
+    """Return the review of who signed a ruling, with the machine's verdict beside it, else its."""
+    named: dict[str, str | float | None] = {"video_id": claim.video_id, "claim_id": claim.claim_id}
+    if ruling is not None:
+        stance: Stance = ruling.stance or "unclear"
+        house = ruling.organisation and {"@type": "Organization", "name": ruling.organisation}
+        author = {"@type": "Person", "name": ruling.reviewer, "affiliation": house}
+        words, why = ruling.value or STANCE_WORDS[stance], ruling.reason or ""
+        said = {
+            "datePublished": _day(ruling.acted_at),
+            "author": _known(author),
+            "reviewBody": ruling.reason,
+        }
+        named |= {"basis": "signed", "scale": ruling.target}
+        if verdict is not None:
+            named["machine_verdict"] = verdict.stance
+            named["machine_confidence"] = verdict.confidence
+            named["machine_basis"] = verdict.basis
+    elif verdict is not None and verdict.stance is not None:
+        stance = verdict.stance
+        # A failed re-check does not renew the verdict that it leaves in place.
+        outlived = data.outlived.get(claim.claim_id)
+        # "Leaning unclear" would lean nowhere.
+        words = STANCE_WORDS[stance] if stance == "unclear" else verdict_words(verdict)
+        words = f"{words[:1].upper()}{words[1:]} ({verdict.confidence} confidence, automatic)"
+        why = f"{SCALE} {DISCLAIMER}"
+        made_by = f"Fact-checking software, not a publisher. {DISCLAIMER}"
+        said = {
+            "datePublished": _day(outlived.reached_at if outlived else data.checked_at),
+            "author": {"@type": "Organization", "name": SOFTWARE, "description": made_by},
+            "digitalSourceType": _SOURCE_TYPES[verdict.basis],
+            "disambiguatingDescription": f"{DISCLAIMER} Basis: {_BASIS_WORDS[verdict.basis]}.",
+            "reviewBody": verdict.summary,
+        }
+        named |= {"basis": verdict.basis, "confidence": verdict.confidence}
+        named["confidence_score"] = verdict.confidence_score
+    else:
+        return None
     video = data.video
     video_id, claim_id = quote(video.video_id, safe=""), quote(claim.claim_id, safe="")
-    place = f"{video_id}.html#claim-{claim_id}"
-    url = f"{base_url.rstrip('/')}/{place}" if base_url else place
+    url = f"{video_id}.html#claim-{claim_id}"
     if base_url and "{claim}" in base_url:
         url = base_url.replace("{video}", video_id).replace("{claim}", claim_id)
+    elif base_url:
+        url = f"{base_url.rstrip('/')}/{url}"
     appearance = {
         "@type": "VideoObject",
         "name": video.title,
@@ -410,24 +390,22 @@ def _head(base_url: str | None, data: ReportData, claim: Claim) -> dict[str, Any
         "url": url,
         "claimReviewed": claim.text,
         "itemReviewed": _known(item),
+        **said,
+        "reviewRating": _rating(stance, words, why),
+        "citation": list(_citations(data, claim, stance)),
+        "identifier": [
+            {"@type": "PropertyValue", "propertyID": key, "value": value}
+            for key, value in {**named, "run_id": data.run_id}.items()
+            if value is not None
+        ],
     }
-
-
-def _identifiers(claim: Claim, **values: str | float | None) -> list[dict[str, Any]]:
-    named = {"video_id": claim.video_id, "claim_id": claim.claim_id, **values}
-    return [
-        {"@type": "PropertyValue", "propertyID": key, "value": value}
-        for key, value in named.items()
-        if value is not None
-    ]
 
 
 def _rating(stance: Stance, words: str, explanation: str) -> dict[str, Any]:
     rating = {"@type": "Rating", "alternateName": words, "ratingExplanation": explanation}
     if stance not in _VALUES:
         return rating
-    worst, best = min(_VALUES.values()), max(_VALUES.values())
-    return {**rating, "ratingValue": _VALUES[stance], "worstRating": worst, "bestRating": best}
+    return {**rating, "ratingValue": _VALUES[stance], "worstRating": 1, "bestRating": len(_VALUES)}
 
 
 def _citations(data: ReportData, claim: Claim, stance: Stance) -> Iterator[dict[str, Any]]:
