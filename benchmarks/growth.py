@@ -25,8 +25,7 @@ from benchmarks.homes import SEED, make_home
 from factible_assets.cli.status import stored
 from factible_assets.records import Evidence, Page, PageText, Record
 from factible_assets.report.data import read_report_data
-from factible_assets.report.index import read_index_data
-from factible_assets.report.writing import write_index, write_report
+from factible_assets.report.writing import read_index_data, write_index, write_report
 from factible_assets.settings import Settings
 from warehouse.rechecks import RecheckLimits, read_plan
 from warehouse.rows import Stamp

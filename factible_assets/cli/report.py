@@ -27,9 +27,14 @@ from factible_assets.exchange.claim_review import reviews_of_results
 from factible_assets.exchange.tables import write_tables
 from factible_assets.files import write_whole
 from factible_assets.report.data import read_report_data
-from factible_assets.report.index import read_index_data
 from factible_assets.report.render import claims_as_markdown
-from factible_assets.report.writing import index_path, publish_all, write_index, write_report
+from factible_assets.report.writing import (
+    index_path,
+    publish_all,
+    read_index_data,
+    write_index,
+    write_report,
+)
 from factible_assets.running.result import stored_data, stored_result
 from factible_assets.running.review import open_claim
 from factible_assets.running.targets import open_store, unchecked

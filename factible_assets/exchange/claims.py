@@ -167,8 +167,7 @@ def _key(one: StatedClaim) -> str:
 def read_claim_list(text: str, file: Path) -> StatedClaims:
     """Read a table of claims. A row that cannot be used is a problem with its line.
 
-    Raises:
-        PlacedError: There is no column `claim`.
+    Raises PlacedError: There is no column `claim`.
     """
     delimiter = max((",", ";", "\t"), key=text.partition("\n")[0].count)
     reader = csv.DictReader(io.StringIO(text), delimiter=delimiter)

@@ -103,8 +103,7 @@ def read_fever(lines: Iterable[bytes], file: Path) -> StatedClaims:
 
     Never raises for what the lines say: what cannot be used is a problem with its line.
 
-    Raises:
-        PlacedError: the lines cannot be read from the file.
+    Raises PlacedError: the lines cannot be read from the file.
     """
     claims: list[StatedClaim] = []
     problems: list[FileProblem] = []

@@ -51,8 +51,8 @@ def import_corpus(
     Evidence is looked for on `web`, else in the archive for published runs and on auto for the
     rest; `listing` may know what the path does not say of a video.
 
-    Raises:
-        CorpusError: nothing can be imported; the message names the file, the line and the remedy.
+    Raises CorpusError: nothing can be imported; the message names the file, the line and the
+    remedy.
     """
     given = detect(path) if form is ImportFormat.auto else form
     named = _name(name, path)
@@ -103,8 +103,7 @@ def import_corpus(
 def detect(path: Path) -> ImportFormat:
     """Tell what a path holds, by its name and its beginning.
 
-    Raises:
-        CorpusError: it is not there, or nothing that is known.
+    Raises CorpusError: it is not there, or nothing that is known.
     """
     if path.is_dir():
         return ImportFormat.published

@@ -64,8 +64,7 @@ class Item:
 def read_lines(file: Path) -> Iterator[bytes]:
     """Yield the lines of a file, none of them longer than a little over MAX_LINE_BYTES.
 
-    Raises:
-        PlacedError: it is missing or unreadable.
+    Raises PlacedError: it is missing or unreadable.
     """
     with legible(), file.open("rb") as stream:
         while line := stream.readline(MAX_LINE_BYTES + 1):
@@ -87,8 +86,7 @@ def whole(text: str) -> Item:
 def items_of_list(text: str) -> Iterator[Item]:
     """Yield the items of a text that is one JSON list.
 
-    Raises:
-        PlacedError: it is no list, or from some place on no JSON; earlier items are yielded.
+    Raises PlacedError: it is no list, or from some place on no JSON; earlier items are yielded.
     """
     position = _skip(text, 0)
     if not text.startswith("[", position):

@@ -329,8 +329,7 @@ def create_app(
     `address` decides whether it needs a token, `name` is what requests may call it; inside walls
     that stand already, `admission` is theirs, and it puts up none.
 
-    Raises:
-        SettingsError: The service cannot be opened to others with these settings.
+    Raises SettingsError: The service cannot be opened to others with these settings.
     """
     has_walls = admission is not None
     admission = admission or Admission.of(settings, name=name, address=address)
@@ -427,8 +426,8 @@ async def _refused(request: Request, error: Exception) -> Response:
 def open_door(host: str, port: int) -> socket.socket:
     """Bind a socket. Port 0 takes any that is free.
 
-    Raises:
-        FactibleError: The host is unknown or not this machine's, or the port is taken or reserved.
+    Raises FactibleError: The host is unknown or not this machine's, or the port is taken or
+    reserved.
     """
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)

@@ -97,9 +97,8 @@ class Clients:
     def of(cls, settings: Settings, *, beyond_loopback: bool) -> Self:
         """Read tokens and quotas of the settings; beyond loopback there are always some.
 
-        Raises:
-            SettingsError: There is no token although others than this machine can reach the
-                service, or one is too short to be a secret.
+        Raises SettingsError: There is no token although others than this machine can reach the
+        service, or one is too short to be a secret.
         """
         written = settings.serve_token.get_secret_value() if settings.serve_token else ""
         clients: dict[bytes, Client] = {}
@@ -127,8 +126,7 @@ class Clients:
     def who(self, authorization: str | None, session: str | None = None) -> Client:
         """Return who sends a request, by its Authorization header, else by its session.
 
-        Raises:
-            HTTPException: Neither is of one of the tokens (401).
+        Raises HTTPException: Neither is of one of the tokens (401).
         """
         if not self.by_digest:
             return MACHINE
@@ -196,8 +194,7 @@ class Clients:
     def count_request(self, client: str) -> None:
         """Count a request.
 
-        Raises:
-            HTTPException: The client has sent too many within a minute.
+        Raises HTTPException: The client has sent too many within a minute.
         """
         if self.requests_per_minute is None:
             return
@@ -217,8 +214,7 @@ class Clients:
     def count_video(self, client: str) -> None:
         """Count a launched fact-check.
 
-        Raises:
-            HTTPException: The client has launched its share of the last 24 hours.
+        Raises HTTPException: The client has launched its share of the last 24 hours.
         """
         if self.videos_per_day is None:
             return

@@ -66,8 +66,7 @@ def admission(settings: Settings, name: str) -> Admission:
 
     A browser asks its user for the token as a password. The UI asks often, and is not counted.
 
-    Raises:
-        SettingsError: Others could reach it, and there is no token, or none that is a secret.
+    Raises SettingsError: Others could reach it, and there is no token, or none that is a secret.
     """
     address = str(socket.getaddrinfo(name, None)[0][4][0])
     admits = Admission.of(settings, name=name, address=address)

@@ -224,8 +224,7 @@ class Runs:
     def get(self, run_id: str) -> Run:
         """Return one run.
 
-        Raises:
-            HTTPException: This service did not launch it, or has forgotten it.
+        Raises HTTPException: This service did not launch it, or has forgotten it.
         """
         if run_id not in self._runs:
             raise HTTPException(
@@ -263,8 +262,7 @@ class Runs:
 
         Unlike the command line's, a client's text never names a file of this machine.
 
-        Raises:
-            HTTPException: It is no video that can be checked (404).
+        Raises HTTPException: It is no video that can be checked (404).
         """
         try:
             video_id = bare_id(text.strip())
@@ -298,10 +296,9 @@ class Runs:
         `client` may cancel it, and pays for it. Of one claim, the knobs of its last check count
         instead of `config`.
 
-        Raises:
-            HTTPException: It is no video (404), it is being checked with other settings (409), all
-                workers are busy or the client's quota is used up (429), or the service is being
-                stopped (503).
+        Raises HTTPException: It is no video (404), it is being checked with other settings (409),
+        all workers are busy or the client's quota is used up (429), or the service is being stopped
+        (503).
         """
         order = Order(
             run_id=str(uuid.uuid4()),
@@ -364,8 +361,7 @@ class Runs:
     def cancel_for(self, run: Run, client: str) -> None:
         """Cancel a run because a client asks.
 
-        Raises:
-            HTTPException: Somebody else launched it (403), or it is over (409).
+        Raises HTTPException: Somebody else launched it (403), or it is over (409).
         """
         if run.client != client:
             raise HTTPException(

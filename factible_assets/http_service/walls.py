@@ -78,8 +78,7 @@ class Admission:
     def of(cls, settings: Settings, *, name: str, address: str) -> Self:
         """Return who is let in to what listens on an address, which its operator called a name.
 
-        Raises:
-            SettingsError: The service cannot be opened to others with these settings.
+        Raises SettingsError: The service cannot be opened to others with these settings.
         """
         clients = Clients.of(settings, beyond_loopback=not is_loopback(address))
         listed = {host.lower() for host in settings.serve_hosts}
@@ -92,8 +91,7 @@ class Admission:
     def client_of(self, scope: Scope) -> Client:
         """Return who asks.
 
-        Raises:
-            HTTPException: They may not.
+        Raises HTTPException: They may not.
         """
         headers, path = Headers(scope=scope), scope["path"]
         host = headers.get("host", "")
@@ -227,8 +225,7 @@ async def refuse(problem: HTTPException, scope: Scope, receive: Receive, send: S
 async def _body(headers: Headers, receive: Receive, most: int, *, forms: bool) -> bytes:
     """Read a body whole: small, in time, and JSON, or where they are taken a form, if there is any.
 
-    Raises:
-        HTTPException: It is not.
+    Raises HTTPException: It is not.
     """
     parts: list[bytes] = []
     size = 0

@@ -1,7 +1,7 @@
 """What reports are made of: the rows of one video as they stand in a warehouse.
 
 What belongs here: the container, which rows a report needs, and asking a named question. What does
-not: connections (warehouse/), arranging the rows (view.py), the index (index.py).
+not: connections (warehouse/), arranging the rows (view.py), the index (writing.py).
 """
 
 from __future__ import annotations
@@ -95,8 +95,7 @@ class ReportData(VideoRows):
 def read_report_data(warehouse: Warehouse, video_id: str) -> ReportData | None:
     """Return what stands of one video, from one moment; None if the warehouse knows no such video.
 
-    Raises:
-        WarehouseError: If the file cannot be opened.
+    Raises WarehouseError: If the file cannot be opened.
     """
     # As late as the warehouse itself, which only the caller has loaded.
     from warehouse.beside import read_actions  # noqa: PLC0415

@@ -1,7 +1,7 @@
 """A report as its reader meets it: claims with their evidence, arranged, counted, put into words.
 
 What belongs here: the video, its claims, the transcript, the stored texts. What does not: markup,
-the index (index.py), judgement of any kind; every number here was stored by a stage.
+the index (writing.py), judgement of any kind; every number here was stored by a stage.
 
 Text stays text: nothing in this module escapes or builds markup, the template does (autoescaped).
 """

@@ -1,7 +1,8 @@
-"""Where reports are written: one file per video and an index in one folder.
+"""The folder of reports: one file per video, and the index of all of them.
 
-What belongs here: names and places of the files, writing one, several or the index. What does not:
-which folder that is (settings), what is in the files (render.py).
+What belongs here: names and places of the files, writing one, several or the index; rows and
+filters of the index, packed for its script. What does not: which folder that is (settings),
+filtering itself (index.js), what is in a report (view.py, render.py).
 
 Everything raises OSError where a file cannot be written, WarehouseError where a warehouse cannot be
 read.
@@ -9,15 +10,21 @@ read.
 
 from __future__ import annotations
 
+import base64
+import gzip
+import json
+import math
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from factible_assets.files import file_stem, write_whole
-from factible_assets.report.data import ReportData, read_report_data
-from factible_assets.report.index import Indexed, page_count, read_index_data, render_index
-from factible_assets.report.render import render_report
+from factible_assets.report.data import ReportData, ask, read_report_data
+from factible_assets.report.render import document, environment, render_report
+from factible_assets.report.view import claim_anchor, count_outcomes
+from factible_assets.wording import GLYPHS, OUTCOME_WORDS, clock, day, outcome_words
 
 if TYPE_CHECKING:
     from warehouse.store import Warehouse
@@ -30,6 +37,22 @@ _VIDEOS_AT_ONCE = 10
 _LARGE_INDEX_BYTES = 500_000
 _BYTES_PER_SECOND_OF_REST = 50_000
 """An index of 2,000 videos takes a second of CPU to write, and rests for some twelve."""
+
+Indexed: TypeAlias = dict[str, Any]
+"""A video with its `claims` in order of time, `checked_at` (timezone-aware), `changes` and
+`cost_usd`; see data.sql. The outcome of a claim is a stance, `incomplete` or `unjudged`."""
+
+VIDEOS_PER_PAGE = 25
+"""Rows of one page of the index, which are complete where no script runs."""
+
+CONFIDENCES = ("high", "medium", "low")
+_OUTCOMES = tuple(OUTCOME_WORDS)
+_RANKS = ("", *reversed(CONFIDENCES))
+_DIGITS = 4
+_BASE = 64
+_ZERO = "0"
+_ANCHOR = 5
+"""Characters of a claim's id that tell it from others of its video; report.js finds the rest."""
 
 
 def report_path(folder: Path, video_id: str) -> Path:
@@ -106,3 +129,133 @@ def publish_all(warehouse: Warehouse, folder: Path) -> dict[str, Path]:
             written[data.video.video_id] = write_report(data, path)
     write_index(read_index_data(warehouse), folder)
     return written
+
+
+# --- The index ------------------------------------------------------------------------------------
+
+
+def read_index_data(warehouse: Warehouse) -> list[Indexed]:
+    """Return every video that the warehouse knows, the one that was checked last first."""
+    return ask(warehouse, "index")
+
+
+def page_count(videos: int) -> int:
+    """Return how many pages an index of so many videos has; at least one."""
+    return max(1, math.ceil(videos / VIDEOS_PER_PAGE))
+
+
+def render_index(
+    videos: Sequence[Indexed], hrefs: Mapping[str, str], pages: Sequence[str] = ()
+) -> list[str]:
+    """Return the index of all videos as HTML documents, encodable as UTF-8, one per page.
+
+    The first page alone can filter and sort: it holds the rows of all videos and claims. `hrefs`
+    has by video the relative address of its report, if one is written; `pages` that of each page,
+    of as many as there are (see `page_count`).
+    """
+    rows = []
+    for number, video in enumerate(videos, 1):
+        href = hrefs.get(video["video_id"])
+        under = (
+            video["channel"],
+            day(video["published_on"]) if video["published_on"] else None,
+            clock(video["duration_seconds"]) if video["duration_seconds"] is not None else None,
+            video["corpus"],
+            video["category"],
+            None if href else f"no report is written: factible report -- {video['video_id']}",
+        )
+        counts = count_outcomes((claim["outcome"], claim["basis"]) for claim in video["claims"])
+        shown = {"number": number, "href": href, "under": [*filter(None, under)], "counts": counts}
+        rows.append(video | shown)
+    claims = [claim for video in videos for claim in video["claims"]]
+    index = {
+        "rows": rows,
+        "counts": count_outcomes((claim["outcome"], claim["basis"]) for claim in claims),
+        "claim_count": len(claims),
+        "is_leaning": any(claim["basis"] == "embedded" for claim in claims),
+        "cost_usd": sum(video["cost_usd"] for video in videos),
+        "checked_at": max(filter(None, (each["checked_at"] for each in videos)), default=None),
+        "choices": choices(videos),
+    }
+    return [
+        document(
+            environment(),
+            "index.html.jinja",
+            ("shared.css", "index.css"),
+            ("shared.js", "index.js"),
+            index=index,
+            rows=rows[number * VIDEOS_PER_PAGE : (number + 1) * VIDEOS_PER_PAGE],
+            packed=_packed(rows) if number == 0 else None,
+            pages=pages,
+            page=number + 1,
+        )[0]
+        for number in range(page_count(len(videos)))
+    ]
+
+
+def choices(videos: Sequence[Indexed]) -> dict[str, list[tuple[str, str, int]]]:
+    """Return by filter each value, its words, and for how many claims or videos it holds."""
+    claims = [claim for video in videos for claim in video["claims"]]
+    orders: dict[str, Sequence[str]] = {"outcome": _OUTCOMES, "confidence": CONFIDENCES}
+    found = {}
+    for name in ("outcome", "confidence", "corpus", "category", "channel"):
+        numbers = Counter[str](each[name] or "" for each in (claims if name in orders else videos))
+        found[name] = [
+            (value, OUTCOME_WORDS[value] if name == "outcome" else value, numbers[value])
+            for value in orders.get(name) or sorted(numbers, key=str.casefold)
+            if value and numbers[value]
+        ]
+    return found
+
+
+def _packed(rows: Sequence[Indexed]) -> str:
+    """Return all rows for index.js to show page by page: JSON, compressed, in base64.
+
+    Packed, because the texts of 6,000 claims are most of a megabyte. Nothing in it is markup, and
+    base64 has no character that could become some. Words stand once, and the claims are numbers of
+    words, digit by digit: compression alone finds repeated letters, and half as much.
+    """
+    # A claim's words, and the empty one at which they end.
+    every = [
+        word for row in rows for claim in row["claims"] for word in (*claim["text"].split(), "")
+    ]
+    words = [word for word, _ in Counter(every).most_common()]
+    numbers = {word: number for number, word in enumerate(words)}
+    said = [
+        "".join(chr(ord(_ZERO) + numbers[word] // _BASE**digit % _BASE) for word in every)
+        for digit in range(_DIGITS)
+    ]
+    videos = [
+        (
+            row["title"],
+            row["href"],
+            row["under"],
+            row["corpus"] or "",
+            row["category"] or "",
+            row["channel"] or "",
+            row["checked_at"].date().isoformat() if row["checked_at"] else "",
+            row["changes"],
+            [
+                (
+                    None if claim["start_seconds"] is None else int(claim["start_seconds"]),
+                    claim_anchor(claim["claim_id"], number)[:_ANCHOR],
+                    _OUTCOMES.index(claim["outcome"]),
+                    int(claim["basis"] == "embedded"),
+                    _RANKS.index(claim["confidence"] or ""),
+                    claim["supporting"],
+                    claim["refuting"],
+                )
+                for number, claim in enumerate(row["claims"], 1)
+            ],
+        )
+        for row in rows
+    ]
+    outcomes = [
+        (name, words_of, outcome_words(name, "embedded"), GLYPHS[name])
+        for name, words_of in OUTCOME_WORDS.items()
+    ]
+    packed = {"outcomes": outcomes, "confidences": _RANKS, "videos": videos}
+    packed |= {"words": words, "said": said}
+    # Lone surrogates, which a transcript may hold, are no UTF-8.
+    text = json.dumps(packed, ensure_ascii=False).encode("utf-8", "replace")
+    return base64.b64encode(gzip.compress(text, mtime=0)).decode()

@@ -12,8 +12,7 @@ from pathlib import Path
 from factible_assets.errors import ExitCode
 from factible_assets.records import Claim, Verdict
 from factible_assets.report.data import ReportData, read_report_data
-from factible_assets.report.index import read_index_data
-from factible_assets.report.writing import publish_data
+from factible_assets.report.writing import publish_data, read_index_data
 from factible_assets.settings import Settings
 from resources.statements import statements
 from warehouse.store import Warehouse

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from factible_assets.report.index import render_index
 from factible_assets.report.render import render_report
+from factible_assets.report.writing import render_index
 from tests.chromium import needs_browser
 from tests.report import samples
 from tests.report.browser import PLAYER, chromium, visit

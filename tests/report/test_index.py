@@ -11,11 +11,13 @@ from typing import Any
 
 import pytest
 
-from factible_assets.report.index import choices, read_index_data, render_index
 from factible_assets.report.writing import (
+    choices,
     index_path,
     publish_all,
     publish_report,
+    read_index_data,
+    render_index,
     report_path,
     write_index,
 )

@@ -12,7 +12,7 @@ import pytest
 
 from factible_assets.exchange.averitec import averitec_of_results
 from factible_assets.report.data import read_report_data
-from factible_assets.report.index import read_index_data
+from factible_assets.report.writing import read_index_data
 from tests.warehouse.samples import claim, fact_check, stamp, write_asset
 from warehouse.connection import FileConnector
 from warehouse.errors import WarehouseError
