@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import logging
 from collections.abc import AsyncIterator, Callable
 
@@ -17,7 +18,7 @@ from resources.http import HttpClient, HttpLimits, RetryPolicy
 from resources.network_guard import NameTable, NetworkGuard
 from resources.reliability.datasets import RatingDirectory
 from resources.reliability.registries import UnknownAges
-from resources.search.base import SearchProvider
+from resources.search.base import FactCheckAnswer, SearchAnswer, SearchProvider
 from resources.search.providers import (
     GoogleFactChecks,
     PerplexityExpert,
@@ -42,6 +43,7 @@ from tests.servers import (
 )
 
 KEY = "canary-4711"
+SAID = {"message": {"content": "It is so."}}
 SERVICES: dict[str, Callable[[HttpClient, str], SearchProvider]] = {
     "serper": lambda http, url: SerperSearch(http, api_key=KEY, base_url=url),
     "searxng": lambda http, url: SearxngSearch(http, base_url=url),
@@ -111,6 +113,99 @@ async def test_a_fault_is_an_outage_of_the_fact_check_lane_too(
     answer = await lane.prior_checks("sugar")
     assert (answer.outcome, answer.checks) == ("outage", ())
     assert KEY not in repr(answer)
+
+
+def refused(message: str, **more: str) -> dict[str, object]:
+    return {"error": {"message": f"{message} {KEY}", **more}}
+
+
+def wrong(service: str, *rows: tuple[object, str]) -> list[tuple[str, int, object, str]]:
+    """Answers of another shape than the service documents, and what is said of them."""
+    return [(service, 200, body, what) for body, what in rows]
+
+
+KEY_REFUSED = "the API key was refused; check "
+ANSWERS = [
+    ("searxng", 403, "", "does not offer JSON; add json to search.formats in its settings.yml"),
+    ("searxng", 429, "", "or allow this address in its limiter.toml"),
+    ("searxng", 404, "", "service.example answered 404 Not Found"),
+    ("semantic_scholar", 403, refused("Forbidden"), f"{KEY_REFUSED}SEMANTIC_SCHOLAR_API_KEY"),
+    ("wikipedia", 429, "", "too many requests; ask less often (it asks to wait 90 seconds)"),
+    ("perplexity", 401, refused("x", type="insufficient_quota"), "the account is out of credits"),
+    ("perplexity", 402, refused("x"), "add some at perplexity.ai/settings/api"),
+    ("perplexity", 401, refused("Invalid API key"), f"{KEY_REFUSED}PERPLEXITY_API_KEY"),
+    ("perplexity", 429, refused("slow down"), "too many requests for this account"),
+    ("facts", 400, refused("API key not valid:"), f"{KEY_REFUSED}GOOGLE_FACT_CHECK_API_KEY"),
+    ("facts", 403, refused("It has not been used in project 7"), "API is not enabled for the key"),
+    ("facts", 403, refused("no permission"), f"{KEY_REFUSED}GOOGLE_FACT_CHECK_API_KEY"),
+    ("facts", 429, refused("Quota exceeded"), "the project's quota is used up; ask less often"),
+    ("facts", 400, refused("An invalid argument."), "service.example answered 400 Bad Request"),
+    *wrong(
+        "searxng",
+        ({}, "has no list of results"),
+        ({"results": {"url": "x"}}, "has no list of results"),
+        ({"results": ["x"]}, "has no list of results"),
+        ({"results": [{"title": "no link"}]}, "gives result 1 no URL"),
+        ({"results": [], "unresponsive_engines": {"google": "x"}}, "has no list of unresp"),
+    ),
+    *wrong(
+        "semantic_scholar",
+        ({}, "has no total"),
+        ({"total": 1, "data": ["x"]}, "has no list of papers"),
+        ({"total": 3, "data": None}, "has no list of papers"),
+        ({"total": 1, "data": [{"title": "nameless"}]}, "gives paper 1 no URL"),
+    ),
+    *wrong(
+        "wikipedia",
+        ({"error": {"code": "ratelimited", "info": "x"}}, "refused the search (ratelimited)"),
+        ({"error": {"code": "<script>"}}, "refused the search (no reason given)"),
+        ({"error": "no"}, "refused the search (no reason given)"),
+        ({}, "has neither articles nor an end"),
+        ({"query": []}, "has no list of articles"),
+        ({"query": {"pages": {"7": {}}}}, "has no list of articles"),
+        ({"query": {"pages": [{"title": "x"}]}}, "gives an article no rank"),
+        ({"query": {"pages": [{"title": "x", "index": 1}]}}, "gives article 1 no URL"),
+    ),
+    *wrong(
+        "perplexity",
+        ({}, "has no list of choices"),
+        ({"choices": []}, "has no message"),
+        ({"choices": [{"message": "x"}]}, "has no message"),
+        ({"choices": [{"message": {"content": None}}]}, "has no message"),
+        ({"choices": [SAID], "search_results": [{}]}, "gives search result 1 no URL"),
+        ({"choices": [SAID], "citations": "x"}, "has no list of citations"),
+        ({"choices": [SAID], "citations": [3]}, "has no list of citations"),
+    ),
+    *wrong(
+        "facts",
+        ([], "is no JSON object"),
+        ({"claims": {}}, "has no list of claims"),
+        ({"claims": [{"claimReview": "x"}]}, "has no list of reviews"),
+        ({"claims": [{"claimReview": [{}]}]}, "gives a review no URL"),
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "status", "body", "words"), ANSWERS)
+async def test_a_refusal_and_another_shape_have_their_own_sentences(
+    server: MisbehavingServer,
+    http: HttpClient,
+    name: str,
+    status: int,
+    body: object,
+    words: str,
+) -> None:
+    waiting = {"Retry-After": "90"}
+    server.on("*", respond(json.dumps(body), status=status, headers=waiting))
+    found: SearchAnswer | FactCheckAnswer
+    if name == "facts":
+        lane = GoogleFactChecks(http, api_key=KEY, base_url="http://service.example")
+        found = await lane.prior_checks("sugar")
+    else:
+        found = await ask(SERVICES[name](http, "http://service.example"))
+    assert found.outcome == "outage"
+    assert words in (found.reason or "")
+    assert KEY not in repr(found)
 
 
 @pytest.mark.parametrize("name", SERVICES)

@@ -10,14 +10,10 @@ from resources.http import HttpClient
 from resources.search.base import PriorFactCheck
 from resources.search.providers import GoogleFactChecks
 from tests.resources.search.asking import parameters
-from tests.servers import MisbehavingServer, respond, respond_json
+from tests.servers import MisbehavingServer, respond_json
 
 KEY = "canary-4711"
 PATH = "/v1alpha1/claims:search"
-DISABLED = (
-    "the Fact Check Tools API is not enabled for the key's project; enable it at "
-    "console.cloud.google.com"
-)
 CLAIM = {
     "text": "Sugar makes children  hyperactive",
     "claimant": "Viral post",
@@ -34,11 +30,6 @@ CLAIM = {
         {"publisher": {"site": "other.example"}, "url": "https://other.example/1"},
     ],
 }
-
-
-def refusal(code: int, message: str, status: str, reason: str = "") -> dict[str, object]:
-    details = [{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": reason}]
-    return {"error": {"code": code, "message": message, "status": status, "details": details}}
 
 
 @pytest.fixture
@@ -90,67 +81,3 @@ async def test_no_prior_check_is_an_answer(
     server.on(PATH, respond_json({}))
     answer = await lane.prior_checks("sugar")
     assert (answer.outcome, answer.checks, answer.reason) == ("ok", (), None)
-
-
-@pytest.mark.parametrize(
-    ("status", "body", "reason"),
-    [
-        (
-            400,
-            refusal(400, f"API key not valid: {KEY}", "INVALID_ARGUMENT", "API_KEY_INVALID"),
-            "the API key was refused; check GOOGLE_FACT_CHECK_API_KEY",
-        ),
-        (
-            403,
-            refusal(403, "Fact Check Tools API has not been used in project 7", "X"),
-            DISABLED,
-        ),
-        (
-            403,
-            refusal(403, "The caller does not have permission", "PERMISSION_DENIED"),
-            "the API key was refused; check GOOGLE_FACT_CHECK_API_KEY",
-        ),
-        (
-            429,
-            refusal(429, "Quota exceeded", "RESOURCE_EXHAUSTED"),
-            "the project's quota is used up; ask less often",
-        ),
-        (
-            400,
-            refusal(400, "Request contains an invalid argument.", "INVALID_ARGUMENT"),
-            "google.example answered 400 Bad Request",
-        ),
-    ],
-)
-async def test_refusals_say_what_to_do(
-    server: MisbehavingServer, lane: GoogleFactChecks, status: int, body: object, reason: str
-) -> None:
-    server.on(PATH, respond_json(body, status=status))
-    answer = await lane.prior_checks("sugar")
-    assert (answer.outcome, answer.reason) == ("outage", f"google_fact_check: {reason}")
-    assert KEY not in repr(answer)
-
-
-@pytest.mark.parametrize(
-    ("body", "what"),
-    [
-        ([], "is no JSON object"),
-        ({"claims": {}}, "has no list of claims"),
-        ({"claims": [{"claimReview": "x"}]}, "has no list of reviews"),
-        ({"claims": [{"claimReview": [{}]}]}, "gives a review no URL"),
-    ],
-)
-async def test_another_shape_is_an_outage(
-    server: MisbehavingServer, lane: GoogleFactChecks, body: object, what: str
-) -> None:
-    server.on(PATH, respond_json(body))
-    answer = await lane.prior_checks("sugar")
-    assert answer.outcome == "outage"
-    assert what in (answer.reason or "")
-
-
-async def test_an_outage_is_not_the_absence_of_fact_checks(
-    server: MisbehavingServer, lane: GoogleFactChecks
-) -> None:
-    server.on(PATH, respond(status=500))
-    assert (await lane.prior_checks("sugar")).outcome == "outage"

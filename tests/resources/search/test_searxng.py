@@ -8,18 +8,9 @@ from typing import Any
 import pytest
 
 from resources.http import HttpClient
-from resources.network_guard import NameTable, NetworkGuard
 from resources.search.providers import SearxngSearch
 from tests.resources.search.asking import ask, parameters
-from tests.servers import MisbehavingServer, respond, respond_json
-
-NO_JSON = (
-    "searxng: the instance does not offer JSON; add json to search.formats in its settings.yml"
-)
-LIMITED = (
-    "searxng: the instance's limiter refused; ask less often, or allow this address in its "
-    "limiter.toml"
-)
+from tests.servers import MisbehavingServer, respond_json
 
 
 def answer(*results: dict[str, object], silent: object = (), **fields: object) -> dict[str, object]:
@@ -164,50 +155,6 @@ async def test_any_list_of_silent_engines_is_told_of(
     reason = (await ask(searxng)).reason
     assert reason is not None
     assert reason.endswith(named)
-
-
-@pytest.mark.parametrize(
-    ("status", "reason"),
-    [
-        (403, NO_JSON),
-        (429, LIMITED),
-        (404, "searxng: searx.example answered 404 Not Found"),
-    ],
-)
-async def test_refusals_say_what_to_do(
-    server: MisbehavingServer, searxng: SearxngSearch, status: int, reason: str
-) -> None:
-    server.on("/search", respond(status=status))
-    found = await ask(searxng)
-    assert (found.outcome, found.reason) == ("outage", reason)
-
-
-@pytest.mark.parametrize(
-    ("body", "what"),
-    [
-        ({}, "has no list of results"),
-        (answer(results={"url": "x"}), "has no list of results"),
-        (answer(results=["x"]), "has no list of results"),
-        (answer({"title": "no link"}), "gives result 1 no URL"),
-        (answer(result("http://a.example/"), silent={"google": "x"}), "has no list of unresp"),
-    ],
-)
-async def test_another_shape_is_an_outage(
-    server: MisbehavingServer, searxng: SearxngSearch, body: object, what: str
-) -> None:
-    server.on("/search", respond_json(body))
-    found = await ask(searxng)
-    assert found.outcome == "outage"
-    assert what in (found.reason or "")
-
-
-async def test_an_instance_on_an_own_network_is_reached_when_configured(
-    server: MisbehavingServer,
-) -> None:
-    server.on("/search", respond_json(answer(result("http://a.example/"))))
-    base_url = f"http://127.0.0.1:{server.port}/search"
-    async with HttpClient(guard=NetworkGuard(NameTable.for_service(base_url))) as http:
-        assert (await ask(SearxngSearch(http, base_url=base_url))).outcome == "ok"
 
 
 async def test_an_own_network_is_not_reached_by_default(server: MisbehavingServer) -> None:

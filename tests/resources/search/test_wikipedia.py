@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from resources.http import HttpClient
 from resources.search.providers import WikipediaSearch, cut_query
 from tests.resources.search.asking import ask, parameters
-from tests.servers import MisbehavingServer, respond, respond_json
+from tests.servers import MisbehavingServer, respond_json
 
 PATH = "/w/api.php"
 
@@ -94,38 +94,6 @@ async def test_nothing_found_is_an_answer(
     server.on(PATH, respond_json({"batchcomplete": True}))
     answer = await ask(wikipedia)
     assert (answer.outcome, answer.hits) == ("ok", ())
-
-
-@pytest.mark.parametrize(
-    ("body", "what"),
-    [
-        ({"error": {"code": "ratelimited", "info": "slow"}}, "refused the search (ratelimited)"),
-        ({"error": {"code": "<script>"}}, "refused the search (no reason given)"),
-        ({"error": "no"}, "refused the search (no reason given)"),
-        ({}, "has neither articles nor an end"),
-        ({"query": []}, "has no list of articles"),
-        ({"query": {"pages": {"7": {}}}}, "has no list of articles"),
-        (found({"title": "x"}), "gives an article no rank"),
-        (found({"title": "x", "index": 1}), "gives article 1 no URL"),
-    ],
-)
-async def test_another_shape_is_an_outage(
-    server: MisbehavingServer, wikipedia: WikipediaSearch, body: object, what: str
-) -> None:
-    server.on(PATH, respond_json(body))
-    answer = await ask(wikipedia)
-    assert answer.outcome == "outage"
-    assert what in (answer.reason or "")
-
-
-async def test_too_many_requests_is_an_outage_that_says_how_long(
-    server: MisbehavingServer, wikipedia: WikipediaSearch
-) -> None:
-    server.on(PATH, respond(status=429, headers={"Retry-After": "90"}))
-    answer = await ask(wikipedia)
-    assert answer.reason == (
-        "wikipedia: too many requests; ask less often (it asks to wait 90 seconds)"
-    )
 
 
 @given(st.text(max_size=900))
