@@ -8,6 +8,7 @@ HTML declares its own encoding and is decoded by the extractor; this is for file
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -19,18 +20,9 @@ _BOMS: tuple[tuple[bytes, str], ...] = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-
-_BINARY_SIGNATURES = (
-    b"%PDF-",
-    b"PK\x03\x04",
-    b"\x1f\x8b",
-    b"\x89PNG",
-    b"\xff\xd8\xff",
-    b"ID3",
-    b"RIFF",
-    b"\x1a\x45\xdf\xa3",
-    b"OggS",
-    b"SQLite format 3",
+_BINARY = re.compile(
+    rb"%PDF-|PK\x03\x04|\x1f\x8b|\x89PNG|\xff\xd8\xff|ID3|RIFF|\x1a\x45\xdf\xa3|OggS"
+    rb"|SQLite format 3"
 )
 
 _SAMPLE_BYTES = 65_536
@@ -53,7 +45,7 @@ def decode_text(data: bytes) -> str:
         if data.startswith(mark):
             return data.decode(encoding, "replace").removeprefix("\ufeff")
     sample = data[:_SAMPLE_BYTES]
-    if data.startswith(_BINARY_SIGNATURES):
+    if _BINARY.match(data):
         raise NotTextError("the file begins like a binary format")
     if b"\x00" in sample:
         # UTF-16 of a mostly Latin text without a mark: every other byte is zero.

@@ -75,9 +75,7 @@ class Unusable:
     reason: str
 
 
-Entry = FetchedPage | NewSearch | Unusable
-
-
+Entry: TypeAlias = FetchedPage | NewSearch | Unusable
 Step: TypeAlias = tuple[Entry, int, int]
 """One entry of a source, how far into the source it stands, and where the source ends."""
 
@@ -99,8 +97,7 @@ def read_jsonl(path: Path) -> Iterator[Step]:
                 done += len(line)
                 content = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
                 if content.strip():
-                    entry = _entry(content, f"{path}, line {number}")
-                    yield entry, done, total
+                    yield _entry(content, f"{path}, line {number}"), done, total
     except _LineError as error:
         problem, remedy = error.args
         raise ArchiveImportError(path, problem, remedy, number) from error
@@ -118,12 +115,9 @@ def _entry(content: bytes, place: str) -> Entry:
     try:
         document = json.loads(content)
     except (ValueError, RecursionError) as error:
-        problem = getattr(error, "msg", None) or (
-            "it is no UTF-8, is nested too deeply, or has a number of thousands of digits"
-        )
-        raise _LineError(
-            f"This line is not JSON: {problem}.", "Write one object per line."
-        ) from error
+        other = "it is no UTF-8, is nested too deeply, or has a number of thousands of digits"
+        problem = f"This line is not JSON: {getattr(error, 'msg', None) or other}."
+        raise _LineError(problem, "Write one object per line.") from error
     if isinstance(document, dict):
         if isinstance(document.get("hits"), list) and isinstance(document.get("query"), str):
             hits = [_hit(hit, position) for position, hit in enumerate(document["hits"], start=1)]
@@ -235,29 +229,25 @@ def read_folder(folder: Path) -> Iterator[Step]:
         raise ArchiveImportError(
             folder, "The folder holds no pages.", "Put .html, .txt, .md or .jsonl files into it."
         )
+    place = folder.resolve()
+    # Two folders of one name are two places.
+    mark = hashlib.sha256(str(place).encode("utf-8", "surrogatepass")).hexdigest()[:8]
     for done, path in enumerate(sorted(files), start=1):
+        inside = f"{place.name}-{mark}/{path.relative_to(folder).as_posix()}"
         if path.suffix.lower() == JSONL_SUFFIX:
             for step in read_jsonl(path):
                 yield step[0], done, len(files)
         else:
-            yield _saved_page(path, _address_of(folder, path)), done, len(files)
-
-
-def _address_of(folder: Path, path: Path) -> str:
-    place = folder.resolve()
-    # Two folders of one name are two places.
-    mark = hashlib.sha256(str(place).encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    inside = path.relative_to(folder).as_posix()
-    return f"https://{LOCAL_HOST}/{quote(f'{place.name}-{mark}/{inside}', errors='replace')}"
+            address = f"https://{LOCAL_HOST}/{quote(inside, errors='replace')}"
+            yield _saved_page(path, address), done, len(files)
 
 
 def _saved_page(path: Path, address: str) -> FetchedPage | Unusable:
     try:
         status = path.stat()
-        if status.st_size > MAX_FILE_BYTES:
-            return Unusable(
-                f"{path}: the file has {status.st_size / 1e6:.0f} MB, which is no page to read."
-            )
+        size = status.st_size
+        if size > MAX_FILE_BYTES:
+            return Unusable(f"{path}: the file has {size / 1e6:.0f} MB, which is no page to read.")
         data = path.read_bytes()
         page = _read_saved(path, data, address)
     except OSError as error:

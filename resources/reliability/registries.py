@@ -1,7 +1,7 @@
 """How old a registered domain is, asked of who registers it: by RDAP, then by WHOIS.
 
 What belongs here: the registries' protocols, what their answers mean, and asking them in turn. What
-does not: what an age is worth, HTTP (resources.http), keeping ages on disk
+does not: what an age is worth, HTTP (resources.http), asking for a domain but once
 (resources.cache.answers).
 
 RDAP: RFC 9224, sections 3 and 4 (bootstrap file, longest match), RFC 9082, section 3.1.3 (path of a
@@ -26,7 +26,6 @@ from whois.exceptions import WhoisDomainNotFoundError, WhoisError
 from whois.parser import WhoisEntry
 from whois.whois import NICClient
 
-from resources.cache.flights import Flights
 from resources.http import (
     HttpClient,
     HttpFailureError,
@@ -64,9 +63,6 @@ class UnknownAges:
 class RegistryAges:
     """Asks registries in turn until one says when a domain was registered.
 
-    A domain is asked for once: who asks while that runs waits for the same answer, who asks later
-    gets it again. Only outages are not remembered. It belongs to the event loop that uses it first.
-
     Args:
         registries: In the order in which they are asked, the fastest first: RDAP, then WHOIS.
         seconds: The time that one registry may take for one domain.
@@ -86,25 +82,14 @@ class RegistryAges:
         self._seconds = seconds
         self._slots = asyncio.Semaphore(concurrency)
         self._now = now
-        self._flights: Flights[DomainAge] = Flights()
-        self._known: dict[str, DomainAge] = {}
 
     async def age(self, domain: str) -> DomainAge:
         """Return a registrable domain's age. Never raises: it answers."""
         name = registrable_name(domain)
         if name is None:
             return DomainAge("unknown", reason=f"{domain[:80]!r} is no domain that is registered")
-        if name in self._known:
-            return self._known[name]
-
-        async def ask() -> DomainAge:
-            async with self._slots:
-                age = await self._ask(name)
-            if age.outcome != "outage":
-                self._known[name] = age
-            return age
-
-        return (await self._flights.join(name, ask))[0].result()
+        async with self._slots:
+            return await self._ask(name)
 
     async def _ask(self, name: str) -> DomainAge:
         outages = []

@@ -431,22 +431,6 @@ async def test_a_day_that_has_not_come_is_no_age() -> None:
     assert age.outcome == "unknown"
 
 
-async def test_a_domain_is_asked_for_once_together_and_later() -> None:
-    registry = Says(TEN_YEARS_AGO, takes=0.02)
-    known = ages(registry)
-    await asyncio.gather(*(known.age(name) for name in ("a.org", "A.org", "a.org.", "b.org")))
-    await known.age("a.org")
-    assert sorted(registry.asked) == ["a.org", "b.org"]
-
-
-async def test_after_an_outage_the_registry_is_asked_again() -> None:
-    registry = Says(OUTAGE)
-    known = ages(registry)
-    await known.age("a.org")
-    registry.answer = TEN_YEARS_AGO
-    assert (await known.age("a.org")).outcome == "ok"
-
-
 @pytest.mark.parametrize(
     "domain",
     ["", "localhost", "agency.example", "agency.test", "10.0.0.1", "::1", "a b.org", "x" * 300],
