@@ -10,7 +10,6 @@ incomplete: nothing is missing that a verdict rests on.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 from factible_assets.config import SearchConfig
@@ -19,7 +18,7 @@ from factible_assets.stages.ids import normalise_text, prior_fact_check_id
 from factible_assets.stages.search import identity_of, is_the_video, unwanted
 from factible_assets.stages.transcript import storable
 from factible_assets.stages.urls import domain_of
-from resources.search.base import FactCheckAnswer, FactCheckLane
+from resources.search.base import FactCheckLane
 from resources.search.base import PriorFactCheck as FoundFactCheck
 
 LIMIT = 10
@@ -55,28 +54,34 @@ async def look_up(
     answer = await lane.prior_checks(
         question(claim), limit=LIMIT, language=config.language, after=config.published_after
     )
+    own = {
+        "claim_id": claim.claim_id,
+        "video_id": claim.video_id,
+        "provider": answer.provider,
+        "latency_seconds": answer.latency_seconds,
+    }
+
+    def row(rank: int, status: Status, reason: str | None, **review: Any) -> PriorFactCheck:
+        derived = prior_fact_check_id(claim.claim_id, review.get("canonical_url"))
+        place = {"prior_fact_check_id": derived, "rank": rank, "status": status, "reason": reason}
+        return PriorFactCheck.model_validate(own | place | review)
+
     if answer.outcome == "outage":
-        reason = answer.reason or f"{answer.provider} did not say why"
-        return (_row(claim, answer, 1, "infra_error", reason),)
+        return (row(1, "infra_error", answer.reason or f"{answer.provider} did not say why"),)
     # One review per page: of those with the same canonical URL the most similar.
-    best: dict[str, _Review] = {}
+    best: dict[str, dict[str, Any]] = {}
     for check in answer.checks:
-        url = storable(check.url)
-        alike = max(similarity(claim.text, text) for text in (check.claim, check.title))
-        # What is no web address is kept, and left out with its reason.
-        review = _Review(check, identity_of(url), domain_of(url), alike)
-        held = best.setdefault(review.canonical_url, review)
-        if alike > held.similarity:
-            best[review.canonical_url] = review
-    found = sorted(best.values(), key=lambda each: -each.similarity)
+        review = _review(claim, check)
+        held = best.setdefault(review["canonical_url"], review)
+        if review["similarity"] > held["similarity"]:
+            best[review["canonical_url"]] = review
+    found = sorted(best.values(), key=lambda each: -each["similarity"])
     judged = [(each, _exclusion(each, video, config)) for each in found]
     judged.sort(key=lambda pair: pair[1] is not None)
-    if not judged:
-        return (_row(claim, answer, 1, "no_evidence", None),)
     return tuple(
-        _row(claim, answer, rank, "skipped" if reason else "ok", reason, review)
+        row(rank, "skipped" if reason else "ok", reason, **review)
         for rank, (review, reason) in enumerate(judged, start=1)
-    )
+    ) or (row(1, "no_evidence", None),)
 
 
 def question(claim: Claim) -> str:
@@ -105,63 +110,34 @@ def content_words(text: str) -> frozenset[str]:
     return frozenset(word[:_STEM].rstrip("s") for word in words if word not in _EMPTY_WORDS)
 
 
-@dataclass(frozen=True, slots=True)
-class _Review:
-    check: FoundFactCheck
-    canonical_url: str
-    domain: str
-    similarity: float
+def _review(claim: Claim, check: FoundFactCheck) -> dict[str, Any]:
+    """Return the columns of a review; what is no web address is left out later, with its reason."""
+    texts = {
+        "publisher": check.publisher,
+        "title": check.title,
+        "claim_reviewed": check.claim,
+        "claimant": check.claimant,
+        "textual_rating": check.rating,
+        "language": check.language,
+    }
+    url = storable(check.url)
+    return {
+        **{name: storable(text) or None for name, text in texts.items()},
+        "domain": domain_of(url) or None,
+        "url": url,
+        "canonical_url": identity_of(url),
+        "reviewed_on": check.reviewed_on,
+        "claimed_on": check.claimed_on,
+        "similarity": max(similarity(claim.text, text) for text in (check.claim, check.title)),
+    }
 
 
-def _exclusion(review: _Review, video: Video, config: SearchConfig) -> str | None:
-    if not review.domain:
+def _exclusion(review: dict[str, Any], video: Video, config: SearchConfig) -> str | None:
+    if not review["domain"]:
         return "It is no web address."
-    if is_the_video(video, review.check.url):
+    if is_the_video(video, review["url"]):
         return "It is the video itself."
-    limits = unwanted(review.canonical_url, review.check.reviewed_on, config)
-    if limits is not None:
-        return limits
-    if review.similarity < LEAST_SIMILARITY:
+    limits = unwanted(review["canonical_url"], review["reviewed_on"], config)
+    if limits is None and review["similarity"] < LEAST_SIMILARITY:
         return "It shares too few words with the claim to be about it."
-    return None
-
-
-def _row(
-    claim: Claim,
-    answer: FactCheckAnswer,
-    rank: int,
-    status: Status,
-    reason: str | None,
-    review: _Review | None = None,
-) -> PriorFactCheck:
-    found: dict[str, Any] = {}
-    if review is not None:
-        check = review.check
-        texts = {
-            "publisher": check.publisher,
-            "title": check.title,
-            "claim_reviewed": check.claim,
-            "claimant": check.claimant,
-            "textual_rating": check.rating,
-            "language": check.language,
-        }
-        found = {
-            **{name: storable(text) or None for name, text in texts.items()},
-            "domain": review.domain or None,
-            "url": storable(check.url),
-            "canonical_url": review.canonical_url,
-            "reviewed_on": check.reviewed_on,
-            "claimed_on": check.claimed_on,
-            "similarity": review.similarity,
-        }
-    return PriorFactCheck(
-        prior_fact_check_id=prior_fact_check_id(claim.claim_id, found.get("canonical_url")),
-        claim_id=claim.claim_id,
-        video_id=claim.video_id,
-        provider=answer.provider,
-        rank=rank,
-        status=status,
-        reason=reason,
-        latency_seconds=answer.latency_seconds,
-        **found,
-    )
+    return limits

@@ -97,7 +97,8 @@ def change(place: str, which: Which = None, **values: Any) -> Breach:
 
     def broken(rows: JudgedRows, n: int) -> JudgedRows:
         before, row, after = split(rows, place, n, which)
-        return replace(rows, **{place: [*before, row.model_copy(update=values), *after]})
+        changed: Any = {place: [*before, row.model_copy(update=values), *after]}
+        return replace(rows, **changed)
 
     return broken
 
@@ -105,7 +106,8 @@ def change(place: str, which: Which = None, **values: Any) -> Breach:
 def leave_out(place: str, which: Which = None) -> Breach:
     def broken(rows: JudgedRows, n: int) -> JudgedRows:
         before, _, after = split(rows, place, n, which)
-        return replace(rows, **{place: [*before, *after]})
+        left: Any = {place: [*before, *after]}
+        return replace(rows, **left)
 
     return broken
 
@@ -115,7 +117,8 @@ def add(place: str, which: Which = None, **values: Any) -> Breach:
 
     def broken(rows: JudgedRows, n: int) -> JudgedRows:
         before, row, after = split(rows, place, n, which)
-        return replace(rows, **{place: [*before, row, *after, row.model_copy(update=values)]})
+        more: Any = {place: [*before, row, *after, row.model_copy(update=values)]}
+        return replace(rows, **more)
 
     return broken
 

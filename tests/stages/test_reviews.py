@@ -309,18 +309,7 @@ async def test_added_sources_are_read_beyond_the_limit_and_rows_stay_whole() -> 
     }
     assert providers[url] == "reviewer"
     assert providers["https://a.example/x"] == "engine+reviewer"
-    rows = JudgedRows(
-        videos=[VIDEO],
-        claims=[CLAIM],
-        queries=found.queries,
-        searches=found.searches,
-        hits=found.hits,
-        ratings=found.ratings,
-        pages=found.pages,
-        page_texts=found.page_texts,
-        evidence=found.evidence,
-        verdicts=found.verdicts,
-    )
+    rows = JudgedRows(**found.parts() | {"videos": [VIDEO], "claims": [CLAIM]})
     assert [str(broken) for one in judge(ALL_STAGES, rows) for broken in one.violations] == []
 
 
@@ -342,17 +331,5 @@ async def test_one_claim_checked_alone_keeps_its_queries_and_carries_the_others_
     stances = {row.claim_id: row.stance for row in joined.verdicts}
     assert stances == {CLAIM.claim_id: "refutes", OTHER.claim_id: "mixed"}
     assert joined.llm_calls == alone.llm_calls
-    rows = JudgedRows(
-        videos=[VIDEO],
-        claims=[CLAIM, OTHER],
-        queries=joined.queries,
-        searches=joined.searches,
-        hits=joined.hits,
-        ratings=joined.ratings,
-        pages=joined.pages,
-        page_texts=joined.page_texts,
-        evidence=joined.evidence,
-        verdicts=joined.verdicts,
-        llm_calls=joined.llm_calls,
-    )
+    rows = JudgedRows(**joined.parts() | {"videos": [VIDEO], "claims": [CLAIM, OTHER]})
     assert [str(broken) for one in judge(ALL_STAGES, rows) for broken in one.violations] == []
