@@ -6,20 +6,15 @@ text says (the reasoner), weighing evidence (verdict.py).
 
 The rules:
 
-- A quote is kept only if it stands verbatim in the stored text. Differences in white space and in
-  the shape of quotation marks and dashes are forgiven, but what is stored is the text's own
-  characters: `quote == text[quote_start:quote_end]`. Anything else is rejected and counted (9 % of
-  a model's "verbatim" quotes stood nowhere in the page, measured on the published runs of
-  Factible).
+- A quote is kept only if it stands verbatim in the stored text, but for white space and the shape
+  of quotation marks and dashes: `quote == text[quote_start:quote_end]`. Anything else is rejected
+  and counted (9 % of a model's "verbatim" quotes, measured on the published runs of Factible).
 - A quote is widened to its sentences: what is cut out of its own denial says the contrary.
-- A definite stance without a verified quote becomes `unclear` with confidence 0: what cannot be
-  shown does not count.
+- A definite stance without a verified quote becomes `unclear` with confidence 0.
 - A summary that quotes what the text does not say is dropped, and counted with the quotes.
-- A page is who it is in the end: domain and rating are those of the address that was read, and a
-  row whose hit led to another domain says so.
-- A page that cannot be had is read by its search snippet, with `via = snippet`; the snippet is
-  then the stored text, and the row says what is the matter with the page. After an outage the page
-  is due (`page_due`): it may say something else when it answers, so it still counts as missing.
+- Domain and rating are those of the address that was read; a row whose hit led elsewhere says so.
+- A page that cannot be had is read by its search snippet (`via = snippet`), which is then the
+  stored text. After an outage the page is due (`page_due`): it still counts as missing.
 - The snippet of a hit that led to another domain does not speak: nobody can tell which said it.
 """
 
@@ -31,7 +26,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from functools import partial
+from functools import cached_property, partial
 
 from factible_assets.records import (
     Basis,
@@ -166,28 +161,18 @@ def keep_relevant(text: str, limit: int, topics: Sequence[str]) -> str:
     words = (word for topic in topics for word in _WORD.findall(topic.casefold()))
     wanted = {word for word in words if len(word) >= _TELLING_LENGTH}
     size = min(_BLOCK_CHARACTERS, limit - len(_GAP))
-    blocks, start = [], 0
-    while start < len(text):
-        end = min(len(text), start + size)
-        if end < len(text):
-            cut = max(text.rfind("\n", start, end), text.rfind(". ", start, end)) + 1
-            end = cut if cut > start else end
-        blocks.append(text[start:end])
-        start = end
+    # As long as may be up to the end of a line or sentence, else cut anywhere.
+    block = rf".{{1,{size}}}(?:(?<=\n)|(?<=\.)(?= )|\Z)|.{{1,{size}}}"
+    blocks = re.findall(block, text, re.DOTALL)
     scores = [len(wanted & set(_WORD.findall(block.casefold()))) for block in blocks]
     kept: set[int] = set()
-    room = limit
     for index in sorted(range(len(blocks)), key=lambda index: (-scores[index], index)):
         cost = len(blocks[index]) + len(_GAP)
-        if cost <= room:
+        if cost <= limit:
             kept.add(index)
-            room -= cost
-    parts: list[str] = []
-    for index in sorted(kept):
-        if parts and index - 1 not in kept:
-            parts.append(_GAP)
-        parts.append(blocks[index])
-    return "".join(parts)
+            limit -= cost
+    gaps = {index for index in kept if index - 1 not in kept} - {min(kept, default=0)}
+    return "".join(_GAP * (index in gaps) + blocks[index] for index in sorted(kept))
 
 
 class PageLibrary:
@@ -419,7 +404,10 @@ class QuoteFinder:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._copy: tuple[str, list[int]] | None = None
+
+    @cached_property
+    def _folded(self) -> tuple[str, list[int]]:
+        return _folded(self._text)
 
     def find(self, quote: str) -> tuple[int, int] | None:
         """Return the raw offsets at which a quote stands in the text, None if it does not.
@@ -437,9 +425,7 @@ class QuoteFinder:
             start = self._text.find(wanted)
             if start >= 0:
                 return start, start + len(wanted)
-        if self._copy is None:
-            self._copy = _folded(self._text)
-        copy, origins = self._copy
+        copy, origins = self._folded
         for wanted in (_folded(form)[0].strip() for form in bare):
             start = copy.find(wanted)
             if start >= 0:

@@ -3,17 +3,16 @@
 What belongs here: the likeness of texts, and counting what is independent of each other. What does
 not: what the sources say (evidence.py) or what follows from it (verdict.py).
 
-Two sources share an origin if they stand under one registrable domain, or if one's text is largely
-contained in the other's: at least half of the shorter text's runs of eight words (shingles; Broder,
-On the resemblance and containment of documents, 1997) occur in the longer. So ten copies of one
-wire story are one origin. A page that a user keeps as a file, without an address of its own, stands
-under a host that cannot exist (`.invalid`, RFC 2606), which tells nothing of where it comes from:
-such files are held apart by their texts alone.
+Two sources share an origin if they stand under one registrable domain, or if at least half of the
+shorter text's runs of eight words (shingles; Broder, On the resemblance and containment of
+documents, 1997) occur in the longer: ten copies of one wire story are one origin. A page that a
+user keeps as a file stands under a host that cannot exist (`.invalid`, RFC 2606): such files are
+held apart by their texts alone.
 
-What counts is the heaviest set of sources of which no two share an origin. That is chosen over
-clusters because a page that quotes two independent stories must not turn these into one, and
-because such a set can only become heavier when a source is added, by no more than the source's own
-weight: what a missing source could do is bounded (verdict.py).
+What counts is the heaviest set of sources of which no two share an origin. Unlike with clusters, a
+page that quotes two independent stories does not turn these into one, and such a set becomes
+heavier by no more than the weight of a source that is added: what a missing source could do is
+bounded (verdict.py).
 """
 
 from __future__ import annotations

@@ -5,26 +5,22 @@ registries (resources), which sources are read because of it (search.py).
 
 The rule (Factible, section 1.3.4, step 2; the first that matches decides):
 
-1. a rating set lists the host or the nearest parent that is listed: high 0.85, medium 0.60,
-   low 0.30, very low 0.15, or the score that the set states beside its rating;
+1. a rating set lists the host or the nearest parent that is listed: high 0.85, medium 0.60, low
+   0.30, very low 0.15, or the score that the set states beside its rating;
 2. the name ends in a suffix that registries keep for institutions: 0.90, high;
 3. otherwise the rating is unknown, 0.50 (Enhanced Claim Verification System, equation 9), moved by
-   the domain's age: +0.10 from ten years on, -0.15 below one year.
-
+   the domain's age: +0.10 from ten years on, -0.15 below one year;
 4. a paper that is cited, on a domain that no rule knows: +0.05 from ten citations on, and from a
    hundred on medium, 0.60. It holds for the paper and not for its domain.
 
-Several sets at once: the nearest listed name decides first, so that a newspaper's section that any
-set lists by its own name is not rated as the newspaper. Of the sets that list this name the first
-in order of precedence decides: the project's own, then the user's in alphabetical order of their
-files. The others agree or disagree, and neither moves the score: sets are made from each other, so
-agreement is no second opinion, and an average would belong to nobody. Every one of them is named in
-`datasets` and, with its rating, its reason and the day that it describes, in `reasons`; the bias is
-that of the first set that states one.
+Several sets at once: the nearest listed name decides, so that a newspaper's section that any set
+lists is not rated as the newspaper; of the sets that list it the first does: the project's own,
+then the user's in alphabetical order. The others agree or disagree in `reasons` and move no score:
+sets are made from each other, so agreement is no second opinion. The bias is that of the first set
+that states one.
 
-Age alone never makes an unlisted domain better than unknown-leaning: its rating stays unknown, and
-its score stays at or below 0.55, under the 0.60 of a domain that is listed as medium. Anyone can
-keep a domain for ten years.
+Age alone never makes an unlisted domain better than unknown: its score stays at or below 0.55, for
+anyone can keep a domain for ten years.
 """
 
 from __future__ import annotations
@@ -112,17 +108,18 @@ def rate(
     """Rate a host name by the rule above. `age` is only looked at for an unlisted domain."""
     listed_name, listed = listing_of(name, directory)
     if listed:
-        first, *others = listed
-        reasons = [
-            f"{_source(first)} lists {listed_name} as {_words(first.rating)}: {first.reason}"
-        ]
-        reasons += (
-            f"{_source(other)} agrees: {other.reason}"
-            if other.rating == first.rating
-            else f"{_source(other)} disagrees and says {_words(other.rating)}: "
-            f"{other.reason.rstrip('.')}. {first.dataset} comes first and decides."
-            for other in others
-        )
+        first, reasons = listed[0], []
+        for each in listed:
+            # Ratings change, and an old one is worth less.
+            day = each.as_of.isoformat() if each.as_of else "undated"
+            source, word = f"{each.dataset} ({day})", each.rating.replace("_", " ")
+            if each is first:
+                reasons.append(f"{source} lists {listed_name} as {word}: {each.reason}")
+            elif each.rating == first.rating:
+                reasons.append(f"{source} agrees: {each.reason}")
+            else:
+                why = f"{each.reason.rstrip('.')}. {first.dataset} comes first and decides."
+                reasons.append(f"{source} disagrees and says {word}: {why}")
         return ReliabilityRating(
             video_id=video_id,
             domain=name,
@@ -206,15 +203,6 @@ def as_answered(rating: ReliabilityRating) -> ReliabilityRating:
     )
 
 
-def _source(listed: ListedRating) -> str:
-    """Name a set and the day it describes: ratings change, and an old one is worth less."""
-    return f"{listed.dataset} ({listed.as_of.isoformat() if listed.as_of else 'undated'})"
-
-
-def _words(rating: Rating) -> str:
-    return rating.replace("_", " ")
-
-
 class RatingBook:
     """The ratings of one video's sources.
 
@@ -249,8 +237,8 @@ class RatingBook:
             return
         with self._timed():
             for name in names:
-                self._ratings[name] = rate(self._video_id, name, self._directory)
-                if not listing_of(name, self._directory)[1] and not institution_of(name):
+                made = self._ratings[name] = rate(self._video_id, name, self._directory)
+                if made.rating == "unknown" and not made.datasets:
                     self._ageless.add(name)
 
     async def look_up_ages(self, urls: Iterable[str]) -> None:

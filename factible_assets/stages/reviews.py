@@ -1,19 +1,17 @@
 """What people correct about the check of a claim, and what follows from it for the flow.
 
 What belongs here: folding a reviewer's actions into what is in force, and applying that to queries,
-search results and evidence. What does not: making claims of words (claims.py), storing
-actions (warehouse/beside.py), entering them (cli/review.py), choosing pages (search.py).
+search results and evidence. What does not: making claims of words (claims.py), storing actions
+(warehouse/reviews.py), entering them (cli/review.py), choosing pages (search.py).
 
-The rule: of all that was said about one query, or about one source, of a claim, the latest counts;
-the view standing_reviews (warehouse/views/60_reviews.sql) keeps the same rule. A page whose own
-address nobody spoke of follows its domain; one that was added after its domain was blocked is an
-exception from that block, and one that was added before is blocked with it.
+Of all that was said about one query, or one source, of a claim, the latest counts; the view
+standing_reviews (warehouse/views/60_reviews.sql) keeps the same rule. A page whose own address
+nobody spoke of follows its domain; one that was added after its domain was blocked is an exception,
+and one that was added before is blocked with it.
 
 A claim that is reworded is another claim, and what was done to it follows it: its queries, its
 sources and their ratings, who it is assigned to. What judges its words does not: assessments,
-rulings, and the stance of a source hold for the words on which they were given.
-
-A reviewer's assessment or ruling is an opinion beside the verdict. No check reads it.
+rulings, and the stance of a source. Assessments and rulings are opinions that no check reads.
 """
 
 from __future__ import annotations
