@@ -204,7 +204,8 @@ def _show(checked: Checked) -> None:
     if wishes.json:
         result(as_document(checked))
         return
-    result(None, _verdicts_table(checked))
+    none = "No claim that can be checked was found in the transcript."
+    result(None, _verdicts_table(checked) if checked.claims else none)
     if any(verdict.basis == "embedded" for verdict in checked.data.verdicts):
         note("These are automatic leanings of the embedded engine; the report shows the quotes.")
     if checked.code is ExitCode.INCOMPLETE:

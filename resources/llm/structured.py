@@ -59,6 +59,8 @@ _WIDER = 4
 """How much more room a cut-off answer gets, once."""
 _MOST_TOKENS = 120_000
 """What current models write at most, nearly."""
+_CIRCLE, _ROUNDS = 200, 3
+"""Characters of an answer's end, and how often they stand in one that runs in circles."""
 _SHOWN_ANSWER = 4_000
 """Characters of a wrong answer that are shown to the model again."""
 _HARDER = 0.5
@@ -196,7 +198,7 @@ class _Conversation(Generic[Answer]):
                 await self._record(call, outcome="refused", reason=reason)
                 raise RefusedError(f"{self.name} declined to answer: {reason}")
             if reply.finish == "length":
-                await self._widen(call, limit)
+                await self._widen(call, limit, reply.text or "")
                 continue
             tries -= 1
             try:
@@ -219,11 +221,20 @@ class _Conversation(Generic[Answer]):
             "structured outputs, helps."
         )
 
-    async def _widen(self, call: ModelCall, limit: int) -> None:
-        """Give a cut-off answer more room, once: thoughts may have taken it all."""
+    async def _widen(self, call: ModelCall, limit: int, text: str) -> None:
+        """Give a cut-off answer more room, once: thoughts may have taken it all.
+
+        One that says the same again and again, as weak models do, would never end.
+        """
         thoughts = f", {call.thought_tokens:,} of them thoughts" if call.thought_tokens else ""
         reason = f"the answer was cut off at its limit of {limit:,} tokens{thoughts}"
+        end = text[-_CIRCLE:]
+        circles = len(end) == _CIRCLE and text.count(end) >= _ROUNDS
+        if circles:
+            reason += ", saying the same again and again"
         await self._record(call, outcome="truncated", reason=reason)
+        if circles:
+            raise TruncatedError(f"{self.name}: {reason}. A larger model helps.")
         before, self.wider = self.wider, self.wider * _WIDER
         if before >= _WIDER or self._limit() <= limit:
             raise TruncatedError(f"{self.name}: {reason}. {self.request.remedy}, or ask for less.")

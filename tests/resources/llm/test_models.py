@@ -207,6 +207,18 @@ SILENT = {"hang", "slow drip"}
 
 
 @both
+@pytest.mark.parametrize("circle", ["I was in the office of the first person I met. ", "\n"])
+async def test_a_cut_off_answer_that_runs_in_circles_is_given_no_more_room(
+    server: MisbehavingServer, dialect: Dialect, circle: str
+) -> None:
+    server.on(CHAT[dialect], say(dialect, '{"note": "' + circle * 800, finish="length"))
+    async with bound(server, dialect) as model:
+        with pytest.raises(TruncatedError, match=r"200 tokens, saying the same again") as caught:
+            await model.complete(ask())
+    assert [call.outcome for call in caught.value.calls] == ["truncated"]
+
+
+@both
 @pytest.mark.parametrize("fault", PASSING)
 async def test_a_passing_failure_is_overcome_and_every_request_recorded(
     server: MisbehavingServer, dialect: Dialect, fault: str
