@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from factible_assets.cli.check import as_document
+from factible_assets.cli.check import _show, as_document
 from factible_assets.cli.corpus import import_pages
 from factible_assets.cli.output import as_json
 from factible_assets.config import FactCheckConfig, knobs
@@ -196,6 +196,18 @@ def test_what_was_completely_checked_is_shown_again_without_a_run(
     table = factible("check", VIDEO_ID)
     assert "leaning refuted" in table.stdout
     assert "report: file:///" in table.stdout, "an address that opens"
+
+
+def test_a_check_that_found_no_claim_says_so_instead_of_an_empty_table(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store_sample(home, ())
+    checked = stored_result(VIDEO_ID, settings=Settings(home=home))
+    assert checked is not None
+    _show(checked)
+    shown = capsys.readouterr().out
+    assert "No claim that can be checked was found in the transcript." in shown
+    assert "confidence" not in shown
 
 
 def test_names_made_of_hostile_ids_stay_in_their_folder() -> None:
