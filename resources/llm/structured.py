@@ -11,6 +11,7 @@ There is one way to try again: the libraries' own retries are switched off.
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from dataclasses import dataclass, field, replace
 from typing import Generic
@@ -224,10 +225,11 @@ class _Conversation(Generic[Answer]):
     async def _widen(self, call: ModelCall, limit: int, text: str) -> None:
         """Give a cut-off answer more room, once: thoughts may have taken it all.
 
-        One that says the same again and again, as weak models do, would never end.
+        One that says the same again and again, as weak models do, or counts on, would never end.
         """
         thoughts = f", {call.thought_tokens:,} of them thoughts" if call.thought_tokens else ""
         reason = f"the answer was cut off at its limit of {limit:,} tokens{thoughts}"
+        text = re.sub(r"\d+", "0", text)
         end = text[-_CIRCLE:]
         circles = len(end) == _CIRCLE and text.count(end) >= _ROUNDS
         if circles:

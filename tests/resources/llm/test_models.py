@@ -207,11 +207,19 @@ SILENT = {"hang", "slow drip"}
 
 
 @both
-@pytest.mark.parametrize("circle", ["I was in the office of the first person I met. ", "\n"])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "I was in the office of the first person I met. " * 50,
+        "\n" * 600,
+        ", ".join(f'{{"claim": {each}, "text": "a", "priority": {each}}}' for each in range(40)),
+    ],
+    ids=["words", "line breaks", "counting on"],
+)
 async def test_a_cut_off_answer_that_runs_in_circles_is_given_no_more_room(
-    server: MisbehavingServer, dialect: Dialect, circle: str
+    server: MisbehavingServer, dialect: Dialect, answer: str
 ) -> None:
-    server.on(CHAT[dialect], say(dialect, '{"note": "' + circle * 800, finish="length"))
+    server.on(CHAT[dialect], say(dialect, '{"note": "' + answer, finish="length"))
     async with bound(server, dialect) as model:
         with pytest.raises(TruncatedError, match=r"200 tokens, saying the same again") as caught:
             await model.complete(ask())
