@@ -37,7 +37,7 @@ from factible_assets.exchange.claim_review import reviews_of_results
 from factible_assets.files import digest
 from factible_assets.http_service.auth import SESSION_SECONDS
 from factible_assets.http_service.models import FactCheckRequest, validation_sentence
-from factible_assets.http_service.runs import ByClient, House, InHouse, Run
+from factible_assets.http_service.runs import ByClient, House, InHouse
 from factible_assets.http_service.walls import CARDS, DESK, SESSION, SIGN_IN, SIGN_OUT, session_of
 from factible_assets.records import QueryType, ReviewKind
 from factible_assets.report.render import claims_as_markdown
@@ -197,7 +197,7 @@ def start(house: InHouse, viewer: Looking, page: Number = 1) -> HTMLResponse:
             "start",
             viewer,
             videos=[video.model_dump() for video in found.items],
-            runs=[_run_values(run) for run in house.runs.all()[:5]],
+            runs=house.runs.all()[:5],
             number=page,
             pages=-(-found.total // _VIDEOS),
         )
@@ -266,41 +266,20 @@ def _listed(form: Form, house: House) -> tuple[str, str | None]:
     return target.video_id, web
 
 
-def _run_values(run: Run) -> dict[str, Any]:
-    """Return how a run stands for a page."""
-    claims: dict[str, dict[str, Any]] = {}
-    for event in run.events:
-        data = event.data or {}
-        for claim in data.get("claims", ()):
-            claims.setdefault(claim["claim_id"], {**claim, "outcome": None, "words": ""})
-        if event.step == "verdict_reached":
-            claim, verdict = data["claim"], data["verdict"]
-            outcome = verdict["stance"] or "incomplete"
-            words = outcome_words(outcome, verdict["basis"])
-            claims[claim["claim_id"]] = {**claim, "outcome": outcome, "words": words}
-    order, last = run.order, run.events[-1] if run.events else None
-    return {
-        "run_id": run.run_id,
-        "video_id": order.video_id,
-        "claim_id": order.claim_id,
-        "started_at": run.started_at,
-        "words": {"success": "finished", "failure": "failed"}.get(run.status, run.status),
-        "is_over": run.is_over,
-        "has_result": run.is_over and run.status == "success",
-        "heard": len(run.events),
-        "progress": last.progress if last else 0,
-        "told": last.message if last else "The check is being started.",
-        "claims": list(claims.values()),
-        "result": claim_path(order.video_id, order.claim_id)
-        if order.claim_id
-        else path_of_video(order.video_id),
-    }
-
-
 @routes.get(f"{DESK}/runs/{{run_id}}")
 async def run_page(run_id: uuid.UUID, house: InHouse, viewer: Looking) -> HTMLResponse:
     """Show how a check gets on."""
-    return _shown(pages.page("run", viewer, run=_run_values(house.runs.get(str(run_id)))))
+    run = house.runs.get(str(run_id))
+    claims: dict[str, dict[str, Any]] = {}
+    for data in (event.data or {} for event in run.events):
+        for claim in data.get("claims", ()):
+            claims.setdefault(claim["claim_id"], claim)
+        if "verdict" in data:
+            outcome = data["verdict"]["stance"] or "incomplete"
+            words = outcome_words(outcome, data["verdict"]["basis"])
+            judged = {**data["claim"], "outcome": outcome, "words": words}
+            claims[judged["claim_id"]] = judged
+    return _shown(pages.page("run", viewer, run=run, claims=[*claims.values()]))
 
 
 @routes.post(f"{DESK}/runs/{{run_id}}/cancel")
