@@ -12,7 +12,9 @@ import pytest
 
 from factible_assets.exchange.averitec import averitec_of_results
 from factible_assets.report.data import read_report_data
-from factible_assets.report.writing import read_index_data
+from factible_assets.report.writing import publish_report
+from factible_assets.running.result import stored_result
+from factible_assets.settings import Settings
 from tests.warehouse.samples import claim, fact_check, stamp, write_asset
 from warehouse.connection import FileConnector
 from warehouse.errors import WarehouseError
@@ -60,9 +62,20 @@ def test_a_report_is_of_one_moment(warehouse: Warehouse, openings: Openings) -> 
     assert openings() == 1
 
 
-def test_the_index_is_of_one_moment(warehouse: Warehouse, openings: Openings) -> None:
-    (video,) = read_index_data(warehouse)
-    assert all(each["outcome"] != "unjudged" for each in video["claims"])
+def test_a_report_and_the_index_beside_it_are_of_one_moment(
+    warehouse: Warehouse, openings: Openings, tmp_path: Path
+) -> None:
+    assert publish_report(warehouse, tmp_path, "v") is not None
+    assert openings() == 1
+    assert "not judged yet" not in (tmp_path / "index.html").read_text("utf-8")
+
+
+def test_what_a_check_shows_at_its_end_is_of_one_moment(
+    warehouse: Warehouse, openings: Openings, tmp_path: Path
+) -> None:
+    shown = stored_result("v", settings=Settings(home=tmp_path))
+    assert shown is not None
+    assert {each.claim_id for each in shown.claims} == shown.verdicts.keys()
     assert openings() == 1
 
 
