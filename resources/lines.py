@@ -3,11 +3,10 @@
 What belongs here: reading a file of text, turning YAML into plain values and places, and where JSON
 is nested too deeply. What does not: what the values mean.
 
-YAML is only parsed into events, and nothing is constructed: no tag is followed, and every plain
-value stays the text that was written (the id `1e10` is no number, the title `No` no truth value);
-models give values their types. Events instead of PyYAML's own trees, for two reasons: its C parser
-is forty times faster than the other, and building trees of deeply nested input with it overflows
-the stack, which ends the process. Here the depth is limited, and aliases are refused.
+YAML is only parsed into events: no tag is followed, and every plain value stays the text that was
+written (the id `1e10` is no number, the title `No` no truth value); models give values their types.
+Not PyYAML's own trees: its C parser, forty times faster than the other, overflows the stack on
+deeply nested input. Here the depth is limited, and aliases are refused.
 """
 
 from __future__ import annotations

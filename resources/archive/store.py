@@ -4,11 +4,10 @@ What belongs here: what is stored, what is found, when two queries are the same,
 opened, and the archive as a web to search, to read and to feed. What does not: reading files
 (sources.py), SQL (statements.sql).
 
-Full-text search is SQLite's own FTS5: its index lives in the file and its `bm25()` ranks from
-disk, so nothing is rebuilt when a process starts and memory does not grow with the archive. The
-file is in WAL mode: several processes read while one writes, and writers wait for each other (WAL
-needs a local disk, not a network share). A connection lives for one call, so an `Archive` may be
-shared by threads.
+Full-text search is SQLite's own FTS5, whose index lives in the file and ranks from disk. The file
+is in WAL mode: several processes read while one writes, and writers wait for each other (WAL needs
+a local disk, not a network share). A connection lives for one call, so an `Archive` may be shared
+by threads.
 
 BM25 is that of Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond",
 2009, section 3, with FTS5's constants k1 = 1.2 and b = 0.75. Word frequencies are counted over all

@@ -45,6 +45,7 @@ OutageError if the registry failed."""
 BOOTSTRAP_URL = "https://data.iana.org/rdap/dns.json"
 
 _YEAR = timedelta(days=365.25)
+_AT_ONCE = 8
 _DOMAIN = re.compile(r"(?=.{4,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]*")
 # RFC 2606, RFC 6761, RFC 6762, RFC 7686, RFC 3172 and ICANN's private-use TLD: never registered.
 _RESERVED = frozenset(
@@ -66,7 +67,6 @@ class RegistryAges:
     Args:
         registries: In the order in which they are asked, the fastest first: RDAP, then WHOIS.
         seconds: The time that one registry may take for one domain.
-        concurrency: Domains asked for at once.
         now: The moment from which ages count back.
     """
 
@@ -75,12 +75,11 @@ class RegistryAges:
         registries: Sequence[Registry],
         *,
         seconds: float = 10.0,
-        concurrency: int = 8,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._registries = tuple(registries)
         self._seconds = seconds
-        self._slots = asyncio.Semaphore(concurrency)
+        self._slots = asyncio.Semaphore(_AT_ONCE)
         self._now = now
 
     async def age(self, domain: str) -> DomainAge:

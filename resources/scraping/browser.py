@@ -85,6 +85,7 @@ _POLL_SECONDS = 0.15
 _QUIET_POLLS = 3
 _ENOUGH_TEXT = 100
 _MAX_MARKUP = 5_000_000
+_PAGES_AT_ONCE = 4
 _GRACE_SECONDS = 5.0
 _START_SECONDS = 30.0
 _CLOSE_SECONDS = 10.0
@@ -125,10 +126,8 @@ class Browser:
     Args:
         guard: Decides about every target that a page asks for.
         executable: The browser; found by `find_browser` if None.
-        pages_at_once: How many pages of this browser are drawn at the same time.
         load_seconds: How long the document may take.
         wait_seconds: How long its text may take after that.
-        max_bytes: How much one page may receive.
     """
 
     def __init__(
@@ -136,17 +135,14 @@ class Browser:
         guard: NetworkGuard,
         *,
         executable: str | None = None,
-        pages_at_once: int = 4,
         load_seconds: float = 20.0,
         wait_seconds: float = 12.0,
-        max_bytes: int = 30_000_000,
     ) -> None:
         self._guard = guard
         self._executable = executable
-        self._slots = asyncio.Semaphore(pages_at_once)
+        self._slots = asyncio.Semaphore(_PAGES_AT_ONCE)
         self._load_seconds = load_seconds
         self._wait_seconds = wait_seconds
-        self._max_bytes = max_bytes
         self._process: _Process | None = None
 
     async def __aenter__(self) -> Self:
@@ -187,7 +183,7 @@ class Browser:
         try:
             async with (
                 asyncio.timeout(limit),
-                GuardedProxy(self._guard, max_bytes=self._max_bytes) as proxy,
+                GuardedProxy(self._guard) as proxy,
                 _context(browser, proxy.port) as context,
             ):
                 page = await context.new_page()
@@ -426,7 +422,7 @@ async def _context(browser: PlaywrightBrowser, proxy_port: int) -> AsyncIterator
 
 
 def _headers(response: Response) -> dict[str, str]:
-    """Return an answer's headers for handing it on decoded; cookies stay one a line."""
+    # For handing it on decoded; cookies stay one a line.
     dropped = {"content-encoding", "content-length", "transfer-encoding", "connection"}
     headers: dict[str, str] = {}
     for name, value in response.headers.multi_items():

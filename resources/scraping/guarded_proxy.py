@@ -5,10 +5,9 @@ within a bound on bytes. What does not: the browser (browser.py), the policy on 
 (resources.network_guard).
 
 A browser given this proxy resolves no name and opens no connection of its own. Redirects, scripts,
-workers, preflights, beacons and web sockets all arrive here, so each is resolved, checked and
-connected by the guard in one step. (Answering intercepted requests one by one was the other way:
-interception does not see all of these, and a redirect that is answered so is followed unseen.)
-TLS stays between the browser and the site.
+workers, preflights, beacons and web sockets all arrive here (interception would not see all of
+them), so each is resolved, checked and connected by the guard in one step. TLS stays between the
+browser and the site.
 """
 
 from __future__ import annotations

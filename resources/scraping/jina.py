@@ -5,10 +5,8 @@ fetching (pages.py). It answers in the same shape, so that it can stand in its p
 
 Jina learns which pages are read. A URL is checked by its form before it is handed over, so that no
 name of a private network leaves the machine. The text comes as Markdown, whose marks are taken off.
-Pages are marked `scraped`: which way Jina went, it does not say.
-
-Without a key, Jina answers 20 questions a minute; the key is sent as a bearer token and appears in
-no reason.
+Pages are marked `scraped`: which way Jina went, it does not say. Without a key, Jina answers 20
+questions a minute; the key appears in no reason.
 """
 
 from __future__ import annotations
@@ -150,7 +148,7 @@ def _text(data: dict[str, Any]) -> str:
 
 
 def _day(value: object) -> date | None:
-    """Read a date in ISO 8601 or in the form of mail; None if it is neither."""
+    # In ISO 8601 or in the form of mail.
     for read in (datetime.fromisoformat, parsedate_to_datetime):
         with suppress(ValueError):
             return read(value).date() if isinstance(value, str) else None

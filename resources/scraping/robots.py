@@ -2,14 +2,12 @@
 
 What belongs here: fetching, keeping and applying the rules. What does not: fetching pages.
 
-The parser is Protego and not the standard library's: urllib.robotparser takes the first rule that
-matches and knows no wildcards, while RFC 9309 (sections 2.2.2 and 2.2.3) asks for the longest match
-and for `*` and `$`.
+The parser is Protego: urllib.robotparser knows neither the longest match nor wildcards, which
+RFC 9309 (sections 2.2.2 and 2.2.3) asks for.
 
 What an answer means (section 2.3.1): rules if it is a success; everything allowed if the file is
-not there (4xx, or too many redirects); nothing allowed for now if the server failed (5xx, no
-connection), which is an outage of the page and no refusal. 429 counts as a failure: who is asked to
-slow down has not been told that all is allowed. Crawl-delay is no part of the RFC and is not
+not there (4xx, or too many redirects); an outage of the page, and no refusal, if the server failed
+(5xx, no connection) or asks to slow down (429). Crawl-delay is no part of the RFC and is not
 applied; a site that wants pauses asks by Retry-After.
 """
 

@@ -10,9 +10,9 @@ Sources of the rules: WebVTT as in the W3C candidate recommendation of 4 April 2
 for blocks, 4.2.2 for cue text, 4.3 for settings), SRT as SubRip writes it, rolling captions and
 json3 as YouTube serves them, segment lists as youtube-transcript-api and Whisper write them.
 
-Own code instead of a caption library, because of three things: errors must name the line, a
-caption that an editor damaged (blank lines inside, a missing number) must not lose words, and
-rolling captions repeat every line up to three times, which must be undone.
+Own code instead of a caption library: errors must name the line, a caption that an editor damaged
+(blank lines inside, a missing number) must not lose words, and rolling captions repeat every line
+up to three times.
 """
 
 from __future__ import annotations
