@@ -71,13 +71,9 @@ _OPPOSED, _OPPOSED_SLOPE, _OPPOSED_FLOOR = 0.3, 0.2, 0.1
 _GOOD, _GOOD_SOURCES, _QUALITY_BONUS = 0.8, 2, 0.05
 
 Label = Literal["Very Low", "Low", "Moderate", "High", "Very High"]
-LABELS: Final[tuple[tuple[int, Label], ...]] = (
-    (20, "Very Low"),
-    (40, "Low"),
-    (60, "Moderate"),
-    (80, "High"),
-    (100, "Very High"),
-)
+LABELS: Final[Mapping[int, Label]] = {
+    20: "Very Low", 40: "Low", 60: "Moderate", 80: "High", 100: "Very High"
+}  # fmt: skip
 """Up to which percentage each word is used (table 1)."""
 
 _WORD = re.compile(r"[^\W_]+(?:['\u2019-][^\W_]+)*")
@@ -109,7 +105,7 @@ class Confidence:
     @property
     def label(self) -> Label:
         """Return the word for the percentage (table 1)."""
-        return next(label for highest, label in LABELS if self.percent <= highest)
+        return next(label for highest, label in LABELS.items() if self.percent <= highest)
 
 
 def volume(n: int) -> float:
@@ -306,33 +302,12 @@ def claim_class(claim: str) -> ClaimClass:
 LEAST_RELEVANCE: Final = 0.3
 """Share of the claim's key words below which a text says nothing (algorithm 3, line 5)."""
 
-SUPPORT: Final = (
-    "confirm",
-    "support",
-    "evidence shows",
-    "research indicates",
-    "proven",
-    "demonstrated",
-    "validates",
+INDICATORS: Final = (
+    "confirm|support|evidence shows|research indicates|proven|demonstrated|validates",
+    "disprove|refute|contradict|false|debunked|no evidence|lacks evidence",
+    "unclear|mixed evidence|conflicting|debate|controversial|inconclusive",
 )
-OPPOSITION: Final = (
-    "disprove",
-    "refute",
-    "contradict",
-    "false",
-    "debunked",
-    "no evidence",
-    "lacks evidence",
-)
-UNCERTAINTY: Final = (
-    "unclear",
-    "mixed evidence",
-    "conflicting",
-    "debate",
-    "controversial",
-    "inconclusive",
-)
-"""The indicator sets (section 4.2)."""
+"""The indicators of support, opposition and uncertainty (section 4.2)."""
 
 
 def relevance(text: str, claim: str) -> float:
@@ -356,8 +331,7 @@ def lexical_support(text: str, claim: str) -> bool | None:
         return None
     folded = text.casefold()
     support, oppose, uncertain = (
-        sum(indicator in folded for indicator in indicators)
-        for indicators in (SUPPORT, OPPOSITION, UNCERTAINTY)
+        sum(indicator in folded for indicator in indicators.split("|")) for indicators in INDICATORS
     )
     if support > max(oppose, uncertain):
         return True

@@ -184,21 +184,20 @@ class ClaimCheck:
         if "queries" not in self.shared.stages:
             return tuple(held)
         are_good = bool(held) and all(query.status == "ok" for query in held)
-        if wider or not (self.config.keeps_queries and are_good):
-            config = wider or self.config.queries
-            held = list(await self._written(config, words or partial(self.worded_queries, config)))
-        return corrected_queries(self.claim, held, self.corrections)
-
-    async def _written(self, config: QueriesConfig, words: Words) -> tuple[Query, ...]:
+        if not wider and self.config.keeps_queries and are_good:
+            return corrected_queries(self.claim, held, self.corrections)
+        config = wider or self.config.queries
         with self.shared.watch.time("queries"):
-            judged = await self._asked(words)
+            judged = await self._asked(words or partial(self.worded_queries, config))
         self.services.observer.stage_progressed("queries", self.claim, 1, 1)
-        if isinstance(judged, Judged):
-            return build_queries(self.claim, judged.value, config, basis=self.basis)
-        if isinstance(judged, ReasonerRefusalError):
+        if isinstance(judged, (Judged, ReasonerRefusalError)):
             # The claim's own words are a search too, and nobody can decline to use them.
-            return build_queries(self.claim, (), config, basis=self.basis)
-        return (self.unasked(judged.reason, failed=not isinstance(judged, BudgetSpentError)),)
+            drafts = judged.value if isinstance(judged, Judged) else ()
+            written = build_queries(self.claim, drafts, config, basis=self.basis)
+        else:
+            failed = not isinstance(judged, BudgetSpentError)
+            written = (self.unasked(judged.reason, failed=failed),)
+        return corrected_queries(self.claim, written, self.corrections)
 
     async def _asked(self, question: Callable[[], Awaitable[Answer]]) -> Answer | ReasonerError:
         """Ask the reasoner within the claim's budget: its answer, or why there is none."""

@@ -90,6 +90,8 @@ class JudgedRows(VideoRows):
 Breaches: TypeAlias = Iterator[tuple[Record | str, str]]
 """Rows that break a rule, or the names of what does, each with how."""
 
+Find: TypeAlias = Callable[[JudgedRows], Breaches]
+
 
 @dataclass(frozen=True, slots=True)
 class Violation:
@@ -113,7 +115,7 @@ class Rule:
     asset: str
     name: str
     description: str
-    find: Callable[[JudgedRows], Breaches]
+    find: Find
     blocking: bool = True
 
 
@@ -133,12 +135,10 @@ class Finding:
 _SPECIFIC: list[Rule] = []
 
 
-def rule(
-    asset: str, *, blocking: bool = True
-) -> Callable[[Callable[[JudgedRows], Breaches]], Callable[[JudgedRows], Breaches]]:
+def rule(asset: str, *, blocking: bool = True) -> Callable[[Find], Find]:
     """Make a generator of breaches a rule of an asset; its docstring says what it demands."""
 
-    def enter(find: Callable[[JudgedRows], Breaches]) -> Callable[[JudgedRows], Breaches]:
+    def enter(find: Find) -> Find:
         _SPECIFIC.append(Rule(asset, find.__name__, str(find.__doc__).strip(), find, blocking))
         return find
 

@@ -82,20 +82,12 @@ def label_origins(evidence: Sequence[Evidence], stories: StoryIndex) -> tuple[Ev
     them.
     """
     read = [row for row in evidence if row.status == "ok"]
+    linked = _links(read, stories)
     labels: dict[str, str] = {}
-    for row in read:
-        if row.evidence_id not in labels:
-            label = row.domain
-            if _is_unaddressed(row):
-                label = row.canonical_url.partition("://")[2]
-            labels[row.evidence_id] = label
-            pending = [row]
-            while pending:
-                current = pending.pop()
-                for other in read:
-                    if other.evidence_id not in labels and stories.share_origin(current, other):
-                        labels[other.evidence_id] = label
-                        pending.append(other)
+    for part in _parts(frozenset(linked), linked):
+        first = next(row for row in read if row.evidence_id in part)
+        path = first.canonical_url.partition("://")[2]
+        labels |= dict.fromkeys(part, path if _is_unaddressed(first) else first.domain)
     return tuple(row.model_copy(update={"origin": labels.get(row.evidence_id)}) for row in evidence)
 
 
@@ -106,7 +98,13 @@ def independent_weight(
 
     Weights are whole numbers, so that a sum does not depend on its order.
     """
-    linked = {
+    linked = _links(sources, stories)
+    return heaviest_independent_set(linked, {row.evidence_id: weight(row) for row in sources})
+
+
+def _links(sources: Sequence[Evidence], stories: StoryIndex) -> dict[str, frozenset[str]]:
+    """Return by the id of each source those of the others that share its origin."""
+    return {
         row.evidence_id: frozenset(
             other.evidence_id
             for other in sources
@@ -114,7 +112,6 @@ def independent_weight(
         )
         for row in sources
     }
-    return heaviest_independent_set(linked, {row.evidence_id: weight(row) for row in sources})
 
 
 def heaviest_independent_set(

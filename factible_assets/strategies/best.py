@@ -8,10 +8,7 @@ that no figure favours (docs/strategies.md has them).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from factible_assets.config import FactCheckConfig, QueriesConfig
-from factible_assets.records import Query
 from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
 from factible_assets.stages.flow import STANDARD, Strategy
 from factible_assets.stages.origins import label_origins
@@ -47,10 +44,28 @@ async def check(claim: ClaimCheck) -> ClaimRows:
 
 
 async def _second_round(claim: ClaimCheck, first: CaseFile, why: str) -> CaseFile:
-    """Search once more and read what is new; what the budget leaves unread says so in its row."""
-    more = await _wider(claim, first.queries, why)
-    if not more:
-        return first
+    """Word twice as many searches, those of the lowest priority too, and read what is new.
+
+    What the budget leaves unread says so in its row.
+    """
+    known = {query.query_id for query in first.queries}
+    claim.trace.round = 2
+    with claim.trace.step("query", "twice as many", why) as note:
+        wider = QueriesConfig(max_queries=_wider_count(claim.config), max_priority=5)
+        worded = await claim.write_queries(wider)
+        # Those that a service failed to word stay: the verdict then knows what is missing.
+        more = [
+            query.model_copy(update={"rank": rank})
+            for rank, query in enumerate(
+                (each for each in worded if each.query_id not in known),
+                start=len(first.queries) + 1,
+            )
+        ]
+        note.worded(more)
+        note.got = "; ".join(query.text for query in more)
+        if not more:
+            note.status, note.reason = "no_evidence", "There is nothing more to ask."
+            return first
     with claim.trace.step("retrieve", "second round") as note:
         again = await claim.search(more)
         note.used = [query.query_id for query in more]
@@ -71,26 +86,6 @@ async def _second_round(claim: ClaimCheck, first: CaseFile, why: str) -> CaseFil
 
 def _wider_count(config: FactCheckConfig) -> int:
     return min(_MOST, 2 * config.queries.max_queries)
-
-
-async def _wider(claim: ClaimCheck, asked: Sequence[Query], why: str) -> tuple[Query, ...]:
-    """Word twice as many searches, those of the lowest priority too, and keep the new ones."""
-    known = {query.query_id for query in asked}
-    claim.trace.round = 2
-    with claim.trace.step("query", "twice as many", why) as note:
-        worded = await claim.write_queries(
-            QueriesConfig(max_queries=_wider_count(claim.config), max_priority=5)
-        )
-        # Those that a service failed to word stay: the verdict then knows what is missing.
-        new = [each for each in worded if each.query_id not in known]
-        note.worded(new)
-        note.got = "; ".join(query.text for query in new)
-        if not new:
-            note.status, note.reason = "no_evidence", "There is nothing more to ask."
-    return tuple(
-        query.model_copy(update={"rank": len(asked) + place})
-        for place, query in enumerate(new, start=1)
-    )
 
 
 STRATEGY = Strategy(

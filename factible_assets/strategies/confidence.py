@@ -56,37 +56,34 @@ async def _check(check: ClaimCheck) -> ClaimRows:
             if kind == "predictive":
                 note.status, note.reason = "skipped", PREDICTION
         if kind == "predictive":
-            return _noted(check)
+            # A note and no verdict: nothing is searched, and nothing is due.
+            case = check.case_of([check.unasked(PREDICTION)], Gathered((), ()), ())
+            settled = replace(check.form_opinion(case), doubt=None)
+            noted = {"summary": PREDICTION, "reason": PREDICTION}
+            verdict = conclude(settled, None, basis=check.basis).model_copy(update=noted)
+            return ClaimRows(case, verdict)
         with check.trace.step("query", f"searches for a claim of the class {kind}") as note:
             queries = await check.write_queries(words=worded)
             note.worded(queries)
     except BudgetSpentError as spent:
         # Before the searches: there is nothing to judge by.
         case = check.case_of((), Gathered((), ()), ())
-        opinion = check.form_opinion(case)
-        return ClaimRows(case, conclude(opinion, None, spent, basis=check.basis))
+        ended = conclude(check.form_opinion(case), None, spent, basis=check.basis)
+        return ClaimRows(case, ended)
     found = await check.search(queries)
     evidence = await check.read(queries, found.hits)
     case = check.case_of(queries, found, evidence)
-    verdict = await _three_way(check, case)
-    if verdict is None or verdict.status != "complete":
-        return ClaimRows(case, verdict)
+    told = await _three_way(check, case)
+    if told is None or told.status != "complete":
+        return ClaimRows(case, told)
     rows = check.form_opinion(case).rows
     sources = [_source(check, row, case) for row in rows]
-    literal = calculus.as_written(sources, verdict.summary)
-    ours = calculus.corrected(sources, verdict.summary)
+    literal = calculus.as_written(sources, told.summary)
+    ours = calculus.corrected(sources, told.summary)
     got = f"corrected {_in_words(ours)}; as written {_in_words(literal)}"
     note = Note(got, [row.evidence_id for row in rows])
     check.trace.remark("calibrate", "confidence calculus", note)
-    return ClaimRows(case, _calibrated(verdict, ours))
-
-
-def _noted(check: ClaimCheck) -> ClaimRows:
-    """Return a claim that gets a note: nothing is searched, and nothing is due."""
-    case = check.case_of([check.unasked(PREDICTION)], Gathered((), ()), ())
-    settled = replace(check.form_opinion(case), doubt=None)
-    verdict = conclude(settled, None, basis=check.basis)
-    return ClaimRows(case, verdict.model_copy(update={"summary": PREDICTION, "reason": PREDICTION}))
+    return ClaimRows(case, _calibrated(told, ours))
 
 
 async def _three_way(check: ClaimCheck, case: CaseFile) -> Verdict | None:
