@@ -29,7 +29,7 @@ from factible_assets.report.writing import read_index_data, write_index, write_r
 from factible_assets.settings import Settings
 from warehouse.rechecks import RecheckLimits, read_plan
 from warehouse.rows import Stamp
-from warehouse.sets import AssetRows
+from warehouse.sets import AssetRows, stored_texts
 from warehouse.store import Warehouse
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "performance.md"
@@ -88,6 +88,12 @@ def one_more(store: Warehouse) -> Callable[[], None]:
     return write
 
 
+def texts_of(store: Warehouse, hashes: set[str]) -> dict[str, str]:
+    """Read texts by their hash."""
+    with store.connection(read_only=True) as connection:
+        return stored_texts(connection, hashes)
+
+
 def measure(settings: Settings) -> dict[str, tuple[float, float]]:
     """Measure one home."""
     store, found = Warehouse(settings.warehouse), {}
@@ -111,7 +117,7 @@ def measure(settings: Settings) -> dict[str, tuple[float, float]]:
     limits, now = RecheckLimits(), datetime.now(UTC)
     works: dict[str, Callable[[], object]] = {
         "read a video": lambda: copy.read_video(video),
-        "texts of a video": lambda: copy.read_page_texts(hashes),
+        "texts of a video": lambda: texts_of(copy, hashes),
         "read for a report": lambda: read_report_data(copy, video),
         "write a report": lambda: write_report(data, settings.reports / "one.html"),
         "write the index": lambda: write_index(read_index_data(copy), settings.reports),

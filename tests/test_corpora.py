@@ -84,7 +84,7 @@ def problems(reading: CorporaReading) -> list[tuple[int | None, str]]:
 
 def test_a_corpus_is_read_with_everything_that_it_says(folder: Path) -> None:
     reading = load_corpus(corpus(folder, GOOD))
-    assert reading.is_complete
+    assert not reading.problems
     (read,) = reading.corpora
     assert (read.name, read.web) == ("beliefs", "miniature")
     talk, linked = read.videos
@@ -206,7 +206,7 @@ def test_a_problem_is_told_with_its_line_and_a_remedy(
 ) -> None:
     reading = load_corpus(corpus(folder, text))
     assert len(reading.problems) == 1
-    assert not reading.is_complete
+    assert reading.problems
     assert reading.problems[0].line == line
     assert sentence in reading.problems[0].sentence
     assert str(reading.problems[0]).startswith(f"{folder / 'beliefs.yaml'}:{line}: ")
@@ -237,7 +237,7 @@ def test_all_problems_of_a_file_are_told_at_once(folder: Path) -> None:
 def test_an_entry_with_a_problem_is_withheld_and_the_others_stay(folder: Path) -> None:
     reading = load_corpus(corpus(folder, ENTRY + "  - id: w\n    colour: red\n"))
     assert [each.video.video_id for each in reading.videos()] == ["v"]
-    assert not reading.is_complete
+    assert reading.problems
 
 
 def test_a_broken_file_makes_no_other_files_videos_vanish(folder: Path) -> None:
@@ -268,7 +268,7 @@ def test_a_video_in_two_files_counts_once_and_is_told(folder: Path) -> None:
 def test_yaml_of_another_kind_is_ignored_and_not_a_problem(folder: Path) -> None:
     corpus(folder, "dataset: ratings\ndomains: []\n", "ratings.yaml")
     reading = load_corpora([folder])
-    assert reading.is_complete
+    assert not reading.problems
     assert reading.ignored == (folder / "ratings.yaml",)
 
 
@@ -343,7 +343,7 @@ ON_DEMAND = (
 def test_a_corpus_on_demand_is_known_and_not_listed(folder: Path) -> None:
     corpus(folder, ON_DEMAND)
     reading = load_corpora([folder])
-    assert reading.is_complete
+    assert not reading.problems
     assert list(reading.videos()) == []
     found = reading.find("v")
     assert found is not None
@@ -356,7 +356,7 @@ def test_an_entry_on_demand_gives_way_without_a_word(folder: Path, name: str) ->
     corpus(folder, ON_DEMAND, "m.yaml")
     corpus(folder, ENTRY, name)
     reading = load_corpora([folder])
-    assert reading.is_complete
+    assert not reading.problems
     assert [each.file.name for each in reading.everything()] == [name]
 
 
@@ -591,7 +591,7 @@ def test_an_entry_finds_its_place_in_every_form_of_a_file(folder: Path, before: 
     listed = [each.video.video_id for each in load_corpus(file).videos()]
     add_video(file, NEW)
     reading = load_corpus(file)
-    assert reading.is_complete
+    assert not reading.problems
     assert [each.video.video_id for each in reading.videos()] == [*listed, "-LDjqcvSbP5"]
     after = file.read_bytes()
     for line in before.replace("\r\n", "\n").split("\n"):
@@ -714,7 +714,7 @@ def test_a_published_folder_becomes_a_corpus_with_transcripts_and_ground_truth(
     assert "AAAAAAAAAAA" in " ".join(done.left_out)
     assert "BBBBBBBBBBB" in " ".join(done.left_out)
     reading = load_corpora([destination])
-    assert reading.is_complete
+    assert not reading.problems
     (entry,) = reading.videos()
     assert entry.video.url == "https://www.youtube.com/watch?v=-LDjqcvSbP4"
     assert (entry.video.title, entry.video.category) == ("A title", "health")
@@ -757,7 +757,7 @@ def test_the_real_published_folder_is_imported_whole(tmp_path: Path) -> None:
     done = import_published(shared_data("factible"), tmp_path)
     assert (done.videos, done.left_out) == (18, ())
     reading = load_corpora([tmp_path])
-    assert reading.is_complete
+    assert not reading.problems
     assert sum(len(entry.claims or ()) for entry in reading.videos()) == done.claims == 304
     assert not list(tmp_path.glob(".*"))
 

@@ -268,11 +268,6 @@ class Warehouse:
             page_texts=tuple(PageText(content_hash=key, text=text) for key, text in texts.items()),
         )
 
-    def read_page_texts(self, hashes: Iterable[str]) -> dict[str, str]:
-        """Return the stored texts by content hash; a hash without a stored text is left out."""
-        with self.connection(read_only=True) as connection:
-            return stored_texts(connection, hashes)
-
     def current_materialization(self, asset: str, video_id: str) -> Materialization | None:
         """Return what is known of the newest set, or None if there never was one."""
         with self.connection(read_only=True) as connection:

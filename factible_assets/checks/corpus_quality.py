@@ -28,8 +28,14 @@ def quality_specs(asset: str, targets: Targets) -> list[dg.AssetCheckSpec]:
             description=f"Every entry of {FILE_NAME} can be used; if not, its file and line.",
         ),
         *(
-            dg.AssetCheckSpec(name=check_name(metric), asset=asset, description=_demand(metric))
+            dg.AssetCheckSpec(
+                name=check_name(metric),
+                asset=asset,
+                description=f"{metric}: warns {side} its target and fails {side} its floor, in any "
+                "corpus.",
+            )
             for metric in targets.metrics
+            for side in ("above" if CATALOGUE[metric].better == "lower" else "below",)
         ),
     ]
 
@@ -56,11 +62,6 @@ def quality_results(
     ]
 
 
-def _demand(metric: str) -> str:
-    side = "above" if CATALOGUE[metric].better == "lower" else "below"
-    return f"{metric}: warns {side} its target and fails {side} its floor, in any corpus."
-
-
 def _readable(asset: str, defined: Targets, targets: Targets) -> dg.AssetCheckResult:
     problems = [str(problem) for problem in targets.problems]
     unseen = [metric for metric in targets.metrics if metric not in defined.metrics]
@@ -82,6 +83,17 @@ def _result(asset: str, metric: str, assessed: Sequence[Assessment]) -> dg.Asset
     worst = max((each.outcome for each in assessed), key=_ORDER.index, default="undefined")
     failed = worst == "below floor"
     shown = [each for each in assessed if each.outcome == worst]
+    rows = [
+        (
+            cell(each.corpus),
+            _value(each),
+            str(0 if each.figure is None else each.figure.n),
+            f"{each.target.target:g}",
+            f"{each.target.floor:g}",
+            each.outcome,
+        )
+        for each in assessed
+    ]
     return dg.AssetCheckResult(
         asset_key=asset,
         check_name=check_name(metric),
@@ -91,7 +103,7 @@ def _result(asset: str, metric: str, assessed: Sequence[Assessment]) -> dg.Asset
         or "No corpus with a target was evaluated.",
         metadata={
             "outcome": worst,
-            "corpora": dg.MetadataValue.md(table(_HEADINGS, map(_row, assessed))),
+            "corpora": dg.MetadataValue.md(table(_HEADINGS, rows)),
             # Numbers, so that Dagster draws their course over the evaluations.
             **{
                 f"{metric} of {each.corpus}": dg.MetadataValue.float(each.figure.value)
@@ -103,7 +115,6 @@ def _result(asset: str, metric: str, assessed: Sequence[Assessment]) -> dg.Asset
 
 
 def _words(each: Assessment) -> str:
-    value = None if each.figure is None else each.figure.value
     limit = each.target.floor if each.outcome == "below floor" else each.target.target
     judged = {
         "reached": f"reaches its target {limit:g}",
@@ -112,17 +123,9 @@ def _words(each: Assessment) -> str:
         "undefined": "has nothing to rest on",
         "too few": f"rests on fewer than {each.target.min_n} items and is not judged",
     }
-    number = "undefined" if value is None else f"{value:.3f}"
-    return f"{each.corpus}: {each.metric} is {number} and {judged[each.outcome]}"
+    return f"{each.corpus}: {each.metric} is {_value(each)} and {judged[each.outcome]}"
 
 
-def _row(each: Assessment) -> tuple[str, ...]:
+def _value(each: Assessment) -> str:
     value = None if each.figure is None else each.figure.value
-    return (
-        cell(each.corpus),
-        "undefined" if value is None else f"{value:.3f}",
-        str(0 if each.figure is None else each.figure.n),
-        f"{each.target.target:g}",
-        f"{each.target.floor:g}",
-        each.outcome,
-    )
+    return "undefined" if value is None else f"{value:.3f}"

@@ -112,11 +112,6 @@ class CorporaReading:
     ignored: tuple[Path, ...] = ()
     """YAML files in the folders that are no corpora, such as rating sets."""
 
-    @property
-    def is_complete(self) -> bool:
-        """Whether a video that is not listed here really is not listed anywhere."""
-        return not self.problems
-
     def videos(self) -> Iterator[CorpusVideo]:
         """Yield every usable entry, except those of corpora that are read on demand."""
         for corpus in self.corpora:

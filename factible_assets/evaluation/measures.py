@@ -51,14 +51,14 @@ class ScoredVideo:
     """One video with what is needed to score it.
 
     `matched` are its claims against the annotation, `trivial` as many sentences of the transcript,
-    evenly spaced; None without annotation, claims asset or transcript. `judgements` are the
+    evenly spaced; NOTHING without annotation, claims asset or transcript. `judgements` are the
     verdicts on matched claims whose stance is annotated; `levels`, what of them was decided, on six
     levels.
     """
 
     outcome: VideoOutcome
-    matched: MatchedVideo | None
-    trivial: MatchedVideo | None
+    matched: MatchedVideo
+    trivial: MatchedVideo
     judgements: tuple[Judgement, ...]
     levels: tuple[Judgement, ...] = ()
 
@@ -208,20 +208,13 @@ def _of_claims(
 
     `count` is the n of one video, where the metric's denominator is no count.
     """
-
-    def counted(video: ScoredVideo) -> int:
-        return 0 if count is None or video.matched is None else count(video.matched)
-
     return RatioMeasure(
         name,
         "claims",
         unit,
-        lambda video: UNDEFINED if video.matched is None else metric(video.matched),
-        count=None if count is None else counted,
-        **{
-            "baseline": lambda it: UNDEFINED if it.trivial is None else metric(it.trivial),
-            **others,
-        },
+        lambda video: metric(video.matched),
+        count=None if count is None else lambda video: count(video.matched),
+        **{"baseline": lambda video: metric(video.trivial), **others},
     )
 
 
@@ -237,7 +230,7 @@ def _at_depths(
 
 
 def _importances(video: ScoredVideo) -> list[tuple[float, float]]:
-    return [] if video.matched is None else claim_metrics.importance_pairs(video.matched)
+    return claim_metrics.importance_pairs(video.matched)
 
 
 def _weighed_gold(video: MatchedVideo) -> int:

@@ -136,7 +136,7 @@ def score(
 def _scored(outcome: VideoOutcome, matcher: ClaimMatcher) -> ScoredVideo:
     gold, video_id = outcome.truth, outcome.video.video_id
     if gold is None or not outcome.ran("claims"):
-        return ScoredVideo(outcome, None, None, ())
+        return ScoredVideo(outcome, claims.NOTHING, claims.NOTHING, ())
 
     def matched_to(system: tuple[SystemClaim, ...]) -> MatchedVideo:
         matching = matcher.match([each.text for each in system], [each.text for each in gold])
@@ -144,7 +144,7 @@ def _scored(outcome: VideoOutcome, matcher: ClaimMatcher) -> ScoredVideo:
 
     found = outcome.ordered_claims
     matched = matched_to(tuple(SystemClaim(claim.text, claim.importance) for claim in found))
-    trivial = None
+    trivial = claims.NOTHING
     if outcome.transcript is not None:
         # The middle sentence of each of as many equal parts.
         sentences = split_sentences(outcome.transcript.text, outcome.segments)
@@ -169,7 +169,7 @@ def _scored(outcome: VideoOutcome, matcher: ClaimMatcher) -> ScoredVideo:
 
 
 def _precision_recall(videos: Sequence[ScoredVideo]) -> tuple[DepthPoint, ...]:
-    matched = [video.matched for video in videos if video.matched is not None]
+    matched = [video.matched for video in videos]
     deepest = max((len(each.system) for each in matched), default=0)
     points = []
     for k in range(1, deepest + 1):

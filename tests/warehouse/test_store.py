@@ -51,7 +51,6 @@ def test_a_whole_fact_check_is_read_back_in_natural_order(in_memory: Warehouse) 
     assert [row.rank for row in in_memory.read_current(Claim, "v")] == [1, 2]
     assert in_memory.read_current(Query, "v") == [query("v", 1), query("v", 2)]
     assert in_memory.read_current(PageText, "v") == [page_text()]
-    assert in_memory.read_page_texts([sha256(PAGE), "unknown"]) == {sha256(PAGE): PAGE}
     assert in_memory.read_current(Claim, "another") == []
 
 

@@ -43,8 +43,8 @@ class Rubric:
     subject: SubjectKind
     what: str
     levels: tuple[str, str, str]
-    better: Literal["higher", "lower"]
-    source: str
+    better: Literal["higher", "lower"] = "higher"
+    source: str = "Factible, section 1.7.4; scale of this project"
 
     def normalised(self, score: int) -> float:
         """Return a score from 0 (worst) to 1 (best).
@@ -59,63 +59,56 @@ class Rubric:
         return 1 - share if self.better == "lower" else share
 
 
-_FACTIBLE = "Factible, section 1.7.4; scale of this project"
 _PEOPLE = "Xu et al., section V.D; appendix E, table"
 
-_Levels = tuple[str, str, str]
-
-_BEST_HIGH: tuple[tuple[Criterion, SubjectKind, str, _Levels], ...] = (
-    (
+RUBRICS: tuple[Rubric, ...] = (
+    Rubric(
         "claim_quality",
         "claim",
         "whether it is faithful to what was said, can be read alone and is worth checking",
         ("unusable", "flawed", "good"),
     ),
-    (
+    Rubric(
         "query_relevance",
         "query",
         "whether a search by it would find pages that decide the claim",
         ("unrelated", "partial", "relevant"),
     ),
-    (
+    Rubric(
         "evidence_relevance",
         "evidence",
         "whether what the source says bears on the claim",
         ("unrelated", "partial", "relevant"),
     ),
-    (
+    Rubric(
         "explanation_quality",
         "verdict",
         "whether a reader learns from it what was found, on what it rests and what limits it",
         ("unhelpful", "incomplete", "clear"),
     ),
-)
-_BEST_LOW: tuple[tuple[Criterion, str, _Levels], ...] = (
-    (
+    Rubric(
         "reasoning_hallucination",
+        "verdict",
         "whether the reasoning follows from the evidence",
         ("none", "mild", "severe"),
+        "lower",
+        f"{_PEOPLE} S3",
     ),
-    (
+    Rubric(
         "evidence_hallucination",
+        "verdict",
         "whether the evidence is represented as it is",
         ("none", "partial", "full"),
+        "lower",
+        f"{_PEOPLE} S4",
     ),
-    (
+    Rubric(
         "label_justification",
+        "verdict",
         "whether the label is borne out by reasoning and evidence",
         ("justified", "overconfident", "hallucinated"),
-    ),
-)
-
-RUBRICS: tuple[Rubric, ...] = (
-    *(
-        Rubric(name, subject, what, levels, "higher", _FACTIBLE)
-        for name, subject, what, levels in _BEST_HIGH
-    ),
-    *(
-        Rubric(name, "verdict", what, levels, "lower", f"{_PEOPLE} S{number}")
-        for number, (name, what, levels) in enumerate(_BEST_LOW, start=3)
+        "lower",
+        f"{_PEOPLE} S5",
     ),
 )
 """All criteria, in the order in which a video is worked on."""

@@ -13,13 +13,20 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from factible_assets.evaluation.figures import Ratio
 from factible_assets.methods.raw_evidence import TECHNIQUES
-from factible_assets.records import Answered, Evidence, LlmCall, Page, Search, Status
+from factible_assets.records import (
+    Answered,
+    Evidence,
+    LlmCall,
+    Page,
+    Query,
+    ReliabilityRating,
+    Search,
+)
 from factible_assets.rows import VideoRows
 
 
@@ -180,14 +187,9 @@ def usage_by_stage(calls: Sequence[LlmCall]) -> tuple[Usage, ...]:
     )
 
 
-class HasStatus(Protocol):
-    """A row of any stage."""
-
-    @property
-    def status(self) -> Status: ...  # noqa: D102
-
-
-def infrastructure_failure_rate(rows: Iterable[HasStatus]) -> Ratio:
+def infrastructure_failure_rate(
+    rows: Iterable[Search | Page | Query | Evidence | ReliabilityRating],
+) -> Ratio:
     """Return the share of attempted work that failed because a service failed.
 
     |infra_error| / |attempted|; what a rule skipped was not attempted. Undefined if nothing was.
