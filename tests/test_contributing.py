@@ -202,9 +202,8 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
             ),
         ),
         f"{A}evaluation/measures.py": (
-            Put("    queries_per_claim,\n", before="    query_success_rate,\n"),
             Put(
-                '    _evidence("queries per claim", "claims", queries_per_claim, better=None),\n',
+                '    _evidence("queries per claim", "claims", evidence.queries_per_claim),\n',
                 before='    _evidence("query success rate"',
             ),
         ),
@@ -223,9 +222,8 @@ RECIPES: Mapping[str, Mapping[str, tuple[Put, ...]]] = {
             ),
         ),
         f"{A}evaluation/measures.py": (
-            Put("    boldness,\n", before="    brier,\n"),
             Put(
-                '    _of_stances("boldness", boldness, lambda judged, among: None),\n',
+                '    _of_stances("boldness", stances.boldness, lambda judged, among: None),\n',
                 before='    _of_stances(\n        "stance accuracy"',
             ),
         ),
