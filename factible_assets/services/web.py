@@ -47,7 +47,6 @@ from resources.reliability.registries import (
     BOOTSTRAP_URL,
     RdapRegistry,
     RegistryAges,
-    UnknownAges,
     WhoisRegistry,
 )
 from resources.scraping import jina
@@ -113,12 +112,12 @@ async def open_web(
         http = await stack.enter_async_context(HttpClient(guard=NetworkGuard(names=web.names)))
         search = SerperSearch(http, api_key="none", base_url=SEARCH_BASE_URL)
         search.provider = "miniature"
-        return OpenWeb(MergedSearch([search]), PageFetcher(http), UnknownAges())
+        return OpenWeb(MergedSearch([search]), PageFetcher(http), RegistryAges(()))
     archive = Archive(settings.archive, canonicalise=canonical_url)
     collection = chosen.partition(":")[2]
     collections = (collection,) if collection else None
     stored = ArchivedWeb(archive, collections)
-    return OpenWeb(stored, stored, UnknownAges())
+    return OpenWeb(stored, stored, RegistryAges(()))
 
 
 async def _live(
@@ -134,7 +133,7 @@ async def _live(
     services = await stack.enter_async_context(service_client(settings))
     kept = cache()
     fetcher, identity = await _page_fetcher(settings, services, stack)
-    ages: DomainAges = UnknownAges()
+    ages: DomainAges = RegistryAges(())
     if settings.domain_ages:
         whois = WhoisRegistry(server=settings.whois)
         rdap = domain_registry(settings, services)

@@ -53,19 +53,12 @@ _RESERVED = frozenset(
 )
 
 
-class UnknownAges:
-    """Knows no ages, because no registry may be asked."""
-
-    async def age(self, domain: str) -> DomainAge:
-        """Answer that the age is unknown; asks nobody."""
-        return DomainAge("unknown", reason="no domain registry is configured to be asked")
-
-
 class RegistryAges:
     """Asks registries in turn until one says when a domain was registered.
 
     Args:
-        registries: In the order in which they are asked, the fastest first: RDAP, then WHOIS.
+        registries: In the order in which they are asked, the fastest first: RDAP, then WHOIS. With
+            none, no age is known.
         seconds: The time that one registry may take for one domain.
         now: The moment from which ages count back.
     """
@@ -84,6 +77,8 @@ class RegistryAges:
 
     async def age(self, domain: str) -> DomainAge:
         """Return a registrable domain's age. Never raises: it answers."""
+        if not self._registries:
+            return DomainAge("unknown", reason="no domain registry is configured to be asked")
         name = registrable_name(domain)
         if name is None:
             return DomainAge("unknown", reason=f"{domain[:80]!r} is no domain that is registered")

@@ -21,7 +21,6 @@ from resources.reliability.base import DomainAge
 from resources.reliability.registries import (
     RdapRegistry,
     RegistryAges,
-    UnknownAges,
     WhoisRegistry,
     registrable_name,
 )
@@ -460,7 +459,7 @@ async def test_rdap_then_whois_over_the_wire(
 
 
 async def test_without_registries_every_age_is_unknown() -> None:
-    assert (await UnknownAges().age("agency.org")).outcome == "unknown"
+    assert (await RegistryAges(()).age("agency.org")).outcome == "unknown"
 
 
 @given(st.text(max_size=60))

@@ -25,7 +25,7 @@ from resources.reliability.datasets import (
     rating_by_name,
     rating_of_quality,
 )
-from resources.reliability.registries import UnknownAges
+from resources.reliability.registries import RegistryAges
 from tests.shared_data import shared_data
 
 YAML = """\
@@ -292,7 +292,7 @@ async def test_several_sets_answer_in_their_order_and_for_the_exact_host(tmp_pat
 
 
 async def test_without_a_registry_every_age_is_unknown() -> None:
-    ages: ports.DomainAges = UnknownAges()
+    ages: ports.DomainAges = RegistryAges(())
     age = await ages.age("agency.example")
     assert (age.outcome, age.years) == ("unknown", None)
     assert age.reason

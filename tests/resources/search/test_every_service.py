@@ -17,7 +17,7 @@ from factible_assets.stages.search import gather_hits
 from resources.http import HttpClient, HttpLimits, RetryPolicy
 from resources.network_guard import NameTable, NetworkGuard
 from resources.reliability.datasets import RatingDirectory
-from resources.reliability.registries import UnknownAges
+from resources.reliability.registries import RegistryAges
 from resources.search.base import FactCheckAnswer, SearchAnswer, SearchProvider
 from resources.search.providers import (
     GoogleFactChecks,
@@ -291,7 +291,7 @@ async def test_hits_of_several_providers_are_merged_and_keep_where_each_came_fro
         priority=1,
         basis="embedded",
     )
-    book = RatingBook("v1", RatingDirectory([]), UnknownAges())
+    book = RatingBook("v1", RatingDirectory([]), RegistryAges(()))
     gathered = await gather_hits(query, together, book, SearchConfig())
     searches = {search.provider: search for search in gathered.searches if search.page == 1}
     assert {name: search.status for name, search in searches.items()} == {
