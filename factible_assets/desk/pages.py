@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Self, TypeAlias, cast
+from typing import Any, Self, TypeAlias, cast
 from urllib.parse import quote, urlencode
 
 from markupsafe import Markup
@@ -32,9 +32,7 @@ from factible_assets.stages.reviews import (
     latest,
 )
 from resources.statements import statements
-
-if TYPE_CHECKING:
-    from warehouse.store import Warehouse
+from warehouse.store import Warehouse
 
 Row: TypeAlias = dict[str, Any]
 

@@ -173,7 +173,7 @@ async def fact_check(
         asked.video_url, asked.config(), client, experiment_name=asked.experiment_name
     )
     response.headers["Location"] = f"/api/v1/runs/{run.run_id}"
-    return run.info()
+    return run.info
 
 
 @routes.post(
@@ -245,7 +245,7 @@ async def cancel_run(run_id: RunId, house: InHouse, client: ByClient) -> RunInfo
     """Cancel a run. Its events end with `error`, and Dagster records it as canceled."""
     found = house.runs.get(str(run_id))
     house.runs.cancel_for(found, client.id)
-    return found.info()
+    return found.info
 
 
 @routes.get("/videos", tags=["results"], summary="List the checked videos")

@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import Any
 from urllib.parse import quote
 
 from starlette.exceptions import HTTPException
@@ -28,22 +28,15 @@ from factible_assets.http_service.models import (
     VideoResult,
     VideoSummary,
 )
-from factible_assets.report.data import ask, read_report_data
+from factible_assets.report.data import ReportData, ask, read_report_data
 from factible_assets.report.links import source_links
 from factible_assets.rows import VerdictChange
+from factible_assets.settings import Settings
 from resources.statements import statements
 from warehouse.connection import FileConnector
 from warehouse.errors import WarehouseError
 from warehouse.lake import Lake
 from warehouse.store import Warehouse
-
-if TYPE_CHECKING:
-    from contextlib import _GeneratorContextManager
-
-    from duckdb import DuckDBPyConnection
-
-    from factible_assets.report.data import ReportData
-    from factible_assets.settings import Settings
 
 _PATIENCE_SECONDS = 10.0
 _KEPT_VIDEOS = 16
@@ -55,7 +48,7 @@ class _OutdatedError(WarehouseError):
 
 
 class _PublishedFile(FileConnector):
-    def connect(self, *, read_only: bool = False) -> _GeneratorContextManager[DuckDBPyConnection]:
+    def connect(self, *, read_only: bool = False) -> Any:
         if not read_only:  # which only an outdated copy asks for
             raise _OutdatedError("The copy was published by another version of factible-assets.")
         return super().connect(read_only=True)

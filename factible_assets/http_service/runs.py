@@ -125,14 +125,12 @@ async def launch_worker(order: Order) -> Worker:
 
 @dataclass(eq=False)
 class Run:
-    """One run, from its launch on."""
+    """One run, from its launch on; `info` is what clients see of it."""
 
     order: Order
     client: str
     detached: bool
-    started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
-    ended_at: datetime | None = None
-    status: RunStatus = "starting"
+    info: RunInfo
     events: list[ProgressUpdate] = field(default_factory=list)
     followers: int = 0
     worker: Worker | None = None
@@ -149,7 +147,7 @@ class Run:
     @property
     def is_over(self) -> bool:
         """Whether no event will follow."""
-        return self.ended_at is not None
+        return self.info.ended_at is not None
 
     def tell(self, event: ProgressUpdate) -> None:
         """Add an event and wake whoever waits for it."""
@@ -158,8 +156,8 @@ class Run:
 
     def end(self, status: RunStatus) -> None:
         """Close the list of events."""
-        self.status = status
-        self.ended_at = datetime.now(UTC)
+        self.info.status = status
+        self.info.ended_at = datetime.now(UTC)
         self._announce()
 
     async def follow(self, after: int = 0) -> AsyncIterator[tuple[int | None, ProgressUpdate]]:
@@ -187,19 +185,6 @@ class Run:
                         step="still_running", message="The run goes on.", progress=progress
                     ),
                 )
-
-    def info(self) -> RunInfo:
-        """Return the run as clients see it."""
-        return RunInfo(
-            run_id=self.run_id,
-            video_id=self.order.video_id,
-            status=self.status,
-            launched_by=self.order.tags["launched_by"],
-            experiment_name=self.order.experiment_name,
-            started_at=self.started_at,
-            ended_at=self.ended_at,
-            events=f"/api/v1/runs/{self.run_id}/events",
-        )
 
     def _announce(self) -> None:
         news, self._news = self._news, asyncio.Event()
@@ -247,10 +232,10 @@ class Runs:
         own = {run.run_id: run for run in self.all()}
         for info in recorded:
             if run := own.pop(info.run_id, None):
-                info.events = run.info().events
-                info.status = "canceling" if run.status == "canceling" else info.status
+                info.events = run.info.events
+                info.status = "canceling" if run.info.status == "canceling" else info.status
         fresh = [
-            run.info()
+            run.info
             for run in own.values()
             if run.run_id == run_id
             or (run_id is None and not run.is_over and video_id in {None, run.order.video_id})
@@ -313,7 +298,7 @@ class Runs:
         active = [run for run in self._runs.values() if not run.is_over]
         same = next((run for run in active if run.order.video_id == order.video_id), None)
         if same is not None:
-            if same.status == "canceling":
+            if same.info.status == "canceling":
                 raise HTTPException(
                     409,
                     f"The check of {order.video_id} is being cancelled; ask again in a few "
@@ -335,7 +320,17 @@ class Runs:
                 _RETRY_SECONDS,
             )
         self.clients.count_video(client.id)
-        run = Run(order, client.id, detached)
+        info = RunInfo(
+            run_id=order.run_id,
+            video_id=order.video_id,
+            status="starting",
+            launched_by=order.tags["launched_by"],
+            experiment_name=experiment_name,
+            started_at=datetime.now(UTC),
+            ended_at=None,
+            events=f"/api/v1/runs/{order.run_id}/events",
+        )
+        run = Run(order, client.id, detached, info)
         self._runs[run.run_id] = run
         over = [each for each in self._runs.values() if each.is_over]
         for old in over[: max(0, len(over) - KEPT_RUNS)]:
@@ -369,14 +364,15 @@ class Runs:
                 f"The run {run.run_id} was launched with another token, which alone can cancel it.",
             )
         if run.is_over:
-            raise HTTPException(409, f"The run {run.run_id} is over; its status is {run.status}.")
+            words = f"The run {run.run_id} is over; its status is {run.info.status}."
+            raise HTTPException(409, words)
         self.cancel(run)
 
     def cancel(self, run: Run) -> None:
         """Ask the worker of a run to stop, and kill it if it does not."""
-        if run.is_over or run.status == "canceling":
+        if run.is_over or run.info.status == "canceling":
             return
-        run.status = "canceling"
+        run.info.status = "canceling"
         if run.worker is not None:
             _stop(run, run.worker)
 
@@ -394,10 +390,10 @@ class Runs:
         code: int | None = None
         try:
             run.worker = await self.launch(run.order)
-            if run.status == "canceling":
+            if run.info.status == "canceling":
                 _stop(run, run.worker)
             else:
-                run.status = "started"
+                run.info.status = "started"
             async for event in run.worker.updates():
                 if not any(each.step in FINAL for each in run.events):
                     run.tell(event)
@@ -409,7 +405,7 @@ class Runs:
                 if timer is not None:
                     timer.cancel()
             if not run.events or run.events[-1].step not in FINAL:
-                cancelled = run.status == "canceling"
+                cancelled = run.info.status == "canceling"
                 _LOG.warning("The worker of run %s ended without a last word: %s", run.run_id, code)
                 words = "The run was cancelled."
                 if not cancelled:
