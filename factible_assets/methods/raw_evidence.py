@@ -113,14 +113,10 @@ _WORD = re.compile(r"\S+")
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """The parts of one document (`key`) that bear on a claim, GAP between them.
-
-    `score` is BM25 of its best span, `places` the parts' raw offsets, ordered and apart.
-    """
+    """The parts of one document (`key`) that bear on a claim; `score` is BM25 of its best span."""
 
     key: str
     score: float
-    places: tuple[tuple[int, int], ...]
     text: str
 
 
@@ -175,7 +171,7 @@ def select(queries: Sequence[str], documents: Mapping[str, str]) -> tuple[Select
         found = words[key]
         parts = [(found[start].start(), found[end - 1].end()) for start, end in merged(best[key])]
         text = GAP.join(documents[key][slice(*part)] for part in parts)
-        chosen.append(Selected(key, top[key], tuple(parts), text))
+        chosen.append(Selected(key, top[key], text))
     return tuple(chosen)
 
 
@@ -210,7 +206,6 @@ class CheckedSummary:
     text: str | None
     is_relevant: bool
     unfounded: tuple[str, ...] = ()
-    judgements: int = 0
 
 
 def unfounded(sentence: str, passage: str) -> list[str]:
@@ -242,12 +237,10 @@ def check_summary(summary: str, passage: str) -> CheckedSummary:
     """Return a summary without the sentences that judge the claim or that its passage lacks."""
     if not summary.strip() or _NOT_RELEVANT.search(summary):
         return CheckedSummary(None, is_relevant=False)
-    kept, wrong, judgements = [], [], 0
+    kept, wrong = [], []
     for each in page_sentences(summary):
         found = unfounded(each.text, passage)
-        judges = _JUDGEMENT.search(each.text) is not None
         wrong += found
-        judgements += judges
-        if not found and not judges:
+        if not found and _JUDGEMENT.search(each.text) is None:
             kept.append(each.text.strip())
-    return CheckedSummary(" ".join(kept) or None, True, tuple(wrong), judgements)
+    return CheckedSummary(" ".join(kept) or None, True, tuple(wrong))

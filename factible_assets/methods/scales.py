@@ -118,20 +118,13 @@ def label_of(stance: Stance, labels: Mapping[str, Stance]) -> str:
 
 def stance_of_any(label: str) -> Stance | None:
     """Read a label of whatever scale, a stance's own name or the words of a rating."""
-    scales = (
-        {each: each for each in get_args(Stance)},
-        AVERITEC,
-        FEVER,
-        VERACITY,
-        THREE_WAY,
-        UNPROVEN,
-    )
-    for scale in scales:
-        try:
-            return stance_of(_OTHER_NAMES.get(_folded(label), label), scale)
-        except ValueError:
-            continue
-    return stance_of_rating(label, None, None, None)
+    stances: Mapping[str, Stance] = {each: each for each in get_args(Stance)}
+    # Where two scales share a label, it means the same.
+    every = {**stances, **AVERITEC, **FEVER, **VERACITY, **THREE_WAY, **UNPROVEN}
+    try:
+        return stance_of(_OTHER_NAMES.get(_folded(label), label), every)
+    except ValueError:
+        return stance_of_rating(label, None, None, None)
 
 
 def veracity_of(stance: Stance | None, confidence: Confidence | None) -> Veracity | None:

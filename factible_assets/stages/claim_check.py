@@ -280,8 +280,8 @@ class ClaimCheck:
         with self.shared.watch.time("evidence"):
             read = await self._read_all(selection.chosen, by or reader)
             skipped = (
-                evidence_row(self.claim, each.candidate, status="skipped", reason=each.reason)
-                for each in selection.skipped
+                evidence_row(self.claim, candidate, status="skipped", reason=reason)
+                for candidate, reason in selection.skipped
             )
             rows = (*read, *skipped)
             return await asyncio.to_thread(label_origins, rows, self.shared.stories)

@@ -13,9 +13,6 @@ import re
 import unicodedata
 from datetime import UTC, datetime
 
-_SEPARATOR = "\x1f"
-_DIGITS = 16
-
 
 def normalise_text(text: str) -> str:
     """Fold what must not change an id: Unicode form, case, white space, closing punctuation."""
@@ -69,5 +66,5 @@ def review_action_id(claim: str, reviewer: str, acted_at: datetime, position: in
 
 
 def _derive(kind: str, *parts: str) -> str:
-    digest = hashlib.sha256(_SEPARATOR.join(parts).encode("utf-8", "surrogatepass")).hexdigest()
-    return f"{kind}{digest[:_DIGITS]}"
+    digest = hashlib.sha256("\x1f".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{kind}{digest[:16]}"

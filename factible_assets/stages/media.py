@@ -124,12 +124,10 @@ async def _examine(
         data = await picture.load()
         rows.identify(data)
         facts = await asyncio.to_thread(services.inspect, data)
-    except NoPictureError as error:
-        status = "infra_error" if error.is_outage else "skipped"
+    except (NoPictureError, UnreadableImageError) as error:
+        is_outage = isinstance(error, NoPictureError) and error.is_outage
+        status = "infra_error" if is_outage else "skipped"
         rows.add(kind="metadata", status=status, reason=str(error))
-        return rows.made
-    except UnreadableImageError as error:
-        rows.add(kind="metadata", status="skipped", reason=str(error))
         return rows.made
     said = [
         f"{facts.width} by {facts.height} pixels",

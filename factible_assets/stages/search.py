@@ -212,19 +212,14 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Skipped:
-    """A page that is not read, and the rule that says so."""
-
-    candidate: Candidate
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
 class Selection:
-    """The choice of pages for one claim. Every URL that was found stands in exactly one part."""
+    """The choice of pages for one claim. Every URL that was found stands in exactly one part.
+
+    With what is skipped goes the rule that says so.
+    """
 
     chosen: tuple[Candidate, ...]
-    skipped: tuple[Skipped, ...]
+    skipped: tuple[tuple[Candidate, str], ...]
 
 
 def select_hits(
@@ -247,11 +242,11 @@ def select_hits(
     Where fewer than max(1, max_results // 2) reach the minimum, the best of the rest fill up to
     that number (the minimum guarantee; Factible, section 1.3.4, phase 3).
     """
-    found = list(hits)
+    found, limit, minimum = list(hits), config.max_results, config.minimum_rating
     chosen: dict[str, Candidate] = {}
-    skipped: dict[str, Skipped] = {}
+    skipped: dict[str, tuple[Candidate, str]] = {}
     for query in sorted(queries, key=lambda query: query.rank):
-        open_to_choice = []
+        wanted, others = list[Candidate](), list[Candidate]()
         for hit in sorted(
             (hit for hit in found if hit.query_id == query.query_id),
             key=lambda hit: (hit.rank, hit.canonical_url),
@@ -259,50 +254,28 @@ def select_hits(
             candidate = Candidate(query, hit, rated(hit, rating_of(hit.url)))
             reason = _exclusion(video, candidate, config) or corrections.blocked(hit.url)
             if reason is not None:
-                skipped.setdefault(hit.canonical_url, Skipped(candidate, reason))
+                skipped.setdefault(hit.canonical_url, (candidate, reason))
             elif hit.canonical_url not in chosen:
-                open_to_choice.append(candidate)
-        wanted = [
-            each
-            for each in open_to_choice
-            if corrections.adds(each.hit.canonical_url) or is_answer(each.hit)
-        ]
-        taken, left = _best_of([each for each in open_to_choice if each not in wanted], config)
-        chosen.update((each.hit.canonical_url, each) for each in (*wanted, *taken))
-        for each in left:
-            skipped.setdefault(each.candidate.hit.canonical_url, each)
-    return Selection(
-        chosen=tuple(chosen.values()),
-        skipped=tuple(each for url, each in skipped.items() if url not in chosen),
-    )
-
-
-def _best_of(
-    candidates: Sequence[Candidate], config: SearchConfig
-) -> tuple[list[Candidate], list[Skipped]]:
-    limit, minimum = config.max_results, config.minimum_rating
-    # The sort is stable, so that the provider's order stays inside one rating.
-    ordered = sorted(
-        candidates,
-        key=lambda each: (
-            -RATING_ORDER[each.rating.rating],
-            config.prefer_primary and each.rating.source_class not in PRIMARY,
-        ),
-    )
-    good = sum(_reaches(each.rating.rating, minimum) for each in ordered)
-    guaranteed = max(1, limit // 2)
-    count = min(limit, max(good, guaranteed))
-    left = [
-        Skipped(
-            each,
-            f"The query's limit of {limit} sources was filled with better ones."
-            if _reaches(each.rating.rating, minimum)
-            else f"Its rating is {each.rating.rating.replace('_', ' ')}, below the minimum "
-            f"{minimum.replace('_', ' ')}.",
+                is_wanted = corrections.adds(hit.canonical_url) or is_answer(hit)
+                (wanted if is_wanted else others).append(candidate)
+        # The sort is stable, so that the provider's order stays inside one rating.
+        others.sort(
+            key=lambda each: (
+                -RATING_ORDER[each.rating.rating],
+                config.prefer_primary and each.rating.source_class not in PRIMARY,
+            )
         )
-        for each in ordered[count:]
-    ]
-    return ordered[:count], left
+        good = sum(_reaches(each.rating.rating, minimum) for each in others)
+        count = min(limit, max(good, 1, limit // 2))
+        chosen.update((each.hit.canonical_url, each) for each in (*wanted, *others[:count]))
+        for each in others[count:]:
+            word, least = each.rating.rating.replace("_", " "), minimum.replace("_", " ")
+            reason = f"Its rating is {word}, below the minimum {least}."
+            if _reaches(each.rating.rating, minimum):
+                reason = f"The query's limit of {limit} sources was filled with better ones."
+            skipped.setdefault(each.hit.canonical_url, (each, reason))
+    left = tuple(each for url, each in skipped.items() if url not in chosen)
+    return Selection(tuple(chosen.values()), left)
 
 
 def _exclusion(video: Video, candidate: Candidate, config: SearchConfig) -> str | None:

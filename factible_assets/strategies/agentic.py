@@ -61,9 +61,7 @@ MOST_STEPS = 12
 
 async def check(claim: ClaimCheck) -> ClaimRows:
     """Investigate one claim."""
-    inquiry = _Inquiry(claim)
-    await inquiry.run()
-    return inquiry.rows()
+    return await _Inquiry(claim).run()
 
 
 @dataclass
@@ -95,7 +93,7 @@ class _Inquiry:
 
     # --- The order of things --------------------------------------------------------------------
 
-    async def run(self) -> None:
+    async def run(self) -> ClaimRows:
         """Go round until the label is settled, nothing is left to ask, or it may cost no more."""
         try:
             for turn in range(1, self.check.config.budget.max_plans + 1):
@@ -117,6 +115,7 @@ class _Inquiry:
             self.outage = outage
         if self.end:
             self.check.trace.remark("judge", "end", Note(status="skipped", reason=self.end))
+        return self._rows()
 
     async def _make_plan(self) -> None:
         """Plan; what is to be planned first and is declined or empty is the claim's own words."""
@@ -279,7 +278,7 @@ class _Inquiry:
         rows = label_origins(tuple(self.evidence.values()), check.shared.stories)
         return check.case_of(self.queries, Gathered(tuple(self.searches), tuple(self.hits)), rows)
 
-    def rows(self) -> ClaimRows:
+    def _rows(self) -> ClaimRows:
         """Return everything that was gathered, and the verdict.
 
         That is the label where there is one, else the vote over what was read. What failed before

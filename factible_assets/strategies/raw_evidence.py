@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from factible_assets.config import FactCheckConfig, QueriesConfig, SearchConfig
@@ -182,12 +183,9 @@ class _Passages:
                 f"It is not among the {KEPT_DOCUMENTS} documents that bear most on the claim."
             )
         if self._model is None:
-            parts = PageExcerpt(
-                page.canonical_url, page.title, page.snippet, chosen.text, page.published_on
-            )
-            return await self._check.services.reasoner.read_evidence(
-                self._check.video, self._check.claim, query, parts
-            )
+            parts, check = replace(page, text=chosen.text, arrivals=None, alone=False), self._check
+            reasoner = check.services.reasoner
+            return await reasoner.read_evidence(check.video, check.claim, query, parts)
         desk = self._model.desk(self._prompt, "evidence", self._check.video, self._check.claim)
         told = await summarise(desk, page, chosen.text)
         passage = f"{page.title}\n{chosen.text}"

@@ -55,8 +55,7 @@ def test_the_best_span_is_widened_by_a_hundred_and_fifty_words_on_either_side(
     monkeypatch.setattr(raw_evidence, "KEPT_SPANS", 1)
     text = FILLER * 40 + "Plastic bags were banned in San Francisco in 2007. " + FILLER * 40
     (found,) = select(["Did San Francisco ban plastic bags?"], {"a": text})
-    ((start, end),) = found.places
-    assert found.text == text[start:end]
+    assert found.text in text
     assert "banned in San Francisco" in found.text
     assert len(found.text.split()) == 30 + 2 * 150
 
@@ -64,10 +63,9 @@ def test_the_best_span_is_widened_by_a_hundred_and_fifty_words_on_either_side(
 def test_overlapping_spans_of_a_document_are_one_part_and_distant_ones_two() -> None:
     hit = "Plastic bags were banned in San Francisco. "
     near = select(["San Francisco plastic bags"], {"a": hit + FILLER * 5 + hit})
-    assert len(near[0].places) == 1
+    assert raw_evidence.GAP not in near[0].text
     far = select(["San Francisco plastic bags"], {"a": hit + FILLER * 60 + hit})
-    assert len(far[0].places) == 2
-    assert "[…]" in far[0].text
+    assert far[0].text.count(raw_evidence.GAP) == 1
 
 
 def test_at_most_four_documents_are_kept_by_their_best_span_and_none_without_a_shared_word() -> (
@@ -144,7 +142,7 @@ def test_a_summary_that_judges_the_claim_loses_its_judgement() -> None:
     found = check_summary(
         "Admissions rose after the ban. Therefore the claim is supported by the paper.", PASSAGE
     )
-    assert (found.text, found.judgements) == ("Admissions rose after the ban.", 1)
+    assert found.text == "Admissions rose after the ban."
 
 
 @pytest.mark.parametrize(

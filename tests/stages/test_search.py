@@ -198,7 +198,7 @@ async def test_a_result_that_is_no_web_address_is_kept_and_not_read() -> None:
     book = RatingBook("v", Directory(world), Registry(world))
     await book.look_up_ages(hit.url for hit in found.hits)
     choice = select_hits(VIDEO, QUERIES, found.hits, book.of, SearchConfig())
-    assert [(each.candidate.hit.title, each.reason) for each in choice.skipped] == [
+    assert [(each.hit.title, reason) for each, reason in choice.skipped] == [
         ("Odd", "It is no web address.")
     ]
 
@@ -277,7 +277,7 @@ def test_a_url_is_read_once_per_claim_and_leaves_room_for_another() -> None:
     selection = choose(*shared, *others, max_results=1)
     assert chosen(selection) == ["high-1", "high-3", "high-4"]
     assert selection.chosen[0].query == QUERIES[0]
-    assert [each.candidate.hit.domain for each in selection.skipped] == ["high-2.example"]
+    assert [each.hit.domain for each, _ in selection.skipped] == ["high-2.example"]
 
 
 @pytest.mark.parametrize(
@@ -298,14 +298,14 @@ def test_a_url_is_read_once_per_claim_and_leaves_room_for_another() -> None:
 def test_what_is_no_evidence_is_left_out_and_says_why(hit: SearchHit, reason: str) -> None:
     selection = choose(hit, published_before=date(2021, 1, 1))
     assert not selection.chosen
-    assert reason in selection.skipped[0].reason
+    assert reason in selection.skipped[0][1]
 
 
 def test_kinds_of_sources_are_left_out_by_their_ratings() -> None:
     hit = row_of(QUERIES[0], 1, "unknown-1.example")
     assert chosen(choose(hit, exclude_classes="academic")) == ["unknown-1"]
-    (skipped,) = choose(hit, exclude_classes="unknown").skipped
-    assert skipped.reason == "The run leaves out sources of the kind unknown."
+    ((_, reason),) = choose(hit, exclude_classes="unknown").skipped
+    assert reason == "The run leaves out sources of the kind unknown."
 
 
 @pytest.mark.parametrize(
@@ -379,7 +379,7 @@ def test_every_url_found_is_either_read_or_skipped(
     hits = list(unique.values())
     selection = choose(*hits, max_results=limit, minimum_rating=minimum)
     read = {each.hit.canonical_url for each in selection.chosen}
-    skipped = {each.candidate.hit.canonical_url for each in selection.skipped}
+    skipped = {each.hit.canonical_url for each, _ in selection.skipped}
     assert read | skipped == {hit.canonical_url for hit in hits}
     assert not read & skipped
     assert len(read) == len(selection.chosen) <= limit * len(QUERIES)
