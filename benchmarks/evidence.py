@@ -368,6 +368,7 @@ RULES: tuple[Rule, ...] = (
         "affirms_previous_sentence",
     ),
     _without_part("a question answered by no", statements, "_ANSWERED", 2.0),
+    _never("a question answered further down", "ruling"),
     _never("claims that are labelled", "labels"),
     _never("findings both ways", "divided"),
     _never("reports of what some say", "reports"),
@@ -382,6 +383,9 @@ RULES: tuple[Rule, ...] = (
     Rule("opposites", {"opposites": {}}),
     Rule("words of little topic", {"light": frozenset()}),
     _without_part("turned comparisons", statements, "_is_turned_comparison", _no),
+    _without_part("who compares says than", statements, "_compares_alike", _yes),
+    _without_part("another name in its place", statements, "_said_of_others", lambda *_: {}),
+    _without_part("figures that the page has too", statements, "_states_numbers", _no),
     _without_part(
         "statements against keep tone silent",
         statements,

@@ -36,6 +36,7 @@ class Lexicon:
     denies_what_precedes: Pattern
     denies_previous_sentence: Pattern
     affirms_previous_sentence: Pattern
+    ruling: Pattern
     labels: Pattern
     divided: Pattern
     reports: Pattern

@@ -112,6 +112,7 @@ _SUFFIXES = (
     ("ally", "", 4),
     ("ity", "", 4),
     ("ies", "i", 3),
+    ("ings", "", 3),
     ("ing", "", 3),
     ("tion", "t", 3),
     ("sion", "s", 3),
@@ -221,6 +222,9 @@ _SCALES = {
 _SPOKEN_SCALES = {word: scale for word, scale in _SCALES.items() if len(word) > len("bn")}
 _HUNDRED = 100
 _DIGITS = "0123456789"
+_MONTHS = word_set(
+    "january february march april may june july august september october november december"
+)
 _ORDINAL_ENDINGS = frozenset({"st", "nd", "rd", "th"})
 _PERCENT_WORDS = frozenset({"percent", "percentage"})
 _PERCENT_SIGN = re.compile(r"\s?%")
@@ -232,6 +236,10 @@ _FIGURE = re.compile(
     r"(?P<ending>%|st|nd|rd|th|s|k|m|bn)?"
 )
 _FIRST_YEAR, _LAST_YEAR = 1500, 2100
+_COUNTS_ONE = frozenset({"only", "just", "exactly", "single", "has", "have", "had"})
+_BEFORE_YEAR = frozenset(
+    {"in", "since", "until", "from", "by", "before", "after", "year", *_MONTHS}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,7 +285,10 @@ def _read_value(words: list[Word], position: int) -> tuple[float, NumberKind, in
         return _read_figure(figure, words, position)
     value, taken = _read_words(words, position)
     is_pronoun = (
-        taken == 1 and words[position].norm == "one" and not _is_percent(words, position + 1)
+        taken == 1
+        and words[position].norm == "one"
+        and not _is_percent(words, position + 1)
+        and not (position and words[position - 1].norm in _COUNTS_ONE)
     )
     return None if taken == 0 or is_pronoun else (value, "plain", taken)
 
@@ -371,4 +382,15 @@ def _finish(
         word, gap = words[last], text[words[last - 1].end : words[last].start]
         ends = is_stop_word(word.norm) or word.norm[0].isdigit() or set(gap) & set(".,;:!?")
         unit = None if ends else stem(word.norm)
+    if (
+        kind == "plain"
+        and unit is None
+        and taken == 1
+        and position
+        and words[position].norm.isdigit()
+        and len(words[position].norm) > len("bc")
+        and words[position - 1].norm in _BEFORE_YEAR
+        and value < _FIRST_YEAR
+    ):
+        kind = "year"
     return Number(value, kind, unit, words[position].start, end)

@@ -16,14 +16,19 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from factible_assets.reasoners.embedded.lexicon import load_lexicon
+from factible_assets.reasoners.embedded.text import is_stop_word, stem, tokenise
 
 
 @dataclass(frozen=True, slots=True)
 class Proposition:
-    """What a clause speaks of, without its denials, and how many these were."""
+    """What a clause speaks of, without its denials, and how many these were.
+
+    `focus` is the stem that the last plain "not" or "no" stands before, empty without one.
+    """
 
     text: str
     denials: int
+    focus: str = ""
 
     @property
     def is_denied(self) -> bool:
@@ -49,7 +54,7 @@ def without_denials(clause: str) -> Proposition:
     lexicon = load_lexicon()
     rest = fold_evenly(clause)
     cuts: list[tuple[int, int, str]] = []
-    count = 0
+    count, focus = 0, ""
     for pattern, is_denial in (
         (lexicon.set_aside, False),
         (lexicon.not_denials, None),
@@ -65,13 +70,16 @@ def without_denials(clause: str) -> Proposition:
                 stays = "" if verb is None else _STANDS_FOR.get(verb.group(), verb.group())
                 cuts.append((*match.span(), stays))
                 count += is_denial
+                if is_denial and pattern is lexicon.negations:
+                    after = (word.norm for word in tokenise(clause[match.end() :]))
+                    focus = next((stem(word) for word in after if not is_stop_word(word)), "")
     kept, place = [], 0
     for start, end, instead in sorted(cuts):
         if start >= place:
             kept += [clause[place:start], f" {instead} "]
             place = end
     left = re.sub(r"\s+", " ", "".join([*kept, clause[place:]])).strip(" .,;:!?\u2013\u2014-")
-    return Proposition(left.removeprefix("that "), count)
+    return Proposition(left.removeprefix("that "), count, focus)
 
 
 @lru_cache(maxsize=8192)

@@ -20,7 +20,7 @@ from functools import lru_cache
 from factible_assets.reasoners.embedded.embedder import Embedder
 from factible_assets.reasoners.embedded.lexicon import load_lexicon
 from factible_assets.reasoners.embedded.page_text import PageSentence, readable_sentences
-from factible_assets.reasoners.embedded.text import content_stems, tokenise
+from factible_assets.reasoners.embedded.text import content_stems, fold, tokenise
 
 SHORTEST_WINDOW = 25
 LONGEST_WINDOW = 60
@@ -111,10 +111,18 @@ def _is_heading(sentences: Sequence[PageSentence], index: int) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _candidates(text: str) -> tuple[list[Passage], list[list[str]]]:
-    """Return the windows of a page and their stems; kept, as one page is read for many claims."""
-    found = windows(readable_sentences(text))
-    return found, [content_stems(passage.text) for passage in found]
+def _candidates(text: str) -> tuple[list[Passage], list[list[str]], Passage | None]:
+    """Return the windows of a page, their stems, and the question it opens with with its answer.
+
+    Kept, as one page is read for many claims.
+    """
+    sentences = readable_sentences(text)
+    found = windows(sentences)
+    asked = sentences[0].text if sentences else ""
+    answers = (each for each in sentences[2:] if load_lexicon().ruling.search(fold(each.text)))
+    answer = next(answers, None) if asked.endswith("?") and " or " not in asked else None
+    answered = None if answer is None else Passage((sentences[0], answer))
+    return found, [content_stems(passage.text) for passage in found], answered
 
 
 def bm25_scores(query: Sequence[str], documents: Sequence[Sequence[str]]) -> list[float]:
@@ -153,7 +161,7 @@ def select_passages(claim: str, text: str, snippet: str, embedder: Embedder) -> 
     Raises:
         EmbedderUnavailableError: The embedder's model cannot be loaded.
     """
-    candidates, stems = _candidates(text)
+    candidates, stems, answered = _candidates(text)
     query = content_stems(claim)
     scores = bm25_scores(query, stems)
     first = sorted(range(len(scores)), key=lambda index: (-scores[index], index))[:_BM25_KEPT]
@@ -169,6 +177,8 @@ def select_passages(claim: str, text: str, snippet: str, embedder: Embedder) -> 
     }
     best = sorted(first, key=lambda index: (-mixed[index], index))[:_KEPT]
     passages = [candidates[index] for index in best]
+    if answered is not None and not frozenset(query).isdisjoint(content_stems(answered.text)):
+        passages.append(answered)
     # A snippet's sentences stand one by one: it is cut together from anywhere.
     told = [Passage((each,), in_page=False) for each in readable_sentences(snippet)]
     return Selection(

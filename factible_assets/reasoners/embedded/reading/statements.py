@@ -2,7 +2,7 @@
 
 What belongs here: cutting a page's sentences into statements, and when one of them is about the
 claim. What does not: taking denials out (denials.py), comparing numbers (quantities.py), what a
-page says by its tone (tone.py).
+page says by its tone (stance.py).
 
 A statement is about the claim if, both without their denials, their embeddings are near and the
 statement names what the claim names. It then supports if both assert or both deny, and refutes if
@@ -13,10 +13,10 @@ beside them. Statements that ask, report or wonder say nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import takewhile
+from itertools import dropwhile, takewhile
 from typing import Literal
 
 import numpy as np
@@ -30,6 +30,7 @@ from factible_assets.reasoners.embedded.reading.quantities import (
     Quantity,
     compare_quantities,
     find_quantities,
+    is_met,
 )
 from factible_assets.reasoners.embedded.text import (
     content_stems,
@@ -39,18 +40,24 @@ from factible_assets.reasoners.embedded.text import (
     word_set,
 )
 
+Says = Literal["asserts", "denies", "divided", "open"]
+
 NEAR = 0.75
-"""Cosine from which a statement and a claim, both without denials, are about the same."""
+"""Cosine from which a statement that is no plain assertion is roughly about a claim."""
 NEAR_TURNED = 0.68
-"""The same where a number or an opposite differs, which itself lowers the cosine."""
-_NEARER = 0.86
-"""Cosine from which other words need not be shared."""
-_SHARED_ASSERTED, _SHARED_DENIED = 0.7, 0.55
-"""Shares of the claim's words that must stand in the statement, less near than that: a denial of
-the general covers the particular."""
-_SHARED_TURNED = 0.7
-"""The same where one number or opposite decides."""
-_LEAST_SHARED = 0.3
+"""Cosine from which a statement is heard at all; a number or an opposite lowers it."""
+_ABOUT = 0.86
+"""Cosine from which a statement and a claim, both without denials, are about the same, whatever
+their words; words that they share count towards it."""
+_WORDS: dict[Says, float] = {"asserts": 0.16, "denies": 0.2}
+_WORDS_BESIDE = 0.11
+"""What a claim's words are worth that stand in a statement, all of them. A denial of the general
+covers the particular, if what it denies is a word of the claim: "has not been uniform" denies no
+change."""
+_LEAST_ASSERTED = _LEAST_TURNED = 0.7
+"""Shares of a claim's words without which no statement asserts it, less near than that, or turns it
+by one number or opposite."""
+_LEAST_SHARED = 0.25
 """The same from which a statement is held against the claim at all. With fewer it hardly ever comes
 near enough; without this rule half as much again has to be embedded, and nothing is read better."""
 _ANSWERED = 0.62
@@ -59,7 +66,6 @@ answers means what is claimed."""
 _IN_CONTEXT = 0.03
 """Taken off the cosine of a statement that is near only if its pronoun means the subject."""
 
-Says = Literal["asserts", "denies", "divided", "open"]
 Ground = Literal[
     "assertion", "denial", "number", "opposite", "another", "divided", "tone", "inference"
 ]
@@ -74,15 +80,18 @@ _AGAINST: dict[Says, float] = {"denies": 0.5, "divided": 0.6, "open": NEAR}
 class Statement:
     """A clause of a page: what it speaks of, without denials, and what it says of that.
 
-    `span` is the raw span of the words that say so. `answers` is a question with its answer, yes or
-    no.
+    `raw` is the clause, `sentence` the whole one, `span` the raw span of the words that say so,
+    `focus` the word that a plain "not" or "no" denies. `answers`: a question or a heading with what
+    is said to it, yes or no.
     """
 
     about: str
     says: Says
     raw: str
+    sentence: str
     span: tuple[int, int]
-    answers: bool = False
+    focus: str
+    answers: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +146,16 @@ def _of_sentence(
     lexicon = load_lexicon()
     folded = fold_evenly(sentence.text)
     comment = None if following is None else _comment(fold_evenly(following.text))
-    leaves_open = lexicon.labels.search(folded) is not None or folded.endswith("?")
+    leaves_open = lexicon.labels.search(folded) is not None or (
+        folded.endswith("?") and not folded.startswith("why ")
+    )
     if _MYTH.match(folded):
         comment = "denies"
-    end = sentence.end if following is None or comment is None else following.end
+    start, end = sentence.start, sentence.end
+    if following is not None and comment is not None:
+        end = following.end
+        if following.paragraph - sentence.paragraph > _LINES_TO_COMMENT:
+            start = following.start
     for clause in _clauses(sentence.text, whole=whole):
         found = without_denials(clause)
         words = lexicon.not_denials.sub(" ", fold_evenly(clause))
@@ -151,14 +166,23 @@ def _of_sentence(
             says = comment or "open"
         elif folded.endswith("..."):
             says = "open"
-        elif STATED.search(folded) is None and comment is None:
+        elif STATED.search(folded) is None and comment is None and not folded.endswith("?"):
             continue
         elif comment == "denies":
             says = "asserts" if found.is_denied else "denies"
-        answers = comment is not None and folded.endswith("?")
-        yield Statement(found.text, says, clause, (sentence.start, end), answers=answers)
+        yield Statement(
+            about=found.text,
+            says=says,
+            raw=clause,
+            sentence=sentence.text,
+            span=(start, end),
+            focus=found.focus,
+            answers=comment is not None and (folded.endswith("?") or STATED.search(folded) is None),
+        )
 
 
+_LINES_TO_COMMENT = 3
+"""Lines after which what answers a heading is quoted without it."""
 _LABEL = re.compile(
     r"\W*(?:(?:our|the) )?(?:rating|verdict|ruling|fact[- ]check)\W*$", re.IGNORECASE
 )
@@ -339,18 +363,25 @@ def read_statements(
     Raises:
         EmbedderUnavailableError: The embedder's model cannot be loaded.
     """
-    context = content_words(title).union(*(content_words(each.text) for each in passages))
-    found = [
-        (number, statement)
-        for number, passage in enumerate(passages)
-        for statement in statements(passage, whole=claim.is_compound)
-        if statement.answers or _may_be_about(claim, statement, context)
-    ]
+    topic = content_words(title)
+    context = topic.union(*(content_words(each.text) for each in passages))
+    found: list[tuple[int, Statement]] = []
+    shares: list[float] = []
+    for number, passage in enumerate(passages):
+        for statement in statements(passage, whole=claim.is_compound):
+            met = _met(claim, statement)
+            meant = met | _meant(claim, statement, topic, context)
+            if statement.answers or _may_be_about(
+                claim, statement, meant if statement.says == "denies" else met
+            ):
+                found.append((number, statement))
+                # What neither has the claim's first word nor may mean it is on another subject.
+                is_on_it = not meant.isdisjoint(claim.subject_stems)
+                shares.append(_weight(claim, meant) if is_on_it else 0.0)
     named = {name for name in claim.names if any(_is_same_name(name, word) for word in context)}
-    if not claim.stems or 2 * len(named) < len(claim.names):
-        return Heard()
-    if not found:
-        return Heard(leaves_room=True)
+    has_room = bool(claim.stems) and 2 * len(named) >= len(claim.names)
+    if not found or not claim.stems:
+        return Heard(leaves_room=has_room)
     related = load_lexicon().same_family
     is_named = claim.names == named and any(
         each in context or any(related(each, word) for word in context)
@@ -369,9 +400,12 @@ def read_statements(
     nearness = np.maximum(alone[:, 0], referring)
     nearest = np.maximum(nearness, alone[:, 1])
     own: Says = "denies" if claim.is_denied else "asserts"
+    elsewhere = _said_of_others(claim, [each for _, each in found], alone[:, 0].tolist(), embedder)
+    # Another clause of a sentence that says so of another does not assert it either.
+    of_others = {found[place][1].span for place in elsewhere}
     decisions, against = [], False
-    for (number, statement), near, whole in zip(
-        found, nearness.tolist(), nearest.tolist(), strict=True
+    for (number, statement), shared, near, whole in zip(
+        found, shares, nearness.tolist(), nearest.tolist(), strict=True
     ):
         is_answer = statement.answers and statement.says == "denies"
         if (
@@ -379,16 +413,131 @@ def read_statements(
             or (is_answer and near >= _ANSWERED)
             or _is_of_another(claim, statement)
         ):
-            shared = _shared(claim, statement, context)
             decided = _decide(claim, statement, shared, near)
-            if decided is not None:
+            if decided is not None and not (
+                (decided.side != "refutes" and statement.span in of_others)
+                or (decided.ground == "number" and _states_numbers(claim, passages))
+            ):
                 decisions.append(replace(decided, passage=number))
-        least = _AGAINST.get(statement.says, NEAR_TURNED)
-        against = against or (
-            whole >= least and (statement.says != own or _turns(claim, statement))
+        turns = statement.says != own or _turns(claim, statement)
+        against = (
+            against
+            or (turns and whole >= _AGAINST.get(statement.says, NEAR_TURNED))
+            or (near >= NEAR and not _compares_alike(claim, statement))
         )
+    is_stated = any(each.side == "supports" for each in decisions)
+    for place, (near, excludes, is_absent) in elsewhere.items():
+        against = against or excludes
+        if excludes and is_absent and not is_stated:
+            number, statement = found[place]
+            decisions.append(Decision("refutes", "another", near, statement, number))
     decisions.sort(key=lambda each: -each.nearness)
-    return Heard(tuple(decisions), leaves_room=not against)
+    return Heard(tuple(decisions), leaves_room=has_room and not against)
+
+
+# --- The same said of another ---------------------------------------------------------------------
+
+_NAME_RUN = re.compile(
+    r"[A-Z][\w\u2019'-]*(?:\s+(?:(?:of|de|van|von|da|du|la|le|the)\s+)?[A-Z][\w\u2019'-]*)*"
+)
+_KIN = 0.38
+"""Cosine from which two names are of one kind: Kenya and Tanzania have .73, Edison and Bell .38,
+a film and the site that rates it .18."""
+_LEAST_NEAR, _IN_PLACE, _GAIN = 0.4, 0.65, 0.25
+"""Cosines of a statement with the claim, and with the claim when another name stands in it; and the
+share of the distance between them that this takes away."""
+_PLACE_OF_ONE = re.compile(
+    r"\b(?:(?:is|are|was|were|lies?|stands?)(?: \w+(?:ed|t|n))? (?:in|from|by|part of)"
+    r"|belong(?:s|ed)? to|(?:comes?|came) from|born in|died in)(?: the)? $"
+)
+_DEED_OF_ONE = re.compile(
+    r" (?:first )?(?:invented|discovered|founded|wrote|painted|composed|designed|built)\b"
+)
+"""What holds of one alone: what stands before its name, and after it."""
+_WIDE = word_set("africa america antarctica asia australia europe earth world")
+"""Places that other places lie in: to be in Tanzania is no denial of being in Africa."""
+
+
+def _names_in(text: str) -> list[str]:
+    """List the names of a text: runs of capitalised words, without the "The" before them."""
+    runs = (run.split() for run in _NAME_RUN.findall(text))
+    cut = ([*dropwhile(lambda word: is_stop_word(word.lower()), run)] for run in runs)
+    names = [" ".join(run) for run in cut if run]
+    return list(dict.fromkeys([*names, *(name.rpartition(" of ")[2] for name in names)]))
+
+
+def _said_of_others(
+    claim: ClaimWords, heard: Sequence[Statement], near: Sequence[float], embedder: Embedder
+) -> dict[int, tuple[float, bool, bool]]:
+    """Find the statements that say of another name what a claim says of one.
+
+    Such a statement lacks one name of the claim, and comes nearer to the claim when a name that it
+    has itself, of the same kind, stands in that place. Returns by place how near, whether what is
+    claimed holds of one alone, and whether none of the statements has the claim's name.
+    """
+    about, own = claim.about, content_words(claim.about)
+    lacking = {
+        name: {
+            place
+            for place, statement in enumerate(heard)
+            if not any(
+                _is_same_name(part, word)
+                for part in content_words(name)
+                for word in content_words(statement.raw)
+            )
+        }
+        for name in _names_in(about)
+        if not content_words(name).isdisjoint(claim.names)
+        or (about.startswith(name) and _DEED_OF_ONE.match(about[len(name) :]))
+    }
+    trials = [
+        (place, name, other)
+        for name, places in lacking.items()
+        for place in sorted(places)
+        if heard[place].says == "asserts" and near[place] >= _LEAST_NEAR
+        if sum(place in others for others in lacking.values()) == 1
+        for other in _names_in(heard[place].raw)
+        if content_words(other).isdisjoint(own)
+    ]
+    if not trials or claim.is_denied:
+        return {}
+    vectors = embedder.embed(
+        [heard[place].about for place, _, _ in trials]
+        + [about.replace(name, other) for _, name, other in trials]
+        + [name for _, name, _ in trials]
+        + [other for _, _, other in trials]
+    )
+    said, replaced, ours, theirs = np.split(vectors, 4)
+    nearness, kinship = (said * replaced).sum(axis=1), (ours * theirs).sum(axis=1)
+    found = {}
+    for (place, name, _), nearer, kin in zip(
+        trials, nearness.tolist(), kinship.tolist(), strict=True
+    ):
+        if kin >= _KIN and nearer >= max(_IN_PLACE, near[place] + _GAIN * (1 - near[place])):
+            before, _, after = about.partition(name)
+            has_done = not before and _DEED_OF_ONE.match(after) is not None
+            is_there = (
+                not after.strip(" .")
+                and _PLACE_OF_ONE.search(before) is not None
+                and content_words(name).isdisjoint(_WIDE)
+            )
+            is_absent = has_done or len(lacking[name]) == len(heard)
+            found[place] = (nearer, has_done or is_there, is_absent)
+    return found
+
+
+def _states_numbers(claim: ClaimWords, passages: Sequence[Passage]) -> bool:
+    """Tell whether a sentence on the matter has all of a claim's numbers, whatever others have."""
+    return any(
+        all(is_met(each, quantities_in(sentence.text)) for each in claim.quantities)
+        and not content_words(sentence.text).isdisjoint(claim.stems)
+        for passage in passages
+        for sentence in passage.sentences
+        if not sentence.text.endswith("?")
+    )
+
+
+# --- One statement --------------------------------------------------------------------------------
 
 
 def _decide(
@@ -396,24 +545,39 @@ def _decide(
 ) -> Decision | None:
     if _is_of_another(claim, statement):
         return Decision("refutes", "another", nearness, statement)
-    is_answer = statement.answers and statement.says == "denies" and not claim.is_denied
-    if (shared == 0 and not is_answer) or statement.says == "open":
+    says_no = statement.says == "denies"
+    is_answer = statement.answers and says_no and not claim.is_denied
+    denies_else = says_no and statement.focus and not _met_by(claim, {statement.focus})
+    if (
+        statement.says == "open"
+        or (shared == 0 and not is_answer)
+        # What is denied stands for a word that the statement lacks, or for none of the claim's.
+        or (denies_else and shared == 1 and _LIGHT_VERB.search(claim.about) is None)
+    ):
         return None
-    denies = (statement.says == "denies") != claim.is_denied
-    enough = _SHARED_ASSERTED if statement.says == "asserts" else _SHARED_DENIED
-    is_about = nearness >= (_ANSWERED if is_answer else _NEARER) or (
-        nearness >= NEAR and shared >= enough and not (claim.is_denied and denies)
+    denies = says_no != claim.is_denied
+    words = _WORDS_BESIDE if denies_else else _WORDS.get(statement.says, _WORDS_BESIDE)
+    is_about = nearness >= (_ANSWERED if is_answer else _ABOUT) or (
+        nearness + words * shared >= _ABOUT
+        and not (claim.is_denied and denies)
+        and (says_no or shared >= _LEAST_ASSERTED)
+        and (denies or _compares_alike(claim, statement))
     )
     if statement.says == "divided":
         return Decision("mixed", "divided", nearness, statement) if is_about else None
     agreement = compare_quantities(claim.quantities, quantities_in(statement.raw))
-    ground: Ground = "denial" if statement.says == "denies" else "assertion"
-    if _turns(claim, statement) or (agreement == "conflicts" and not denies):
-        if shared < _SHARED_TURNED or statement.says == "denies" or claim.is_contrast:
+    if agreement == "silent":
+        in_all = compare_quantities(claim.quantities, quantities_in(statement.sentence))
+        agreement = "agrees" if in_all == "agrees" else agreement
+    ground: Ground = "denial" if says_no else "assertion"
+    turns, differs = _turns(claim, statement), agreement == "conflicts"
+    if turns or (differs and not denies):
+        # The opposite, of another figure's matter, is no contradiction.
+        if shared < _LEAST_TURNED or says_no or claim.is_contrast or (turns and differs):
             return None
-        ground = "number" if agreement == "conflicts" else "opposite"
+        ground = "number" if differs else "opposite"
         denies = not denies
-    elif not is_about or agreement == "conflicts" or (agreement == "silent" and not denies):
+    elif not is_about or differs or (agreement == "silent" and not denies):
         return None
     return Decision("refutes" if denies else "supports", ground, nearness, statement)
 
@@ -443,7 +607,7 @@ def content_words(text: str) -> frozenset[str]:
 
 
 _REMARKS = re.compile(
-    r"(?<=[^\W\d_]{3})[.!?;:]\s+|,?\s+because\s+(?!of\b)|,\s+(?:as|so|which|since)\s+",
+    r"(?<=[^\W\d_]{3})[.!?;:]\s+|\s[-\u2013\u2014]\s|,?\s+because\s+(?!of\b)|,\s+(?:as|so|which|since)\s+",
     re.IGNORECASE,
 )
 """Where a claim goes on to say why, or who says so."""
@@ -451,43 +615,42 @@ _OTHER = re.compile(r", (?:and |but )?not (?!only\b|just\b)(?:[\w-]+ ){0,3}[\w-]
 """What a claim says it is not: "…, not Sydney". It denies that of the other, and nothing else."""
 _CONTRASTS = re.compile(r"\b(?:but|while|whereas|although|though|yet)\b", re.IGNORECASE)
 """Where a claim holds two things against each other, of which a statement may tell one."""
+_LIGHT_VERB = re.compile(
+    r"\b(?:(?:is|are|was|were)(?! \w+ing\b)|makes?|made|has|have|had|gets?|got|gives?|gave|takes?"
+    r"|took)\b",
+    re.IGNORECASE,
+)
+"""Verbs that are no content words, for which others stand: "makes tired", "causes tiredness"."""
+_THAN = re.compile(r"\bthan\b", re.IGNORECASE)
 _PRONOUN = re.compile(
     r"\b(?:it|they|he|him|she|her|them|this|these|those|(?P<owner>its|their|his))\b", re.IGNORECASE
 )
 """Words by which a statement refers to what was named before."""
 
 
-def _shared(claim: ClaimWords, statement: Statement, context: frozenset[str]) -> float:
-    """Return the share of a claim's words that a statement has, in the same or a related word.
-
-    0 if it is on another subject: it neither has the claim's first word nor may refer to it. Names
-    and the subject may then stand elsewhere on the page.
-    """
-    met = _met_in_context(claim, statement, context)
-    return 0.0 if met.isdisjoint(claim.subject_stems) else _weight(claim, met)
-
-
-def _may_be_about(claim: ClaimWords, statement: Statement, context: frozenset[str]) -> bool:
+def _may_be_about(claim: ClaimWords, statement: Statement, met: set[str]) -> bool:
     """Tell whether a statement has enough of a claim's words to be held against it.
 
-    "He was not short" denies with one word; what asserts so little decides nothing. The claim's
-    reasons count here too: what denies them keeps tone silent.
+    The claim's reasons count here too: what denies them keeps tone silent.
     """
-    denies = statement.says == "denies"
-    met = _met_in_context(claim, statement, context) if denies else _met(claim, statement)
     whole = content_words(claim.text)
     return _weight(claim, met) >= _LEAST_SHARED or len(
         whole & content_words(statement.about)
     ) >= _LEAST_SHARED * len(whole)
 
 
-def _met_in_context(claim: ClaimWords, statement: Statement, context: frozenset[str]) -> set[str]:
-    """Return those of a claim's stems that a statement has or may refer to."""
-    met = _met(claim, statement)
-    # A clause that goes on with a sentence has its subject there.
+def _meant(
+    claim: ClaimWords, statement: Statement, topic: frozenset[str], context: frozenset[str]
+) -> set[str]:
+    """Return those of a claim's stems that a statement need not say again.
+
+    The subject, where the page's title has it; where the statement refers to something, whatever
+    names and subject the page has. A clause that goes on with a sentence has its subject there.
+    """
+    meant = set(claim.subject_stems & topic)
     if statement.about[:1].islower() or _PRONOUN.search(statement.about):
-        met |= (claim.names & frozenset(claim.stems)) | (claim.subject_stems & context)
-    return met
+        meant |= (claim.names & frozenset(claim.stems)) | (claim.subject_stems & context)
+    return meant
 
 
 _NAME, _ENDING = 5, 3  # letters
@@ -509,8 +672,11 @@ def _weight(claim: ClaimWords, met: set[str]) -> float:
 
 def _met(claim: ClaimWords, statement: Statement) -> set[str]:
     """Return those of a claim's stems that a statement has, or a related word or opposite of."""
+    return _met_by(claim, content_words(statement.about))
+
+
+def _met_by(claim: ClaimWords, words: Collection[str]) -> set[str]:
     lexicon = load_lexicon()
-    words = content_words(statement.about)
     return {
         term
         for term in claim.stems
@@ -519,6 +685,11 @@ def _met(claim: ClaimWords, statement: Statement) -> set[str]:
             lexicon.same_family(term, word) or lexicon.are_opposite(term, word) for word in words
         )
     }
+
+
+def _compares_alike(claim: ClaimWords, statement: Statement) -> bool:
+    """Tell whether a statement compares if the claim does: "faster than", not "as fast as"."""
+    return _THAN.search(claim.text) is None or _THAN.search(statement.raw) is not None
 
 
 def _turns(claim: ClaimWords, statement: Statement) -> bool:
@@ -560,4 +731,4 @@ def _content(text: str) -> list[tuple[str, str]]:
         each if (each := stem(word.norm)) in turning or not is_stop_word(word.norm) else ""
         for word in tokenise(text)
     ]
-    return [(each, after) for each, after in zip(stems, [*stems[1:], ""], strict=True) if each]
+    return [(each, after) for each, after in zip(stems, [*stems, ""][1:], strict=True) if each]

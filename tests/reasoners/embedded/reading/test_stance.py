@@ -337,7 +337,7 @@ FACTS = yaml.safe_load(Path(__file__).with_name("plain_facts.yaml").read_text(en
 @pytest.mark.parametrize("fact", FACTS, ids=[each["claim"] for each in FACTS])
 def test_a_plain_page_takes_its_side_with_the_words_that_say_so(fact: dict[str, Any]) -> None:
     def read_whole(text: str) -> EvidenceDraft | None:
-        page = PageExcerpt("https://a.example/", "", "", text)
+        page = PageExcerpt("https://a.example/", fact.get("title", ""), "", text)
         return read_page(fact["claim"], page, minilm(), StatementsAndTone(minilm()))
 
     for text in fact["pages"]:
