@@ -60,7 +60,7 @@ def test_an_experiment_is_planned_run_shown_and_compared(
     assert f"report: {report}" in compared.stdout.replace("\n", "")
     page = report.read_text()
     assert "compared with <bdi>min_margin=0.5</bdi>" in page
-    assert "data:image/png;base64," in page
+    assert "data:image/svg+xml;base64," in page
 
     unknown = factible("experiment", "compare", "tiny", "--metric", "beauty")
     assert unknown.exit_code == 2
