@@ -23,7 +23,6 @@ from factible_assets.launchpad import run_config_for, settled
 from factible_assets.reasoners.embedded.engine import EmbeddedReasoner
 from factible_assets.records import Video
 from factible_assets.running.standing import inputs_of
-from factible_assets.services import reasoning
 from factible_assets.services.embedded import embedded_reasoner, stance_model_in_use
 from factible_assets.services.ratings import RatedPages, rating_directory
 from factible_assets.services.reasoning import (
@@ -48,6 +47,7 @@ from factible_assets.settings import Endpoint, SearchProvider, Settings, SetupEr
 from factible_assets.stages.ports import ReasonerOutageError, Services, SilentObserver
 from factible_assets.stages.reliability import rate
 from resources.cache import DiskCache
+from resources.llm import backend
 from resources.llm.backend import Batching
 from resources.models.base import Receipt, ReceiptFile
 from resources.search.base import SearchRequest
@@ -383,7 +383,7 @@ async def test_a_recheck_asks_in_batches_if_that_is_wanted_and_a_check_never(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hasty = partial(Batching, company_seconds=0.01, look_seconds=0.01)
-    monkeypatch.setattr(reasoning, "Batching", hasty)
+    monkeypatch.setattr(backend, "Batching", hasty)
     lines = {"OPENAI_API_KEY": CANARY_KEY, "FACTIBLE_RECHECK_BATCH_HOURS": "1"}
     for name, value in (lines | {"FACTIBLE_MODEL": batches.MODEL}).items():
         monkeypatch.setenv(name, value)

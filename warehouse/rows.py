@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import cache
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 from factible_assets.records import Record
 from warehouse.errors import WarehouseIntegrityError
+
+if TYPE_CHECKING:  # loaded by who writes rows; the definitions ask for names of types alone
+    import pyarrow as pa
 
 AnyRecord = TypeVar("AnyRecord", bound=Record)
 
@@ -49,19 +50,18 @@ class Column:
 
     name: str
     sql_type: str
-    arrow_type: pa.DataType
     nullable: bool
 
 
-_TYPES: Mapping[type, tuple[str, pa.DataType]] = {
-    bool: ("BOOLEAN", pa.bool_()),
-    int: ("BIGINT", pa.int64()),
-    float: ("DOUBLE", pa.float64()),
-    str: ("VARCHAR", pa.string()),
-    date: ("DATE", pa.date32()),
-    datetime: ("TIMESTAMP WITH TIME ZONE", pa.timestamp("us", "UTC")),
+_TYPES: Mapping[type, str] = {
+    bool: "BOOLEAN",
+    int: "BIGINT",
+    float: "DOUBLE",
+    str: "VARCHAR",
+    date: "DATE",
+    datetime: "TIMESTAMP WITH TIME ZONE",
 }
-"""The types of fields, in SQL and in Arrow."""
+"""The types of fields in SQL."""
 
 
 @cache
@@ -74,10 +74,9 @@ def columns_of(record: type[Record]) -> tuple[Column, ...]:
         if nullable:
             (kind,) = (part for part in get_args(kind) if part is not NoneType)
         if get_origin(kind) is tuple:
-            sql, arrow = _TYPES[_plain(get_args(kind)[0])]
-            columns.append(Column(name, f"{sql}[]", pa.list_(arrow), nullable))
+            columns.append(Column(name, f"{_TYPES[_plain(get_args(kind)[0])]}[]", nullable))
         else:
-            columns.append(Column(name, *_TYPES[_plain(kind)], nullable))
+            columns.append(Column(name, _TYPES[_plain(kind)], nullable))
     return tuple(columns)
 
 
@@ -89,6 +88,16 @@ def to_frame(record: type[Record], rows: Sequence[Record], stamp: Stamp) -> pa.T
 
     Raises WarehouseIntegrityError: A value has no place in its column.
     """
+    import pyarrow as pa  # noqa: PLC0415 - see above
+
+    arrow_types = {
+        "BOOLEAN": pa.bool_(),
+        "BIGINT": pa.int64(),
+        "DOUBLE": pa.float64(),
+        "VARCHAR": pa.string(),
+        "DATE": pa.date32(),
+        "TIMESTAMP WITH TIME ZONE": pa.timestamp("us", "UTC"),
+    }
     arrays: dict[str, pa.Array] = {}
     for column in columns_of(record):
         values = [getattr(row, column.name) for row in rows]
@@ -101,7 +110,9 @@ def to_frame(record: type[Record], rows: Sequence[Record], stamp: Stamp) -> pa.T
         if moments:
             values = [each and to_utc(each) for each in values]
         try:
-            arrays[column.name] = pa.array(values, column.arrow_type)
+            kind = arrow_types[column.sql_type.removesuffix("[]")]
+            is_list = column.sql_type.endswith("[]")
+            arrays[column.name] = pa.array(values, pa.list_(kind) if is_list else kind)
         except (pa.ArrowInvalid, OverflowError, UnicodeEncodeError) as failure:
             # The failure itself may quote the value, so it is neither shown nor chained.
             raise WarehouseIntegrityError(

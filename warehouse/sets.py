@@ -12,10 +12,9 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import duckdb
-import pyarrow as pa
 from pydantic import BaseModel
 
 from factible_assets.records import ASSET_RECORDS, Evidence, LlmCall, Page, PageText, Record
@@ -23,6 +22,9 @@ from factible_assets.rows import Materialization
 from resources.statements import statements
 from warehouse.errors import WarehouseIntegrityError
 from warehouse.rows import Stamp, data_version, to_frame, to_utc
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _ASK = statements("warehouse", "sets.sql")
 

@@ -11,9 +11,7 @@ import dagster as dg
 from factible_assets.assets.common import counts_by, final_failure, tag_run, video_asset
 from factible_assets.checks.structural import judged
 from factible_assets.rows import VideoRows
-from factible_assets.services.media import media_services, pictures_of
 from factible_assets.services.resource import CorporaResource, FactCheckServices, Occasion
-from factible_assets.services.search import service_client
 from factible_assets.settings import SetupError
 from factible_assets.stages.integrity import JudgedRows
 from factible_assets.stages.media import examine
@@ -41,6 +39,12 @@ async def media(  # type: ignore[no-untyped-def]
     transcripts: VideoRows,
 ):
     """Look at the pictures of one video."""
+    from factible_assets.services.media import (  # noqa: PLC0415 - clients load where one is asked
+        media_services,
+        pictures_of,
+    )
+    from factible_assets.services.search import service_client  # noqa: PLC0415
+
     started = time.perf_counter()
     video, settings = transcripts.video, services.settings()
     tag_run(context, video)

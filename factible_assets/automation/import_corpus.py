@@ -18,7 +18,6 @@ from factible_assets.automation.new_videos import PARTITIONS_PER_TICK
 from factible_assets.config import StageConfig
 from factible_assets.corpora.format import CorpusError
 from factible_assets.exchange import ImportFormat
-from factible_assets.exchange.importing import import_corpus as import_from
 from factible_assets.launchpad import launchpad_schema, settled
 from factible_assets.partitions import videos
 from factible_assets.services.resource import CorporaResource, FactCheckServices
@@ -78,6 +77,10 @@ def import_into_corpora(
     corpora: CorporaResource,
 ) -> None:
     """Import, tag the run with the corpus, and add partitions."""
+    from factible_assets.exchange.importing import (  # noqa: PLC0415 - readers of formats load late
+        import_corpus as import_from,
+    )
+
     config, settings = settled(ImportConfig, context.op_config), services.settings()
     settings.ensure_home()
     try:

@@ -40,8 +40,6 @@ from factible_assets.services.alive import end_dead_runs
 from factible_assets.services.dagster_internals import is_valid_cron_string
 from factible_assets.services.resource import FactCheckServices
 from factible_assets.settings import Settings, SettingsError
-from resources.http import HttpClient, HttpFailureError
-from resources.network_guard import NameTable, NetworkGuard
 from warehouse.rechecks import Launch, plan_night, read_plan
 from warehouse.store import Warehouse
 
@@ -305,6 +303,9 @@ async def send(url: str, message: Message) -> str | None:
 
     The webhook may be on an own network: its address, and no other, is exempt from the guard.
     """
+    from resources.http import HttpClient, HttpFailureError  # noqa: PLC0415 - only for who is told
+    from resources.network_guard import NameTable, NetworkGuard  # noqa: PLC0415
+
     try:
         guard = NetworkGuard(names=NameTable.for_service(url))
     except ValueError:

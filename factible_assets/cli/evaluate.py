@@ -7,51 +7,25 @@ criteria (evaluation/), judging (running/judge.py), recomputed publications
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Argument, Exit, Option
 
 from factible_assets.cli.output import note, result, table, wishes
-from factible_assets.corpora.reading import load_corpora
-from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode, FactibleError
-from factible_assets.evaluation.figures import Interval
-from factible_assets.evaluation.judging.criteria import rubrics
-from factible_assets.evaluation.judging.summary import CriterionFigures, figures, human_scores
-from factible_assets.evaluation.matching import (
-    ClaimMatcher,
-    EmbeddingSimilarity,
-    Similarity,
-    SimilarityName,
-    chosen_similarity,
-    default_matcher,
-)
-from factible_assets.evaluation.scoring import Evaluation, evaluate_corpora
-from factible_assets.evaluation.tables import (
-    HEADINGS,
-    basis,
-    document,
-    figure_row,
-    headlines,
-    number,
-)
-from factible_assets.running.judge import (
-    JudgingPlan,
-    JudgingResult,
-    Wish,
-    plan_judging,
-    run_judging,
-)
-from factible_assets.running.targets import open_store, unchecked
-from factible_assets.services.reasoning import plan_judge
-from factible_assets.settings import load_settings
 from factible_assets.wording import counted, dollars, plain
-from warehouse.beside import JudgementRow, read_judgements, verdict_models
-from warehouse.store import Warehouse
+
+if TYPE_CHECKING:  # help needs none of what measures and judges
+    from factible_assets.evaluation.figures import Interval
+    from factible_assets.evaluation.judging.summary import CriterionFigures
+    from factible_assets.evaluation.matching import Similarity, SimilarityName
+    from factible_assets.evaluation.scoring import Evaluation
+    from factible_assets.running.judge import JudgingPlan, JudgingResult
+    from warehouse.judgements import JudgementRow
+    from warehouse.store import Warehouse
 
 _FLATTERED = {"tf-idf": ".87", "token-set": ".86"}
 """Precision at 5 by the matchers of words, where MiniLM's cosine above .70 says .733."""
@@ -110,6 +84,13 @@ def evaluate(
 
     Example: factible evaluate --published ../shared/data/factible
     """
+    from factible_assets.corpora.reading import load_corpora
+    from factible_assets.evaluation.matching import ClaimMatcher
+    from factible_assets.evaluation.scoring import evaluate_corpora
+    from factible_assets.evaluation.tables import document
+    from factible_assets.running.targets import open_store
+    from factible_assets.settings import load_settings
+
     if model is not None and matcher != "embeddings":
         raise FactibleError(
             f"A model is of no use to the matcher {matcher}.",
@@ -151,6 +132,8 @@ def evaluate(
 
 
 def _similarity(matcher: SimilarityName, model: Path | None) -> Similarity:
+    from factible_assets.evaluation.matching import EmbeddingSimilarity, chosen_similarity
+
     if model is not None:
         folder = model.parent if model.name == "model.safetensors" else model
         # Of a folder with both, the safetensors count: an ONNX export may be of any precision.
@@ -175,6 +158,8 @@ def _from_source(module: str) -> Any:
 
 
 def _show(name: str, evaluation: Evaluation, *, every: bool, details: bool) -> None:
+    from factible_assets.evaluation.tables import HEADINGS, basis, figure_row, headlines, number
+
     figures = evaluation.figures if every else headlines(evaluation)
     rows = ([plain(cell) for cell in figure_row(figure)] for figure in figures)
     numbers = {*HEADINGS} - {"metric", "averaging", "unit"}
@@ -231,6 +216,17 @@ def judge(
 
     Example: factible judge --corpus everyday-beliefs --criteria label_justification --sample 20
     """
+    import asyncio
+
+    from factible_assets.corpora.reading import load_corpora
+    from factible_assets.corpora.writing import bare_id
+    from factible_assets.evaluation.judging.criteria import rubrics
+    from factible_assets.running.judge import Wish, plan_judging, run_judging
+    from factible_assets.running.targets import open_store, unchecked
+    from factible_assets.services.reasoning import plan_judge
+    from factible_assets.settings import load_settings
+    from warehouse.judgements import verdict_models
+
     settings = load_settings()
     store = open_store(settings)
     models = plan_judge(settings)
@@ -295,6 +291,10 @@ def _show_plan(planned: JudgingPlan, store: Warehouse) -> None:
 
 
 def _figures(store: Warehouse, planned: JudgingPlan) -> tuple[CriterionFigures, ...]:
+    from factible_assets.evaluation.judging.summary import figures, human_scores
+    from factible_assets.evaluation.matching import default_matcher
+    from warehouse.judgements import read_judgements
+
     known = read_judgements(store, [task.judgement_id for task in planned.tasks])
     scored = [
         outcome

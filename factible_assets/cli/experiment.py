@@ -12,35 +12,22 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from rich.table import Table
 from typer import Argument, Exit, Option, Typer
 
 from factible_assets.cli.output import complain, note, print_json, result, table
-from factible_assets.corpora.reading import CorporaReading, load_corpora
 from factible_assets.errors import ExitCode, FactibleError
-from factible_assets.experiments.comparison import (
-    Comparison,
-    MetricComparison,
-    finished_experiments,
-    read_comparison,
-)
-from factible_assets.experiments.plan import (
-    Experiment,
-    ExperimentError,
-    experiment_files,
-    experiment_json_schema,
-    load_experiments,
-    shown,
-)
-from factible_assets.files import write_whole
-from factible_assets.settings import Settings, load_settings
 from factible_assets.wording import counted, plain
-from resources.lines import FileProblem
-from warehouse.store import Warehouse
 
-if TYPE_CHECKING:  # what runs experiments takes a second to load
+if TYPE_CHECKING:  # what compares and runs experiments takes a second to load
+    from rich.table import Table
+
+    from factible_assets.corpora.reading import CorporaReading
+    from factible_assets.experiments.comparison import Comparison, MetricComparison
     from factible_assets.experiments.estimate import Estimate
+    from factible_assets.experiments.reading import Experiment
     from factible_assets.experiments.runner import RunOutcome, VariantOutcome
+    from factible_assets.settings import Settings
+    from resources.lines import FileProblem
 
 app = Typer()
 
@@ -73,6 +60,9 @@ def run(
 
     Example: factible experiment run max-claims --dry-run
     """
+    from factible_assets.corpora.reading import load_corpora
+    from factible_assets.settings import load_settings
+
     settings = load_settings()
     corpora = load_corpora(settings.corpus_folders)
     experiment = _experiment(name, corpora, settings)
@@ -135,6 +125,12 @@ def list_() -> None:
 
     Example: factible experiment list
     """
+    from factible_assets.corpora.reading import load_corpora
+    from factible_assets.experiments.comparison import finished_experiments
+    from factible_assets.experiments.reading import experiment_files, load_experiments
+    from factible_assets.settings import load_settings
+    from warehouse.store import Warehouse
+
     settings = load_settings()
     corpora = load_corpora(settings.corpus_folders)
     reading = load_experiments(experiment_files(settings), corpora, settings)
@@ -168,6 +164,10 @@ def show(name: Name) -> None:
 
     Example: factible experiment show strategies
     """
+    from factible_assets.corpora.reading import load_corpora
+    from factible_assets.experiments.plan import ExperimentError, shown
+    from factible_assets.settings import load_settings
+
     settings = load_settings()
     experiment = _experiment(name, load_corpora(settings.corpus_folders), settings)
     rows = [
@@ -209,6 +209,12 @@ def compare(
 
     Example: factible experiment compare max-claims --metric recall --metric precision
     """
+    from factible_assets.corpora.reading import load_corpora
+    from factible_assets.experiments.page import render_page
+    from factible_assets.experiments.results import scored_again
+    from factible_assets.files import write_whole
+    from factible_assets.settings import load_settings
+
     settings = load_settings()
     experiment = _experiment(name, load_corpora(settings.corpus_folders), settings)
     comparison = _comparison(experiment.name, settings, baseline)
@@ -221,9 +227,6 @@ def compare(
                 ExitCode.USAGE,
             )
     chosen = [known[each] for each in metric] if metric else comparison.headlines
-    from factible_assets.experiments.page import render_page
-    from factible_assets.experiments.runner import scored_again
-
     path = output or settings.reports / f"experiment-{experiment.name}.html"
     write_whole(path, render_page(comparison, scored_again(experiment, settings)).encode())
     result(
@@ -240,6 +243,8 @@ def schema() -> None:
 
     Example: factible experiment schema
     """
+    from factible_assets.experiments.reading import experiment_json_schema
+
     print_json(experiment_json_schema())
 
 
@@ -252,6 +257,8 @@ def _experiment(name: str, corpora: CorporaReading, settings: Settings) -> Exper
     Raises:
         FactibleError: There is none, or its file has problems; all of them are named.
     """
+    from factible_assets.experiments.reading import experiment_files, load_experiments
+
     files, path = experiment_files(settings), Path(name)
     if path.suffix in {".yaml", ".yml"} or path.is_file():
         place = path.resolve()
@@ -285,6 +292,10 @@ def _refuse(problems: Iterable[FileProblem]) -> None:
 
 
 def _comparison(name: str, settings: Settings, baseline: str | None = None) -> Comparison:
+    from factible_assets.experiments.comparison import read_comparison
+    from factible_assets.experiments.plan import ExperimentError
+    from warehouse.store import Warehouse
+
     if not settings.warehouse.exists():
         raise ExperimentError(
             f"The experiment {name} was not run yet. Run it: factible experiment run {name}"

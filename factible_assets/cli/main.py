@@ -8,7 +8,6 @@ handed to every command. What does not: commands, what the options do (output.py
 from __future__ import annotations
 
 import functools
-import gc
 import os
 import traceback
 from collections.abc import Mapping
@@ -243,6 +242,4 @@ def main() -> None:
         from typer.completion import completion_init  # type: ignore[attr-defined] # not listed
 
         completion_init()
-    # What is imported stays: it is not searched for garbage every 700 objects, a tenth of a start.
-    gc.set_threshold(50_000)
     app(prog_name="factible")

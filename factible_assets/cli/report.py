@@ -14,7 +14,7 @@ import sys
 import webbrowser
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
@@ -22,25 +22,13 @@ from factible_assets.cli.completion import video_ids
 from factible_assets.cli.output import note, result, wishes
 from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode, FactibleError
-from factible_assets.exchange.averitec import averitec_of_results
-from factible_assets.exchange.claim_review import reviews_of_results
-from factible_assets.exchange.tables import write_tables
 from factible_assets.files import write_whole
-from factible_assets.report.data import read_report_data
-from factible_assets.report.render import claims_as_markdown
-from factible_assets.report.writing import (
-    index_path,
-    publish_all,
-    read_index_data,
-    write_index,
-    write_report,
-)
-from factible_assets.running.result import stored_data, stored_result
-from factible_assets.running.review import open_claim
 from factible_assets.running.targets import open_store, unchecked
 from factible_assets.settings import Settings, load_settings
 from resources.statements import statements
-from warehouse.store import Warehouse
+
+if TYPE_CHECKING:  # help, and a shell that completes the id of a video, need no report
+    from warehouse.store import Warehouse
 
 _SILENT: Any = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 
@@ -77,6 +65,10 @@ def report(
             "Leave it out, or name a video.",
             ExitCode.USAGE,
         )
+    from factible_assets.report.index import read_index_data
+    from factible_assets.report.writing import index_path, publish_all, write_index, write_report
+    from factible_assets.running.result import stored_data, stored_result
+
     settings = load_settings()
     if video is not None:
         video_id = bare_id(video)
@@ -153,6 +145,8 @@ def _place(what: str, settings: Settings, port: int) -> str:
         raise FactibleError(
             "There are no reports yet.", "Check a video first, such as: factible demo"
         )
+    from factible_assets.running.result import stored_result
+
     video_id = bare_id(what)
     stored = stored_result(video_id, settings=settings)
     if stored is None:
@@ -241,6 +235,8 @@ def export(
 
     An id that begins with a dash follows two dashes: factible export --json -- -LDjqcvSbP4
     """
+    from factible_assets.exchange.tables import write_tables
+
     if videos and corpus is not None:
         raise FactibleError(
             "Videos and --corpus both say what to export.", "Give one of them.", ExitCode.USAGE
@@ -290,6 +286,8 @@ def _only(videos: list[str], claim: str, chosen: list[ExportFormat], settings: S
             "Such as: factible export VIDEO --claim 1 --format markdown",
             ExitCode.USAGE,
         )
+    from factible_assets.running.review import open_claim
+
     file = open_claim(videos[0], claim, settings)
     if file.gone is not None:
         raise FactibleError(
@@ -309,6 +307,10 @@ def _write_claims(
     remarks: list[str],
 ) -> tuple[Path, int]:
     """Write the complete verdicts as ClaimReview or as AVeriTeC's claims."""
+    from factible_assets.exchange.averitec import averitec_of_results
+    from factible_assets.exchange.claim_review import reviews_of_results
+    from factible_assets.report.data import read_report_data
+
     known = (read_report_data(store, video_id) for video_id in video_ids)
     checked = (data for data in known if data is not None)
     if form is ExportFormat.CLAIMREVIEW:
@@ -330,6 +332,9 @@ def _write_markdown(
     store: Warehouse, folder: Path, video_ids: list[str], only: str | None
 ) -> list[tuple[Path, int]]:
     """Write the claims of each video, or the one that is wanted, with how many there are."""
+    from factible_assets.report.data import read_report_data
+    from factible_assets.report.render import claims_as_markdown
+
     made = []
     for video_id in video_ids:
         data = read_report_data(store, video_id)

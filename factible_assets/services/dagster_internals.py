@@ -59,8 +59,8 @@ def know_newest_revisions() -> None:
     It loads all files of them at each opening of each of its databases: .06 of the .1 s of CPU that
     it takes to open an instance.
     """
-    from alembic.script import ScriptDirectory  # noqa: PLC0415 - slow to import
-    from dagster._core.storage import sql  # noqa: PLC0415 - as above
+    from alembic.script import ScriptDirectory
+    from dagster._core.storage import sql
 
     once: Any = SimpleNamespace(from_config=cache(ScriptDirectory.from_config))
     sql.ScriptDirectory = once  # type: ignore[attr-defined]
@@ -74,7 +74,7 @@ def leave_logging_alone() -> None:
     while it waits for the handler of every other run. A run of the same process that logs
     meanwhile holds its handler and waits for that lock: both stand still for ever.
     """
-    from dagster._core.instance.methods.event_methods import (  # noqa: PLC0415 - slow to import
+    from dagster._core.instance.methods.event_methods import (
         EventMethods,
     )
 

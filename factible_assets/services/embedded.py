@@ -28,8 +28,8 @@ def embedded_reasoner(settings: Settings, cache: DiskCache) -> Reasoner:
     Of what was pulled, the best inference model reads pages; else statements and tone are told by
     embeddings. Vectors of texts are kept in the cache, which its owner closes.
     """
-    from factible_assets.reasoners.embedded import engine  # noqa: PLC0415 - models load slowly
-    from factible_assets.reasoners.embedded.reading import inference, stance  # noqa: PLC0415
+    from factible_assets.reasoners.embedded import engine
+    from factible_assets.reasoners.embedded.reading import inference, stance
 
     name = stance_model_in_use(settings.home)
     pulled = None if name is None else model_path(settings.home, name)
@@ -58,7 +58,7 @@ def _embedder(folder: Path | None, cache: DiskCache) -> Embedder:
 
 @lru_cache(maxsize=2)
 def _loaded_embedder(folder: Path | None) -> OnnxEmbedder:
-    from factible_assets.reasoners.embedded import embedder  # noqa: PLC0415 - as above
+    from factible_assets.reasoners.embedded import embedder
 
     if folder is None:
         return embedder.minilm()
@@ -68,6 +68,6 @@ def _loaded_embedder(folder: Path | None) -> OnnxEmbedder:
 
 @lru_cache(maxsize=2)
 def _loaded_inference(folder: Path) -> OnnxInference:
-    from factible_assets.reasoners.embedded.reading.inference import OnnxInference  # noqa: PLC0415
+    from factible_assets.reasoners.embedded.reading.inference import OnnxInference
 
     return OnnxInference(folder)

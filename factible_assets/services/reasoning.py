@@ -12,23 +12,23 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 from factible_assets.config import StrategyName
 from factible_assets.reasoners.llm.calls import StageModel
-from factible_assets.services.embedded import installed_embedder
 from factible_assets.settings import Settings, SetupError
 from factible_assets.stages.flow import Strategy, StrategyError
 from factible_assets.stages.ports import Reasoner
 from factible_assets.strategies import strategy_named
 from resources.cache import DiskCache
-from resources.llm.backend import Batching
 from resources.llm.base import Effort, LanguageModel
-from resources.llm.clients import ModelClients
 from resources.llm.limits import Budget, Ceiling
-from resources.llm.prompt import PromptFolder
 from resources.llm.registry import PROJECT_MODELS, ModelInfo, ModelRegistry, RegistryError
+
+if TYPE_CHECKING:
+    from resources.llm.backend import Batching
+    from resources.llm.clients import ModelClients
 
 DEFAULT_MODEL = "gpt-6-luna"
 """The model of all stages where only a key is set: OpenAI's for much work at little cost."""
@@ -154,6 +154,9 @@ def model_clients(
     settings: Settings, plan: ModelPlan, batches: Batching | None = None
 ) -> ModelClients:
     """Return the clients of the planned models; use them with `async with`."""
+    from resources.llm.clients import ModelClients
+    from resources.llm.prompt import PromptFolder
+
     keys = dict(settings.model_api_keys)
     if settings.openai_api_key is not None:
         keys["openai"] = settings.openai_api_key
@@ -293,6 +296,8 @@ class RunBudgets:
 
 def batching(settings: Settings) -> Batching | None:
     """Return how a re-check asks in batches; None if it asks at once."""
+    from resources.llm.backend import Batching
+
     hours = settings.recheck_batch_hours
     return Batching(settings.home / "batches", hours * 3_600) if hours else None
 
@@ -311,11 +316,9 @@ async def open_models(
     Raises:
         SetupError: A key or an address cannot be used.
     """
-    from factible_assets.reasoners.llm.engine import (  # noqa: PLC0415 - only for runs with a model
-        ANSWER_TOKENS,
-        LlmReasoner,
-    )
-    from resources.cache.models import CachingModel  # noqa: PLC0415
+    from factible_assets.reasoners.llm.engine import ANSWER_TOKENS, LlmReasoner
+    from factible_assets.services.embedded import installed_embedder
+    from resources.cache.models import CachingModel
 
     plan = plan_models(settings)
     clients = await stack.enter_async_context(model_clients(settings, plan, batches))

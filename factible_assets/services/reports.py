@@ -52,7 +52,7 @@ class ReportsResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         metadata and a warning in the log.
         """
         # Templates load only where a report is written.
-        from factible_assets.report.writing import index_path, publish_report  # noqa: PLC0415
+        from factible_assets.report.writing import index_path, publish_report
 
         folder = Path(self.folder)
         try:

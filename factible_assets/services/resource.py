@@ -13,14 +13,13 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Required, TypedDict, Unpack
+from typing import Required, TypedDict, Unpack, get_args
 
 import dagster as dg
 
 from factible_assets.config import FactCheckConfig
 from factible_assets.corpora.reading import CorporaReading, load_corpora
 from factible_assets.records import Rating
-from factible_assets.services.embedded import embedded_reasoner
 from factible_assets.services.ratings import RatedPages, rating_directory
 from factible_assets.services.reasoning import (
     RunBudgets,
@@ -31,11 +30,14 @@ from factible_assets.services.reasoning import (
     open_models,
     service_prices,
 )
-from factible_assets.services.remarks import search_remark
-from factible_assets.services.search import PROVIDERS, search_names
 from factible_assets.services.stopping import STOPS
-from factible_assets.services.web import choose_web, open_web, youtube_transcripts
-from factible_assets.settings import Settings, SettingsError, SetupError, load_settings
+from factible_assets.settings import (
+    SearchProvider,
+    Settings,
+    SettingsError,
+    SetupError,
+    load_settings,
+)
 from factible_assets.stages.flow import Strategy
 from factible_assets.stages.ports import Observer, RatingDirectory, Reasoner, Services
 from resources.archive.sources import ArchiveError
@@ -105,7 +107,7 @@ class FactCheckServices(dg.ConfigurableResource):  # type: ignore[type-arg]
         settings = self.settings()
         with _final():
             reader = None if settings.pages == "direct" else settings.pages
-            return tuple(PROVIDERS), reader, service_prices(settings)
+            return get_args(SearchProvider), reader, service_prices(settings)
 
     def strategy(self, knobs: FactCheckConfig) -> Strategy:
         """Return how claims are checked.
@@ -118,6 +120,8 @@ class FactCheckServices(dg.ConfigurableResource):  # type: ignore[type-arg]
 
     def youtube(self) -> TranscriptProvider:
         """Return who is asked for the transcripts of YouTube's videos."""
+        from factible_assets.services.web import youtube_transcripts
+
         return youtube_transcripts(self.settings())
 
     @asynccontextmanager
@@ -153,6 +157,12 @@ async def open_services(
         SetupError: A service was asked for that is not set up.
         ArchiveError: The archive of stored pages cannot be used.
     """
+    # The definitions load none of the clients: who opens services does.
+    from factible_assets.services.embedded import embedded_reasoner
+    from factible_assets.services.remarks import search_remark
+    from factible_assets.services.search import search_names
+    from factible_assets.services.web import choose_web, open_web
+
     web, corpus_web = wishes.get("web", "auto"), wishes.get("corpus_web")
     rated, renew = wishes.get("pages_rating"), wishes.get("renew", False)
     async with AsyncExitStack() as stack:

@@ -226,13 +226,13 @@ def youtube_transcripts(settings: Settings) -> YouTubeTranscripts:
     Where YouTube refuses this address, a plain proxy is asked before Webshare's.
     """
     # Imported late: few runs ask YouTube, and its library takes a while to load.
-    from youtube_transcript_api.proxies import (  # noqa: PLC0415
+    from youtube_transcript_api.proxies import (
         GenericProxyConfig,
         ProxyConfig,
         WebshareProxyConfig,
     )
 
-    from resources.transcripts.youtube import ORIGIN, YouTubeTranscripts  # noqa: PLC0415
+    from resources.transcripts.youtube import ORIGIN, YouTubeTranscripts
 
     name, password = (
         settings.secret(f"webshare_proxy_{part}") for part in ("username", "password")
