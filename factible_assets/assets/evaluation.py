@@ -19,7 +19,6 @@ from factible_assets.checks.corpus_quality import quality_results, quality_specs
 from factible_assets.config import StageConfig
 from factible_assets.evaluation.charts import inline_charts
 from factible_assets.evaluation.figures import RESAMPLES, Figure
-from factible_assets.evaluation.matching import default_matcher
 from factible_assets.evaluation.measures import measure_of
 from factible_assets.evaluation.outcomes import UnknownCorpusError
 from factible_assets.evaluation.scoring import Evaluation, evaluate_corpora
@@ -95,6 +94,8 @@ def evaluation_asset(folders: Sequence[Path]) -> dg.AssetsDefinition:
         corpora: CorporaResource,
     ):
         """Score what the warehouse holds."""
+        from factible_assets.evaluation.matching import default_matcher  # noqa: PLC0415 - of models
+
         config = settled(EvaluationConfig, context.op_execution_context.op_config)
         store = warehouse.store()
         reading = corpora.read()

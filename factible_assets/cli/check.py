@@ -33,20 +33,13 @@ from factible_assets.cli.output import (
 )
 from factible_assets.cli.progress import SilentWatcher
 from factible_assets.config import ClaimsConfig, FactCheckConfig, SearchConfig
-from factible_assets.corpora.reading import load_corpora, load_corpus
-from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode, FactibleError
-from factible_assets.exchange import ImportFormat
-from factible_assets.exchange.claims import table_of
-from factible_assets.exchange.importing import import_corpus
-from factible_assets.files import write_whole
 from factible_assets.records import Claim, Verdict
-from factible_assets.running.targets import enlist, resolve
-from factible_assets.settings import Settings, load_settings
 from factible_assets.wording import clock, counted, dollars, plain, verdict_words
 
 if TYPE_CHECKING:  # help, and a shell that completes the id of a video, need no report
     from factible_assets.running.result import Checked
+    from factible_assets.settings import Settings
     from warehouse.rechecks import PlannedVideo
 
 _DEMO = "everyday-beliefs-talk"
@@ -107,6 +100,8 @@ def check(
     """
     from factible_assets.cli.corpus import import_pages
     from factible_assets.running.result import stored_result
+    from factible_assets.running.targets import enlist, resolve
+    from factible_assets.settings import load_settings
 
     if pages is not None and web is not None:
         raise FactibleError(
@@ -158,6 +153,9 @@ def demo() -> None:
 
     Example: factible demo
     """
+    from factible_assets.corpora.reading import load_corpora
+    from factible_assets.settings import load_settings
+
     settings = load_settings()
     if load_corpora(settings.corpus_folders).find(_DEMO) is None:
         raise FactibleError(
@@ -322,6 +320,13 @@ def check_list(
 
     Example: factible claims check claims.csv -o checked.csv
     """
+    from factible_assets.corpora.reading import load_corpus
+    from factible_assets.exchange import ImportFormat
+    from factible_assets.exchange.claims import table_of
+    from factible_assets.exchange.importing import import_corpus
+    from factible_assets.files import write_whole
+    from factible_assets.settings import load_settings
+
     if not file.is_file():
         raise FactibleError(f"There is no file {file}.", "Check the path.")
     config = checked_config(given_knobs(context))
@@ -390,6 +395,8 @@ def media(
     Example: factible media everyday-beliefs-talk
     """
     from factible_assets.running.result import stored_result
+    from factible_assets.running.targets import resolve
+    from factible_assets.settings import load_settings
 
     settings = load_settings()
     video_id = resolve(target, None, settings).video_id
@@ -469,7 +476,9 @@ def recheck(
     An id that begins with a dash follows two dashes: factible recheck -- -LDjqcvSbP4
     """
     from factible_assets.cli.progress import watching
+    from factible_assets.corpora.writing import bare_id
     from factible_assets.running.recheck import chosen_videos, next_plan, recheck_videos
+    from factible_assets.settings import load_settings
 
     config = checked_config(given_knobs(context), "recheck")
     settings = load_settings()

@@ -10,9 +10,6 @@ from typing import Annotated, Literal
 
 from typer import Argument, echo
 
-from factible_assets.corpora.reading import load_corpora
-from factible_assets.settings import SettingsError, load_settings
-
 
 def completion(
     shell: Annotated[
@@ -40,6 +37,9 @@ def completion(
 
 def video_ids(incomplete: str) -> list[str]:
     """Return the listed videos that begin with what was typed; nothing where none can be read."""
+    from factible_assets.corpora.reading import load_corpora
+    from factible_assets.settings import SettingsError, load_settings
+
     try:
         reading = load_corpora(load_settings().corpus_folders)
     except (SettingsError, OSError):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # help needs none of what measures and judges
     from factible_assets.evaluation.matching import Similarity, SimilarityName
     from factible_assets.evaluation.scoring import Evaluation
     from factible_assets.running.judge import JudgingPlan, JudgingResult
-    from warehouse.judgements import JudgementRow
+    from warehouse.beside import JudgementRow
     from warehouse.store import Warehouse
 
 _FLATTERED = {"tf-idf": ".87", "token-set": ".86"}
@@ -225,7 +225,7 @@ def judge(
     from factible_assets.running.targets import open_store, unchecked
     from factible_assets.services.reasoning import plan_judge
     from factible_assets.settings import load_settings
-    from warehouse.judgements import verdict_models
+    from warehouse.beside import verdict_models
 
     settings = load_settings()
     store = open_store(settings)
@@ -293,7 +293,7 @@ def _show_plan(planned: JudgingPlan, store: Warehouse) -> None:
 def _figures(store: Warehouse, planned: JudgingPlan) -> tuple[CriterionFigures, ...]:
     from factible_assets.evaluation.judging.summary import figures, human_scores
     from factible_assets.evaluation.matching import default_matcher
-    from warehouse.judgements import read_judgements
+    from warehouse.beside import read_judgements
 
     known = read_judgements(store, [task.judgement_id for task in planned.tasks])
     scored = [

@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # what compares and runs experiments takes a second to load
     from factible_assets.corpora.reading import CorporaReading
     from factible_assets.experiments.comparison import Comparison, MetricComparison
     from factible_assets.experiments.estimate import Estimate
-    from factible_assets.experiments.reading import Experiment
+    from factible_assets.experiments.plan import Experiment
     from factible_assets.experiments.runner import RunOutcome, VariantOutcome
     from factible_assets.settings import Settings
     from resources.lines import FileProblem
@@ -127,7 +127,7 @@ def list_() -> None:
     """
     from factible_assets.corpora.reading import load_corpora
     from factible_assets.experiments.comparison import finished_experiments
-    from factible_assets.experiments.reading import experiment_files, load_experiments
+    from factible_assets.experiments.plan import experiment_files, load_experiments
     from factible_assets.settings import load_settings
     from warehouse.store import Warehouse
 
@@ -211,7 +211,7 @@ def compare(
     """
     from factible_assets.corpora.reading import load_corpora
     from factible_assets.experiments.page import render_page
-    from factible_assets.experiments.results import scored_again
+    from factible_assets.experiments.runner import scored_again
     from factible_assets.files import write_whole
     from factible_assets.settings import load_settings
 
@@ -243,7 +243,7 @@ def schema() -> None:
 
     Example: factible experiment schema
     """
-    from factible_assets.experiments.reading import experiment_json_schema
+    from factible_assets.experiments.plan import experiment_json_schema
 
     print_json(experiment_json_schema())
 
@@ -257,7 +257,7 @@ def _experiment(name: str, corpora: CorporaReading, settings: Settings) -> Exper
     Raises:
         FactibleError: There is none, or its file has problems; all of them are named.
     """
-    from factible_assets.experiments.reading import experiment_files, load_experiments
+    from factible_assets.experiments.plan import experiment_files, load_experiments
 
     files, path = experiment_files(settings), Path(name)
     if path.suffix in {".yaml", ".yml"} or path.is_file():

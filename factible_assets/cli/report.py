@@ -20,14 +20,12 @@ from typer import Argument, Option
 
 from factible_assets.cli.completion import video_ids
 from factible_assets.cli.output import note, result, wishes
-from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.files import write_whole
-from factible_assets.running.targets import open_store, unchecked
-from factible_assets.settings import Settings, load_settings
 from resources.statements import statements
 
 if TYPE_CHECKING:  # help, and a shell that completes the id of a video, need no report
+    from factible_assets.settings import Settings
     from warehouse.store import Warehouse
 
 _SILENT: Any = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
@@ -65,9 +63,12 @@ def report(
             "Leave it out, or name a video.",
             ExitCode.USAGE,
         )
-    from factible_assets.report.index import read_index_data
+    from factible_assets.corpora.writing import bare_id
+    from factible_assets.report.writing import read_index_data
     from factible_assets.report.writing import index_path, publish_all, write_index, write_report
     from factible_assets.running.result import stored_data, stored_result
+    from factible_assets.running.targets import open_store, unchecked
+    from factible_assets.settings import load_settings
 
     settings = load_settings()
     if video is not None:
@@ -112,6 +113,8 @@ def open_(
 
     Example: duckdb "$(factible open published --print --quiet)"
     """
+    from factible_assets.settings import load_settings
+
     place = _place(what, load_settings(), port)
     opened = not (show or wishes.json) and _opened(place, is_data=what == "published")
     result({"what": what, "place": place}, place)
@@ -145,7 +148,9 @@ def _place(what: str, settings: Settings, port: int) -> str:
         raise FactibleError(
             "There are no reports yet.", "Check a video first, such as: factible demo"
         )
+    from factible_assets.corpora.writing import bare_id
     from factible_assets.running.result import stored_result
+    from factible_assets.running.targets import unchecked
 
     video_id = bare_id(what)
     stored = stored_result(video_id, settings=settings)
@@ -235,7 +240,10 @@ def export(
 
     An id that begins with a dash follows two dashes: factible export --json -- -LDjqcvSbP4
     """
+    from factible_assets.corpora.writing import bare_id
     from factible_assets.exchange.tables import write_tables
+    from factible_assets.running.targets import open_store
+    from factible_assets.settings import load_settings
 
     if videos and corpus is not None:
         raise FactibleError(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from typer import Argument, Exit, Option
 
@@ -16,22 +16,12 @@ from factible_assets.cli.completion import video_ids
 from factible_assets.cli.errors import sentence
 from factible_assets.cli.output import complain, note, result, stdout, table, wishes
 from factible_assets.errors import ExitCode, FactibleError
-from factible_assets.records import ReviewKind
-from factible_assets.running.review import (
-    ClaimFile,
-    Reviewed,
-    Wish,
-    carry_out,
-    new_claim,
-    open_claim,
-    open_video,
-    planned,
-    read_history,
-    reviewer_name,
-)
-from factible_assets.settings import Settings, load_settings
-from factible_assets.stages.reviews import CLAIM_KINDS, QUERY_KINDS
 from factible_assets.wording import act_words, counted, plain, verdict_words
+
+if TYPE_CHECKING:  # help needs none of what reviews
+    from factible_assets.records import ReviewKind
+    from factible_assets.running.review import ClaimFile, Reviewed, Wish
+    from factible_assets.settings import Settings
 
 Given: TypeAlias = str | None
 Several: TypeAlias = list[str] | None
@@ -126,6 +116,16 @@ def review(
 
     An id that begins with a dash follows two dashes: factible review --json -- -LDjqcvSbP4 1
     """
+    from factible_assets.running.review import (
+        Wish,
+        new_claim,
+        open_claim,
+        open_video,
+        read_history,
+        reviewer_name,
+    )
+    from factible_assets.settings import load_settings
+
     texts: dict[ReviewKind, Sequence[str | None]] = {
         "block_source": block or (),
         "unblock_source": unblock or (),
@@ -189,6 +189,7 @@ def _apply(
     settings: Settings,
 ) -> None:
     from factible_assets.cli.progress import watching
+    from factible_assets.running.review import carry_out, open_claim, planned
 
     actions = planned(file, asked, name, reason)
     done = carry_out(file, actions, settings, rerun=rerun, watch=watching, say=note)
@@ -312,6 +313,8 @@ def _outcome(before: ClaimFile, after: list[ClaimFile], done: Reviewed) -> list[
         note(f"{counted(done.others, 'other claim')} stayed as they were (run {done.run_id[:8]}).")
     elif done.waits:
         mine = f"{plain(before.video_id)} {before.claim.claim_id[:8]}"
+        from factible_assets.stages.reviews import CLAIM_KINDS
+
         changes = any(action.action in CLAIM_KINDS for action in done.actions)
         checked = f"it is checked with: factible review --rerun -- {mine}"
         note(f"Recorded; {checked if changes else 'the next check of the claim keeps to it.'}")
@@ -320,6 +323,8 @@ def _outcome(before: ClaimFile, after: list[ClaimFile], done: Reviewed) -> list[
 
 def _act_words(action: dict[str, Any], file: ClaimFile | None = None) -> str:
     """Say an action after the name of who did it."""
+    from factible_assets.stages.reviews import QUERY_KINDS
+
     kind, target = action["action"], action["target"]
     asked = {query.query_id: query.text for query in file.queries} if file else {}
     query = asked.get(target) or (action.get("target_words") if kind in QUERY_KINDS else None)
@@ -355,6 +360,8 @@ def _show_history(acts: list[dict[str, Any]]) -> None:
 
 def _menu(file: ClaimFile) -> list[Wish]:
     """Ask what to change until the user is done; Ctrl-C and Ctrl-D leave without changes."""
+    from factible_assets.running.review import planned
+
     asked: list[Wish] = []
     try:
         while True:
@@ -382,6 +389,8 @@ def _menu(file: ClaimFile) -> list[Wish]:
 
 def _wish(kind: ReviewKind) -> Wish:
     """Ask for all that an action needs."""
+    from factible_assets.running.review import Wish
+
     number = None
     if kind in {"edit_query", "remove_query"}:
         given = input("number of the query: ").strip()

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from rich import box
 from rich.table import Table
@@ -19,14 +19,13 @@ from rich.text import Text
 from typer import Option
 
 from factible_assets.cli.output import note, result, stdout, wishes
-from factible_assets.corpora.reading import load_corpora
-from factible_assets.corpora.writing import bare_id
 from factible_assets.errors import ExitCode, FactibleError
-from factible_assets.settings import Settings, SetupError, load_settings
 from factible_assets.wording import counted, dollars, in_bytes, plain
 from resources.statements import statements
-from warehouse.lake import Lake
-from warehouse.store import Warehouse
+
+if TYPE_CHECKING:
+    from factible_assets.settings import Settings
+    from warehouse.lake import Lake
 
 _SQL = statements("factible_assets.cli", "status.sql")
 _STATUSES = ("queued", "starting", "started", "success", "failure", "canceling", "canceled")
@@ -38,6 +37,9 @@ def status() -> None:
 
     Example: factible status
     """
+    from factible_assets.corpora.reading import load_corpora
+    from factible_assets.settings import load_settings
+
     settings = load_settings()
     reading = load_corpora(settings.corpus_folders)
     places = ("warehouse", "published", "archive", "cache", "dagster", "reports")
@@ -76,6 +78,7 @@ def _services(settings: Settings) -> dict[str, str]:
     """Say which web is searched, and who judges."""
     from factible_assets.services.reasoning import choose_reasoner, plan_models
     from factible_assets.services.search import search_names
+    from factible_assets.settings import SetupError
 
     names = search_names(settings)
     live = f"live ({', '.join(names)})" if names else "archive (no search provider is set up)"
@@ -95,6 +98,8 @@ def stored(settings: Settings) -> dict[str, Any]:
     path = settings.read_from()
     if not path.exists():
         return dict.fromkeys(("videos", "claims", "cost", "due"))
+    from warehouse.store import Warehouse
+
     return Warehouse(path).query(_SQL["stored"]).to_dicts()[0]
 
 
@@ -160,6 +165,9 @@ def runs(
 
     Example: factible runs --status failure --limit 5
     """
+    from factible_assets.corpora.writing import bare_id
+    from factible_assets.settings import load_settings
+
     unknown = sorted({*(status or [])} - {*_STATUSES})
     if unknown:
         raise FactibleError(
@@ -198,6 +206,7 @@ def read_runs(
 
     from factible_assets.partitions import PARTITION_TAG
     from factible_assets.running.launch import failures_of_run, open_instance
+    from warehouse.store import Warehouse
 
     wanted = dg.RunsFilter(
         job_name=job,

@@ -14,16 +14,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeAlias, TypeVar
 
-import numpy as np
-import numpy.typing as npt
+if TYPE_CHECKING:  # Dagster's definitions need the shapes of figures, and draw nothing
+    import numpy as np
+    import numpy.typing as npt
 
 RESAMPLES = 2000
 """How often videos are drawn with replacement."""
 SEED = 20251214
 
-Values = npt.NDArray[np.float64]
+Values: TypeAlias = "npt.NDArray[np.float64]"
 Item = TypeVar("Item")
 
 
@@ -90,6 +91,8 @@ def mean_interval(values: Sequence[float], *, resamples: int = RESAMPLES) -> Int
     """Return the interval of a mean of one value per video."""
     if len(values) < 2:  # noqa: PLR2004 - a spread needs two
         return None
+    import numpy as np  # noqa: PLC0415 - see above
+
     data = np.asarray(values, dtype=np.float64)
     return _percentiles(data[_draws(len(data), resamples)].mean(axis=1))
 
@@ -99,6 +102,8 @@ def pooled_interval(ratios: Sequence[Ratio], *, resamples: int = RESAMPLES) -> I
     counted = [ratio for ratio in ratios if ratio.denominator]
     if len(counted) < 2:  # noqa: PLR2004 - a spread needs two
         return None
+    import numpy as np  # noqa: PLC0415 - see above
+
     draws = _draws(len(counted), resamples)
     numerators = np.array([ratio.numerator for ratio in counted])[draws].sum(axis=1)
     denominators = np.array([ratio.denominator for ratio in counted])[draws].sum(axis=1)
@@ -124,7 +129,7 @@ def statistic_interval(
     values = [value for value in drawn if value is not None]
     if 2 * len(values) <= resamples:
         return None
-    return _percentiles(np.asarray(values, dtype=np.float64))
+    return _percentiles(values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +193,8 @@ def wilcoxon_signed_rank(
 
 
 def _differences(first: Sequence[float | None], second: Sequence[float | None]) -> Values:
+    import numpy as np  # noqa: PLC0415 - see above
+
     if len(first) != len(second):
         raise ValueError("two runs are compared over the same videos, in the same order")
     pairs = zip(first, second, strict=True)
@@ -195,9 +202,13 @@ def _differences(first: Sequence[float | None], second: Sequence[float | None]) 
 
 
 def _draws(size: int, resamples: int) -> npt.NDArray[np.int64]:
+    import numpy as np  # noqa: PLC0415 - see above
+
     return np.random.default_rng(SEED).integers(0, size, size=(resamples, size))
 
 
-def _percentiles(values: Values) -> Interval:
+def _percentiles(values: Values | Sequence[float]) -> Interval:
+    import numpy as np  # noqa: PLC0415 - see above
+
     low, high = np.percentile(values, [2.5, 97.5])
     return Interval(float(low), float(high))

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from factible_assets.corpora.reading import CorporaReading
 from factible_assets.evaluation.figures import RESAMPLES, SEED, Figure
-from factible_assets.evaluation.matching import ClaimMatcher, Matcher
 from factible_assets.evaluation.measures import MEASURES, ScoredVideo, mean, usage_measures
 from factible_assets.evaluation.metrics import claims, evidence, stances
 from factible_assets.evaluation.metrics.claims import MatchedVideo, SystemClaim
@@ -20,6 +20,9 @@ from factible_assets.evaluation.metrics.stances import Confusion, Judgement, Rel
 from factible_assets.evaluation.outcomes import Store, VideoOutcome, group_by_corpus, load_outcomes
 from factible_assets.methods.scales import level_of, veracity_of
 from factible_assets.reasoners.embedded.claims.sentences import split_sentences
+
+if TYPE_CHECKING:
+    from factible_assets.evaluation.matching import ClaimMatcher, Matcher
 
 
 @dataclass(frozen=True, slots=True)

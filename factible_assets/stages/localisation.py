@@ -23,7 +23,6 @@ from difflib import SequenceMatcher
 from functools import cached_property
 from itertools import accumulate
 
-import numpy as np
 from rapidfuzz import process
 from rapidfuzz.distance import Indel, LCSseq
 
@@ -119,6 +118,8 @@ class Localiser:
         self, claim: str, shortest: int, longest: int
     ) -> Iterator[tuple[int, float]]:
         """Yield first words with the bound on the ratio of any window there, highest first."""
+        import numpy as np  # noqa: PLC0415 - few starts of a process place a claim
+
         firsts = range(len(self._words) - shortest + 1)
         largest = [self._window(first, first + longest) for first in firsts]
         common = process.cdist([claim], largest, scorer=LCSseq.similarity, dtype=np.int32)[0]

@@ -12,11 +12,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from factible_assets.corpora.format import ClaimEntry
 from factible_assets.evaluation.figures import Ratio
-from factible_assets.evaluation.matching import Matcher, Matching
+
+if TYPE_CHECKING:
+    from factible_assets.evaluation.matching import Matching
 
 IMPORTANT: Final = 0.80
 """From this importance on, a claim is an important one (Factible, section 2.1.3)."""
@@ -54,10 +56,6 @@ class MatchedVideo:
     def found(self) -> list[ClaimEntry]:
         """Return the gold claims that were matched, in the system's order."""
         return [self.gold[pair.gold] for pair in self.matching.pairs]
-
-
-NOTHING: Final = MatchedVideo("", (), (), Matching(Matcher("recorded", "none", None), ()))
-"""A video without annotation, of which every metric of claims is undefined."""
 
 
 def precision_at_k(video: MatchedVideo, k: int | None = None) -> Ratio:

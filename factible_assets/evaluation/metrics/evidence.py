@@ -14,7 +14,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 
 from factible_assets.evaluation.figures import Ratio
 from factible_assets.methods.raw_evidence import TECHNIQUES
@@ -144,6 +143,8 @@ def latency_by_stage(
     for call in calls:
         if not call.cache_hit:
             by_stage[f"model: {call.stage}"].append(call.latency_seconds)
+    import numpy as np  # noqa: PLC0415 - only where times are summed up
+
     summaries = []
     for stage, took in by_stage.items():
         if took:

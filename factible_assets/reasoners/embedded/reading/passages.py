@@ -16,11 +16,14 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from factible_assets.reasoners.embedded.embedder import Embedder
 from factible_assets.reasoners.embedded.lexicon import load_lexicon
 from factible_assets.reasoners.embedded.page_text import PageSentence, readable_sentences
 from factible_assets.reasoners.embedded.text import content_stems, fold, tokenise
+
+if TYPE_CHECKING:  # loads arrays, which who weighs words alone needs not
+    from factible_assets.reasoners.embedded.embedder import Embedder
 
 SHORTEST_WINDOW = 25
 LONGEST_WINDOW = 60
