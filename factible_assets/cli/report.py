@@ -64,8 +64,13 @@ def report(
             ExitCode.USAGE,
         )
     from factible_assets.corpora.writing import bare_id
-    from factible_assets.report.writing import read_index_data
-    from factible_assets.report.writing import index_path, publish_all, write_index, write_report
+    from factible_assets.report.writing import (
+        index_path,
+        publish_all,
+        read_index_data,
+        write_index,
+        write_report,
+    )
     from factible_assets.running.result import stored_data, stored_result
     from factible_assets.running.targets import open_store, unchecked
     from factible_assets.settings import load_settings

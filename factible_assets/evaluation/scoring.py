@@ -19,7 +19,6 @@ from factible_assets.evaluation.metrics.evidence import Latency, Usage
 from factible_assets.evaluation.metrics.stances import Confusion, Judgement, ReliabilityBin
 from factible_assets.evaluation.outcomes import Store, VideoOutcome, group_by_corpus, load_outcomes
 from factible_assets.methods.scales import level_of, veracity_of
-from factible_assets.reasoners.embedded.claims.sentences import split_sentences
 
 if TYPE_CHECKING:
     from factible_assets.evaluation.matching import ClaimMatcher, Matcher
@@ -149,6 +148,10 @@ def _scored(outcome: VideoOutcome, matcher: ClaimMatcher) -> ScoredVideo:
     matched = matched_to(tuple(SystemClaim(claim.text, claim.importance) for claim in found))
     trivial = claims.NOTHING
     if outcome.transcript is not None:
+        from factible_assets.reasoners.embedded.claims.sentences import (  # noqa: PLC0415 - arrays
+            split_sentences,
+        )
+
         # The middle sentence of each of as many equal parts.
         sentences = split_sentences(outcome.transcript.text, outcome.segments)
         kept = min(len(found), len(sentences))

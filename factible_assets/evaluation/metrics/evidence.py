@@ -14,7 +14,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-
 from factible_assets.evaluation.figures import Ratio
 from factible_assets.methods.raw_evidence import TECHNIQUES
 from factible_assets.records import (
