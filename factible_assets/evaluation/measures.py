@@ -51,7 +51,7 @@ class ScoredVideo:
     """One video with what is needed to score it.
 
     `matched` are its claims against the annotation, `trivial` as many sentences of the transcript,
-    evenly spaced; NOTHING without annotation, claims asset or transcript. `judgements` are the
+    evenly spaced; empty without annotation, claims asset or transcript. `judgements` are the
     verdicts on matched claims whose stance is annotated; `levels`, what of them was decided, on six
     levels.
     """

@@ -136,9 +136,15 @@ def score(
 
 
 def _scored(outcome: VideoOutcome, matcher: ClaimMatcher) -> ScoredVideo:
+    # These load arrays, which Dagster's definitions, and help, need not.
+    from factible_assets.evaluation.matching import Matching  # noqa: PLC0415
+    from factible_assets.reasoners.embedded.claims.sentences import split_sentences  # noqa: PLC0415
+
     gold, video_id = outcome.truth, outcome.video.video_id
+    # Of a video without annotation every metric of claims is undefined.
+    nothing = MatchedVideo("", (), (), Matching(matcher.matcher, ()))
     if gold is None or not outcome.ran("claims"):
-        return ScoredVideo(outcome, claims.NOTHING, claims.NOTHING, ())
+        return ScoredVideo(outcome, nothing, nothing, ())
 
     def matched_to(system: tuple[SystemClaim, ...]) -> MatchedVideo:
         matching = matcher.match([each.text for each in system], [each.text for each in gold])
@@ -146,12 +152,8 @@ def _scored(outcome: VideoOutcome, matcher: ClaimMatcher) -> ScoredVideo:
 
     found = outcome.ordered_claims
     matched = matched_to(tuple(SystemClaim(claim.text, claim.importance) for claim in found))
-    trivial = claims.NOTHING
+    trivial = nothing
     if outcome.transcript is not None:
-        from factible_assets.reasoners.embedded.claims.sentences import (  # noqa: PLC0415 - arrays
-            split_sentences,
-        )
-
         # The middle sentence of each of as many equal parts.
         sentences = split_sentences(outcome.transcript.text, outcome.segments)
         kept = min(len(found), len(sentences))
