@@ -86,8 +86,7 @@ Step: TypeAlias = tuple[Entry, int, int]
 def read_jsonl(path: Path) -> Iterator[Step]:
     """Yield the entries of a JSONL file; `done` and `total` count bytes.
 
-    Raises:
-        ArchiveImportError: at the first malformed line, or if the file cannot be read.
+    Raises ArchiveImportError at the first malformed line, or if the file cannot be read.
     """
     try:
         total = path.stat().st_size
@@ -214,10 +213,8 @@ def read_folder(folder: Path) -> Iterator[Step]:
     browser noted when it saved the page ("saved from url", "Page saved with SingleFile url"). The
     address that a page claims for itself is not believed, because anyone can write one: without a
     browser's note, a page has an address under a host that cannot exist (RFC 2606, `.invalid`).
-    Hidden files are left out, links to folders are not followed.
-
-    Raises:
-        ArchiveImportError: if the folder holds nothing of this kind, or a malformed JSONL file.
+    Hidden files are left out, links to folders are not followed. Raises ArchiveImportError if the
+    folder holds nothing of this kind, or a malformed JSONL file.
     """
     wanted = HTML_SUFFIXES | TEXT_SUFFIXES | {JSONL_SUFFIX}
     files: list[Path] = []

@@ -220,10 +220,7 @@ def load_rating_yaml(file: Path) -> RatingSet:
 
     A mapping with `dataset` (its name), `as_of` or `retrieved` (a date), `description`, `licence`,
     `citation`, and `ratings`: a list of `domain`, `rating` (high, medium, low, very_low), `class`,
-    `reason` and, where known, `bias` and `score` (from 0 to 1).
-
-    Raises:
-        RatingFileError: The file cannot be read, or something in it is wrong.
+    `reason` and, where known, `bias` and `score` (from 0 to 1). Raises RatingFileError.
     """
     about = {"description", "licence", "citation"}
     top = _read_yaml(file).mapping({"dataset", "ratings"}, {"as_of", "retrieved", *about})
@@ -273,10 +270,7 @@ def load_mbfc_json(file: Path, *, name: str = "mbfc", as_of: date | None = None)
 
     A row on one section of a site rates the site only if at least two such rows agree and no row
     is on the site itself: one video channel says nothing of its platform. Of rows that disagree on
-    one site the lower rating holds.
-
-    Raises:
-        RatingFileError: The file is not such a list.
+    one site the lower rating holds. Raises RatingFileError.
     """
     sites: dict[str, ListedRating] = {}
     sections: dict[str, list[ListedRating]] = defaultdict(list)
@@ -396,11 +390,7 @@ QUALITY_CUTS: tuple[tuple[float, Rating], ...] = (
 
 
 def rating_of_quality(text: str) -> Rating:
-    """Turn a quality from 0 to 1 into a rating by `QUALITY_CUTS`.
-
-    Raises:
-        ValueError: The text is not a number from 0 to 1.
-    """
+    """Turn a quality from 0 to 1 into a rating by `QUALITY_CUTS`; else raise ValueError."""
     quality = float(text)
     if not 0.0 <= quality <= 1.0:
         raise ValueError("not from 0 to 1")
@@ -408,11 +398,7 @@ def rating_of_quality(text: str) -> Rating:
 
 
 def rating_by_name(text: str) -> Rating:
-    """Read a rating by its name in any case, with space, hyphen or underscore (`Very Low`).
-
-    Raises:
-        ValueError: The text names no rating.
-    """
+    """Read a rating by its name (`Very Low`, `very-low`); raise ValueError for any other text."""
     name = re.sub(r"[\s-]+", "_", text.strip().lower())
     found = next((rating for rating in _LISTED_RATINGS if rating == name), None)
     if found is None:
@@ -432,10 +418,7 @@ DOMAIN_QUALITY = TableLayout(
 def load_rating_csv(file: Path, layout: TableLayout, *, as_of: date | None = None) -> RatingSet:
     """Read a CSV file with a header line, in the given layout.
 
-    Of rows that disagree on one host the lower rating holds.
-
-    Raises:
-        RatingFileError: The file cannot be read, a column is missing, or a value is wrong.
+    Of rows that disagree on one host the lower rating holds. Raises RatingFileError.
     """
     ratings: dict[str, ListedRating] = {}
     left_out: Counter[str] = Counter()
@@ -498,11 +481,7 @@ def description_of(file: Path) -> Path:
 
 
 def load_description(file: Path) -> TableLayout:
-    """Read a description; without columns where it names none.
-
-    Raises:
-        RatingFileError: The file cannot be read, or something in it is wrong; names file and line.
-    """
+    """Read a description, without columns where it names none; raise RatingFileError."""
     top = _read_yaml(file).mapping({"dataset"}, {"as_of"} | _ABOUT | _READING)
     if "columns" not in top:
         for key in sorted(_READING & top.keys()):

@@ -112,10 +112,7 @@ class Service:
             )
 
     async def _answer(self, work: Awaitable[Found]) -> tuple[Found | None, dict[str, Any]]:
-        """Return what work led to, and what an answer says beside it: how it ended, and how soon.
-
-        A service that fails is no exception but an outage, whose reason names the service.
-        """
+        """Return what work led to (None: an outage), and how it ended, as answers say it."""
         started, found, reason = time.perf_counter(), None, None
         try:
             found = await work

@@ -93,10 +93,8 @@ class BoundError(requests.RequestException):
 class YouTubeSession(requests.Session):
     """Sends the requests of one call. Not thread-safe: use it in the thread that made it.
 
-    Args:
-        seconds: The time that all requests together may take.
-        proxy: Sends every request through it.
-        origin: Where https://www.youtube.com is really asked, such as a mirror on loopback.
+    All requests together may take `seconds`; `origin` is where https://www.youtube.com is really
+    asked, such as a mirror on loopback.
     """
 
     def __init__(
@@ -424,10 +422,7 @@ def choose(available: TranscriptList, languages: Sequence[str]) -> Transcript | 
 def choose_to_translate(
     available: TranscriptList, languages: Sequence[str]
 ) -> tuple[Transcript | None, str]:
-    """Choose captions that YouTube translates, and the best language that it translates them into.
-
-    Captions that a person wrote come before a recogniser's.
-    """
+    """Choose captions that YouTube translates, a person's before a recogniser's, and into what."""
     for captions in sorted(available, key=lambda captions: captions.is_generated):
         codes = [language.language_code for language in captions.translation_languages]
         for language in languages:
@@ -453,10 +448,7 @@ _UNIT_SECONDS = (86_400, 3_600, 60, 1)
 
 
 def _details(session: YouTubeSession, video_id: str) -> VideoDetails:
-    """Ask oEmbed, and read the watch page that came already. Never raises.
-
-    What oEmbed says stands before what the page says.
-    """
+    """Ask oEmbed, whose word goes first, and read the watch page that came. Never raises."""
     problems: list[str] = []
     said: dict[str, object] = {}
     query = urlencode({"url": watch_url(video_id), "format": "json"})
@@ -536,7 +528,6 @@ def _seconds(value: object) -> float | None:
 
 
 def _day(value: object) -> date | None:
-    """Read the day of a date or a time as it is written, in the time zone that it names."""
     try:
         return date.fromisoformat(value.strip()[:10]) if isinstance(value, str) else None
     except ValueError:
