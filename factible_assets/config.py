@@ -255,10 +255,7 @@ class EvidenceConfig(StageConfig):
 
 
 class BudgetConfig(StageConfig):
-    """What one claim may cost with any strategy but `standard`, looked at before each question.
-
-    A claim that has used it up is judged by what is known.
-    """
+    """What one claim may cost with any strategy but `standard`, before what is known judges it."""
 
     max_calls: int = Field(default=60, ge=1, le=1_000, description="Model calls per claim.")
     max_tokens: int = Field(
@@ -362,10 +359,7 @@ class KnobError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Knob:
-    """One knob. `place` leads to it in FactCheckConfig.
-
-    `schema` is its JSON Schema: type, range, vocabulary, description.
-    """
+    """One knob, its `place` in FactCheckConfig, and its JSON Schema: type, range, words."""
 
     name: str
     place: tuple[str, ...]
@@ -380,10 +374,7 @@ class Knob:
 
 @cache
 def knobs() -> Mapping[str, Knob]:
-    """Return every knob by its name.
-
-    A knob whose name stands in two sections is called SECTION.NAME.
-    """
+    """Return every knob by its name; SECTION.NAME where two sections have the name."""
     sections = {
         name: field.annotation
         for name, field in FactCheckConfig.model_fields.items()

@@ -361,9 +361,8 @@ class Page(
 ):
     """One attempt to obtain one page. The text is kept once per content, in `page_texts`.
 
-    `ok`: there is text. `no_evidence`: the site answered and offers nothing to read (gone,
-    forbidden, a bot wall, empty), which asking again will not change. `infra_error`: the fetch
-    itself failed and may succeed another time.
+    `no_evidence`: the site answered and offers nothing to read (gone, forbidden, a bot wall,
+    empty). `infra_error`: the fetch itself failed and may succeed another time.
     """
 
     page_id: str
@@ -456,11 +455,10 @@ class Evidence(
 class Verdict(
     Record, table="verdicts", key="claim_id", order="evidence_quality DESC, rank, claim_id"
 ):
-    """What the evidence says of one claim, and how sure that is.
+    """What the evidence says of one claim, and how sure that is; read in the order of its quality.
 
-    They are read in the order of what their ranks are derived from, as ranks of different runs do
-    not compare. `complete` verdicts always have a stance; `incomplete` ones never do: services
-    failed, and what is missing could change the stance.
+    `complete` verdicts always have a stance; `incomplete` ones never do: services failed, and what
+    is missing could change it.
     """
 
     claim_id: str

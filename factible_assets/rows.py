@@ -85,7 +85,7 @@ class VerdictChange:
 class VideoRows:
     """Rows of one video by their class; what was never made, or is not asked about, is empty.
 
-    `sets` tells by asset which sets the rows come from. An asset that is not in it has not run.
+    `sets` tells by asset which sets they come from; an asset that is not in it has not run.
     """
 
     videos: Sequence[Video] = ()
@@ -117,10 +117,7 @@ class VideoRows:
 
     @property
     def video(self) -> Video:
-        """The video itself.
-
-        Raises IndexError: It is not among the rows.
-        """
+        """The video itself; IndexError if it is not among the rows."""
         return self.videos[0]
 
     @property

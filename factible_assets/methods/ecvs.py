@@ -313,8 +313,7 @@ INDICATORS: Final = (
 def relevance(text: str, claim: str) -> float:
     """Return the share of a claim's key words that a text holds (algorithm 3, line 4).
 
-    Key words are the distinct words without stop words; one is held wherever its letters stand, as
-    the algorithm has it. 0 for a claim of stop words alone, which the algorithm divides by.
+    Key words are distinct and no stop words; one is held wherever its letters stand. 0 without any.
     """
     words = {word.norm for word in tokenise(claim)} - STOP_WORDS
     folded = text.casefold()

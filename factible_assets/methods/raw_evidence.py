@@ -62,8 +62,8 @@ Answerability = Literal["answered", "partly", "partly not", "not"]
 def distinct_questions(texts: Iterable[str], most: int = MOST_QUESTIONS) -> tuple[str, ...]:
     """Return the yes/no questions among some texts, none asking again what another asks.
 
-    The paper deletes exact repetitions (appendix A.2); here those that only reorder or inflect the
-    words go, too. Numbers and denials keep two questions apart that are otherwise alike.
+    Beyond exact repetitions (appendix A.2) those go that only reorder or inflect the words, unless
+    numbers or denials keep two apart.
     """
     kept: dict[str, tuple[str, object]] = {}
     for text in texts:
@@ -84,8 +84,7 @@ def distinct_questions(texts: Iterable[str], most: int = MOST_QUESTIONS) -> tupl
 def answerability(questions: Sequence[Answered]) -> Answerability | None:
     """Return how far a claim is answered by how far its questions are (section 6.3).
 
-    Answered if all are, partly if all are at least partly, not if none is; else partly not. None
-    without questions.
+    Answered if all are, partly if all are at least partly, not if none is; else partly not.
     """
     told = set(questions)
     if not told:

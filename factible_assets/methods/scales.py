@@ -95,11 +95,7 @@ _HIGHEST_REFUTATION: Final = 0.25
 
 
 def stance_of(label: str, labels: Mapping[str, Stance]) -> Stance:
-    """Read a label, whatever its case and whether words are joined by spaces or underscores.
-
-    Raises:
-        ValueError: it is none of the labels, which the message lists.
-    """
+    """Read a label, whatever its case and spaces; ValueError lists them all if it is none."""
     known = {_folded(each): stance for each, stance in labels.items()}
     stance = known.get(_folded(label))
     if stance is None:
@@ -108,11 +104,7 @@ def stance_of(label: str, labels: Mapping[str, Stance]) -> Stance:
 
 
 def label_of(stance: Stance, labels: Mapping[str, Stance]) -> str:
-    """Return a scale's first label for a stance.
-
-    Raises:
-        StopIteration: The scale has none; see the scales.
-    """
+    """Return a scale's first label for a stance; StopIteration if it has none (see the scales)."""
     return next(label for label, each in labels.items() if each == stance)
 
 

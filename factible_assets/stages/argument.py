@@ -54,7 +54,7 @@ _UNOPPOSED: Mapping[Stance, str] = {
 class Voice:
     """The source that speaks loudest on one side: `{lead} {source} {says}: {words}`.
 
-    `words` are its quote, else what was read in it; `is_quote` tells the two apart.
+    `words` are its quote (`is_quote`), else what was read in it.
     """
 
     side: Stance
@@ -110,9 +110,9 @@ def argue(outcome: str, evidence: Iterable[Evidence]) -> Argument:
 
 
 def _voice(side: Stance, rows: Iterable[Evidence], lead: str) -> Voice:
-    """Let the source speak that weighs most in the vote; a quote is heard before a paraphrase.
+    """Let the source speak that weighs most in the vote, rather with a quote than a paraphrase.
 
-    Of those that weigh the same, the one that speaks most of the claim, and rather says than asks.
+    Of equal ones, the one that speaks most of the claim, and rather says than asks.
     """
 
     def loudness(each: Evidence) -> tuple[bool, int, bool, float]:

@@ -75,23 +75,13 @@ from factible_assets.stages.verdict import (
     form_opinion,
 )
 
-
-@dataclass(frozen=True, slots=True)
-class LeftUnread:
-    """A page that was fetched and is not read after all, and the rule that says so."""
-
-    reason: str
-
-
 Answer = TypeVar("Answer")
 
 Words: TypeAlias = Callable[[], Awaitable[Judged[tuple[QueryDraft, ...]]]]
 """Words the searches for a claim."""
 
-Reading: TypeAlias = Callable[
-    [Query, PageExcerpt], Awaitable[Judged[EvidenceDraft | None] | LeftUnread]
-]
-"""Reads a page that a query led to, or leaves it unread."""
+Reading: TypeAlias = Callable[[Query, PageExcerpt], Awaitable[Judged[EvidenceDraft | None] | str]]
+"""Reads a page that a query led to, or says why it is left unread after all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,7 +358,7 @@ class ClaimCheck:
             case Judged(value=draft):
                 read = partial(read_row, self.claim, source=source, basis=self.basis, draft=draft)
                 return stored, read
-            case LeftUnread(reason=reason) | BudgetSpentError(reason=reason):
+            case str(reason) | BudgetSpentError(reason=reason):
                 return stored, partial(unread, status="skipped", reason=reason)
             case ReasonerRefusalError(reason=reason):
                 status, reason = "skipped", f"The model declined to read it: {reason}"

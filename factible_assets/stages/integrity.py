@@ -73,10 +73,10 @@ _DERIVED: Mapping[str, Callable[[Any], dict[str, object]]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedRows(VideoRows):
-    """The rows of one video. Assets that are not judged are there to be referred to.
+    """The rows of one video; assets that are not judged are there to be referred to.
 
-    Rows of claims that the video no longer makes may be among those that are referred to; they are
-    looked up and never judged. `limits` holds the dates that a run set.
+    Of claims that the video no longer makes rows may be looked up and are never judged. `limits`
+    holds the dates that a run set.
     """
 
     limits: SearchConfig = field(default_factory=SearchConfig)

@@ -49,10 +49,7 @@ class NoPictureError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A picture of a video by its name, and how its bytes are had.
-
-    `load` raises NoPictureError.
-    """
+    """A picture of a video by its name, and how its bytes are had; `load` raises NoPictureError."""
 
     name: str
     load: Callable[[], Awaitable[bytes]]
@@ -60,10 +57,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class MediaServices:
-    """Who is asked about pictures; None for what is not set up.
-
-    `inspect` looks into a picture's bytes, and raises UnreadableImageError.
-    """
+    """Who is asked about pictures, None for who is not set up; `inspect` looks into the bytes."""
 
     inspect: Callable[[bytes], ImageFacts]
     fetcher: Fetcher

@@ -1,10 +1,9 @@
 """The doors of the domain: what stages need from outside, as protocols.
 
 What belongs here: the protocols that stages are handed implementations of, the values that cross
-them, and the two errors of a reasoner: its service fails, its model declines. What does not: any
-implementation. Resources satisfy the fetch and rating protocols structurally, so that they need not
-know this package; what they hand over stands in their own value modules (`base.py`), and so do the
-protocols of search and of prior fact checks.
+them, and the errors of a reasoner. What does not: any implementation. Resources satisfy their
+protocols structurally, so that they need not know this package; what they hand over stands in their
+own value modules (`base.py`), and so do the protocols of search and of prior fact checks.
 """
 
 from __future__ import annotations
@@ -69,8 +68,8 @@ class DomainAges(Protocol):
 class ReasonerError(Exception):
     """A reasoner has no answer. `reason` is a sentence for a person, without secrets.
 
-    `calls` were made all the same. `lasting`: it would fail again, until somebody changes something
-    (a key, a limit, a ceiling).
+    `calls` were made all the same. What is `lasting` would fail again until somebody changes
+    something.
     """
 
     def __init__(
@@ -87,10 +86,7 @@ class ReasonerOutageError(ReasonerError):
 
 
 class ReasonerRefusalError(ReasonerError):
-    """A reasoner's model declined to answer, and would decline again. No outage: nothing is due.
-
-    `reason` is in the model's own words where it gave any.
-    """
+    """A reasoner's model declined to answer, with its own `reason` if any; nothing is due."""
 
 
 class BudgetSpentError(ReasonerError):
@@ -120,10 +116,7 @@ class ClaimDraft:
 
 @dataclass(frozen=True, slots=True)
 class ClaimDrafts:
-    """The claims of one transcript, most important first.
-
-    `refused` counts those that the reasoner worded and that say more than was said.
-    """
+    """The claims of one transcript, most important first; `refused` ones say more than was said."""
 
     thesis: str | None
     claims: tuple[ClaimDraft, ...]

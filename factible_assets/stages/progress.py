@@ -25,11 +25,7 @@ ALL_STAGES: tuple[Stage, ...] = get_args(Stage)
 
 @dataclass(frozen=True, slots=True)
 class StageTiming:
-    """How long a stage took.
-
-    The work of all claims added up, the span from the first start to the last end, and from the
-    beginning of the flow to the first end.
-    """
+    """How long a stage took: its work, from first start to last end, and up to its first end."""
 
     work_seconds: float
     span_seconds: float

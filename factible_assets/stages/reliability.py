@@ -229,8 +229,8 @@ class RatingBook:
     def rate(self, urls: Iterable[str]) -> None:
         """Rate the domains of some addresses, their ages left open.
 
-        A registrable domain gets a rating; so does a host below it that a rating set lists by
-        its own name, such as a newspaper's section of contributed pieces.
+        So is a host below it that a rating set lists by its own name, such as a newspaper's
+        section.
         """
         names = {name for url in urls for name in self._names(url)} - self._ratings.keys()
         if not names:
@@ -260,10 +260,7 @@ class RatingBook:
                     group.create_task(look_up(name))
 
     def of(self, url: str) -> ReliabilityRating:
-        """Return the rating of an address that has been rated: its host's own, or its domain's.
-
-        What is no web address has no domain and is unknown.
-        """
+        """Return the rating of an address that has been rated: its host's own, or its domain's."""
         domain = domain_of(url)
         if not domain:
             return _unlisted_rating(self._video_id, "", None)

@@ -365,10 +365,7 @@ def with_added_sources(
 
 
 def with_overrulings(row: Evidence, corrections: Corrections) -> Evidence:
-    """Return evidence as reviewers overruled it; what the machine said stays beside it.
-
-    A person's stance is definite: it counts in full, as the source's rating lets it.
-    """
+    """Return evidence as reviewers overruled it; what the machine said stays beside it."""
     if row.status != "ok":
         return row
     changes: dict[str, object] = {}
@@ -397,7 +394,7 @@ def applied_by(
 ) -> tuple[str, ...]:
     """Return the ids of the actions that a run of these stages on these claims keeps to.
 
-    Who words a claim is heard once a claim of these words is checked; who drops one, at once.
+    Who words a claim is heard once it is checked; who drops one, at once.
     """
     needed: dict[ReviewKind, str] = {
         **dict.fromkeys(QUERY_KINDS | CLAIM_KINDS, "queries"),

@@ -305,7 +305,7 @@ def late_exclusion(
 ) -> str | None:
     """Say why a page is left out after all, now that its date and its last address are known.
 
-    `found_as_of` is the date that the search gave it, for a page that has none of its own.
+    `found_as_of` is the date that the search gave it, for want of its own.
     """
     final = published_at(page.final_url or page.canonical_url)
     if page.final_url is not None and is_the_video(video, final):

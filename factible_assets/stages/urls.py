@@ -189,8 +189,7 @@ _TRANSLATED = re.compile(r"https?://(?P<name>[\w-]+)\.translate\.goog(?P<rest>/.
 def published_at(url: str) -> str:
     """Return the address that a page was published at: for a copy in an archive, its own.
 
-    A copy says what its site said, so the site answers for it and not the archive, which may be
-    a government's. The same holds of caches (AMP), readers and translations.
+    The site answers for a copy and not the archive, a cache (AMP), a reader or a translation.
     """
     translated = _TRANSLATED.fullmatch(url)
     if translated is not None:
@@ -243,8 +242,7 @@ def public_suffix(host: str) -> str:
 def host_and_parents(host: str) -> tuple[str, ...]:
     """Return a host name and its parents, the most specific first, without a leading `www.`.
 
-    Ends at the domain that was bought from a registry: for a tenant of a platform
-    (`name.blogspot.com`) that is the platform (`blogspot.com`).
+    Ends at the domain that was bought from a registry: `blogspot.com` for a tenant of it.
     """
     name = _trimmed(host)
     last = _registrable(name, _suffixes(private=False))
@@ -345,8 +343,7 @@ def video_reference(url: str) -> VideoReference | None:
 def mentions_video_id(url: str, video_id: str) -> bool:
     """Tell whether a URL carries a YouTube id as a whole word, as transcript sites' URLs do.
 
-    Only ids that cannot be an English word are looked for: eleven characters of YouTube's
-    alphabet, among them a capital, a digit or an underscore.
+    Ids that could be an English word, without a capital, digit or underscore, are not looked for.
     """
     if not (_YOUTUBE_ID.fullmatch(video_id) and _DISTINCTIVE.search(video_id)):
         return False

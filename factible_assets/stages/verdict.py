@@ -165,8 +165,7 @@ def weight(row: Evidence) -> int:
 def tally(evidence: Iterable[Evidence], stories: StoryIndex) -> Tally:
     """Add up the weights of the independent origins on each side, each origin's strongest source.
 
-    An origin whose copies were read both ways counts once on each side, and so cancels out.
-    Unclear sources say nothing and weigh nothing.
+    An origin whose copies were read both ways counts on each side. Unclear sources weigh nothing.
     """
     sides = by_stance(row for row in evidence if row.status == "ok")
 
@@ -481,10 +480,7 @@ def decided_by(
 
 
 def ranked(verdicts: Iterable[Verdict], claims: Sequence[Claim]) -> tuple[Verdict, ...]:
-    """Rank a video's verdicts by the quality of their evidence, best first (Factible, 1.3.5).
-
-    Equal quality is ordered as the claims are.
-    """
+    """Rank a video's verdicts by the quality of their evidence, then as the claims are (1.3.5)."""
     places = {claim.claim_id: claim.rank for claim in claims}
     ordered = sorted(
         verdicts, key=lambda each: (-each.evidence_quality, places[each.claim_id], each.claim_id)

@@ -279,10 +279,10 @@ class _Inquiry:
         return check.case_of(self.queries, Gathered(tuple(self.searches), tuple(self.hits)), rows)
 
     def _rows(self) -> ClaimRows:
-        """Return everything that was gathered, and the verdict.
+        """Return everything that was gathered, and the verdict: the label if any, else the vote.
 
-        That is the label where there is one, else the vote over what was read. What failed before
-        the label was settled leaves the verdict incomplete; what failed after it, only its words.
+        What failed before the label was settled leaves it incomplete; what failed later, only its
+        words.
         """
         case = self._case()
         opinion = self.check.form_opinion(case)

@@ -37,7 +37,7 @@ from factible_assets.reasoners.llm.raw_evidence import (
 )
 from factible_assets.reasoners.llm.verdict import CARRIERS
 from factible_assets.records import Answered, Evidence, Query, Stance, Video
-from factible_assets.stages.claim_check import ClaimCheck, ClaimRows, LeftUnread
+from factible_assets.stages.claim_check import ClaimCheck, ClaimRows
 from factible_assets.stages.flow import Strategy
 from factible_assets.stages.ports import (
     BudgetSpentError,
@@ -62,10 +62,7 @@ _NO_MODEL: Final = (
 
 
 def _adapted(config: FactCheckConfig, video: Video) -> FactCheckConfig:
-    """Search before the day of the video, as many questions and documents as the paper does.
-
-    A limit that the run or the corpus sets is kept. All pages are waited for.
-    """
+    """Search before the day of the video, as many questions and documents as the paper does."""
     limited = config.limited_to(video.published_on)
     queries, search = limited.queries, limited.search
     if queries.max_queries == QueriesConfig().max_queries:
@@ -118,10 +115,8 @@ async def _decomposed(
     """Return the searches: one for each question, as the paper has it, or the engine's own."""
     if model is None:
         queries = await check.write_queries()
-        note.status = "skipped"
-        note.reason = (
-            f"There are no questions, and the engine's own searches are asked. {_NO_MODEL}"
-        )
+        words = "There are no questions, and the engine's own searches are asked."
+        note.status, note.reason = "skipped", f"{words} {_NO_MODEL}"
         return queries
 
     async def asked() -> Judged[tuple[QueryDraft, ...]]:
@@ -165,9 +160,7 @@ class _Passages:
             lines.append(f"Left out, for no passage has it: {', '.join(self._wrong)}")
         return "\n".join(lines)
 
-    async def read(
-        self, query: Query, page: PageExcerpt
-    ) -> Judged[EvidenceDraft | None] | LeftUnread:
+    async def read(self, query: Query, page: PageExcerpt) -> Judged[EvidenceDraft | None] | str:
         """Read what was selected of a page, once all pages of the claim are in."""
         self._texts[page.canonical_url] = page.text
         if page.arrivals is not None:
@@ -179,9 +172,7 @@ class _Passages:
                 self._selected = {each.key: each for each in found}
         chosen = self._selected.get(page.canonical_url)
         if chosen is None:
-            return LeftUnread(
-                f"It is not among the {KEPT_DOCUMENTS} documents that bear most on the claim."
-            )
+            return f"It is not among the {KEPT_DOCUMENTS} documents that bear most on the claim."
         if self._model is None:
             parts, check = replace(page, text=chosen.text, arrivals=None, alone=False), self._check
             reasoner = check.services.reasoner
