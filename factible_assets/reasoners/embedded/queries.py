@@ -51,9 +51,11 @@ _ENDS_PHRASE = frozenset(".!?:;,")
 
 # Function words that change what a claim says, and words of time: kept in keyword queries.
 _TELLING = NEGATIONS | word_set(
-    "more most less least fewer than only every all before after since until during between under"
-    " over above below against without always almost already still ever now ago"
+    "more most less least fewer than only every all before after since until during between"
+    " against without always almost already still ever now ago"
 )
+_BINDS = NEGATIONS | word_set("more most less least fewer every")
+"""What says something only with the word after it: "more immigrants", "most recently"."""
 
 # Words that narrow no search: left out as long as others remain.
 _GENERIC = word_set(
@@ -63,7 +65,8 @@ _GENERIC = word_set(
     happen happens happened happening call calls called start starts started look looks looking
     point points mean means think thinks thinking believe believes understand tell tells told
     talk talks talking call place people person thing things way ways something lots part parts
-    kinds number amount good bad big able true real fact actually simply basically really uh um yeah
+    kinds number amount bit good bad big able true real fact actually simply basically really
+    uh um yeah eventually today usually often potentially
     """
 )
 _AUXILIARIES = word_set(
@@ -80,6 +83,16 @@ _LEANS_BACK = word_set(
 )
 """First words of a clause that cannot be asked on its own."""
 
+_NAMING = frozenset({"year", "name", "word"})
+"""Kinds of terms that say what a claim is about."""
+
+_MEASURES = word_set(
+    """
+    second seconds minute minutes hour hours day days week weeks month months year years decades
+    centuries percent times degrees inch inches feet miles metres meters km kilometres kilometers
+    grams kg pounds tons tonnes ounces litres liters gallons calories dollars euros
+    """
+)
 _CONTRADICTION, _AUTHORITIES = "false fact check", "official data report"
 
 _BACKGROUND = {
@@ -152,7 +165,7 @@ def _drafts(claim: Claim, title: str, embedder: Embedder) -> Iterator[QueryDraft
         terms += _terms(title)
     ranked = _ranked(text, _distinct(terms), embedder)
     yield QueryDraft(_joined(ranked, _MOST) or text, "direct", 1)
-    core = [term for term in ranked if term.kind not in {"figure", "count", "telling"}] or ranked
+    core = [term for term in map(_without_number, ranked) if term.kind in _NAMING] or ranked
     yield QueryDraft(
         _with(_joined(core, _CORE), _CONTRADICTION), "alternative", 2, seeks_opposite=True
     )
@@ -189,7 +202,7 @@ def _terms(text: str) -> list[_Term]:
             while last + 1 < len(words) and words[last + 1].start < number.end:
                 last += 1
             last += number.unit is not None and number.kind != "year"
-        elif words[position].norm in NEGATIONS and _is_keyword(words, position + 1):
+        elif words[position].norm in _BINDS and _is_keyword(words, position + 1):
             last = position + 1
         else:
             last = _last_of_name(text, words, position)
@@ -238,6 +251,14 @@ def _is_keyword(words: Sequence[Word], position: int) -> bool:
     if norm in _TELLING or any(letter.isdigit() for letter in norm):
         return True
     return len(norm) > 1 and norm not in STOP_WORDS
+
+
+def _without_number(term: _Term) -> _Term:
+    """Return what a figure counts: "immigrants" of "one million immigrants"."""
+    counted = term.text[max((each.end for each in find_numbers(term.text)), default=0) :].strip()
+    if term.kind not in {"figure", "count"} or not counted or fold(counted) in _MEASURES:
+        return term
+    return replace(term, text=counted, kind="word")
 
 
 def _distinct(terms: Sequence[_Term]) -> list[_Term]:

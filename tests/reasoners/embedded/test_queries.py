@@ -149,3 +149,14 @@ def test_any_claim_gets_distinct_queries_that_are_not_empty(text: str, limit: in
     assert all(query.text.strip() for query in queries)
     assert len({query.text for query in queries}) == len(queries)
     assert limit == 1 or any(query.seeks_opposite for query in queries)
+
+
+def test_what_a_figure_counts_is_asked_for_in_every_query() -> None:
+    text = "The one million immigrants granted residence each year sponsor their relatives."
+    assert all("immigrants" in query.text for query in _write(text, 3))
+
+
+def test_words_of_degree_are_asked_with_what_they_belong_to() -> None:
+    text = "Princeton researchers, using the most recently available data, counted relatives."
+    assert "most" not in _write(text, 1)[0].text.replace("most recently", "").split()
+    assert "over" not in _write("A law lets the president take over radio stations.", 1)[0].text

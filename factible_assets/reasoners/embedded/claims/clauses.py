@@ -107,7 +107,7 @@ _SUBJECTS = word_set("i we you they people children men women who which that")
 _VERBS = _PAST | _THIRD | _BASE
 _LONG = 4
 _SUBORDINATE_OPENERS = word_set(
-    "until although though while whereas because despite unless from for"
+    "until although though while whereas because despite unless from for nor"
 )
 
 

@@ -64,7 +64,8 @@ _MONTHS = word_set(
 )
 _NO_NOUNS = _TIMES | word_set("point way country planet is are was were can will means one")
 _SHELL = re.compile(
-    r"the (?:\w+ )?ones? |the (?:real |main |other |first |second |next |last |only )?"
+    r"the (?:\w+ )?ones? (?!(?:hundred|thousand|million|billion|trillion)\b)"
+    r"|the (?:real |main |other |first |second |next |last |only )?"
     r"(?:answer|bill|case|cause|change|compound|decision|difference|discovery|effect|event|fact"
     r"|finding|goal|group|idea|issue|law|lawsuit|legislation|method|number|paper|plan|point|problem"
     r"|process|program|project|question|reason|report|result|rule|ruling|solution|state|story"

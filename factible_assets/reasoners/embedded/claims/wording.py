@@ -34,6 +34,8 @@ _LEAD_IN = re.compile(
         (?:i|we|you)[ ](?:really[ ]|also[ ]|all[ ]|now[ ]|just[ ])*
            (?:think|believe|know|guess|suppose|feel|say|understand|found[ ]out|can[ ]see|see)
            [ ]that\b
+      | (?:we|they|you)(?:'ve|[ ]have)[ ](?:shown|found|learned|learnt|seen|discovered)[ ]that\b
+      | (?:i'm|we're|they're)[ ](?:just[ ])?(?:saying|telling[ ]you)[ ]that\b
       | (?:it(?:'s|[ ]is)|what(?:'s|[ ]is))[ ](?:also[ ])?
            (?:true|clear|known|well[ ]known|important[ ]to[ ](?:note|remember|know)
              |worth[ ]noting|a[ ]fact)[ ]that\b
@@ -77,7 +79,7 @@ _CONNECTIVE = re.compile(
 _FEWEST_LEFT = 4
 _FILLER = re.compile(
     r"(?:,\s*)?\b(?:u[hm]+|erm|you know(?=,)|i mean(?=,)|(?<=, )like(?=,)|actually|basically"
-    r"|literally)\b,?"
+    r"|literally|by the way)\b,?"
     r"|,\s*(?:you know|i mean)\b(?=[,.?!])",
     re.IGNORECASE,
 )

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from factible_assets.reasoners.embedded.claims import selection
 from factible_assets.reasoners.embedded.claims.checkworthiness import read_signs
 from factible_assets.reasoners.embedded.claims.clauses import (
     is_fragment,
@@ -201,6 +202,8 @@ def test_a_pronoun_is_resolved_where_one_thing_can_be_meant() -> None:
 def test_an_open_reference_is_one_whose_noun_stands_elsewhere() -> None:
     assert is_open("This compound kills bacteria.")
     assert is_open("It kills bacteria.")
+    assert is_open("The red ones kill bacteria.")
+    assert not is_open("The one million immigrants of a year bring relatives.")
     assert is_open("Together, they kill bacteria.")
     assert is_open("In that case bacteria die.")
     assert is_open("Plastic makes them feel full.")
@@ -293,3 +296,16 @@ def test_a_general_statement_is_preferred_to_a_story_of_somebody() -> None:
         "A glass of red wine a day protects the heart.",
         "Cracking your knuckles causes arthritis.",
     ]
+
+
+def test_of_captions_without_stops_what_has_the_verbs_of_three_statements_counts_less(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    captions = (
+        "honey keeps for years in sealed jars because it has so little water but milk spoils in "
+        "days and bread goes stale and butter turns rancid in open dishes of the summer kitchen"
+    )
+    whole = [Sentence(captions, 0, len(captions), 0.5)]
+    against = selection._candidates(captions, whole)[0].against
+    monkeypatch.setattr(selection, "_RUN_ON", 0.0)
+    assert selection._candidates(captions, whole)[0].against < against
