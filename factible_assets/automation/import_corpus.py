@@ -6,7 +6,6 @@ does not: formats and writing (exchange/), the same thing from the command line 
 
 # No `from __future__ import annotations`: Dagster reads the annotations of ops as types.
 
-from collections.abc import Sequence
 from typing import Any
 
 import dagster as dg
@@ -14,7 +13,7 @@ from pydantic import Field
 
 from factible_assets.assets.common import final_failure
 from factible_assets.automation.add_video import WEB, permitted
-from factible_assets.automation.new_videos import PARTITIONS_PER_TICK
+from factible_assets.automation.new_videos import PARTITIONS_PER_TICK, partitions_to_add
 from factible_assets.config import StageConfig
 from factible_assets.corpora.format import CorpusError
 from factible_assets.exchange import ImportFormat
@@ -97,7 +96,7 @@ def import_into_corpora(
         context.log.warning("Left out: %s", sentence)
     context.instance.add_run_tags(context.run_id, {CORPUS_TAG: done.name})
     name = str(videos.name)
-    added = missing_partitions(done.video_ids, context.instance.get_dynamic_partitions(name))
+    added = partitions_to_add(done.video_ids, context.instance.get_dynamic_partitions(name))
     for start in range(0, len(added), PARTITIONS_PER_TICK):
         context.instance.add_dynamic_partitions(name, added[start : start + PARTITIONS_PER_TICK])
     metadata: dict[str, Any] = {
@@ -125,9 +124,3 @@ def import_into_corpora(
 def import_corpus() -> None:
     """Import a corpus and add its partitions."""
     import_into_corpora()
-
-
-def missing_partitions(video_ids: Sequence[str], existing: Sequence[str]) -> list[str]:
-    """Return the videos that have no partition, in their order."""
-    known = set(existing)
-    return [video_id for video_id in video_ids if video_id not in known]

@@ -21,15 +21,14 @@ PARTITIONS_PER_TICK = 1_000
 """Added at once; the rest follow at the next ticks, as one request of many keys is slow."""
 
 
-def partitions_to_add(reading: CorporaReading, existing: Iterable[str]) -> list[str]:
-    """Return the listed videos that have no partition yet, in the order of the corpora.
+def partitions_to_add(video_ids: Iterable[str], existing: Iterable[str]) -> list[str]:
+    """Return the videos that have no partition yet, in their order.
 
     A video that is in no file any more keeps its partition: its history is data, and a file that
     cannot be read must not look like a file that lists nothing.
     """
     known = set(existing)
-    listed = (entry.video.video_id for entry in reading.videos())
-    return [video_id for video_id in listed if video_id not in known]
+    return [video_id for video_id in video_ids if video_id not in known]
 
 
 def skip_words(reading: CorporaReading, added: Collection[str]) -> str | None:
@@ -57,7 +56,8 @@ def corpus_sensor(context: dg.SensorEvaluationContext, corpora: CorporaResource)
     for problem in reading.problems:
         context.log.warning(str(problem))
     existing = context.instance.get_dynamic_partitions(str(videos.name))
-    added = partitions_to_add(reading, existing)[:PARTITIONS_PER_TICK]
+    listed = (entry.video.video_id for entry in reading.videos())
+    added = partitions_to_add(listed, existing)[:PARTITIONS_PER_TICK]
     outcome = told(reading)
     return dg.SensorResult(
         dynamic_partitions_requests=[videos.build_add_request(added)] if added else [],

@@ -36,7 +36,7 @@ from factible_assets.launchpad import run_config_for
 from factible_assets.partitions import PARTITION_TAG
 from factible_assets.records import Video
 from factible_assets.rows import VerdictChange
-from factible_assets.services.alive import end_dead_runs
+from factible_assets.services.alive import end_dead_runs, failures_of_run
 from factible_assets.services.dagster_internals import is_valid_cron_string
 from factible_assets.services.resource import FactCheckServices
 from factible_assets.settings import Settings, SettingsError
@@ -231,24 +231,11 @@ def _notifications(settings: Settings) -> tuple[dg.SensorDefinition, ...]:
     def notify_failures(context: dg.RunFailureSensorContext) -> None:
         """Tell of a failed run."""
         run = context.dagster_run
-        video_id, why = run.tags.get(PARTITION_TAG), failure_reason(context)
+        video_id = run.tags.get(PARTITION_TAG)
+        why = " ".join(failures_of_run(context.instance, run.run_id)[0].split())[:500]
         deliver(failure_message(video_id, run.job_name, run.run_id, why), context.log)
 
     return notify_flips, notify_failures
-
-
-def failure_reason(context: dg.RunFailureSensorContext) -> str:
-    """Return what the first failed step said went wrong, else what Dagster says of the run."""
-    for event in context.get_step_failure_events():
-        data = event.step_failure_data
-        if data.user_failure_data and data.user_failure_data.description:
-            return f"{event.step_key}: {data.user_failure_data.description}"
-        error = data.error
-        while error is not None and error.cause is not None:
-            error = error.cause
-        if error is not None:
-            return f"{event.step_key}: {' '.join(error.message.split())[:500]}"
-    return context.failure_event.message or "it failed without saying why"
 
 
 _SHOWN = 10

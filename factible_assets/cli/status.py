@@ -205,7 +205,8 @@ def read_runs(
     import dagster as dg
 
     from factible_assets.partitions import PARTITION_TAG
-    from factible_assets.running.launch import failures_of_run, open_instance
+    from factible_assets.running.launch import open_instance
+    from factible_assets.services.alive import failures_of_run
     from warehouse.store import Warehouse
 
     wanted = dg.RunsFilter(

@@ -13,7 +13,7 @@ import sys
 import threading
 import uuid
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,11 +33,10 @@ from factible_assets.partitions import videos
 from factible_assets.records import METHOD
 from factible_assets.running.standing import Inputs, Standing, inputs_of, standing
 from factible_assets.running.supervision import Listener, supervised
-from factible_assets.services.alive import end_dead_runs, mark_alive, turn
+from factible_assets.services.alive import end_dead_runs, failures_of_run, mark_alive, turn
 from factible_assets.services.dagster_internals import (
     NO_CAPTURE,
     InstanceRef,
-    StepFailureData,
     know_newest_revisions,
     leave_logging_alone,
 )
@@ -143,7 +142,7 @@ def open_instance(settings: Settings, *, captures_output: bool = True) -> dg.Dag
             ) from error
         try:
             instance = dg.DagsterInstance.from_ref(reference)
-            instance.get_dynamic_partitions(_partitions_name())
+            instance.get_dynamic_partitions(str(videos.name))
             instance.get_run_records(limit=1)
             instance.all_instigator_state()
         except DatabaseError as error:
@@ -214,7 +213,7 @@ def check_video(
             warnings.simplefilter("ignore", kind)
         definitions = build_defs(settings, resource_overrides={"observer": observer})
         job = definitions.resolve_job_def(job_name)
-        instance.add_dynamic_partitions(_partitions_name(), [video_id])
+        instance.add_dynamic_partitions(str(videos.name), [video_id])
         stack.enter_context(
             turn(instance, video_id, None if listener is None else listener.waiting)
         )
@@ -241,13 +240,11 @@ def check_video(
             listener=listener,
         )
         run = instance.get_run_by_id(run_id)
+        failed = () if result.success else failures_of_run(instance, run_id)
     canceled = run is not None and run.status is dg.DagsterRunStatus.CANCELED
     if result.success:
         Warehouse(settings.warehouse).publish(settings.published)
-    failures: tuple[str, ...] = ()
-    if not (canceled or result.success):
-        failures = tuple(_failures(result)) or ("The run failed.",)
-    return CheckOutcome(run_id, result.success, failures, canceled)
+    return CheckOutcome(run_id, result.success, () if canceled else failed, canceled)
 
 
 def _create_warehouse(settings: Settings) -> None:
@@ -275,47 +272,6 @@ def _inputs(video_id: str, settings: Settings, config: FactCheckConfig) -> Input
     except SetupError:
         # The run itself says what is not set up, where the UI shows it too.
         return None
-
-
-def failures_of_run(instance: dg.DagsterInstance, run_id: str) -> tuple[str, ...]:
-    """Return one sentence for each step that failed in a run, or for the run that could not start.
-
-    Whoever started it: the command line, the UI or a schedule.
-    """
-    found = instance.get_records_for_run(run_id, of_type=dg.DagsterEventType.STEP_FAILURE)
-    events = [record.event_log_entry.dagster_event for record in found.records]
-    steps = tuple(
-        f"{event.step_key}: {_sentence(event.step_failure_data)}" for event in events if event
-    )
-    if steps:
-        return steps
-    found = instance.get_records_for_run(run_id, of_type=dg.DagsterEventType.RUN_FAILURE)
-    messages = (record.event_log_entry.dagster_event for record in found.records)
-    return tuple(event.message or "It failed without saying why." for event in messages if event)
-
-
-def _failures(result: dg.ExecuteInProcessResult) -> Iterator[str]:
-    """Yield one sentence for each failed step, the asset named first."""
-    for event in result.all_events:
-        if event.is_step_failure:
-            yield f"{event.step_key}: {_sentence(event.step_failure_data)}"
-
-
-def _sentence(data: StepFailureData) -> str:
-    """Return what the asset said went wrong, without the frames of the framework around it."""
-    if data.user_failure_data and data.user_failure_data.description:
-        return data.user_failure_data.description
-    error = data.error
-    while error is not None and error.cause is not None:
-        error = error.cause
-    return error.message.strip() if error is not None else "it failed without saying why"
-
-
-def _partitions_name() -> str:
-    name = videos.name
-    if name is None:
-        raise CheckError("The partitions have no name; define them with one.")
-    return name
 
 
 def serve_ui(settings: Settings, *, host: str, port: int) -> NoReturn:

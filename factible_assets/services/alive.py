@@ -1,7 +1,8 @@
-"""Which runs a living process works on, and whose turn it is to check a video.
+"""Runs: which a living process works on, whose turn it is to check a video, why one failed.
 
-What belongs here: file locks in the folder of the Dagster instance, and ending the runs that nobody
-has any more. What does not: stopping a run that is alive (stopping.py), starting runs (running/).
+What belongs here: file locks in the folder of the Dagster instance, ending the runs that nobody has
+any more, what Dagster recorded of a failed one. What does not: stopping a run that is alive
+(stopping.py), starting runs (running/).
 
 Whoever works on a run holds a lock on a file of its name. The kernel frees the lock with the
 process, however that ends, so a free lock means a dead run; there is nothing to renew, and a
@@ -196,3 +197,31 @@ def _folder(instance: dg.DagsterInstance, name: str = "alive") -> Path:
     folder = Path(instance.root_directory) / name
     folder.mkdir(exist_ok=True)
     return folder
+
+
+def failures_of_run(instance: dg.DagsterInstance, run_id: str) -> tuple[str, ...]:
+    """Return a sentence for each step that failed in a run, else for the run: one at least.
+
+    Whoever started it: the command line, the UI or a schedule. A step's says what the asset said
+    went wrong, without the frames of the framework around it.
+    """
+    silent = "it failed without saying why"
+    steps = []
+    found = instance.get_records_for_run(run_id, of_type=dg.DagsterEventType.STEP_FAILURE)
+    for event in (record.event_log_entry.dagster_event for record in found.records):
+        if event is None:
+            continue
+        data, words = event.step_failure_data, silent
+        error = data.error
+        while error is not None and error.cause is not None:
+            error = error.cause
+        if data.user_failure_data and data.user_failure_data.description:
+            words = data.user_failure_data.description
+        elif error is not None:
+            words = error.message.strip()
+        steps.append(f"{event.step_key}: {words}")
+    if steps:
+        return tuple(steps)
+    found = instance.get_records_for_run(run_id, of_type=dg.DagsterEventType.RUN_FAILURE)
+    events = (record.event_log_entry.dagster_event for record in found.records)
+    return tuple(event.message or silent for event in events if event) or (silent,)

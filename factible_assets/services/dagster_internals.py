@@ -17,9 +17,6 @@ from typing import TYPE_CHECKING, Any
 # A knob's own type in the launchpad, which refuses a value before a run is launched.
 from dagster._config import ConfigScalar, ConfigScalarKind, PostProcessingError
 
-# Why a step failed, as its event holds it.
-from dagster._core.execution.plan.objects import StepFailureData
-
 # An instance of one folder, with other parts than its dagster.yaml names.
 from dagster._core.instance.ref import InstanceRef
 
@@ -103,7 +100,6 @@ __all__ = [
     "InstanceRef",
     "PostProcessingError",
     "SqliteEventLogStorage",
-    "StepFailureData",
     "_execute_run_command_body",
     "capture_interrupts",
     "cron_string_iterator",

@@ -10,7 +10,8 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from factible_assets.automation.import_corpus import IMPORT_JOB, import_corpus, missing_partitions
+from factible_assets.automation.import_corpus import IMPORT_JOB, import_corpus
+from factible_assets.automation.new_videos import partitions_to_add
 from factible_assets.corpora.reading import load_corpora
 from factible_assets.services.resource import CorporaResource, FactCheckServices
 
@@ -113,4 +114,4 @@ def test_values_out_of_range_never_reach_the_import(
 
 
 def test_only_videos_without_a_partition_get_one() -> None:
-    assert missing_partitions(["c", "a", "b"], ["a"]) == ["c", "b"]
+    assert partitions_to_add(["c", "a", "b"], ["a"]) == ["c", "b"]
