@@ -527,9 +527,12 @@ def _said_of_others(
 
 
 def _states_numbers(claim: ClaimWords, passages: Sequence[Passage]) -> bool:
-    """Tell whether a sentence on the matter has all of a claim's numbers, whatever others have."""
+    """Tell whether a sentence on the matter has all of a claim's numbers, and not roughly."""
     return any(
-        all(is_met(each, quantities_in(sentence.text)) for each in claim.quantities)
+        all(
+            is_met(each, [q for q in quantities_in(sentence.text) if q.bound != "about"])
+            for each in claim.quantities
+        )
         and not content_words(sentence.text).isdisjoint(claim.stems)
         for passage in passages
         for sentence in passage.sentences
