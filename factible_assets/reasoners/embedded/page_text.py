@@ -17,7 +17,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from factible_assets.reasoners.embedded.lexicon import load_lexicon
-from factible_assets.reasoners.embedded.text import tokenise
+from factible_assets.reasoners.embedded.text import NAMED_BY_LETTER, tokenise
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,10 @@ def _is_abbreviation(line: str, stop: re.Match[str]) -> bool:
     word = found.group(1).casefold()
     if word in {"no", "nos"}:
         return line[stop.end() :].lstrip()[:1].isdigit()
-    return len(word) == 1 or word in load_lexicon().abbreviations
+    if len(word) == 1:
+        before = line[: stop.start() - 1].split()
+        return not (before and before[-1].casefold() in NAMED_BY_LETTER)
+    return word in load_lexicon().abbreviations
 
 
 def _pieces(text: str, start: int, end: int, paragraph: int) -> list[PageSentence]:

@@ -95,6 +95,12 @@ def is_stop_word(word: str) -> bool:
     return word in STOP_WORDS or (len(word) == 1 and not word.isdigit())
 
 
+NAMED_BY_LETTER = word_set(
+    "vitamin vitamins hepatitis influenza type group grade class plan point option part section"
+    " category letter"
+)
+"""Words that a single letter goes with: the C of "vitamin C." is no initial."""
+
 # Suffixes in the order in which they are tried, each with its replacement and the letters that
 # must remain. Light on purpose: plurals, -ed, -ing, -ly and a few nominal endings.
 _SUFFIXES = (

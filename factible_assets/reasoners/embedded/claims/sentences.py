@@ -18,7 +18,7 @@ from statistics import median
 
 from factible_assets.reasoners.embedded.claims.boundaries import Gap, WordReader, find_sentences
 from factible_assets.reasoners.embedded.embedder import minilm
-from factible_assets.reasoners.embedded.text import fold, word_set
+from factible_assets.reasoners.embedded.text import NAMED_BY_LETTER, fold, word_set
 from factible_assets.records import TranscriptSegment
 
 # Sounds and speakers in brackets, notes around song, arrows at a change of speaker.
@@ -169,20 +169,23 @@ def _mark_stops(text: str, tokens: list[_Token], markers: Sequence[re.Match[str]
     speakers = [marker.start() for marker in markers if _SPEAKER.match(marker.group())]
     marked = []
     position = 0
+    before = ""
     for token, following in pairwise(tokens):
+        raw = text[token.start : token.end]
         while position < len(speakers) and speakers[position] < token.end:
             position += 1
         changes = position < len(speakers) and speakers[position] < following.start
         ends = (
             changes
             or _PARAGRAPH.search(text, token.end, following.start) is not None
-            or _is_stop(text[token.start : token.end], text[following.start : following.end])
+            or _is_stop(before, raw, text[following.start : following.end])
         )
+        before = raw
         marked.append(_Token(token.start, token.end, token.norm, ends_sentence=ends))
     return marked + tokens[-1:]
 
 
-def _is_stop(token: str, following: str) -> bool:
+def _is_stop(before: str, token: str, following: str) -> bool:
     """Tell whether a sentence ends between two tokens, by their punctuation."""
     terminal = _TERMINAL.search(token)
     if terminal is None:
@@ -194,19 +197,19 @@ def _is_stop(token: str, following: str) -> bool:
         return False
     stop = terminal["stop"]
     if stop == ".":
-        return _is_full_stop(token, opening)
+        return _is_full_stop(before, token, opening)
     return True
 
 
-def _is_full_stop(token: str, opening: str) -> bool:
-    """Tell a full stop from the dot of an abbreviation or an initial."""
+def _is_full_stop(before: str, token: str, opening: str) -> bool:
+    """Tell a full stop from the dot of an abbreviation or an initial; "vitamin C." has neither."""
     word = token.lstrip(_OPENING_MARKS).rstrip("\"'\u201d\u2019)]")
     folded = fold(word)
     if folded in _TITLES:
         return False
     if folded in _ABBREVIATIONS:
         return _bare(opening) in _CLEAR_OPENERS and opening[0].isupper()
-    return not (_INITIAL.match(word) and word != "I.")
+    return _INITIAL.match(word) is None or word == "I." or fold(before) in NAMED_BY_LETTER
 
 
 # --- Runs without punctuation -------------------------------------------------------------------

@@ -44,6 +44,10 @@ def test_an_abbreviation_ends_a_sentence_if_the_next_word_opens_one() -> None:
     assert len(_texts("They moved to the U.S. The family stayed there.")) == 2
 
 
+def test_a_letter_that_names_a_vitamin_is_no_initial() -> None:
+    assert len(_texts("Scurvy comes from a lack of vitamin C. Sailors ate lemons.")) == 2
+
+
 def test_closing_quotes_belong_to_their_sentence() -> None:
     assert _texts("He said “it is over.” Nobody spoke.") == [
         "He said “it is over.”",

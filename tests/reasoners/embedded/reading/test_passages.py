@@ -54,9 +54,17 @@ def test_no_word_of_a_page_is_lost_between_its_sentences(parts: list[str]) -> No
 def test_abbreviations_do_not_end_a_sentence_and_line_breaks_do() -> None:
     texts = [
         s.text
-        for s in page_sentences("On tides\nDr. Smith of the U.S. Navy agreed. So did J. Doe.")
+        for s in page_sentences(
+            "On tides\nDr. Smith of the U.S. Navy agreed. So did J. Doe. Take vitamin C. Rest."
+        )
     ]
-    assert texts == ["On tides", "Dr. Smith of the U.S. Navy agreed.", "So did J. Doe."]
+    assert texts == [
+        "On tides",
+        "Dr. Smith of the U.S. Navy agreed.",
+        "So did J. Doe.",
+        "Take vitamin C.",
+        "Rest.",
+    ]
 
 
 def test_windows_hold_25_to_60_words_on_sentence_boundaries() -> None:
