@@ -40,18 +40,33 @@ def test_help_says_how_to_give_an_id_that_begins_with_a_dash(factible: Run) -> N
     assert "factible check --json -- -LDjqcvSbP4" in words
 
 
-def test_help_needs_nothing_heavy() -> None:
+@pytest.mark.parametrize("command", [(), ("evaluate",), ("experiment", "run"), ("review",)])
+def test_help_needs_nothing_heavy(command: tuple[str, ...]) -> None:
+    # What is shown of records, such as a verdict's words, knows their classes.
+    heavy = [name for name in HEAVY if not command or name != "pydantic"]
     program = (
         "import sys\n"
         "from factible_assets.cli import main\n"
-        "sys.argv = ['factible', '--help']\n"
+        f"sys.argv = ['factible', *{command!r}, '--help']\n"
         "try: main.main()\n"
-        f"finally: print([name for name in {HEAVY!r} if name in sys.modules])"
+        f"finally: print([name for name in {heavy!r} if name in sys.modules])"
     )
     result = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert "Usage: factible" in result.stdout
+    assert result.stdout.splitlines()[-1] == "[]"
+
+
+def test_the_definitions_load_no_client_and_no_arrays() -> None:
+    clients = ("httpx", "numpy", "pyarrow", "polars", "jinja2", "onnxruntime")
+    program = (
+        "import sys, factible_assets.definitions\n"
+        f"print([name for name in {clients!r} if name in sys.modules])"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
+    )
     assert result.stdout.splitlines()[-1] == "[]"
 
 
