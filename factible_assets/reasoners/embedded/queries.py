@@ -353,7 +353,7 @@ def _askable(text: str, telling: Set[str]) -> str | None:
 
 
 def _lower_first(text: str) -> str:
-    """Lower the first letter, unless its word is a name or an abbreviation."""
+    """Lower the first letter of a function word, which is no name."""
     first = text.split(maxsplit=1)[0] if text else ""
     if fold(first) in STOP_WORDS and not first.startswith(("I'", "I\u2019")) and first != "I":
         return text[0].lower() + text[1:]

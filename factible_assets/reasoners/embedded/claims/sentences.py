@@ -113,7 +113,11 @@ def split_sentences(
         Sentences in order, without overlap, that together hold every word outside markers.
     """
     markers = list(_MARKER.finditer(text))
-    tokens = _mark_stops(text, _read_tokens(text, markers), markers)
+    masked = _MARKER.sub(lambda marker: " " * len(marker.group()), text)
+    found = [
+        _Token(each.start(), each.end(), _bare(each.group())) for each in _TOKEN.finditer(masked)
+    ]
+    tokens = _mark_stops(text, found, markers)
     if not tokens:
         return []
     stops = sum(token.ends_sentence for token in tokens)
@@ -121,9 +125,14 @@ def split_sentences(
     limit = _LONGEST_PUNCTUATED if punctuated else _LONGEST_RAW
     gaps = _read_gaps(tokens, markers, segments)
     sentences = []
-    for first, last in _runs(tokens):
-        for begin, end, certainty in _cut(tokens, gaps, first, last, limit, reader):
-            sentences.append(_sentence(text, tokens[begin : end + 1], certainty))
+    first = 0
+    for last, token in enumerate(tokens):
+        if token.ends_sentence or last == len(tokens) - 1:
+            for begin, end, certainty in _cut(tokens, gaps, first, last, limit, reader):
+                said = tokens[begin : end + 1]
+                words = " ".join(text[each.start : each.end] for each in said)
+                sentences.append(Sentence(words, said[0].start, said[-1].end, certainty))
+            first = last + 1
     return sentences
 
 
@@ -132,31 +141,7 @@ def reading_text(raw: str) -> str:
     return " ".join(_MARKER.sub(" ", raw).split())
 
 
-def _sentence(text: str, tokens: Sequence[_Token], certainty: float) -> Sentence:
-    return Sentence(
-        text=" ".join(text[token.start : token.end] for token in tokens),
-        start=tokens[0].start,
-        end=tokens[-1].end,
-        certainty=certainty,
-    )
-
-
 # --- Tokens and stops ---------------------------------------------------------------------------
-
-
-def _read_tokens(text: str, markers: Sequence[re.Match[str]]) -> list[_Token]:
-    """List the tokens outside markers, with their raw offsets."""
-    masked = text
-    if markers:
-        parts, position = [], 0
-        for marker in markers:
-            parts += [text[position : marker.start()], " " * (marker.end() - marker.start())]
-            position = marker.end()
-        masked = "".join([*parts, text[position:]])
-    return [
-        _Token(match.start(), match.end(), _bare(match.group()))
-        for match in _TOKEN.finditer(masked)
-    ]
 
 
 def _bare(token: str) -> str:
@@ -191,37 +176,19 @@ def _is_stop(before: str, token: str, following: str) -> bool:
     if terminal is None:
         return False
     opening = following.lstrip(_OPENING_MARKS)
-    if not opening:
-        return True
-    if opening[0].islower():
-        return False
-    stop = terminal["stop"]
-    if stop == ".":
-        return _is_full_stop(before, token, opening)
-    return True
-
-
-def _is_full_stop(before: str, token: str, opening: str) -> bool:
-    """Tell a full stop from the dot of an abbreviation or an initial; "vitamin C." has neither."""
+    if not opening or opening[0].islower() or terminal["stop"] != ".":
+        return not opening or not opening[0].islower()
+    # A full stop, or the dot of an abbreviation or an initial; "vitamin C." has neither.
     word = token.lstrip(_OPENING_MARKS).rstrip("\"'\u201d\u2019)]")
     folded = fold(word)
-    if folded in _TITLES:
-        return False
     if folded in _ABBREVIATIONS:
         return _bare(opening) in _CLEAR_OPENERS and opening[0].isupper()
-    return _INITIAL.match(word) is None or word == "I." or fold(before) in NAMED_BY_LETTER
+    if folded in _TITLES:
+        return False
+    return word == "I." or _INITIAL.match(word) is None or fold(before) in NAMED_BY_LETTER
 
 
 # --- Runs without punctuation -------------------------------------------------------------------
-
-
-def _runs(tokens: Sequence[_Token]) -> Iterator[tuple[int, int]]:
-    """Yield the first and last index of each run of tokens between stops."""
-    first = 0
-    for index, token in enumerate(tokens):
-        if token.ends_sentence or index == len(tokens) - 1:
-            yield first, index
-            first = index + 1
 
 
 def _cut(
