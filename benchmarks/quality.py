@@ -104,8 +104,8 @@ What stands in the way, and what was tried:
   second talk and 27 on the others; all raw captions were looked at while choosing. Since then a
   sentence of raw captions with the verbs of three statements counts less: 5 of 90 claims are such,
   not 11; MAP from .862 to .873, P@5 from .778 to .767, important ones from .316 to .308. A network
-  of 64 units reaches .72, convolutions over five words less; MiniLM's second, fourth and fifth layers
-  less than the third.
+  of 64 units reaches .72, convolutions over five words less; MiniLM's second, fourth and fifth
+  layers less than the third.
 - **Order (MAP).** Five claims of which three in four are right have a MAP of .84 in any order. A
   quarter of a claim's faults counts in the order; a half does about as well (.853 and .872).
 - **Accuracy at half decided.** The point from which a page's tone speaks was chosen from a stretch
