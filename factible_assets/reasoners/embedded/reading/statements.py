@@ -57,9 +57,10 @@ change."""
 _LEAST_ASSERTED = _LEAST_TURNED = 0.7
 """Shares of a claim's words without which no statement asserts it, less near than that, or turns it
 by one number or opposite."""
-_LEAST_SHARED = 0.25
+_LEAST_SHARED, _LEAST_WORDS = 0.3, 0.25
 """The same from which a statement is held against the claim at all. With fewer it hardly ever comes
-near enough; without this rule half as much again has to be embedded, and nothing is read better."""
+near enough; without this rule half as much again has to be embedded, and nothing is read better.
+Of a claim of four words one is enough."""
 _ANSWERED = 0.62
 """Cosine from which a question that is answered by "no" is one about the claim: whoever asks and
 answers means what is claimed."""
@@ -365,21 +366,28 @@ def read_statements(
     """
     topic = content_words(title)
     context = topic.union(*(content_words(each.text) for each in passages))
+    named = {name for name in claim.names if any(_is_same_name(name, word) for word in context)}
+    has_room = bool(claim.stems) and 2 * len(named) >= len(claim.names)
+    # Without its names only an answer speaks of a claim, or what names another in their place.
+    is_open = (
+        has_room
+        or _DEED_OF_ONE.search(claim.about) is not None
+        or _PLACE_OF_ONE.search(f"{claim.about.rpartition(' ')[0]} ") is not None
+    )
     found: list[tuple[int, Statement]] = []
     shares: list[float] = []
     for number, passage in enumerate(passages):
         for statement in statements(passage, whole=claim.is_compound):
             met = _met(claim, statement)
             meant = met | _meant(claim, statement, topic, context)
-            if statement.answers or _may_be_about(
-                claim, statement, meant if statement.says == "denies" else met
+            if statement.answers or (
+                is_open
+                and _may_be_about(claim, statement, meant if statement.says == "denies" else met)
             ):
                 found.append((number, statement))
                 # What neither has the claim's first word nor may mean it is on another subject.
                 is_on_it = not meant.isdisjoint(claim.subject_stems)
                 shares.append(_weight(claim, meant) if is_on_it else 0.0)
-    named = {name for name in claim.names if any(_is_same_name(name, word) for word in context)}
-    has_room = bool(claim.stems) and 2 * len(named) >= len(claim.names)
     if not found or not claim.stems:
         return Heard(leaves_room=has_room)
     related = load_lexicon().same_family
@@ -637,7 +645,8 @@ def _may_be_about(claim: ClaimWords, statement: Statement, met: set[str]) -> boo
     The claim's reasons count here too: what denies them keeps tone silent.
     """
     whole = content_words(claim.text)
-    return _weight(claim, met) >= _LEAST_SHARED or len(
+    least = _LEAST_WORDS if len(claim.stems) <= 1 / _LEAST_WORDS else _LEAST_SHARED
+    return _weight(claim, met) >= least or len(
         whole & content_words(statement.about)
     ) >= _LEAST_SHARED * len(whole)
 
