@@ -1,8 +1,8 @@
 """What a model's server is to its client: it is asked once, and answers or fails.
 
-What belongs here: the base of all backends with its HTTP, the values that cross their door, what a
-server's failure means whatever its dialect, and keeping keys out of sentences. What does not: any
-wire format (openai.py, ollama.py), asking again (structured.py).
+What belongs here: the base of all backends, the values that cross their door, what a server's
+failure means whatever its dialect, and keeping keys out of sentences. What does not: any wire
+format (openai.py, ollama.py), asking again (structured.py).
 
 The wordings of context errors are those of OpenAI, vLLM, llama.cpp, its Python binding, and Ollama.
 """
@@ -51,6 +51,16 @@ class CallPolicy:
     answer_seconds: float = 180.0
     """From sending to the last byte; models answer all at once, so silence is no sign."""
     validation_retries: int = 3
+
+    @property
+    def timeouts(self) -> dict[str, float | None]:
+        """The limits of a client; who waits for a connection of its own has all the time."""
+        return {
+            "connect": self.connect_seconds,
+            "read": self.answer_seconds,
+            "write": self.write_seconds,
+            "pool": None,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +127,6 @@ class BackendError(Exception):
     window: int | None = None
     prompt_tokens: int | None = None
     usage: Usage | None = None
-    status: int | None = None
 
 
 class PerLoop(Generic[Client]):
@@ -149,7 +158,7 @@ class PerLoop(Generic[Client]):
 
 
 class Server(TypedDict, total=False):
-    """Where a server is, its key (None for servers that want none), and how patient to be."""
+    """Where a server is, its key (None for servers that want none), and its timeouts."""
 
     base_url: Required[str]
     api_key: SecretStr | None
@@ -176,63 +185,27 @@ class Backend(ABC):
         port = f":{parts.port}" if parts.port else ""
         self.host = f"[{host}]{port}" if ":" in host else f"{host}{port}"
         self.base_url = f"{parts.scheme}://{self.host}{parts.path}".rstrip("/")
-        self._info = info
         self._model = info.name
+        self._efforts = info.efforts
         self._policy = server.get("policy") or CallPolicy()
-        key = api_key.get_secret_value().strip() if api_key else ""
-        if not key.isascii() or not key.isprintable():
+        value = api_key.get_secret_value().strip() if api_key else ""
+        if not value.isascii() or not value.isprintable():
             raise ValueError(
                 f"The API key for {self.host} holds characters that no key has. Copy it again."
             )
-        self._key = SecretStr(key)
-        self._clients = PerLoop(self._open, httpx.AsyncClient.aclose)
+        self._key = SecretStr(value) if value else None
+        self._secrets: tuple[SecretStr | None, ...] = (self._key,)
+        self._clients: PerLoop[Any] = PerLoop(self._open, self._close)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._model!r} at {self.base_url})"
 
-    def _headers(self) -> dict[str, str]:
-        key = self._key.get_secret_value()
-        return {"Authorization": f"Bearer {key}"} if key else {}
+    @abstractmethod
+    def _open(self) -> Any:
+        """Make a client."""
 
-    def _open(self) -> httpx.AsyncClient:
-        policy = self._policy
-        # A redirect would carry the prompt, and at Azure the key, to another host.
-        return httpx.AsyncClient(
-            base_url=self._url,
-            headers=self._headers(),
-            follow_redirects=False,
-            verify=tls_context(),
-            timeout=httpx.Timeout(
-                connect=policy.connect_seconds,
-                read=policy.answer_seconds,
-                write=policy.write_seconds,
-                pool=None,
-            ),
-            limits=httpx.Limits(max_keepalive_connections=100),
-        )
-
-    async def _send(self, method: str, path: str, **content: Any) -> httpx.Response:
-        """Send one request, and return the answer, whatever its status.
-
-        Raises:
-            BackendError: The connection broke.
-        """
-        try:
-            return await self._clients.get().request(method, path, **content)
-        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
-            failure = self._broken(error)
-        # Outside, so that no trace leads to the request and its key.
-        raise failure
-
-    async def _call(self, method: str, path: str, remedy: str, **content: Any) -> httpx.Response:
-        """Do the same, and raise for an error status too; see `_status_error`."""
-        answer = await self._send(method, path, **content)
-        if not answer.is_success:
-            body = ErrorBody.read(answer.status_code, answer.content)
-            failure = self._status_error(body, answer.headers, remedy)
-            failure.status = answer.status_code
-            raise failure
-        return answer
+    async def _close(self, client: Any) -> None:
+        await client.close()
 
     def mode(self, output_type: type[Any]) -> AnswerMode:
         """Return the strictest mode that the server is not known to reject for this type."""
@@ -243,6 +216,10 @@ class Backend(ABC):
     ) -> str:
         """Return a name for a request: the same one only where it is sent and billed once."""
         return uuid4().hex
+
+    def open(self) -> None:
+        """Make ready for the running event loop, so that the first answer's time is its own."""
+        self._clients.get()
 
     @abstractmethod
     async def ask(
@@ -267,8 +244,9 @@ class Backend(ABC):
 
     def _clean(self, text: str) -> str:
         """Return what a server said on one line, without keys, and not endless."""
-        key = self._key.get_secret_value()
-        flat = " ".join((text.replace(key, "…") if key else text).split())
+        for secret in filter(None, self._secrets):
+            text = text.replace(secret.get_secret_value(), "…")
+        flat = " ".join(text.split())
         return flat if len(flat) <= _SHOWN else f"{flat[: _SHOWN - 1]}…"
 
     def _status_error(
@@ -312,17 +290,24 @@ class Backend(ABC):
             )
         return BackendError("lasting", f"it rejected the request (status {status}){what}")
 
-    def _broken(self, error: Exception) -> BackendError:
-        """Sort a broken connection. Nothing of the library's own words is repeated."""
+    def _broken(self, error: BaseException, cause: BaseException | None = None) -> BackendError:
+        """Sort a broken connection. Nothing of the library's own words is repeated: they hold keys.
+
+        Args:
+            error: Its chain tells a failed TLS handshake from other failures.
+            cause: What broke, if that is not the error. By the names of its classes, which are the
+                same in both versions of the library for HTTP.
+        """
         handshake = failed_handshake(error)
         if handshake is not None:
             return BackendError("lasting", f"the secure connection failed: {handshake}")
-        if isinstance(error, httpx.ConnectTimeout):
+        names = {each.__name__ for each in type(cause or error).__mro__}
+        if names & {"ConnectTimeout", "PoolTimeout"}:
             seconds = self._policy.connect_seconds
             return BackendError("passing", f"it could not be reached within {seconds:g} seconds")
-        if isinstance(error, httpx.TimeoutException):
+        if "TimeoutException" in names:
             return BackendError("passing", "it fell silent", lost=True)
-        if isinstance(error, httpx.ConnectError):
+        if names & {"ConnectError", "ConnectionError"}:
             reason = "no connection could be made; the server may not be running"
             return BackendError("passing", reason)
         reason = "the connection broke off before the answer was complete"

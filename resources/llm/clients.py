@@ -14,9 +14,6 @@ from pydantic import SecretStr
 
 from resources.llm.backend import Backend, Batching, CallPolicy, Server
 from resources.llm.limits import RateLimiter, RateLimits
-from resources.llm.ollama import DEFAULT_CONTEXT, OllamaBackend
-from resources.llm.openai import OpenAIBackend
-from resources.llm.openai_batch import PRICE, OpenAIBatches
 from resources.llm.prompt import PromptFolder
 from resources.llm.registry import ModelInfo, ModelRegistry
 from resources.llm.structured import StructuredModel
@@ -79,6 +76,7 @@ class ModelClients:
         return self._models[key]
 
     def _make(self, info: ModelInfo) -> StructuredModel:
+        # Imported late: the libraries take seconds to load, and one of them is enough.
         provider, policy = self._registry.provider(info.provider), self._policy
         limiter = self._limiters.setdefault(provider.name, RateLimiter(provider.limits))
         server: Server = {
@@ -88,10 +86,14 @@ class ModelClients:
         }
         backend: Backend
         if provider.protocol == "ollama":
+            from resources.llm.ollama import DEFAULT_CONTEXT, OllamaBackend  # noqa: PLC0415
+
             context = min(DEFAULT_CONTEXT, info.context_window or DEFAULT_CONTEXT)
+            backend = OllamaBackend(info, context=context, **server)
             info = replace(info, context_window=context)
-            backend = OllamaBackend(info, **server)
         elif self._batches and not provider.api_version:
+            from resources.llm.openai_batch import PRICE, OpenAIBatches  # noqa: PLC0415
+
             backend = OpenAIBatches(info, batching=self._batches, **server)
             info = replace(info, price=info.price and info.price.times(PRICE), batched=True)
             # Each request waits for its whole batch, beside all others of it.
@@ -100,6 +102,8 @@ class ModelClients:
             policy = replace(policy, answer_seconds=patience, patience_seconds=seconds)
             limiter = RateLimiter(RateLimits(max_concurrent=_MOST_TOGETHER))
         else:
+            from resources.llm.openai import OpenAIBackend  # noqa: PLC0415
+
             backend = OpenAIBackend(info, api_version=provider.api_version, **server)
         return StructuredModel(backend, info, limiter=limiter, policy=policy, kept=self._kept)
 

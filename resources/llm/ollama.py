@@ -6,8 +6,6 @@ retries, limits, budgets, validation (structured.py).
 Ollama's own protocol is used, and not the OpenAI protocol that it speaks too, because only here can
 the size of the context be set: without it a server reads 4,096 tokens or fewer, whatever the model
 could, and drops the beginning of longer prompts without a word.
-
-Source: https://docs.ollama.com/api
 """
 
 from __future__ import annotations
@@ -16,16 +14,30 @@ import os
 from collections.abc import Sequence
 from typing import Any, Final, Literal, Unpack
 
-from pydantic import BaseModel, SecretStr, ValidationError
+import httpx
+import ollama
+from pydantic import SecretStr
 
 from resources.llm.answers import strict_schema
-from resources.llm.backend import Backend, Probe, Reply, Server, Usage, malformed
+from resources.llm.backend import (
+    Backend,
+    BackendError,
+    ErrorBody,
+    PerLoop,
+    Probe,
+    Reply,
+    Server,
+    Usage,
+    malformed,
+    tls_context,
+)
 from resources.llm.base import AnswerMode, Effort, ModelRequest
 from resources.llm.prompt import Message
 from resources.llm.registry import ModelInfo
 
 DEFAULT_CONTEXT: Final = 16_384
 """Tokens. The whole window of a long-context model would fill a small machine's memory."""
+_FAILED = 300
 _LEVELS: Final[dict[Effort, Literal["low", "medium", "high"]]] = {
     "minimal": "low",
     "low": "low",
@@ -36,86 +48,116 @@ _LEVELS: Final[dict[Effort, Literal["low", "medium", "high"]]] = {
 }
 
 
-class _Message(BaseModel):
-    content: str | None = None
+class _StatusError(Exception):
+    """An error status, with the headers that the library's own exception leaves out."""
+
+    def __init__(self, response: httpx.Response) -> None:
+        super().__init__(f"status {response.status_code}")
+        self.headers = response.headers
+        self.body = ErrorBody.read(response.status_code, response.content)
 
 
-class _Chat(BaseModel):
-    message: _Message
-    done_reason: str | None = None
-    prompt_eval_count: int | None = None
-    eval_count: int | None = None
+_FAILURES = (
+    _StatusError,
+    httpx.HTTPError,
+    httpx.StreamError,
+    ConnectionError,
+    ValueError,
+    TypeError,
+)
 
 
-class _Listed(BaseModel):
-    model: str
-
-
-class _Models(BaseModel):
-    models: list[_Listed]
+async def _raise_for_status(response: httpx.Response) -> None:
+    if response.status_code >= _FAILED:
+        await response.aread()
+        raise _StatusError(response)
 
 
 class OllamaBackend(Backend):
     """One model of an Ollama server, named as `ollama list` shows it. All enforce a schema.
 
-    The model's window are tokens of prompt and answer together, the same in every request: another
-    value makes the server load the model anew. A key is for hosted servers; without one that of
-    OLLAMA_API_KEY is sent, as Ollama's own client does.
+    `context` are tokens of prompt and answer together, the same in every request: another value
+    makes the server load the model anew. A key is for hosted servers; the library falls back on
+    OLLAMA_API_KEY.
     """
 
     cuts_silently = True
+    _clients: PerLoop[ollama.AsyncClient]
 
-    def __init__(self, info: ModelInfo, **server: Unpack[Server]) -> None:
-        if not server.get("api_key") and (ambient := os.environ.get("OLLAMA_API_KEY")):
-            server["api_key"] = SecretStr(ambient)
+    def __init__(
+        self, info: ModelInfo, *, context: int = DEFAULT_CONTEXT, **server: Unpack[Server]
+    ) -> None:
         super().__init__(info, **server)
-        self._remedy = f"fetch the model with `ollama pull {self._model}`, or check the address"
+        self._context = context
+        ambient = os.environ.get("OLLAMA_API_KEY")
+        self._secrets = (self._key, SecretStr(ambient) if ambient else None)
 
     async def ask(
         self, messages: Sequence[Message], request: ModelRequest[Any], mode: AnswerMode
     ) -> Reply:
         """Send one request; see Backend.ask."""
         del mode  # there is only one
-        # Off is said to those without levels too: a model that thinks unasked would spend the
-        # answer's room.
-        think: bool | str = request.effort not in {None, "none"}
-        if think and len([each for each in self._info.efforts or () if each != "none"]) > 1:
-            think = _LEVELS[request.effort or "low"]
-        options: dict[str, Any] = {
-            "temperature": request.temperature,
-            "num_predict": request.max_tokens,
-            "num_ctx": self._info.context_window or DEFAULT_CONTEXT,
-        }
-        if request.seed is not None:
-            options["seed"] = request.seed
-        body = {
-            "model": self._model,
-            "messages": [{"role": each.role, "content": each.content} for each in messages],
-            "think": think,
-            "format": strict_schema(request.output_type),
-            "options": options,
-            "stream": False,
-        }
-        answer = await self._call("POST", "api/chat", self._remedy, json=body)
         try:
-            chat = _Chat.model_validate_json(answer.content)
-        except ValidationError:
-            raise malformed("chat answer") from None
-        return Reply(
-            chat.message.content,
-            "length" if chat.done_reason == "length" else "stop",
-            # Fully cached prompts are left out of the count by some versions.
-            usage=Usage(chat.prompt_eval_count or None, chat.eval_count),
-        )
+            answer = await self._clients.get().chat(
+                model=self._model,
+                messages=[{"role": m.role, "content": m.content} for m in messages],
+                think=self._think(request.effort),
+                format=dict(strict_schema(request.output_type)),
+                options={
+                    "temperature": request.temperature,
+                    "num_predict": request.max_tokens,
+                    "num_ctx": self._context,
+                    **({} if request.seed is None else {"seed": request.seed}),
+                },
+            )
+        except _FAILURES as error:
+            failure = self._failure(error, "chat answer")
+        else:
+            return Reply(
+                answer.message.content,
+                "length" if answer.done_reason == "length" else "stop",
+                # Fully cached prompts are left out of the count by some versions.
+                usage=Usage(answer.prompt_eval_count or None, answer.eval_count),
+            )
+        raise failure from None
+
+    def _think(self, effort: Effort | None) -> bool | Literal["low", "medium", "high"]:
+        """Return what /api/chat is told: a level where the model has several, else on or off.
+
+        Off is said to all others too: a model that thinks unasked would spend the answer's room.
+        """
+        if effort is None or effort == "none":
+            return False
+        levels = [each for each in self._efforts or () if each != "none"]
+        return _LEVELS[effort] if len(levels) > 1 else True
+
+    def _failure(self, error: Exception, wanted: str) -> BackendError:
+        if isinstance(error, _StatusError):
+            remedy = f"fetch the model with `ollama pull {self._model}`, or check the address"
+            return self._status_error(error.body, error.headers, remedy)
+        if isinstance(error, ValueError | TypeError):
+            return malformed(wanted)
+        return self._broken(error)
 
     async def probe(self) -> Probe:
         """Ask for the list of models on the server."""
-        answer = await self._call("GET", "api/tags", self._remedy)
         try:
-            names = {each.model for each in _Models.model_validate_json(answer.content).models}
-        except ValidationError:
-            raise malformed("list of models") from None
+            listed = await self._clients.get().list()
+            names = {model.model for model in listed.models}
+        except _FAILURES as error:
+            raise self._failure(error, "list of models") from None
         if not {self._model, f"{self._model}:latest"} & names:
             remedy = f"Fetch it with `ollama pull {self._model}`."
             return Probe(False, f"{self.host} answers, but has no model {self._model}. {remedy}")
         return Probe(True, f"{self.host} answers and has {self._model}.")
+
+    def _open(self) -> ollama.AsyncClient:
+        key = {"Authorization": f"Bearer {self._key.get_secret_value()}"} if self._key else {}
+        return ollama.AsyncClient(
+            host=self._url,
+            headers=key,
+            follow_redirects=False,
+            verify=tls_context(),
+            timeout=httpx.Timeout(**self._policy.timeouts),
+            event_hooks={"response": [_raise_for_status]},
+        )

@@ -13,14 +13,14 @@ of them no temperature; then a seed would fix nothing either, and is left out wi
 
 from __future__ import annotations
 
-import os
+import json
 import re
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final, Literal, Unpack
-from urllib.parse import quote
 
-import httpx
+import httpx2
+import openai
 from pydantic import BaseModel, Field, ValidationError
 
 from resources.llm.answers import strict_schema
@@ -28,11 +28,13 @@ from resources.llm.backend import (
     Backend,
     BackendError,
     ErrorBody,
+    PerLoop,
     Probe,
     Reply,
     Server,
     Usage,
     malformed,
+    tls_context,
 )
 from resources.llm.base import AnswerMode, ModelRequest
 from resources.llm.prompt import Message
@@ -51,10 +53,6 @@ _NO_SUCH_MODEL: Final = frozenset({"model_not_found", "invalid_model", "model_no
 _SHAPE = re.compile(
     r"response_format|json_schema|structured output|grammar|\bschema\b", re.IGNORECASE
 )
-_BILLED: Final = {
-    "OpenAI-Organization": "OPENAI_ORG_ID",
-    "OpenAI-Project": "OPENAI_PROJECT_ID",
-}
 _REJECTIONS = frozenset(
     {HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY, HTTPStatus.NOT_IMPLEMENTED}
 )
@@ -90,14 +88,6 @@ class _Completion(BaseModel):
     usage: Any = None
 
 
-class _Named(BaseModel):
-    id: str
-
-
-class _Models(BaseModel):
-    data: list[_Named]
-
-
 class OpenAIBackend(Backend):
     """One model of a server that speaks the OpenAI protocol.
 
@@ -105,6 +95,8 @@ class OpenAIBackend(Backend):
     https://api.openai.com/v1; with an `api_version`, for Azure's older addresses, it is the
     resource's address.
     """
+
+    _clients: PerLoop[openai.AsyncOpenAI]
 
     def __init__(
         self, info: ModelInfo, *, api_version: str | None = None, **server: Unpack[Server]
@@ -120,26 +112,24 @@ class OpenAIBackend(Backend):
         """Return what was learnt of the server; see Backend.mode."""
         return self._modes.get(output_type, "json_schema")
 
-    def _headers(self) -> dict[str, str]:
-        if self._api_version:
-            return {"api-key": self._key.get_secret_value()}
-        # Whose account is billed, of those that a key may be for: as OpenAI's own client does.
-        named = {name: os.environ.get(variable) for name, variable in _BILLED.items()}
-        return super()._headers() | {name: value for name, value in named.items() if value}
-
-    def _path(self, path: str) -> str:
-        if not self._api_version:
-            return path
-        place = "" if path == "models" else f"deployments/{quote(self._model)}/"
-        return f"openai/{place}{path}?api-version={quote(self._api_version)}"
+    def open(self) -> None:
+        """Make the running event loop's client; the library loads its parts when they are named."""
+        _ = self._clients.get().chat.completions.with_raw_response
 
     async def ask(
         self, messages: Sequence[Message], request: ModelRequest[Any], mode: AnswerMode
     ) -> Reply:
         """Send one request; see Backend.ask."""
-        body = self._body(messages, request, mode)
-        answer = await self._send("POST", self._path("chat/completions"), json=body)
-        return self._read(answer.status_code, answer.content, answer.headers, request, mode)
+        try:
+            raw = await self._clients.get().chat.completions.with_raw_response.create(
+                **self._body(messages, request, mode)
+            )
+            content = raw.http_response.content
+        except openai.OpenAIError as error:
+            failure = self._failure(error, request, mode)
+        else:
+            return self._reply(content)
+        raise failure
 
     def _body(
         self, messages: Sequence[Message], request: ModelRequest[Any], mode: AnswerMode
@@ -169,47 +159,61 @@ class OpenAIBackend(Backend):
             if value is not None and name not in self._omitted
         }
 
-    def _read(
-        self,
-        status: int,
-        content: bytes,
-        headers: Mapping[str, str],
-        request: ModelRequest[Any],
-        mode: AnswerMode,
-    ) -> Reply:
-        """Read an answer of any status.
-
-        Raises:
-            BackendError: It is no reply, or says that the request should be put otherwise.
-        """
-        if not httpx.codes.is_success(status):
-            said = ErrorBody.read(status, content)
-            adapted = None if said.context_exceeded else self._adapt(said, request, mode)
-            if adapted is not None:
-                raise BackendError("adapted", adapted)
-            remedy = f"check the base URL and the model's name {self._model!r}"
-            raise self._status_error(said, headers, remedy)
+    def _reply(self, content: bytes) -> Reply:
         try:
             completion = _Completion.model_validate_json(content)
         except ValidationError:
             # Some gateways put an error into an answer of status 200.
-            said = ErrorBody.read(status, content)
+            said = ErrorBody.read(HTTPStatus.OK, content)
             if said.code or said.type:
                 sentence = self._clean(said.message)
                 raise BackendError("passing", f"it failed: {sentence}", lost=True) from None
             raise malformed("chat completion") from None
         choice = completion.choices[0]
-        usage = _usage(completion.usage)
         if choice.finish_reason == "error":
             # So OpenRouter ends an answer that its provider broke off.
-            raise BackendError("passing", "the answer broke off", lost=True, usage=usage)
+            raise BackendError(
+                "passing", "the answer broke off", lost=True, usage=_usage(completion.usage)
+            )
         refusal = choice.message.refusal
         if choice.finish_reason == "content_filter":
             refusal = refusal or "the service's content filter stopped the answer"
         finish: Literal["stop", "length", "refused"] = "refused" if refusal else "stop"
         if choice.finish_reason == "length":
             finish = "length"
-        return Reply(choice.message.content, finish, refusal, usage)
+        return Reply(choice.message.content, finish, refusal, _usage(completion.usage))
+
+    def _failure(
+        self,
+        error: openai.OpenAIError,
+        request: ModelRequest[Any] | None = None,
+        mode: AnswerMode = "text",
+    ) -> BackendError:
+        if isinstance(error, openai.APIStatusError):
+            response = error.response
+            return self._rejected(
+                error.status_code, response.content, response.headers, request, mode
+            )
+        if isinstance(error, openai.APIConnectionError):
+            return self._broken(error, error.__cause__)
+        return BackendError("lasting", f"the client failed with {type(error).__name__}")
+
+    def _rejected(
+        self,
+        status: int,
+        content: bytes,
+        headers: Mapping[str, str],
+        request: ModelRequest[Any] | None,
+        mode: AnswerMode,
+    ) -> BackendError:
+        body = ErrorBody.read(status, content)
+        if request is not None and not body.context_exceeded:
+            adapted = self._adapt(body, request, mode)
+            if adapted is not None:
+                return BackendError("adapted", adapted)
+        return self._status_error(
+            body, headers, f"check the base URL and the model's name {self._model!r}"
+        )
 
     def _adapt(self, body: ErrorBody, request: ModelRequest[Any], mode: AnswerMode) -> str | None:
         """Learn from a rejection what the server does not take; None if that was not why."""
@@ -249,10 +253,15 @@ class OpenAIBackend(Backend):
 
     async def probe(self) -> Probe:
         """Ask for the list of models, which costs nothing."""
-        answer = await self._call("GET", self._path("models"), "check the base URL")
         try:
-            listed = {each.id for each in _Models.model_validate_json(answer.content).data}
-        except ValidationError:
+            raw = await self._clients.get().models.with_raw_response.list()
+            listed = {each["id"] for each in json.loads(raw.http_response.content)["data"]}
+        except openai.APIStatusError as error:
+            body = ErrorBody.read(error.status_code, error.response.content)
+            raise self._status_error(body, error.response.headers, "check the base URL") from None
+        except openai.OpenAIError as error:
+            raise self._failure(error) from None
+        except (ValueError, TypeError, LookupError):
             raise malformed("list of models") from None
         if self._model not in listed:
             # Gateways and Azure list other names than they serve: no reason to call it broken.
@@ -260,6 +269,25 @@ class OpenAIBackend(Backend):
                 True, f"{self.host} answers; {self._model} is not among its listed models."
             )
         return Probe(True, f"{self.host} answers and lists {self._model}.")
+
+    def _open(self) -> openai.AsyncOpenAI:
+        timeout = httpx2.Timeout(**self._policy.timeouts)
+        # A redirect would carry the prompt, and at Azure the key, to another host.
+        transport = openai.DefaultAsyncHttpxClient(
+            timeout=timeout, follow_redirects=False, verify=tls_context()
+        )
+        given: dict[str, Any] = {
+            # Local servers want no key, and the library wants one.
+            "api_key": self._key.get_secret_value() if self._key else "none",
+            "max_retries": 0,
+            "timeout": timeout,
+            "http_client": transport,
+        }
+        if self._api_version:
+            return openai.AsyncAzureOpenAI(
+                azure_endpoint=self._url, api_version=self._api_version, **given
+            )
+        return openai.AsyncOpenAI(base_url=self._url, **given)
 
 
 def _usage(reported: object) -> Usage:

@@ -22,12 +22,11 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from http import HTTPStatus
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias, TypeVar, Unpack
+from typing import Any, Final, TypeAlias, Unpack
 
-import httpx
-from pydantic import BaseModel, ValidationError
+import openai
+from openai.types import Batch
 
 from resources.http import elapsed_since
 from resources.llm.backend import BackendError, Batching, PerLoop, Reply, Server, malformed
@@ -44,38 +43,10 @@ _ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
 _KEPT_SECONDS = 30 * 24 * 3_600
 """So long the service keeps answers."""
 _LISTED = 100
-_REMEDY = "check the base URL"
 _NO_ROOM = frozenset({"token_limit_exceeded", "batch_limit_exceeded"})
 
 Lines: TypeAlias = dict[str, Mapping[str, Any]]
 """What came of each request of a batch, by its digest."""
-
-
-Said = TypeVar("Said", bound=BaseModel)
-
-
-class _Problem(BaseModel):
-    code: str | None = None
-    message: str | None = None
-
-
-class _Problems(BaseModel):
-    data: list[_Problem] | None = None
-
-
-class _Batch(BaseModel):
-    """A batch, or an uploaded file, of which nothing but the id is read."""
-
-    id: str
-    input_file_id: str = ""
-    status: str = ""
-    output_file_id: str | None = None
-    error_file_id: str | None = None
-    errors: _Problems | None = None
-
-
-class _Batches(BaseModel):
-    data: list[_Batch]
 
 
 @dataclass
@@ -149,11 +120,11 @@ class OpenAIBatches(OpenAIBackend):
         line = lines.get(name) or {"error": {"message": "the batch ended without an answer"}}
         response = line.get("response") or {}
         status, content = response.get("status_code"), json.dumps(response.get("body")).encode()
-        if isinstance(status, int):
-            if not httpx.codes.is_success(status):
-                sent.forget(name)
-            return self._read(status, content, {}, request, mode)
+        if isinstance(status, int) and status < 300:  # noqa: PLR2004 - HTTP's successes
+            return self._reply(content)
         sent.forget(name)
+        if isinstance(status, int):
+            raise self._rejected(status, content, {}, request, mode)
         said = self._clean(str((line.get("error") or {}).get("message", "")))
         raise BackendError("passing", f"it was not answered in its batch: {said}".rstrip("."))
 
@@ -194,8 +165,12 @@ class OpenAIBatches(OpenAIBackend):
             for name, body in sorted(bodies.items())
         )
         content = "".join(f"{json.dumps(line)}\n" for line in lines).encode()
-        named = {"file": ("requests.jsonl", content)}
-        file = await self._said(_Batch, "POST", "files", data={"purpose": "batch"}, files=named)
+        try:
+            file = await self._clients.get().files.create(
+                file=("requests.jsonl", content), purpose="batch"
+            )
+        except openai.OpenAIError as error:
+            raise self._failure(error) from None
         sent = _Sent(self._batching.folder / f"{file.id}.json", sorted(bodies), file.id)
         await asyncio.to_thread(sent.write)
         wait = asyncio.get_running_loop().create_task(self._finish(sent))
@@ -204,60 +179,55 @@ class OpenAIBatches(OpenAIBackend):
 
     async def _finish(self, sent: _Sent) -> tuple[_Sent, Lines]:
         """Begin a batch if that is still to be done, and return what came of its requests."""
+        client = self._clients.get()
         try:
             if sent.batch is None:
                 # Somebody may have begun it, and been killed before saying so.
-                listed = await self._said(_Batches, "GET", "batches", params={"limit": _LISTED})
-                begun = [batch.id for batch in listed.data if batch.input_file_id == sent.file]
-                wish = {"endpoint": _ENDPOINT, "completion_window": "24h"}
-                wish["input_file_id"] = sent.file
+                listed = (await client.batches.list(limit=_LISTED)).data
+                begun = [batch.id for batch in listed if batch.input_file_id == sent.file]
                 sent.batch = (
                     begun[0]
                     if begun
-                    else (await self._said(_Batch, "POST", "batches", json=wish)).id
+                    else (
+                        await client.batches.create(
+                            input_file_id=sent.file, endpoint=_ENDPOINT, completion_window="24h"
+                        )
+                    ).id
                 )
                 await asyncio.to_thread(sent.write)
-            batch = await self._ended(sent.batch)
+            batch = await self._ended(client, sent.batch)
             if batch.status == "failed":
                 sent.path.unlink(missing_ok=True)
-                problem = next(iter((batch.errors and batch.errors.data) or ()), _Problem())
-                said = self._clean(problem.message or "no reason was given").rstrip(".")
-                kind: Literal["passing", "lasting"] = "lasting"
-                if problem.code in _NO_ROOM:
-                    kind = "passing"
-                raise BackendError(kind, f"it rejected the batch: {said}")
-            lines: Lines = {}
-            for file in filter(None, (batch.output_file_id, batch.error_file_id)):
-                written = (await self._call("GET", f"files/{file}/content", _REMEDY)).text
-                each = [json.loads(line) for line in written.splitlines() if line]
-                lines |= {line["custom_id"]: line for line in each}
-        except BackendError as error:
-            if error.status == HTTPStatus.NOT_FOUND:
-                sent.path.unlink(missing_ok=True)
-            raise
+                problem = next(iter((batch.errors and batch.errors.data) or ()), None)
+                said = self._clean((problem and problem.message) or "no reason was given")
+                full = problem is not None and problem.code in _NO_ROOM
+                raise BackendError(
+                    "passing" if full else "lasting", f"it rejected the batch: {said.rstrip('.')}"
+                )
+            files = (batch.output_file_id, batch.error_file_id)
+            texts = [(await client.files.content(each)).text for each in files if each]
+            lines = [json.loads(line) for text in texts for line in text.splitlines() if line]
+            return sent, {line["custom_id"]: line for line in lines}
+        except openai.NotFoundError as error:
+            sent.path.unlink(missing_ok=True)
+            raise self._failure(error) from None
+        except openai.OpenAIError as error:
+            raise self._failure(error) from None
         except (ValueError, KeyError, TypeError):
             raise malformed("list of answers") from None
-        return sent, lines
-
-    async def _said(self, shape: type[Said], method: str, path: str, **content: Any) -> Said:
-        answer = await self._call(method, path, _REMEDY, **content)
-        try:
-            return shape.model_validate_json(answer.content)
-        except ValidationError:
-            raise malformed("description of a batch") from None
 
     async def aclose(self) -> None:
         """Close what the running event loop has opened; the next one goes on waiting."""
         await self._pending.aclose()
         await super().aclose()
 
-    async def _ended(self, name: str) -> _Batch:
+    async def _ended(self, client: openai.AsyncOpenAI, name: str) -> Batch:
         """Wait for a batch. A look at it that fails in passing is taken again."""
         while True:
             try:
-                batch = await self._said(_Batch, "GET", f"batches/{name}")
-            except BackendError as error:
-                if error.kind != "passing":
+                batch = await client.batches.retrieve(name)
+            except openai.OpenAIError as error:
+                if self._failure(error).kind != "passing":
                     raise
             else:
                 if batch.status in _ENDED:

@@ -335,6 +335,7 @@ class _Conversation(Generic[Answer]):
 
         It is told of before it is sent, as one whose answer was lost.
         """
+        self.backend.open()
         request = replace(self.request, max_tokens=prompt.limit)
         name = self.backend.request_id(prompt.messages, request, prompt.mode)
         expected = self.scale.tokens(prompt.size, len(prompt.messages))

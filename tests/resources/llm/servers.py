@@ -10,7 +10,6 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import replace
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field, SecretStr
@@ -224,7 +223,8 @@ async def bound(
     if dialect == "openai":
         backend = OpenAIBackend(info, base_url=f"{address}/v1", api_key=secret, policy=policy)
     else:
-        info = replace(info, context_window=window or 8_000)
-        backend = OllamaBackend(info, base_url=address, api_key=secret, policy=policy)
+        backend = OllamaBackend(
+            info, base_url=address, api_key=secret, policy=policy, context=window or 8_000
+        )
     async with aclosing(StructuredModel(backend, info, limiter=limiter, policy=policy)) as model:
         yield model
