@@ -73,7 +73,7 @@ Ground = Literal[
 """Why a page says what it says: the same statement, its denial, another figure, the opposite, the
 same of another, findings both ways, the leaning of its passages, an inference model."""
 
-_AGAINST: dict[Says, float] = {"denies": 0.5, "divided": 0.6, "open": NEAR}
+_AGAINST: dict[Says, float] = {"denies": 0.5, "divided": 0.6}
 """Cosine from which a statement that is not on the claim's side keeps tone from speaking for it."""
 
 
