@@ -60,8 +60,9 @@ _WIDER = 4
 """How much more room a cut-off answer gets, once."""
 _MOST_TOKENS = 120_000
 """What current models write at most, nearly."""
-_CIRCLE, _ROUNDS = 200, 3
-"""Characters of an answer's end, and how often they stand in one that runs in circles."""
+_CIRCLE, _ROUNDS, _COUNTED_ROUNDS = 200, 3, 8
+"""Characters of an answer's end, and how often they stand in one that runs in circles: to the
+letter, and but for numbers. A list of pages that all say nothing repeats its words, less often."""
 _SHOWN_ANSWER = 4_000
 """Characters of a wrong answer that are shown to the model again."""
 _HARDER = 0.5
@@ -229,9 +230,10 @@ class _Conversation(Generic[Answer]):
         """
         thoughts = f", {call.thought_tokens:,} of them thoughts" if call.thought_tokens else ""
         reason = f"the answer was cut off at its limit of {limit:,} tokens{thoughts}"
-        text = re.sub(r"\d+", "0", text)
-        end = text[-_CIRCLE:]
-        circles = len(end) == _CIRCLE and text.count(end) >= _ROUNDS
+        circles = len(text) >= _CIRCLE and any(
+            said.count(said[-_CIRCLE:]) >= rounds
+            for said, rounds in ((text, _ROUNDS), (re.sub(r"\d+", "0", text), _COUNTED_ROUNDS))
+        )
         if circles:
             reason += ", saying the same again and again"
         await self._record(call, outcome="truncated", reason=reason)

@@ -227,6 +227,17 @@ async def test_a_cut_off_answer_that_runs_in_circles_is_given_no_more_room(
 
 
 @both
+async def test_a_cut_off_list_of_pages_that_say_nothing_is_given_more_room(
+    server: MisbehavingServer, dialect: Dialect
+) -> None:
+    pages = "".join(f'{{"page": {each}, "stance": "unclear", "quote": ""}}, ' for each in range(20))
+    server.on(CHAT[dialect], say(dialect, f"[{pages}", finish="length"), say(dialect))
+    async with bound(server, dialect) as model:
+        answer = await model.complete(ask())
+    assert [call.outcome for call in answer.calls] == ["truncated", "ok"]
+
+
+@both
 @pytest.mark.parametrize("fault", PASSING)
 async def test_a_passing_failure_is_overcome_and_every_request_recorded(
     server: MisbehavingServer, dialect: Dialect, fault: str
