@@ -289,12 +289,13 @@ class WhoisRegistry:
                     raise OutageError("WHOIS: the answer is larger than any registry's")
         finally:
             await stream.aclose()
-        return answer.decode("utf-8", "replace")
+        said = answer.decode("utf-8", "replace")
+        if not said.strip():
+            raise OutageError("WHOIS: the registry sent nothing")
+        return said
 
 
 def _created(domain: str, answer: str) -> datetime | None:
-    if not answer.strip():
-        raise OutageError("WHOIS: the registry sent nothing")
     try:
         created = WhoisEntry.load(domain, answer).get("creation_date")
     except WhoisDomainNotFoundError as error:

@@ -68,7 +68,7 @@ async def test_a_request_larger_than_the_limit_goes_alone_instead_of_never() -> 
 
 
 async def test_a_cancelled_wait_gives_its_turn_back() -> None:
-    limiter = RateLimiter(RateLimits(requests_per_minute=1, max_concurrent=5), minute_seconds=1.0)
+    limiter = RateLimiter(RateLimits(requests_per_minute=1, max_concurrent=5), minute_seconds=4.0)
     async with limiter.turn(1):
         pass
 
@@ -83,7 +83,7 @@ async def test_a_cancelled_wait_gives_its_turn_back() -> None:
     assert waiting.cancelled()
     began = time.monotonic()
     await wait()
-    assert time.monotonic() - began < 1.9  # twice the window, had the turn been lost
+    assert time.monotonic() - began < 7.9  # twice the window, had the turn been lost
 
 
 @pytest.mark.parametrize(

@@ -302,6 +302,17 @@ async def test_a_suffix_without_whois_says_nothing(whois_server: WhoisServer) ->
     assert await whois(whois_server).registered_at("agency.pizza") is None
 
 
+async def test_a_list_of_servers_that_says_nothing_is_an_outage_and_is_asked_again(
+    whois_server: WhoisServer,
+) -> None:
+    named, whois_server.iana, whois_server.answer = whois_server.iana, "", say(FOUND)
+    registry = whois(whois_server)
+    with pytest.raises(OutageError, match="sent nothing"):
+        await registry.registered_at("agency.com")
+    whois_server.iana = named
+    assert await registry.registered_at("agency.com") is not None
+
+
 async def test_a_server_that_another_names_must_be_public(whois_server: WhoisServer) -> None:
     whois_server.iana = "whois:        127.0.0.1\n"
     with pytest.raises(OutageError, match="not a public address"):
