@@ -567,7 +567,7 @@ async def test_five_claims_wait_for_their_services_side_by_side() -> None:
     async def counted(kind: str, key: str) -> bool:
         waiting[kind] += 1
         peak[kind] = max(peak[kind], waiting[kind])
-        await asyncio.sleep(0.02)
+        await asyncio.sleep(0.1)
         waiting[kind] -= 1
         return await work(kind, key)
 

@@ -26,10 +26,12 @@ async def test_work_is_done_once_for_all_who_ask_at_once_and_later() -> None:
 
 async def test_work_goes_on_while_anyone_waits_and_stops_with_the_last() -> None:
     ended: list[str] = []
+    begun, may_end = asyncio.Event(), asyncio.Event()
 
     async def work(key: str) -> str:
+        begun.set()
         try:
-            await asyncio.sleep(0.05)
+            await may_end.wait()
         except asyncio.CancelledError:
             ended.append("cancelled")
             raise
@@ -38,17 +40,22 @@ async def test_work_goes_on_while_anyone_waits_and_stops_with_the_last() -> None
 
     once = Once(work)
     first, second = (asyncio.create_task(once.get("a")) for _ in range(2))
-    await asyncio.sleep(0.01)
+    await begun.wait()
     first.cancel()
+    await asyncio.wait([first])
+    may_end.set()
     assert await second == "a"
     assert ended == ["finished"]
 
+    begun.clear()
+    may_end.clear()
     alone = asyncio.create_task(once.get("b"))
-    await asyncio.sleep(0.01)
+    await begun.wait()
     alone.cancel()
     with pytest.raises(asyncio.CancelledError):
         await alone
     assert ended == ["finished", "cancelled"]
+    may_end.set()
     assert await once.get("b") == "b"
 
 

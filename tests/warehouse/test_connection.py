@@ -89,21 +89,28 @@ def test_making_a_warehouse_touches_nothing(tmp_path: Path) -> None:
 
 
 def test_a_locked_file_is_waited_for(warehouse: Warehouse, processes: ForkServerContext) -> None:
-    started = processes.Event()
-    with running(processes, hold, warehouse.path, 1.0, started):
+    started, may_end = processes.Event(), processes.Event()
+    with (
+        running(processes, hold, warehouse.path, started, may_end),
+        ThreadPoolExecutor(1) as writer,
+    ):
         assert started.wait(30)
-        before = time.monotonic()
-        write_asset(warehouse, "claims", "v", [claim("v")], stamp=stamp(1), code_version="1")
-        assert time.monotonic() - before > 0.2
+        written = writer.submit(
+            write_asset, warehouse, "claims", "v", [claim("v")], stamp=stamp(1), code_version="1"
+        )
+        with pytest.raises(TimeoutError):
+            written.result(0.2)
+        may_end.set()
+        written.result(30)
     assert warehouse.read_current(Claim, "v") == [claim("v")]
 
 
 def test_waiting_ends_with_a_sentence_that_names_the_file_and_the_process(
     warehouse: Warehouse, processes: ForkServerContext
 ) -> None:
-    started = processes.Event()
+    started, may_end = processes.Event(), processes.Event()
     impatient = Warehouse(FileConnector(warehouse.path, lock_timeout_seconds=0.2))
-    with running(processes, hold, warehouse.path, 60, started) as holder:
+    with running(processes, hold, warehouse.path, started, may_end) as holder:
         assert started.wait(30)
         with pytest.raises(WarehouseBusyError) as refusal:
             impatient.query("SELECT 1")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from multiprocessing.synchronize import Barrier, Event
 from pathlib import Path
 
@@ -64,11 +63,11 @@ def publish_until(path: Path, copy: Path, step: str) -> None:
     Warehouse(path).publish(copy)
 
 
-def hold(path: Path, seconds: float, started: Event) -> None:
-    """Keep the file open for a while, as a shell or a notebook does."""
+def hold(path: Path, started: Event, may_end: Event) -> None:
+    """Keep the file open until told, or for a minute, as a shell or a notebook does."""
     with duckdb.connect(str(path)):
         started.set()
-        time.sleep(seconds)
+        may_end.wait(60)
 
 
 def _small(video_id: str) -> dict[str, AssetRows]:

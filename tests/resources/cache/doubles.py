@@ -37,10 +37,13 @@ class CountingSearch:
     answers: Callable[[], Sequence[SearchAnswer]]
     asked: list[str] = field(default_factory=list)
     pause: float = 0.0
+    may_answer: asyncio.Event | None = None
 
     async def search(self, request: SearchRequest) -> Sequence[SearchAnswer]:
         self.asked.append(f"{request.query} {request.page}")
         await asyncio.sleep(self.pause)
+        if self.may_answer is not None:
+            await self.may_answer.wait()
         return self.answers()
 
 

@@ -189,14 +189,19 @@ async def test_what_is_asked_many_times_at_once_is_asked_once(cache: DiskCache) 
 
 
 async def test_one_who_gives_up_does_not_take_the_answer_from_the_others(cache: DiskCache) -> None:
-    inner = CountingSearch(lambda: (FOUND,), pause=0.05)
+    inner = CountingSearch(lambda: (FOUND,), may_answer=asyncio.Event())
     search = CachingSearch(inner, cache, identity="serper")
     hasty = asyncio.create_task(search.search(SearchRequest("sugar", limit=10)))
     patient = asyncio.create_task(search.search(SearchRequest("sugar", limit=10)))
-    await asyncio.sleep(0.01)
+    async with asyncio.timeout(30):
+        while not inner.asked:  # noqa: ASYNC110 - the double has no event for it
+            await asyncio.sleep(0.01)
     hasty.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await hasty
+    assert inner.may_answer is not None
+    inner.may_answer.set()
     assert (await patient)[0].hits == FOUND.hits
-    assert hasty.cancelled() or hasty.cancelling()
     assert len(inner.asked) == 1
 
 
