@@ -220,11 +220,13 @@ def _packed(rows: Sequence[Indexed]) -> str:
         word for row in rows for claim in row["claims"] for word in (*claim["text"].split(), "")
     ]
     words = [word for word, _ in Counter(every).most_common()]
-    numbers = {word: number for number, word in enumerate(words)}
-    said = [
-        "".join(chr(ord(_ZERO) + numbers[word] // _BASE**digit % _BASE) for word in every)
-        for digit in range(_DIGITS)
-    ]
+    said = []
+    for digit in range(_DIGITS):
+        digits = {
+            word: chr(ord(_ZERO) + number // _BASE**digit % _BASE)
+            for number, word in enumerate(words)
+        }
+        said.append("".join(map(digits.__getitem__, every)))
     videos = [
         (
             row["title"],
