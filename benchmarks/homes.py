@@ -15,7 +15,6 @@ from factible_assets.config import ClaimsConfig, FactCheckConfig, SearchConfig
 from factible_assets.records import ALL_RECORDS
 from factible_assets.running.launch import check_video
 from factible_assets.settings import Settings
-from factible_assets.stages.ports import SilentObserver
 from resources.statements import statements
 from warehouse.store import Warehouse
 
@@ -38,7 +37,7 @@ def make_home(home: Path, videos: int) -> Settings:
         search=SearchConfig(web="miniature"),
         reasoner="embedded",
     )
-    outcome = check_video(SEED, settings=settings, config=config, observer=SilentObserver())
+    outcome = check_video(SEED, settings=settings, config=config)
     if not outcome.success:
         raise SystemExit("; ".join(outcome.failures))
     with Warehouse(settings.warehouse).connection() as connection:

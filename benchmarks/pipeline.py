@@ -24,7 +24,6 @@ from factible_assets.corpora.reading import load_corpora
 from factible_assets.records import Verdict
 from factible_assets.running.launch import check_video
 from factible_assets.settings import Settings
-from factible_assets.stages.ports import SilentObserver
 from factible_assets.stages.urls import canonical_url
 from resources.archive.store import Archive
 from warehouse.store import Warehouse
@@ -58,7 +57,6 @@ def check(settings: Settings, video_id: str) -> Checked:
         video_id,
         settings=settings,
         config=FactCheckConfig(reasoner="embedded"),
-        observer=SilentObserver(),
     )
     for failure in outcome.failures:
         print(f"  {failure}")

@@ -29,7 +29,6 @@ import duckdb
 from factible_assets.config import FactCheckConfig, SearchConfig
 from factible_assets.running.launch import check_video
 from factible_assets.settings import Settings
-from factible_assets.stages.ports import SilentObserver
 from warehouse.rows import Stamp
 from warehouse.sets import AssetRows
 from warehouse.store import Warehouse
@@ -100,7 +99,7 @@ def prepare(home: Path) -> tuple[Settings, dict[str, AssetRows]]:
     """Check the demo's video and return its sets, to be written again under other runs."""
     settings = Settings(home=home)
     config = FactCheckConfig(search=SearchConfig(web="miniature"), reasoner="embedded")
-    outcome = check_video(VIDEO, settings=settings, config=config, observer=SilentObserver())
+    outcome = check_video(VIDEO, settings=settings, config=config)
     if not outcome.success:
         raise SystemExit("; ".join(outcome.failures))
     store = Warehouse(settings.warehouse)

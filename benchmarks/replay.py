@@ -25,6 +25,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -33,6 +34,7 @@ from benchmarks.recorded_services import Operation, Talk, World, reading, record
 from factible_assets.config import EvidenceConfig, FactCheckConfig
 from factible_assets.records import Claim, Verdict
 from factible_assets.running.launch import check_video
+from factible_assets.stages.ports import SilentObserver
 from factible_assets.stages.urls import domain_of
 
 EARLIER = 79.5
@@ -40,7 +42,7 @@ EARLIER = 79.5
 
 
 @dataclass
-class Heard:
+class Heard(SilentObserver):
     """When an observer heard of what."""
 
     started: float
@@ -50,9 +52,6 @@ class Heard:
     def claims_found(self, claims: Sequence[Claim]) -> None:
         """Note when."""
         self.claims = time.perf_counter() - self.started
-
-    def stage_progressed(self, stage: str, claim: Claim, done: int, total: int) -> None:
-        """Note nothing."""
 
     def verdict_reached(self, claim: Claim, verdict: Verdict) -> None:
         """Note when."""
@@ -113,7 +112,9 @@ def check(world: World, talk: Talk, home: Path, config: FactCheckConfig) -> Chec
     video_id = talk.video.video.video_id
     heard = Heard(time.perf_counter())
     used = time.process_time()
-    outcome = check_video(video_id, settings=settings, config=config, observer=heard)
+    outcome = check_video(
+        video_id, settings=settings, config=config, watch=lambda _: nullcontext(heard)
+    )
     wall, cpu = time.perf_counter() - heard.started, time.process_time() - used
     if not outcome.success:
         raise SystemExit("; ".join(outcome.failures))

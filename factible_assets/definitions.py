@@ -16,11 +16,16 @@ from factible_assets.assets.evaluation import EVALUATION_JOB, evaluation_asset
 from factible_assets.assets.evaluation import NAME as EVALUATION
 from factible_assets.assets.media import media
 from factible_assets.assets.transcripts import transcripts
-from factible_assets.automation.add_video import add_video, added_videos_sensor
-from factible_assets.automation.import_corpus import import_corpus
-from factible_assets.automation.new_videos import corpus_sensor, dead_runs_sensor, publish_sensor
+from factible_assets.automation.new_videos import (
+    add_video,
+    added_videos_sensor,
+    corpora_are_readable,
+    corpus_sensor,
+    dead_runs_sensor,
+    import_corpus,
+    publish_sensor,
+)
 from factible_assets.automation.nightly import nightly
-from factible_assets.checks.corpus_files import corpora_are_readable
 from factible_assets.checks.verdict_changes import verdict_flips
 from factible_assets.records import METHOD
 from factible_assets.services.alive import watched_executor

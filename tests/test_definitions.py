@@ -9,8 +9,7 @@ from dagster._config import process_config
 from dagster._core.test_utils import environ
 
 from factible_assets import config
-from factible_assets.automation.add_video import AddVideoConfig
-from factible_assets.automation.new_videos import corpus_sensor
+from factible_assets.automation.new_videos import AddVideoConfig, corpus_sensor
 from factible_assets.definitions import build_defs
 from factible_assets.launchpad import CLAIM_CHECKS_SCHEMA, CLAIMS_SCHEMA, launchpad_schema, settled
 from factible_assets.records import ASSET_RECORDS, METHOD

@@ -22,7 +22,7 @@ from factible_assets.experiments.surroundings import Place, intended
 from factible_assets.launchpad import run_config_for, settled
 from factible_assets.reasoners.embedded.engine import EmbeddedReasoner
 from factible_assets.records import Video
-from factible_assets.running.standing import inputs_of
+from factible_assets.running.standing import input_tags
 from factible_assets.services.embedded import embedded_reasoner, stance_model_in_use
 from factible_assets.services.ratings import RatedPages, rating_directory
 from factible_assets.services.reasoning import (
@@ -653,7 +653,7 @@ def test_another_effort_makes_another_answer_and_a_larger_limit_the_same(tmp_pat
     variant = Variant("v", {"model": "gpt-5-mini", "web": "miniature"})
 
     def made(by: Settings) -> tuple[object, str]:
-        taken_over = inputs_of("everyday-beliefs-talk", settings=by, config=FactCheckConfig())
+        taken_over = input_tags("everyday-beliefs-talk", by, FactCheckConfig())
         around = Place(by).around(VIDEO, transcript("Honey keeps."), intended(variant, by, None))
         return taken_over, around.makers["claims"]
 

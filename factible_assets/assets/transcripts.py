@@ -15,8 +15,8 @@ from factible_assets.checks.structural import judged
 from factible_assets.corpora.reading import CorporaReading, CorpusVideo
 from factible_assets.corpora.writing import bare_id
 from factible_assets.records import Transcript, TranscriptSegment, Video
+from factible_assets.services.alive import STOPS
 from factible_assets.services.resource import CorporaResource, FactCheckServices
-from factible_assets.services.stopping import STOPS
 from factible_assets.stages.integrity import JudgedRows
 from factible_assets.stages.transcript import (
     UnusableTranscriptError,

@@ -1,8 +1,19 @@
 """What happens at night: re-checks, retention, and telling somebody what came of it.
 
-What belongs here: Dagster's schedules, jobs and sensors for it, made for one machine's settings,
-and the messages of a webhook. What does not: the rule of the plan
-(warehouse/views/40_rechecks.sql), what is old (retention.py), what a re-check does (assets/).
+What belongs here: which videos may be launched and what a re-check renews, applying what the
+settings say of age, Dagster's schedules, jobs and sensors for both, and the messages of a webhook.
+What does not: the rule of the plan (warehouse/views/40_rechecks.sql), what a re-check does
+(assets/), how texts are removed (warehouse/upkeep.py), how caches forget (resources/cache).
+
+A re-check keeps the claims and the queries of a video, so that verdicts can be compared over time,
+and renews search results, ratings, pages, evidence and verdicts. Queries are written anew only for
+claims whose queries a service failed to write: otherwise such a verdict could never be completed.
+
+Retention removes texts of pages that no check has used for a while and that nothing current rests
+on, kept answers that nobody asked for, and Dagster's records of old runs: some 160 events each,
+which would otherwise outgrow what they tell of. Verdicts, evidence, quotes, claims and all history
+stay, and so do the runs that made the newest set of an asset, by which Dagster knows that it is
+there.
 
 A message is JSON with a `text` that chat services show as it is, and the facts beside it for
 programs. Its address is a secret, for whoever knows a webhook can write to it: it stands in no log
@@ -13,40 +24,232 @@ and in no error.
 
 import asyncio
 import json
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
 
-from factible_assets.automation.rechecks import (
-    RECHECK_ASSETS,
-    RECHECK_JOB,
-    held_videos,
-    next_tick,
-    recheck_assets,
-    recheck_config,
-    recheck_limits,
-    run_tags,
-)
-from factible_assets.automation.retention import apply_retention
 from factible_assets.checks.verdict_changes import read_changes
+from factible_assets.config import FactCheckConfig
 from factible_assets.launchpad import run_config_for
-from factible_assets.partitions import PARTITION_TAG
+from factible_assets.partitions import PARTITION_TAG, videos
 from factible_assets.records import Video
 from factible_assets.rows import VerdictChange
 from factible_assets.services.alive import end_dead_runs, failures_of_run
-from factible_assets.services.dagster_internals import is_valid_cron_string
+from factible_assets.services.dagster_internals import cron_string_iterator, is_valid_cron_string
 from factible_assets.services.resource import FactCheckServices
 from factible_assets.settings import Settings, SettingsError
-from warehouse.rechecks import Launch, plan_night, read_plan
+from factible_assets.wording import counted
+from resources.cache import DiskCache
+from resources.statements import statements
+from warehouse.rechecks import Launch, RecheckLimits, plan_night, read_plan
 from warehouse.store import Warehouse
+from warehouse.upkeep import TrimmedTexts, compact, trim_texts
 
-RETENTION_JOB = "retention"
-SCHEDULE = "nightly_recheck"
-RETENTION_SCHEDULE = "weekly_retention"
-LAUNCHED_BY = "nightly_recheck"
+RECHECK_JOB = "recheck"
+SCHEDULE = LAUNCHED_BY = "nightly_recheck"
+
+QUERIES = "queries"
+RENEWED = ("search_hits", "reliability_ratings", "evidence", "verdicts")
+RECHECK_ASSETS = (QUERIES, *RENEWED)
+
+IN_FLIGHT = [
+    dg.DagsterRunStatus.QUEUED,
+    dg.DagsterRunStatus.NOT_STARTED,
+    dg.DagsterRunStatus.STARTING,
+    dg.DagsterRunStatus.STARTED,
+    dg.DagsterRunStatus.CANCELING,
+]
+"""Runs in these states may still write: nothing is launched beside them."""
+
+_FIRST, _LAST = "dagster/asset_partition_range_start", "dagster/asset_partition_range_end"
+
+
+# --- Re-checks ----------------------------------------------------------------------------------
+
+
+def recheck_config(knobs: FactCheckConfig | None = None) -> FactCheckConfig:
+    """Return the knobs of a re-check: those given, with everything asked anew."""
+    return (knobs or FactCheckConfig()).model_copy(update={"renew": True})
+
+
+def recheck_assets(*, with_queries: bool) -> tuple[str, ...]:
+    """Return what a re-check materializes."""
+    return RECHECK_ASSETS if with_queries else RENEWED
+
+
+def recheck_limits(settings: Settings) -> RecheckLimits:
+    """Return the limits of a night, as this machine sets them."""
+    return RecheckLimits(
+        videos=settings.recheck_videos,
+        cost_usd=settings.recheck_cost_usd,
+        minimum_age_days=settings.recheck_min_age_days,
+    )
+
+
+def next_tick(settings: Settings, after: datetime) -> datetime:
+    """Return when the schedule ticks next, in UTC.
+
+    A time that the clock skips in spring, or shows twice in autumn, is Dagster's to interpret.
+    """
+    ticks = cron_string_iterator(
+        after.timestamp(), settings.recheck_cron, settings.recheck_timezone
+    )
+    found = next(ticks).astimezone(UTC)
+    # The iterator begins at its start if that is a tick itself.
+    return found if found > after else next(ticks).astimezone(UTC)
+
+
+def in_flight(instance: dg.DagsterInstance, partitions: Sequence[str]) -> set[str]:
+    """Return the videos that a run is working on, or waits in the queue to work on."""
+    busy: set[str] = set()
+    for record in instance.get_run_records(dg.RunsFilter(statuses=IN_FLIGHT)):
+        tags = record.dagster_run.tags
+        busy |= {tags[name] for name in (PARTITION_TAG, "video") if name in tags}
+        if tags.get(_FIRST) in partitions and tags.get(_LAST) in partitions:
+            first, last = partitions.index(tags[_FIRST]), partitions.index(tags[_LAST])
+            busy.update(partitions[first : last + 1])
+    return busy
+
+
+def run_tags(video_id: str, corpus: str | None, launched_by: str) -> dict[str, str]:
+    """Return the tags by which runs are found in the UI."""
+    tags = {"video": video_id, "launched_by": launched_by}
+    return {**tags, "corpus": corpus} if corpus else tags
+
+
+def launches_for(
+    store: Warehouse, instance: dg.DagsterInstance, settings: Settings, tick: datetime
+) -> list[Launch]:
+    """Decide what the schedule launches at a tick; the same for a tick that is repeated."""
+    limits, following = recheck_limits(settings), next_tick(settings, tick)
+    end_dead_runs(instance)
+    listed = {each.video_id for each in read_plan(store, limits, tick)}
+    partitions = instance.get_dynamic_partitions(str(videos.name))
+    held = in_flight(instance, partitions) | (listed - set(partitions))
+    launches = plan_night(store, limits, tick, held=held, next_tick=following)
+    # A partition that was removed since a first attempt at this tick would fail all others.
+    there = set(instance.get_dynamic_partitions(str(videos.name)))
+    return [launch for launch in launches if launch.video_id in there]
+
+
+def run_requests(launches: Sequence[Launch]) -> Iterator[dg.RunRequest]:
+    """Return a run request per video. Its key makes sure that a tick launches nothing twice."""
+    for launch in launches:
+        assets = recheck_assets(with_queries=launch.with_queries)
+        yield dg.RunRequest(
+            run_key=f"{launch.planned_at:%Y-%m-%dT%H:%MZ} {launch.video_id}",
+            partition_key=launch.video_id,
+            asset_selection=[dg.AssetKey(name) for name in assets],
+            run_config=run_config_for(recheck_config(), assets),
+            tags={
+                **run_tags(launch.video_id, launch.corpus, LAUNCHED_BY),
+                "reason": launch.reason[:200],
+            },
+        )
+
+
+# --- Retention ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """What was removed, or with `dry_run` would be.
+
+    Attributes:
+        texts: Texts of pages.
+        characters: Their length, in code points.
+        answers: Kept answers by kind; empty for a dry run, which does not look at them.
+        bytes_freed: By how much the warehouse's file became shorter.
+        runs: Runs whose records at Dagster went.
+    """
+
+    texts: int
+    characters: int
+    answers: dict[str, int]
+    bytes_freed: int
+    dry_run: bool
+    runs: int = 0
+
+
+def apply_retention(
+    settings: Settings, instance: dg.DagsterInstance, *, now: datetime, dry_run: bool = False
+) -> Removed:
+    """Remove what is too old by `now`, give its room back, and publish the warehouse again.
+
+    With `dry_run`, texts and runs are counted and nothing is changed.
+
+    Raises:
+        WarehouseError: The warehouse cannot be opened or written.
+    """
+    trimmed, freed, answers = TrimmedTexts(0, 0), 0, {}
+    if settings.warehouse.exists():
+        store = Warehouse(settings.warehouse)
+        before = now - timedelta(days=settings.retention_text_days)
+        trimmed = trim_texts(store, before=before, now=now, dry_run=dry_run)
+        # A lake has small files to merge, whatever went.
+        if (trimmed.texts or not isinstance(settings.warehouse, Path)) and not dry_run:
+            freed = compact(store)
+            store.publish(settings.published)
+    if settings.cache.exists() and not dry_run:
+        unused = timedelta(days=settings.retention_cache_days)
+        cache = DiskCache(settings.cache, settings.cache_policy)
+        answers = {str(kind): count for kind, count in cache.trim(unused).items()}
+        cache.close()
+    # Runs that ended, are old, and made no newest set of any asset.
+    statuses = [getattr(dg.DagsterRunStatus, each) for each in ("SUCCESS", "FAILURE", "CANCELED")]
+    old = now - timedelta(days=settings.retention_run_days)
+    runs = instance.get_runs(dg.RunsFilter(statuses=statuses, created_before=old))
+    newest = (instance.get_latest_materialization_event(key) for key in instance.get_asset_keys())
+    kept = {event.run_id for event in newest if event is not None}
+    if runs and settings.warehouse.exists():
+        sql = statements("factible_assets.automation", "retention.sql")["runs_of_newest_sets"]
+        kept |= set(Warehouse(settings.warehouse).query(sql)["run_id"])
+    ended = [run.run_id for run in runs if run.run_id not in kept]
+    for run_id in () if dry_run else ended:
+        instance.delete_run(run_id)
+        # Where each run has a file, it is emptied and left; and so is what steps printed.
+        for file in Path(instance.root_directory).glob(f"history/runs/{run_id}.db*"):
+            file.unlink(missing_ok=True)
+        shutil.rmtree(Path(instance.root_directory) / "storage" / run_id, ignore_errors=True)
+    return Removed(trimmed.texts, trimmed.characters, answers, freed, dry_run, len(ended))
+
+
+@dg.op(name="remove_what_is_old", description="Removes old texts, answers and runs.")
+def _remove_what_is_old(context: dg.OpExecutionContext, services: FactCheckServices) -> None:
+    removed = apply_retention(services.settings(), context.instance, now=datetime.now(UTC))
+    counts = {
+        "texts": removed.texts,
+        "characters": removed.characters,
+        "kept answers": sum(removed.answers.values()),
+        "runs": removed.runs,
+        "bytes freed": removed.bytes_freed,
+    }
+    context.log.info(
+        "Removed %d texts of %d characters, %d kept answers and the records of %d runs; the "
+        "warehouse is %d bytes shorter.",
+        *counts.values(),
+    )
+    context.add_output_metadata(counts)
+
+
+@dg.job(
+    name="retention",
+    description=(
+        "Remove texts of pages that no current verdict rests on, kept answers, and Dagster's "
+        "records of runs, once they are old. Verdicts, evidence and quotes stay."
+    ),
+)
+def retention() -> None:
+    """Remove what is old."""
+    _remove_what_is_old()
+
+
+# --- In Dagster ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,42 +259,6 @@ class Nightly:
     jobs: tuple[Any, ...]
     schedules: tuple[dg.ScheduleDefinition, ...]
     sensors: tuple[dg.SensorDefinition, ...]
-
-
-@dg.op(name="remove_what_is_old", description="Removes old texts, answers and runs.")
-def _remove_what_is_old(context: dg.OpExecutionContext, services: FactCheckServices) -> None:
-    removed = apply_retention(services.settings(), context.instance, now=datetime.now(UTC))
-    answers = sum(removed.answers.values())
-    context.log.info(
-        "Removed %d texts of %d characters, %d kept answers and the records of %d runs; the "
-        "warehouse is %d bytes shorter.",
-        removed.texts,
-        removed.characters,
-        answers,
-        removed.runs,
-        removed.bytes_freed,
-    )
-    context.add_output_metadata(
-        {
-            "texts": removed.texts,
-            "characters": removed.characters,
-            "kept answers": answers,
-            "runs": removed.runs,
-            "bytes freed": removed.bytes_freed,
-        }
-    )
-
-
-@dg.job(
-    name=RETENTION_JOB,
-    description=(
-        "Remove texts of pages that no current verdict rests on, kept answers, and Dagster's "
-        "records of runs, once they are old. Verdicts, evidence and quotes stay."
-    ),
-)
-def retention() -> None:
-    """Remove what is old."""
-    _remove_what_is_old()
 
 
 def nightly(settings: Settings) -> Nightly:
@@ -146,7 +313,7 @@ def nightly(settings: Settings) -> Nightly:
         )
 
     weekly = dg.ScheduleDefinition(
-        name=RETENTION_SCHEDULE,
+        name="weekly_retention",
         job=retention,
         cron_schedule=settings.retention_cron,
         execution_timezone=settings.recheck_timezone,
@@ -156,37 +323,12 @@ def nightly(settings: Settings) -> Nightly:
     return Nightly((recheck, retention), (nightly_recheck, weekly), _notifications(settings))
 
 
-def launches_for(
-    store: Warehouse, instance: dg.DagsterInstance, settings: Settings, tick: datetime
-) -> list[Launch]:
-    """Decide what the schedule launches at a tick; the same for a tick that is repeated."""
-    limits, following = recheck_limits(settings), next_tick(settings, tick)
-    end_dead_runs(instance)
-    listed = [each.video_id for each in read_plan(store, limits, tick)]
-    held = held_videos(instance, listed)
-    launches = plan_night(store, limits, tick, held=held, next_tick=following)
-    # A partition that was removed since a first attempt at this tick would fail all others.
-    partitions = set(instance.get_dynamic_partitions("videos"))
-    return [launch for launch in launches if launch.video_id in partitions]
-
-
-def run_requests(launches: Sequence[Launch]) -> Iterator[dg.RunRequest]:
-    """Return a run request per video. Its key makes sure that a tick launches nothing twice."""
-    for launch in launches:
-        assets = recheck_assets(with_queries=launch.with_queries)
-        yield dg.RunRequest(
-            run_key=f"{launch.planned_at:%Y-%m-%dT%H:%MZ} {launch.video_id}",
-            partition_key=launch.video_id,
-            asset_selection=[dg.AssetKey(name) for name in assets],
-            run_config=run_config_for(recheck_config(), assets),
-            tags={
-                **run_tags(launch.video_id, launch.corpus, LAUNCHED_BY),
-                "reason": launch.reason[:200],
-            },
-        )
-
-
 # --- Notifications ------------------------------------------------------------------------------
+
+_SHOWN = 10
+_REFUSED = 300
+
+Message = Mapping[str, Any]
 
 
 def _notifications(settings: Settings) -> tuple[dg.SensorDefinition, ...]:
@@ -215,11 +357,11 @@ def _notifications(settings: Settings) -> tuple[dg.SensorDefinition, ...]:
         video_id = run.tags.get(PARTITION_TAG)
         if video_id is None or not settings.warehouse.exists():
             return
-        store = Warehouse(settings.warehouse)
-        flips = read_changes(store, video_id, run.run_id).flips
+        with Warehouse(settings.warehouse).snapshot() as now:
+            flips = read_changes(now, video_id, run.run_id).flips
+            titles = [video.title for video in now.read_current(Video, video_id)]
         if flips:
-            videos = store.read_current(Video, video_id)
-            title = videos[0].title if videos else None
+            title = next(iter(titles), None)
             deliver(flips_message(video_id, title, run.run_id, flips), context.log)
 
     @dg.run_failure_sensor(
@@ -238,37 +380,22 @@ def _notifications(settings: Settings) -> tuple[dg.SensorDefinition, ...]:
     return notify_flips, notify_failures
 
 
-_SHOWN = 10
-_REFUSED = 300
-
-Message = Mapping[str, Any]
-
-
 def flips_message(
     video_id: str, title: str | None, run_id: str, flips: Sequence[VerdictChange]
 ) -> Message:
     """Return what is told of the verdicts that a run turned."""
-    name = title or video_id
-    count = f"{len(flips)} verdict{'' if len(flips) == 1 else 's'}"
-    lines = [f"{each.words}: {each.claim}" for each in flips[:_SHOWN]]
+    lines = [f"{counted(len(flips), 'verdict')} of {title or video_id} turned."]
+    lines += [f"{each.words}: {each.claim}" for each in flips[:_SHOWN]]
     if len(flips) > _SHOWN:
         lines.append(f"and {len(flips) - _SHOWN} more")
+    shown = ("claim_id", "claim", "previous_stance", "stance", "confidence")
     return {
         "event": "verdict_flips",
-        "text": "\n".join([f"{count} of {name} turned.", *lines]),
+        "text": "\n".join(lines),
         "video_id": video_id,
         "title": title,
         "run_id": run_id,
-        "flips": [
-            {
-                "claim_id": each.claim_id,
-                "claim": each.claim,
-                "previous_stance": each.previous_stance,
-                "stance": each.stance,
-                "confidence": each.confidence,
-            }
-            for each in flips
-        ],
+        "flips": [{name: getattr(each, name) for name in shown} for each in flips],
     }
 
 
@@ -298,11 +425,10 @@ async def send(url: str, message: Message) -> str | None:
     except ValueError:
         return "FACTIBLE_NOTIFY_URL is no address of a webhook; write it as https://HOST/PATH."
     body = json.dumps(message, ensure_ascii=False).encode("utf-8", "replace")
+    headers = {"Content-Type": "application/json"}
     try:
         async with HttpClient(guard=guard) as http:
-            answer = await http.post(
-                url, content=body, headers={"Content-Type": "application/json"}
-            )
+            answer = await http.post(url, content=body, headers=headers)
     except HttpFailureError as failure:
         return f"The webhook in FACTIBLE_NOTIFY_URL was not reached: {failure.reason}."
     if answer.status >= _REFUSED:

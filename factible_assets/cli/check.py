@@ -1,8 +1,8 @@
 """`factible check`, `demo`, `claims`, `media`, `recheck`: everything that checks videos and claims.
 
 What belongs here: arguments, the order of the steps, verdicts and plans as they are printed. What
-does not: which video is meant (running/targets.py), running and reporting (running/check.py,
-recheck.py), what is asked about a picture (stages/media.py), progress (progress.py).
+does not: which video is meant (running/targets.py), running and reporting (running/check.py), what
+is asked about a picture (stages/media.py), progress (progress.py).
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from factible_assets.cli.output import (
     table,
     wishes,
 )
-from factible_assets.cli.progress import SilentWatcher
 from factible_assets.config import ClaimsConfig, FactCheckConfig, SearchConfig
 from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.records import Claim, Verdict
+from factible_assets.stages.ports import SilentObserver
 from factible_assets.wording import clock, counted, dollars, plain, verdict_words
 
 if TYPE_CHECKING:  # help, and a shell that completes the id of a video, need no report
@@ -285,7 +285,7 @@ def as_document(checked: Checked) -> dict[str, Any]:
 claims_app = Typer()
 
 
-class _Lines(SilentWatcher):
+class _Lines(SilentObserver):
     """Says every verdict of a list in a line."""
 
     def __init__(self, total: int) -> None:
@@ -406,13 +406,12 @@ def media(
             f"Check it first: factible check {plain(target)}",
         )
     note(f"Looking at the pictures of {plain(video_id)} …")
-    from factible_assets.running.check import watched_run
+    from factible_assets.running.launch import check_video
 
-    outcome = watched_run(
+    outcome = check_video(
         video_id,
         settings=settings,
         config=FactCheckConfig(),
-        watch=lambda _: nullcontext(SilentWatcher()),
         assets=["media"],
         job_name="pictures",
         remedy="The same command begins anew.",
@@ -477,7 +476,7 @@ def recheck(
     """
     from factible_assets.cli.progress import watching
     from factible_assets.corpora.writing import bare_id
-    from factible_assets.running.recheck import chosen_videos, next_plan, recheck_videos
+    from factible_assets.running.check import chosen_videos, next_plan, recheck_videos
     from factible_assets.settings import load_settings
 
     config = checked_config(given_knobs(context), "recheck")

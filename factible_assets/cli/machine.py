@@ -2,7 +2,7 @@
 
 What belongs here: arguments and tables. What does not: asking the services (services/checkup.py),
 which files ask for the user's word (settings.py), the cache (resources/cache), copying and moving
-(warehouse/publication.py, upkeep.py), what is old (automation/retention.py).
+(warehouse/publication.py, upkeep.py), what is old (automation/nightly.py).
 """
 
 from __future__ import annotations
@@ -207,7 +207,7 @@ def retention(
 
     Example: factible retention --dry-run
     """
-    from factible_assets.automation.retention import apply_retention
+    from factible_assets.automation.nightly import apply_retention
     from factible_assets.running.launch import open_instance
 
     settings = load_settings()

@@ -22,11 +22,10 @@ from rich.text import Text
 
 from factible_assets.cli.output import note, outcome_text, stderr, wishes
 from factible_assets.records import Claim, Verdict
-from factible_assets.stages.ports import SilentObserver
+from factible_assets.stages.ports import Observer, SilentObserver
 from factible_assets.wording import WAITING, clock, counted, dollars, plain, verdict_words
 
 if TYPE_CHECKING:
-    from factible_assets.running.supervision import Watcher
     from factible_assets.services.reasoning import Spent
 
 Costs: TypeAlias = "Callable[[], Spent]"
@@ -42,20 +41,7 @@ def _cost(costs: Costs | None) -> str:
     return f"{counted(spent.calls, 'model call')}, {dollars(spent.usd)}"
 
 
-class SilentWatcher(SilentObserver):
-    """Says nothing of what it hears."""
-
-    def waiting(self) -> None:
-        """Hear that somebody else is at it."""
-
-    def asset_stored(self, asset: str) -> None:
-        """Hear that an asset was stored."""
-
-    def stopping(self) -> None:
-        """Hear that the run is being stopped."""
-
-
-class PlainObserver(SilentWatcher):
+class PlainObserver(SilentObserver):
     """Writes one line per event, for logs and pipes: results and no ticks."""
 
     def __init__(self, costs: Costs | None = None) -> None:
@@ -113,7 +99,7 @@ _LONGEST_BAR = 40
 _STATE_WIDTH = 18
 
 
-class LiveObserver(SilentWatcher):
+class LiveObserver(SilentObserver):
     """Holds stages, claims and costs; rich draws them several times a second.
 
     A verdict becomes a line that stays, above the part that is drawn anew. That part shows a bar
@@ -237,11 +223,11 @@ def _open_claims(lines: Sequence[_Line], width: int, rows: int) -> Iterator[Rend
 
 
 @contextmanager
-def watching(costs: Costs | None = None) -> Iterator[Watcher]:
+def watching(costs: Costs | None = None) -> Iterator[Observer]:
     """Give an observer that suits stderr: a live display on a terminal, lines elsewhere."""
     console = stderr()
     if wishes.quiet or not console.is_terminal:
-        yield SilentWatcher() if wishes.quiet else PlainObserver(costs)
+        yield SilentObserver() if wishes.quiet else PlainObserver(costs)
         return
     told: SimpleQueue[Text] = SimpleQueue()
     observer = LiveObserver(costs=costs, tell=told.put)

@@ -6,7 +6,7 @@ not: the fact-check (running/launch.py), the events' vocabulary (models.py), who
 A run has a process of its own so that the service never waits for one, none disturbs another, and
 ending it is how it is cancelled. Stdin stays open as long as the run is wanted: when it closes, by
 the wish of a client or because the service is gone, the worker interrupts itself as Ctrl-C would.
-A run that someone ends in the Dagster UI ends here too (running/supervision.py).
+A run that someone ends in the Dagster UI ends here too (running/launch.py).
 
 Run as: python -m factible_assets.http_service.worker
 """
@@ -36,6 +36,7 @@ from factible_assets.http_service.models import (
 )
 from factible_assets.records import Claim, Transcript, Verdict
 from factible_assets.settings import Settings, SettingsError, load_settings
+from factible_assets.stages.ports import SilentObserver
 from factible_assets.wording import counted, verdict_words
 
 if TYPE_CHECKING:
@@ -45,10 +46,10 @@ _LOOK_AROUND_SECONDS = 0.5
 """How often the thread that waits for stdin looks whether it is still needed."""
 
 
-class Teller:
+class Teller(SilentObserver):
     """Tells what is heard of a run as events, a line of JSON each; safe to use from threads.
 
-    It is the observer of the pipeline and the listener of the run. A step that fails and is
+    It is the observer of the run. A step that fails and is
     repeated tells everything again; clients hear it once, in order.
     """
 
@@ -86,9 +87,6 @@ class Teller:
             self.tell("transcript_complete", f"The transcript {has}.", transcript_length=length)
             self.tell("claim_extraction", "Looking for claims that can be checked.")
 
-    def stopping(self) -> None:
-        """Say nothing: the last event will."""
-
     def claims_found(self, claims: Sequence[Claim]) -> None:
         """Tell of the claims, for which the transcript must have been there."""
         with self._lock:
@@ -98,9 +96,6 @@ class Teller:
                 told = [claim.model_dump(mode="json") for claim in claims]
                 words = f"{counted(len(claims), 'claim')}."
                 self.tell("claims_extracted", words, claims=told, total_claims=len(claims))
-
-    def stage_progressed(self, stage: str, claim: Claim, done: int, total: int) -> None:
-        """Say nothing: clients hear of verdicts."""
 
     def verdict_reached(self, claim: Claim, verdict: Verdict) -> None:
         """Tell of a verdict."""
@@ -168,7 +163,7 @@ def carry_out(order: Order, stream: TextIO) -> bool:
 
         # It was interrupted before it started, or as it ended: see to it that it is over.
         end_run(settings, order.run_id, cancelled=True)
-    if outcome is None or (outcome.canceled and not outcome.success):
+    if outcome is None:
         words = "The run was cancelled. What was complete by then is stored."
         teller.send(error_update(words, order.run_id, cancelled=True))
         return False
@@ -191,7 +186,8 @@ def carry_out(order: Order, stream: TextIO) -> bool:
     return True
 
 
-def _check(order: Order, settings: Settings, teller: Teller) -> CheckOutcome:
+def _check(order: Order, settings: Settings, teller: Teller) -> CheckOutcome | None:
+    """Run the check; None if it was stopped."""
     # Loading Dagster takes seconds, in which the client has already heard of the run.
     from factible_assets.running.launch import CheckOutcome, check_video  # noqa: PLC0415
 
@@ -201,8 +197,7 @@ def _check(order: Order, settings: Settings, teller: Teller) -> CheckOutcome:
                 order.video_id,
                 settings=settings,
                 config=order.config,
-                observer=teller,
-                listener=teller,
+                watch=lambda _: nullcontext(teller),
                 run_id=order.run_id,
                 tags=order.tags,
             )
@@ -217,10 +212,10 @@ def _check(order: Order, settings: Settings, teller: Teller) -> CheckOutcome:
             say=lambda _: None,
             run_id=order.run_id,
         )
-        return CheckOutcome(order.run_id, success=not done.failures, failures=done.failures)
+        return CheckOutcome(order.run_id, done.failures)
     except FactibleError as error:
         is_stopped = error.code is ExitCode.INTERRUPTED
-        return CheckOutcome(order.run_id, False, (str(error),), canceled=is_stopped)
+        return None if is_stopped else CheckOutcome(order.run_id, (str(error),))
 
 
 def _transcript_length(order: Order) -> int | None:

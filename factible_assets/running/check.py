@@ -1,45 +1,51 @@
-"""Checking one video, or a list of claims: what still stands is taken over, the rest is run.
+"""Checking: one video, a list of claims, or again what was checked before.
 
-What belongs here: what everybody does who starts a check and waits for its end; how many of a list
-go on at once, and what came of each. What does not: which video is meant (targets.py), the run
-itself (launch.py), reading a list (exchange/claims.py), showing what happens (cli/).
+What belongs here: what everybody does who starts a check and waits for its end; what still stands
+and is taken over; how many of a list go on at once; which videos are checked again; what came of
+each. What does not: which video is meant (targets.py), the run itself (launch.py), reading a list
+(exchange/claims.py), the plan of a night (warehouse/views/40_rechecks.sql), the schedule
+(automation/nightly.py), showing what happens (cli/).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 import dagster as dg
 
+from factible_assets.automation.nightly import (
+    RECHECK_JOB,
+    in_flight,
+    next_tick,
+    recheck_assets,
+    recheck_config,
+    recheck_limits,
+    run_tags,
+)
+from factible_assets.checks.verdict_changes import read_changes
 from factible_assets.config import FactCheckConfig
 from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.methods.scales import veracity_of
 from factible_assets.records import Claim
-from factible_assets.running.launch import (
-    CheckOutcome,
-    check_video,
-    new_run_id,
-    open_instance,
-    still_standing,
-)
+from factible_assets.rows import VerdictChange
+from factible_assets.running.launch import Watch, check_video, open_instance
 from factible_assets.running.result import Checked, stored_result
-from factible_assets.running.supervision import Watcher
+from factible_assets.running.standing import Standing, still_standing
 from factible_assets.services.alive import turn
-from factible_assets.services.reasoning import Spent
-from factible_assets.services.resource import spent
 from factible_assets.settings import Settings
-from factible_assets.wording import WAITING, counted, dollars
+from factible_assets.wording import WAITING, counted
+from resources.statements import statements
+from warehouse.rechecks import PlannedVideo, read_plan, remember_launch
 from warehouse.store import Warehouse
 
 Say: TypeAlias = Callable[[str], None]
 """Told a sentence for the person who waits, beside the result."""
 
-Watch: TypeAlias = Callable[[Callable[[], Spent]], AbstractContextManager[Watcher]]
-"""Opens a watcher of one run, which can ask what its models have cost so far."""
+_SQL = statements("factible_assets.running", "questions.sql")
 
 
 def check_and_report(
@@ -70,25 +76,25 @@ def check_and_report(
             stored = stored_result(video_id, settings=settings)
             if stored is not None and stored.is_finished:
                 return stored
-        still = None if fresh else still_standing(video_id, settings=settings, config=config)
-        claims: list[Claim] = []
-        if still is not None and still.stored_at is not None:
+        still = Standing()
+        if not fresh:
+            still = still_standing(video_id, instance, settings=settings, config=config)
+        if still.stored_at is not None:
             when = f"{still.stored_at:%Y-%m-%d %H:%M} UTC"
-            if still.claims_run is None:
+            if still.claims is None:
                 say(f"Going on with the transcript of {when}; --force asks for it again.")
             else:
-                claims = Warehouse(settings.warehouse).read_current(Claim, video_id)
                 say(
-                    f"Going on with the transcript and the {counted(len(claims), 'claim')} of "
-                    f"{when}: nothing that they come from has changed. --force finds them anew."
+                    f"Going on with the transcript and the {counted(len(still.claims), 'claim')} "
+                    f"of {when}: nothing that they come from has changed. --force finds them anew."
                 )
-        outcome = watched_run(
+        outcome = check_video(
             video_id,
             settings=settings,
             config=config,
             watch=watch,
-            claims=claims,
-            assets=still.assets if still else None,
+            claims=still.claims or (),
+            assets=still.assets,
         )
     checked = stored_result(
         video_id, settings=settings, run_id=outcome.run_id, failures=outcome.failures
@@ -101,54 +107,7 @@ def check_and_report(
     return checked
 
 
-def watched_run(
-    video_id: str,
-    *,
-    settings: Settings,
-    config: FactCheckConfig,
-    watch: Watch,
-    claims: Sequence[Claim] = (),
-    assets: Sequence[str] | None = None,
-    job_name: str = "fact_check",
-    tags: dict[str, str] | None = None,
-    run_id: str | None = None,
-    remedy: str = "The same command goes on from there.",
-) -> CheckOutcome:
-    """Run a check that somebody watches; see `check_video`.
-
-    `claims` are those that are known before the run begins, and `remedy` says how to go on with a
-    run that was stopped.
-
-    Raises:
-        FactibleError: The run was stopped.
-        KeyboardInterrupt: It was to stop, did not at once, and was left.
-    """
-    run_id = run_id or new_run_id()
-    with watch(lambda: spent(run_id)) as watcher:
-        if claims:
-            watcher.claims_found(claims)
-        outcome = check_video(
-            video_id,
-            settings=settings,
-            config=config,
-            observer=watcher,
-            assets=assets,
-            job_name=job_name,
-            run_id=run_id,
-            tags=tags,
-            listener=watcher,
-        )
-    if outcome.canceled:
-        cost, paid = spent(run_id), ""
-        if cost.calls:
-            calls = counted(cost.calls, "model call")
-            paid = f" Answers are kept and not paid again ({calls}, {dollars(cost.usd)} so far)."
-        raise FactibleError(
-            f"Stopped: the run {run_id[:8]} is canceled, and nothing is half-written.{paid}",
-            remedy,
-            ExitCode.INTERRUPTED,
-        )
-    return outcome
+# --- A list of claims ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,15 +127,14 @@ class CheckedClaim:
         """Return it as a row of a table, after what was given of the claim."""
         verdict = next(iter(self.checked.data.verdicts), None) if self.checked else None
         level = verdict and (verdict.veracity or veracity_of(verdict.stance, verdict.confidence))
+        shown = ("stance", "confidence", "confidence_score", "supporting", "refuting")
+        said = {name: getattr(verdict, name, None) for name in shown}
         return {
             **given,
             "status": verdict.status if verdict else "failed",
-            "stance": verdict.stance if verdict else None,
+            "stance": said.pop("stance"),
             "veracity": level or None,
-            "confidence": verdict.confidence if verdict else None,
-            "confidence_score": verdict.confidence_score if verdict else None,
-            "supporting": verdict.supporting if verdict else None,
-            "refuting": verdict.refuting if verdict else None,
+            **said,
             "summary": verdict.summary if verdict else self.failure,
             "video_id": self.video_id,
             "report": str(self.checked.report) if self.checked else None,
@@ -232,3 +190,147 @@ def check_claim_list(
                 "The same command goes on from there.",
                 ExitCode.INTERRUPTED,
             ) from interrupt
+
+
+# --- Again --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Rechecked:
+    """How the re-check of one video ended."""
+
+    video_id: str
+    run_id: str
+    failures: tuple[str, ...]
+    incomplete: int
+    flips: tuple[VerdictChange, ...]
+    report: str | None
+
+    @property
+    def code(self) -> ExitCode:
+        """How it ended, as an exit code."""
+        if self.failures:
+            return ExitCode.FAILED
+        return ExitCode.INCOMPLETE if self.incomplete else ExitCode.DONE
+
+    @property
+    def words(self) -> str:
+        """How it ended, in words."""
+        if self.failures:
+            return "failed"
+        return f"{self.incomplete} verdicts incomplete" if self.incomplete else "complete"
+
+    def as_document(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        shown = ("claim_id", "claim", "previous_stance", "stance")
+        return {
+            "video_id": self.video_id,
+            "run_id": self.run_id,
+            "success": not self.failures,
+            "failures": list(self.failures),
+            "incomplete_verdicts": self.incomplete,
+            "flips": [{name: getattr(flip, name) for name in shown} for flip in self.flips],
+            "report": self.report,
+            "exit_code": int(self.code),
+        }
+
+
+def next_plan(settings: Settings, limit: int | None, named: Sequence[str]) -> list[PlannedVideo]:
+    """Return the plan of the next night, of all videos or of those that are named.
+
+    Raises:
+        FactibleError: A named video has no claims.
+    """
+    rows = _plan(settings, limit, next_tick(settings, datetime.now(UTC)), named)
+    return [row for row in rows if not named or row.video_id in named]
+
+
+def chosen_videos(
+    settings: Settings, named: Sequence[str], limit: int | None
+) -> list[PlannedVideo]:
+    """Return what is checked again now: what is named, else what is due.
+
+    Raises:
+        FactibleError: A named video has no claims, or is being checked at the moment.
+    """
+    now = datetime.now(UTC)
+    by_id = {row.video_id: row for row in _plan(settings, limit, now, named)}
+    if not by_id:
+        return []
+    with open_instance(settings) as instance:
+        busy = in_flight(instance, instance.get_dynamic_partitions("videos"))
+    if not named:
+        return [row for row in _plan(settings, limit, now, held=busy) if row.is_planned]
+    taken = sorted(busy & set(named))
+    if taken:
+        raise FactibleError(
+            f"{', '.join(taken)} is being checked at the moment.",
+            "Wait until that run has ended, or cancel it in the Dagster UI.",
+            ExitCode.FAILED,
+        )
+    return [by_id[video_id] for video_id in dict.fromkeys(named)][:limit]
+
+
+def _plan(
+    settings: Settings,
+    limit: int | None,
+    as_of: datetime,
+    named: Sequence[str] = (),
+    held: Collection[str] = (),
+) -> list[PlannedVideo]:
+    rows: list[PlannedVideo] = []
+    if settings.warehouse.exists():
+        limits = recheck_limits(settings)
+        rows = read_plan(
+            Warehouse(settings.warehouse),
+            limits if limit is None else replace(limits, videos=limit),
+            as_of,
+            held=held,
+            next_tick=next_tick(settings, datetime.now(UTC)),
+            keep_limits=limit is None,
+        )
+    unknown = sorted(set(named) - {row.video_id for row in rows})
+    if unknown:
+        raise FactibleError(
+            f"There are no claims of {', '.join(unknown)} to check again.",
+            f"Check it first: factible check -- {unknown[0]}",
+        )
+    return rows
+
+
+def recheck_videos(
+    settings: Settings,
+    rows: Sequence[PlannedVideo],
+    config: FactCheckConfig,
+    *,
+    remember: bool,
+    watch: Watch,
+) -> Iterator[Rechecked]:
+    """Check videos again, as `chosen_videos` gives them, one after the other.
+
+    With `remember`, the plan is to know of them as launched by it.
+
+    Raises:
+        FactibleError: A run was stopped.
+    """
+    store = Warehouse(settings.warehouse)
+    for row in rows:
+        if remember:
+            remember_launch(store, row, row.planned_for)
+        outcome = check_video(
+            row.video_id,
+            settings=settings,
+            config=recheck_config(config),
+            watch=watch,
+            claims=store.read_current(Claim, row.video_id),
+            assets=recheck_assets(with_queries=row.with_queries),
+            job_name=RECHECK_JOB,
+            tags=run_tags(row.video_id, row.corpus, "factible recheck"),
+            remedy="What was complete is stored; run the same command to go on.",
+        )
+        checked = stored_result(row.video_id, settings=settings, run_id=outcome.run_id)
+        with store.snapshot() as now:
+            incomplete = now.query(_SQL["incomplete_verdicts"], [row.video_id]).item()
+            flips = read_changes(now, row.video_id, outcome.run_id).flips
+        report = str(checked.report) if checked else None
+        yield Rechecked(row.video_id, outcome.run_id, outcome.failures, incomplete, flips, report)

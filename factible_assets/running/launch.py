@@ -1,27 +1,33 @@
 """Runs a fact-check in this process, as a real Dagster run that the UI shows like any other.
 
-What belongs here: the instance of a data folder, adding a partition, running a job on it, and
-turning Dagster's failures into sentences. What does not: what the run does (assets/), how it is
-shown (cli/).
+What belongs here: the instance of a data folder with its event log, running a job on a partition,
+somebody beside it who can stop it, and turning Dagster's failures into sentences. What does not:
+what the run does (assets/), what need not be run (standing.py), how work ends itself
+(services/alive.py), how it is shown (cli/).
 """
 
 import hashlib
+import itertools
 import json
 import os
 import shutil
+import signal
 import sys
 import threading
 import uuid
 import warnings
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from types import FrameType
+from typing import Any, NoReturn, TypeAlias, TypeVar
 
 import dagster as dg
 import yaml
 from filelock import FileLock
+from sqlalchemy import Connection, Engine, create_engine
 from sqlalchemy.exc import DatabaseError, OperationalError
 
 from factible_assets.config import FactCheckConfig
@@ -30,23 +36,28 @@ from factible_assets.errors import ExitCode, FactibleError
 from factible_assets.files import write_whole
 from factible_assets.launchpad import run_config_for
 from factible_assets.partitions import videos
-from factible_assets.records import METHOD
-from factible_assets.running.standing import Inputs, Standing, inputs_of, standing
-from factible_assets.running.supervision import Listener, supervised
-from factible_assets.services.alive import end_dead_runs, failures_of_run, mark_alive, turn
+from factible_assets.records import METHOD, Claim
+from factible_assets.running.standing import input_tags
+from factible_assets.services.alive import STOPS, end_dead_runs, failures_of_run, mark_alive, turn
 from factible_assets.services.dagster_internals import (
     NO_CAPTURE,
     InstanceRef,
+    SqliteEventLogStorage,
     know_newest_revisions,
     leave_logging_alone,
 )
-from factible_assets.services.event_log import kept_open
-from factible_assets.services.reasoning import fitting_strategy
+from factible_assets.services.reasoning import Spent, fitting_strategy
+from factible_assets.services.resource import spent
 from factible_assets.settings import PACKAGE_PARENT, Settings, SettingsError, SetupError
-from factible_assets.stages.ports import Observer
-from factible_assets.wording import web_address
+from factible_assets.stages.ports import Observer, SilentObserver
+from factible_assets.wording import counted, dollars, web_address
 from warehouse.errors import WarehouseError
 from warehouse.store import Warehouse
+
+Result = TypeVar("Result")
+
+Watch: TypeAlias = Callable[[Callable[[], Spent]], AbstractContextManager[Observer]]
+"""Opens a watcher of one run, which can ask what its models have cost so far."""
 
 _OPENING_SECONDS = 120
 """How long to wait while another process creates the databases, which takes it a few seconds."""
@@ -72,24 +83,30 @@ _OWN_TEMPLATES = {
 }
 """Such a file may name code of any kind; these are no reason to ask the user about it."""
 
+_TICK_SECONDS = 0.2
+"""How soon a signal is acted upon."""
 
-class CheckError(FactibleError):
-    """A fact-check could not be run; the message is a sentence with the remedy."""
+_TICKS_PER_LOOK = 5
+"""How often Dagster is asked: each time is a query to two databases."""
 
-    code = ExitCode.FAILED
+_ENDING = {dg.DagsterRunStatus.CANCELING, dg.DagsterRunStatus.CANCELED}
+_BEFORE = {dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.STARTING}
 
 
 @dataclass(frozen=True, slots=True)
 class CheckOutcome:
-    """How a run ended. `failures` has a sentence for each step that failed.
-
-    A run that was `canceled`, by Ctrl-C or in the UI, did not fail; what was complete is stored.
-    """
+    """How a run ended. `failures` has a sentence for each step that failed."""
 
     run_id: str
-    success: bool
-    failures: tuple[str, ...]
-    canceled: bool = False
+    failures: tuple[str, ...] = ()
+
+    @property
+    def success(self) -> bool:
+        """Whether nothing failed."""
+        return not self.failures
+
+
+# --- The instance -------------------------------------------------------------------------------
 
 
 def prepare_instance(settings: Settings) -> Path:
@@ -130,9 +147,13 @@ def open_instance(settings: Settings, *, captures_output: bool = True) -> dg.Dag
     know_newest_revisions()
     leave_logging_alone()
     with FileLock(folder / ".opening.lock", timeout=_OPENING_SECONDS):
-        overrides = {} if captures_output else dict(NO_CAPTURE)
+        overrides: dict[str, Any] = {} if captures_output else dict(NO_CAPTURE)
         if _template_of(folder / "dagster.yaml") in _OWN_TEMPLATES:
-            overrides.update(kept_open(folder))
+            overrides["event_log_storage"] = {
+                "module": OpenEventLog.__module__,
+                "class": OpenEventLog.__name__,
+                "config": {"base_dir": str(folder / "history" / "runs")},
+            }
         try:
             reference = InstanceRef.from_dir(str(folder), overrides=overrides)
         except yaml.YAMLError as error:
@@ -156,122 +177,48 @@ def open_instance(settings: Settings, *, captures_output: bool = True) -> dg.Dag
     return instance
 
 
-def check_video(
-    video_id: str,
-    *,
-    settings: Settings,
-    config: FactCheckConfig,
-    observer: Observer,
-    assets: Sequence[str] | None = None,
-    job_name: str = "fact_check",
-    run_id: str | None = None,
-    tags: Mapping[str, str] | None = None,
-    listener: Listener | None = None,
-) -> CheckOutcome:
-    """Fact-check one video and publish the result for readers.
+class OpenEventLog(SqliteEventLogStorage):
+    """The same files as Dagster's own, each opened once instead of for every event.
 
-    The run goes on in a thread of its own. Ctrl-C, SIGTERM and a termination in Dagster's UI stop
-    it cleanly, and Dagster records it as canceled; see supervision.py. Another check of the same
-    video is waited for.
-
-    Args:
-        video_id: The partition; it is added if it is new.
-        settings: The data folder and the services.
-        config: The run's knobs.
-        observer: Hears of claims and verdicts as they come.
-        assets: The assets to materialize; all seven if not given.
-        job_name: The job that materializes them: fact_check, or recheck.
-        run_id: The id of the run, a UUID, for a caller who must know it before it ends.
-        tags: Tags of the run, besides its own.
-        listener: Hears which assets are stored meanwhile.
-
-    Raises:
-        CheckError: the run could not be started, or its strategy asks a model and none judges.
-        KeyboardInterrupt: the run was to stop, did not at once, and was left.
+    Opening one means an engine, statements that are compiled anew, and at the closing a checkpoint:
+    a quarter of the CPU of a run whose services answer at once. For whoever reads nothing changes.
     """
-    if settings.published.exists() and not settings.warehouse.exists():
-        raise CheckError(
-            f"The warehouse {settings.warehouse} is gone, and its published copy is still there. "
-            f"Put it back with: factible restore. To begin anew, move {settings.published} away."
-        )
-    try:
-        fitting_strategy(config.strategy, config.reasoner, settings)
-    except SetupError as error:
-        raise CheckError(str(error)) from error
-    run_id = run_id or new_run_id()
-    if not settings.warehouse.exists():
-        # It takes a second: while Dagster opens its own. No daemon, which would be cut off half-way
-        # by the end of a check that fails at once, and leave its unfinished file.
-        threading.Thread(target=_create_warehouse, args=(settings,)).start()
-    with (
-        warnings.catch_warnings(),
-        open_instance(settings, captures_output=False) as instance,
-        ExitStack() as stack,
-    ):
-        # Dagster's remarks to whoever writes pipelines are none for whoever checks a video.
-        for kind in (dg.BetaWarning, dg.PreviewWarning):
-            warnings.simplefilter("ignore", kind)
-        definitions = build_defs(settings, resource_overrides={"observer": observer})
-        job = definitions.resolve_job_def(job_name)
-        instance.add_dynamic_partitions(str(videos.name), [video_id])
-        stack.enter_context(
-            turn(instance, video_id, None if listener is None else listener.waiting)
-        )
-        stack.enter_context(mark_alive(instance, run_id))
-        inputs = _inputs(video_id, settings, config)
-        every_tag = {
-            "video": video_id,
-            "launched_by": "factible",
-            **(inputs.tags if inputs else {}),
-            **(tags or {}),
-        }
-        result = supervised(
-            lambda: job.execute_in_process(
-                partition_key=video_id,
-                instance=instance,
-                raise_on_error=False,
-                asset_selection=[dg.AssetKey(name) for name in assets] if assets else None,
-                run_config=run_config_for(config, assets or METHOD),
-                run_id=run_id,
-                tags=every_tag,
-            ),
-            run_id=run_id,
-            instance=instance,
-            listener=listener,
-        )
-        run = instance.get_run_by_id(run_id)
-        failed = () if result.success else failures_of_run(instance, run_id)
-    canceled = run is not None and run.status is dg.DagsterRunStatus.CANCELED
-    if result.success:
-        Warehouse(settings.warehouse).publish(settings.published)
-    return CheckOutcome(run_id, result.success, () if canceled else failed, canceled)
 
+    _MOST_OPEN = 4
+    _WAIT_SECONDS = 30
 
-def _create_warehouse(settings: Settings) -> None:
-    with suppress(WarehouseError):  # the run will meet it, and say so
-        Warehouse(settings.warehouse).ensure_exists()
+    def __init__(self, base_dir: str, inst_data: Any = None) -> None:
+        """Open nothing yet."""
+        self._engines: dict[str, Engine] = {}
+        super().__init__(base_dir, inst_data)
 
+    @classmethod
+    def from_config_value(cls, inst_data: Any, config_value: Any) -> "OpenEventLog":
+        """Return the log of a folder, as Dagster asks for it."""
+        return cls(inst_data=inst_data, **config_value)
 
-def new_run_id() -> str:
-    """Return an id for a run that is yet to start."""
-    return str(uuid.uuid4())
+    @contextmanager
+    def _connect(self, shard: str) -> Iterator[Connection]:
+        with self._db_lock:
+            engine = self._engines.pop(shard, None) or create_engine(
+                self.conn_string_for_shard(shard), connect_args={"timeout": self._WAIT_SECONDS}
+            )
+            self._engines[shard] = engine  # those that are used last come last
+            if shard not in self._initialized_dbs:
+                self._initdb(engine)
+                self._initialized_dbs.add(shard)
+            while len(self._engines) > self._MOST_OPEN:
+                self._engines.pop(next(iter(self._engines))).dispose()
+            with engine.connect() as connection, connection.begin():
+                yield connection
 
-
-def still_standing(video_id: str, *, settings: Settings, config: FactCheckConfig) -> Standing:
-    """Find out what of an earlier check of a video need not be done again; see standing.py."""
-    inputs = _inputs(video_id, settings, config)
-    if inputs is None or not settings.warehouse.exists():
-        return Standing()
-    with open_instance(settings) as instance:
-        return standing(video_id, inputs, settings=settings, instance=instance)
-
-
-def _inputs(video_id: str, settings: Settings, config: FactCheckConfig) -> Inputs | None:
-    try:
-        return inputs_of(video_id, settings=settings, config=config)
-    except SetupError:
-        # The run itself says what is not set up, where the UI shows it too.
-        return None
+    def dispose(self) -> None:
+        """Close all databases."""
+        with self._db_lock:
+            for engine in self._engines.values():
+                engine.dispose()
+            self._engines.clear()
+        super().dispose()
 
 
 def serve_ui(settings: Settings, *, host: str, port: int) -> NoReturn:
@@ -298,3 +245,194 @@ def serve_ui(settings: Settings, *, host: str, port: int) -> NoReturn:
     where = ["-w", str(workspace), "-h", host, "-p", str(port)]
     command = [sys.executable, "-m", module, "dev", *where]
     os.execve(sys.executable, command, environment)  # noqa: S606 - no shell is the point
+
+
+# --- A run --------------------------------------------------------------------------------------
+
+
+def check_video(
+    video_id: str,
+    *,
+    settings: Settings,
+    config: FactCheckConfig,
+    watch: Watch = lambda _: nullcontext(SilentObserver()),
+    claims: Sequence[Claim] = (),
+    assets: Sequence[str] | None = None,
+    job_name: str = "fact_check",
+    run_id: str | None = None,
+    tags: Mapping[str, str] | None = None,
+    remedy: str = "The same command goes on from there.",
+) -> CheckOutcome:
+    """Fact-check one video and publish the result for readers.
+
+    The run goes on in a thread of its own. Ctrl-C, SIGTERM and a termination in Dagster's UI stop
+    it cleanly, and Dagster records it as canceled. Another check of the same video is waited for.
+
+    Args:
+        video_id: The partition; it is added if it is new.
+        settings: The data folder and the services.
+        config: The run's knobs.
+        watch: Opens who hears of claims and verdicts as they come, and of the run.
+        claims: Those that are known before the run begins.
+        assets: The assets to materialize; all seven if not given.
+        job_name: The job that materializes them: fact_check, recheck or pictures.
+        run_id: The id of the run, a UUID, for a caller who must know it before it ends.
+        tags: Tags of the run, besides its own.
+        remedy: How to go on with a run that was stopped.
+
+    Raises:
+        FactibleError: The run could not be started, its strategy asks a model and none judges, or
+            it was stopped; what was complete by then is stored.
+        KeyboardInterrupt: The run was to stop, did not at once, and was left.
+    """
+    if settings.published.exists() and not settings.warehouse.exists():
+        raise FactibleError(
+            f"The warehouse {settings.warehouse} is gone, and its published copy is still there. "
+            f"Put it back with: factible restore. To begin anew, move {settings.published} away.",
+            code=ExitCode.FAILED,
+        )
+    try:
+        fitting_strategy(config.strategy, config.reasoner, settings)
+    except SetupError as error:
+        raise FactibleError(str(error), code=ExitCode.FAILED) from error
+    run_id = run_id or str(uuid.uuid4())
+    if not settings.warehouse.exists():
+        # It takes a second: while Dagster opens its own. No daemon, which would be cut off half-way
+        # by the end of a check that fails at once, and leave its unfinished file.
+        threading.Thread(target=_create_warehouse, args=(settings,)).start()
+    with (
+        warnings.catch_warnings(),
+        watch(lambda: spent(run_id)) as watcher,
+        open_instance(settings, captures_output=False) as instance,
+        ExitStack() as stack,
+    ):
+        if claims:
+            watcher.claims_found(claims)
+        # Dagster's remarks to whoever writes pipelines are none for whoever checks a video.
+        for kind in (dg.BetaWarning, dg.PreviewWarning):
+            warnings.simplefilter("ignore", kind)
+        definitions = build_defs(settings, resource_overrides={"observer": watcher})
+        job = definitions.resolve_job_def(job_name)
+        instance.add_dynamic_partitions(str(videos.name), [video_id])
+        stack.enter_context(turn(instance, video_id, watcher.waiting))
+        stack.enter_context(mark_alive(instance, run_id))
+        own_tags = {"video": video_id, "launched_by": "factible"}
+        every_tag = {**own_tags, **input_tags(video_id, settings, config), **(tags or {})}
+        result = _supervised(
+            lambda: job.execute_in_process(
+                partition_key=video_id,
+                instance=instance,
+                raise_on_error=False,
+                asset_selection=[dg.AssetKey(name) for name in assets] if assets else None,
+                run_config=run_config_for(config, assets or METHOD),
+                run_id=run_id,
+                tags=every_tag,
+            ),
+            run_id,
+            instance,
+            watcher,
+        )
+        run = instance.get_run_by_id(run_id)
+        failed = () if result.success else failures_of_run(instance, run_id)
+    if failed and run is not None and run.status is dg.DagsterRunStatus.CANCELED:
+        cost, paid = spent(run_id), ""
+        if cost.calls:
+            calls = counted(cost.calls, "model call")
+            paid = f" Answers are kept and not paid again ({calls}, {dollars(cost.usd)} so far)."
+        raise FactibleError(
+            f"Stopped: the run {run_id[:8]} is canceled, and nothing is half-written.{paid}",
+            remedy,
+            ExitCode.INTERRUPTED,
+        )
+    if not failed:
+        Warehouse(settings.warehouse).publish(settings.published)
+    return CheckOutcome(run_id, failed)
+
+
+def _create_warehouse(settings: Settings) -> None:
+    with suppress(WarehouseError):  # the run will meet it, and say so
+        Warehouse(settings.warehouse).ensure_exists()
+
+
+def _supervised(
+    work: Callable[[], Result], run_id: str, instance: dg.DagsterInstance, watcher: Observer
+) -> Result:
+    """Do the work of a run, and stop it when a person or Dagster's UI asks for it.
+
+    Dagster marks a run as canceled only if it was marked as canceling before it ended; a bare
+    Ctrl-C becomes a failure. So signals are heard in the main thread, and the run goes on in
+    another. The first Ctrl-C (or SIGTERM) lets it close what it has open; the second leaves at
+    once, with a KeyboardInterrupt.
+    """
+    future: Future[Result] = Future()
+
+    def settle() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:  # noqa: BLE001 - handed over to the thread that waits for it
+            future.set_exception(error)
+
+    # A daemon, so that a second Ctrl-C can leave a run that does not end.
+    thread = threading.Thread(target=settle, name=f"run-{run_id[:8]}", daemon=True)
+    stopped, cursor = False, None
+    with _heard() as signals:
+        thread.start()
+        for tick in itertools.count(1):
+            thread.join(_TICK_SECONDS)
+            if not thread.is_alive():
+                break
+            is_look = tick % _TICKS_PER_LOOK == 0
+            if is_look:
+                cursor = _tell_stored(instance, run_id, watcher, cursor)
+            if not stopped and (signals or is_look):
+                stopped = _stop(instance, run_id, watcher, is_asked=bool(signals))
+            if len(signals) > 1:
+                run = instance.get_run_by_id(run_id)
+                if run is not None and not run.is_finished:
+                    instance.report_run_canceled(run)
+                raise KeyboardInterrupt
+        _tell_stored(instance, run_id, watcher, cursor)
+    return future.result()
+
+
+def _stop(instance: dg.DagsterInstance, run_id: str, watcher: Observer, *, is_asked: bool) -> bool:
+    """Let a run stop that a person or Dagster wants to end; tell whether it does."""
+    run = instance.get_run_by_id(run_id)
+    # Before a run has started, Dagster forgets that it was marked.
+    if run is None or run.status in _BEFORE or not (is_asked or run.status in _ENDING):
+        return False
+    watcher.stopping()
+    if not run.is_finished and run.status not in _ENDING:
+        instance.report_run_canceling(run)
+    STOPS.ask(run_id)
+    return True
+
+
+@contextmanager
+def _heard() -> Iterator[list[int]]:
+    """Collect Ctrl-C and requests to terminate: Python gives them to the main thread alone."""
+    signals: list[int] = []
+
+    def hear(number: int, _: FrameType | None) -> None:
+        signals.append(number)
+
+    is_main = threading.current_thread() is threading.main_thread()
+    kinds = (signal.SIGINT, signal.SIGTERM) if is_main else ()
+    before = [(kind, signal.signal(kind, hear)) for kind in kinds]
+    try:
+        yield signals
+    finally:
+        for kind, handler in before:
+            signal.signal(kind, handler)
+
+
+def _tell_stored(
+    instance: dg.DagsterInstance, run_id: str, watcher: Observer, cursor: str | None
+) -> str | None:
+    """Tell which assets the run's event log says are stored since the cursor; return the next."""
+    stored = dg.DagsterEventType.ASSET_MATERIALIZATION
+    found: Any = instance.get_records_for_run(run_id, cursor, stored)
+    for record in found.records:
+        watcher.asset_stored(record.event_log_entry.asset_materialization.asset_key.path[-1])
+    following: str | None = found.cursor
+    return following

@@ -121,8 +121,8 @@ def scale_named(name: str, corpora: Iterable[Path] = ()) -> Scale:
 _SQL = statements("factible_assets.running", "questions.sql")
 
 if TYPE_CHECKING:
-    from factible_assets.running.check import Say, Watch
-    from factible_assets.running.launch import CheckOutcome
+    from factible_assets.running.check import Say
+    from factible_assets.running.launch import CheckOutcome, Watch
 
 _LONGEST_QUERY, _LONGEST_NOTE, _LONGEST_NAME, _LONGEST_URL = 400, 4000, 80, 2000
 _LONGEST_CLAIM = 500
@@ -787,7 +787,7 @@ def _remarks(file: ClaimFile, actions: Iterable[ReviewAction]) -> Iterable[str]:
 
 
 def _refuse_beside_a_run(video_id: str, settings: Settings) -> None:
-    from factible_assets.automation.rechecks import in_flight  # noqa: PLC0415 - loads Dagster
+    from factible_assets.automation.nightly import in_flight  # noqa: PLC0415 - loads Dagster
     from factible_assets.running.launch import open_instance  # noqa: PLC0415
 
     with open_instance(settings) as instance:
@@ -809,8 +809,10 @@ def _check_again(
     say: Say,
     run_id: str | None,
 ) -> CheckOutcome:
-    from factible_assets.running.check import watched_run  # noqa: PLC0415 - loads Dagster
-    from factible_assets.running.launch import open_instance  # noqa: PLC0415 - loads Dagster
+    from factible_assets.running.launch import (  # noqa: PLC0415 - loads Dagster
+        check_video,
+        open_instance,
+    )
     from factible_assets.running.standing import (  # noqa: PLC0415 - loads Dagster
         claims_wait,
         inputs_tags,
@@ -836,7 +838,7 @@ def _check_again(
         say("The knobs of the last check are none of this version's; the defaults are used.")
         config = FactCheckConfig.model_validate(alone)
     reviewer = {"reviewer": actions[0].reviewer} if actions else {}
-    return watched_run(
+    return check_video(
         file.video_id,
         settings=settings,
         config=config,

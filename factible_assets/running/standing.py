@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -28,7 +29,7 @@ from factible_assets.corpora.reading import load_corpora
 from factible_assets.records import Claim
 from factible_assets.rows import Materialization
 from factible_assets.services.reasoning import choose_reasoner, effort_of, plan_models
-from factible_assets.settings import Settings
+from factible_assets.settings import Settings, SetupError
 from factible_assets.stages.claims import corrected_claims
 from factible_assets.stages.progress import ALL_STAGES
 from warehouse.beside import read_actions
@@ -39,42 +40,22 @@ CLAIMS_TAG = "factible/claims_inputs"
 
 
 @dataclass(frozen=True, slots=True)
-class Inputs:
-    """Digests of what the transcript and the claims of a video come from."""
-
-    transcript: str
-    claims: str
-
-    @property
-    def tags(self) -> dict[str, str]:
-        """The tags that a run with these inputs carries."""
-        return {TRANSCRIPT_TAG: self.transcript, CLAIMS_TAG: self.claims}
-
-
-@dataclass(frozen=True, slots=True)
 class Standing:
-    """What need not be done again. `stored_at` is when its newest part was stored.
+    """What need not be done again: the `assets` that are left; None for all of them.
 
-    `transcript_run` and `claims_run` are the runs that did it; None for what must be done again.
+    `stored_at` is when the newest part of what stands was stored. `claims` are those that stand;
+    None if they are to be found anew.
     """
 
-    transcript_run: str | None = None
-    claims_run: str | None = None
+    assets: tuple[str, ...] | None = None
     stored_at: datetime | None = None
-
-    @property
-    def assets(self) -> tuple[str, ...] | None:
-        """The assets that are left to materialize; None for all of them."""
-        if self.claims_run is not None:
-            return ALL_STAGES
-        return ("claims", *ALL_STAGES) if self.transcript_run is not None else None
+    claims: Sequence[Claim] | None = None
 
 
-def inputs_of(video_id: str, *, settings: Settings, config: FactCheckConfig) -> Inputs:
-    """Digest what the transcript and the claims of a video would come from now.
+def input_tags(video_id: str, settings: Settings, config: FactCheckConfig) -> dict[str, str]:
+    """Digest what the transcript and the claims of a video would come from now, as a run's tags.
 
-    Raises:
-        SetupError: The reasoner or its model cannot be chosen.
+    Empty where the reasoner or its model cannot be chosen: the run says what is not set up.
     """
     listed = load_corpora(settings.corpus_folders).find(video_id)
     entry = listed.video.model_dump(mode="json") if listed else None
@@ -88,12 +69,16 @@ def inputs_of(video_id: str, *, settings: Settings, config: FactCheckConfig) -> 
             words = ["unreadable"]
     transcript = _digest([transcripts_asset.CODE_VERSION, video_id, entry, *words])
     reasoner: list[Any] = ["embedded"]
-    if choose_reasoner(config.reasoner, settings).kind == "llm":
-        model, effort = plan_models(settings).stages["claims"], effort_of(settings, "claims")
-        reasoner = ["llm", model.provider, model.name, *([effort] if effort else [])]
+    try:
+        if choose_reasoner(config.reasoner, settings).kind == "llm":
+            model, effort = plan_models(settings).stages["claims"], effort_of(settings, "claims")
+            reasoner = ["llm", model.provider, model.name, *([effort] if effort else [])]
+    except SetupError:
+        return {}
     version = [factible_assets.__version__, claims_asset.CODE_VERSION]
     knobs = config.claims.model_dump(mode="json")
-    return Inputs(transcript, _digest([transcript, *version, knobs, *reasoner]))
+    claims = _digest([transcript, *version, knobs, *reasoner])
+    return {TRANSCRIPT_TAG: transcript, CLAIMS_TAG: claims}
 
 
 def inputs_tags(run: DagsterRun | None) -> dict[str, str]:
@@ -105,29 +90,35 @@ def inputs_tags(run: DagsterRun | None) -> dict[str, str]:
     return {tag: tags.get(tag, "") for tag in (TRANSCRIPT_TAG, CLAIMS_TAG)}
 
 
-def standing(
-    video_id: str, inputs: Inputs, *, settings: Settings, instance: DagsterInstance
+def still_standing(
+    video_id: str, instance: DagsterInstance, *, settings: Settings, config: FactCheckConfig
 ) -> Standing:
-    """Find out what of an earlier check of a video still stands."""
-    if not settings.warehouse.exists():
+    """Find out what of an earlier check of a video need not be done again."""
+    tags = input_tags(video_id, settings, config)
+    if not tags or not settings.warehouse.exists():
         return Standing()
-    store = Warehouse(settings.warehouse)
-    transcript = store.current_materialization("transcripts", video_id)
-    if transcript is None or not _is_of(instance, transcript, TRANSCRIPT_TAG, inputs.transcript):
-        return Standing()
-    claims = store.current_materialization("claims", video_id)
-    # Claims that are older than the transcript were found in another one.
-    is_usable = (
-        claims is not None
-        and claims.row_count > 0
-        and claims.checked_at >= transcript.checked_at
-        and _is_of(instance, claims, CLAIMS_TAG, inputs.claims)
-        # What reviewers have changed since is made of them when they are found anew.
-        and not claims_wait(store, video_id)
-    )
-    if claims is None or not is_usable:
-        return Standing(transcript.run_id, None, transcript.checked_at)
-    return Standing(transcript.run_id, claims.run_id, claims.checked_at)
+
+    def has_come(of: Materialization | None, tag: str) -> bool:
+        run = instance.get_run_by_id(of.run_id) if of else None
+        return run is not None and run.tags.get(tag) == tags[tag]
+
+    with Warehouse(settings.warehouse).snapshot() as now:
+        transcript, claims = (
+            now.current_materialization(asset, video_id) for asset in ("transcripts", "claims")
+        )
+        if transcript is None or not has_come(transcript, TRANSCRIPT_TAG):
+            return Standing()
+        # Claims that are older than the transcript were found in another one.
+        if (
+            claims is None
+            or not claims.row_count
+            or claims.checked_at < transcript.checked_at
+            or not has_come(claims, CLAIMS_TAG)
+            # What reviewers have changed since is made of them when they are found anew.
+            or claims_wait(now, video_id)
+        ):
+            return Standing(("claims", *ALL_STAGES), transcript.checked_at)
+        return Standing(ALL_STAGES, claims.checked_at, now.read_current(Claim, video_id))
 
 
 def claims_wait(store: Warehouse, video_id: str) -> bool:
@@ -135,11 +126,6 @@ def claims_wait(store: Warehouse, video_id: str) -> bool:
     claims = store.read_current(Claim, video_id)
     corrected = corrected_claims(claims, read_actions(store, video_id), {}, None, ())
     return {each.text for each in corrected} != {each.text for each in claims}
-
-
-def _is_of(instance: DagsterInstance, stored: Materialization, tag: str, digest: str) -> bool:
-    run = instance.get_run_by_id(stored.run_id)
-    return run is not None and run.tags.get(tag) == digest
 
 
 def _digest(value: list[Any]) -> str:

@@ -3,7 +3,7 @@
 What belongs here: choosing, from the settings, the web and the source of transcripts (web.py,
 search.py), the reasoner (reasoning.py, embedded.py) and the rating sets (ratings.py); the Dagster
 resources that hand them out (resource.py, reports.py); asking whether they answer (checkup.py);
-what runs of this machine have in common: who is alive and whose turn it is (alive.py), stopping one
-(stopping.py), Dagster's private names (dagster_internals.py). What does not: the clients
+what runs of this machine have in common: who is alive, whose turn it is, stopping one (alive.py),
+Dagster's private names (dagster_internals.py). What does not: the clients
 (resources/), what they are used for (stages/).
 """

@@ -1,21 +1,28 @@
-"""Runs: which a living process works on, whose turn it is to check a video, why one failed.
+"""Runs: which a living process works on, whose turn a video is, stopping one, why one failed.
 
 What belongs here: file locks in the folder of the Dagster instance, ending the runs that nobody has
-any more, what Dagster recorded of a failed one. What does not: stopping a run that is alive
-(stopping.py), starting runs (running/).
+any more, what may be cancelled on behalf of which run, what Dagster recorded of a failed one. What
+does not: starting runs, who asks that one is stopped and why (running/).
 
 Whoever works on a run holds a lock on a file of its name. The kernel frees the lock with the
 process, however that ends, so a free lock means a dead run; there is nothing to renew, and a
 process id that somebody else was given means nothing. A run without a file may belong to another
 machine and is left alone, unless Dagster handed it to a code server of this machine that is gone.
 Dagster itself notices a lost run only as long as the code server that started it is alive.
+
+A run is stopped by cancelling its asyncio task, so that every `async with` on the way closes what
+it opened: clients, caches, a browser. Dagster's own interrupt is raised between any two
+instructions and closes nothing.
 """
 
+import asyncio
 import fcntl
 import hashlib
 import json
 import os
 import socket
+import threading
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -39,6 +46,7 @@ _BEGUN = [
 ]
 _POLL_SECONDS = 0.2
 _DIGITS = 32
+_KEPT_RUNS = 256
 
 
 def mark_alive(instance: dg.DagsterInstance, run_id: str) -> IO[bytes]:
@@ -147,6 +155,58 @@ def turn(
         lock.release()
 
 
+STOPPED = "The run was stopped on request. Start it again to go on."
+
+
+class Stops:
+    """Which runs are to stop, and the tasks that would have to. Safe to use from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._asked: OrderedDict[str, None] = OrderedDict()
+        self._tasks: dict[str, list[tuple[asyncio.AbstractEventLoop, asyncio.Task[object]]]] = {}
+
+    def ask(self, run_id: str) -> None:
+        """Ask a run to stop: at once where it waits, else as soon as it would next wait."""
+        with self._lock:
+            self._asked[run_id] = None
+            if len(self._asked) > _KEPT_RUNS:
+                self._asked.popitem(last=False)
+            for loop, task in self._tasks.get(run_id, ()):
+                loop.call_soon_threadsafe(task.cancel)
+
+    @contextmanager
+    def heeded(self, run_id: str) -> Iterator[None]:
+        """Let the current task be cancelled while it is in the body, if its run is to stop.
+
+        Raises:
+            dagster.Failure: The run is to stop. Never retried.
+        """
+        task = asyncio.current_task()
+        if task is None:
+            raise RuntimeError("only a task can be stopped; use this inside a coroutine")
+        entry = (asyncio.get_running_loop(), task)
+        with self._lock:
+            if run_id in self._asked:
+                raise dg.Failure(STOPPED, allow_retries=False)
+            self._tasks.setdefault(run_id, []).append(entry)
+        try:
+            yield
+        except asyncio.CancelledError:
+            if run_id not in self._asked:
+                raise
+            raise dg.Failure(STOPPED, allow_retries=False) from None
+        finally:
+            with self._lock:
+                self._tasks[run_id].remove(entry)
+                if not self._tasks[run_id]:
+                    del self._tasks[run_id]
+
+
+STOPS = Stops()
+"""The stops of this process."""
+
+
 class _Watched(dg.Executor):
     """Marks its run as alive, waits for the video's turn, and lets another executor work."""
 
@@ -176,19 +236,12 @@ class _Watched(dg.Executor):
 
 
 _HELD: list[IO[bytes]] = []
-
-
 _OF_DAGSTER: Any = dg.in_process_executor
-
-
-def _watched(context: dg.InitExecutorContext) -> dg.Executor:
-    return _Watched(_OF_DAGSTER.executor_creation_fn(context))
-
 
 watched_executor = dg.ExecutorDefinition(
     name="in_process",
     config_schema=_OF_DAGSTER.config_schema,
-    executor_creation_fn=_watched,
+    executor_creation_fn=lambda context: _Watched(_OF_DAGSTER.executor_creation_fn(context)),
     description="Executes the steps of a run in its worker, which is seen to be alive.",
 )
 

@@ -20,6 +20,7 @@ import dagster as dg
 from factible_assets.config import FactCheckConfig
 from factible_assets.corpora.reading import CorporaReading, load_corpora
 from factible_assets.records import Rating
+from factible_assets.services.alive import STOPS
 from factible_assets.services.ratings import RatedPages, rating_directory
 from factible_assets.services.reasoning import (
     RunBudgets,
@@ -30,7 +31,6 @@ from factible_assets.services.reasoning import (
     open_models,
     service_prices,
 )
-from factible_assets.services.stopping import STOPS
 from factible_assets.settings import (
     SearchProvider,
     Settings,

@@ -245,7 +245,11 @@ class Reasoner(Protocol):
 
 
 class Observer(Protocol):
-    """Hears what happens while a video is checked. Must return at once and never raise."""
+    """Hears what happens while a video is checked. Must return at once and never raise.
+
+    The last three are told by whoever runs it: that another check of the video is waited for, that
+    an asset is stored, that the run was asked to stop and closes what it has open.
+    """
 
     def claims_found(self, claims: Sequence[Claim]) -> None:
         return
@@ -254,6 +258,15 @@ class Observer(Protocol):
         return
 
     def verdict_reached(self, claim: Claim, verdict: Verdict) -> None:
+        return
+
+    def waiting(self) -> None:
+        return
+
+    def asset_stored(self, asset: str) -> None:
+        return
+
+    def stopping(self) -> None:
         return
 
 

@@ -59,7 +59,7 @@ class Stopwatch:
         return found
 
 
-class LogObserver:
+class LogObserver(SilentObserver):
     """Writes claims and verdicts to a log as they come, and passes everything on."""
 
     def __init__(self, log: logging.Logger, then: Observer | None = None) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from factible_assets.automation.add_video import ADD_JOB, add_video, check_requests
+from factible_assets.automation.new_videos import ADD_JOB, add_video, check_requests
 from factible_assets.corpora.reading import load_corpora
 from factible_assets.services.resource import CorporaResource, FactCheckServices
 

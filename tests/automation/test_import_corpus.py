@@ -10,8 +10,7 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from factible_assets.automation.import_corpus import IMPORT_JOB, import_corpus
-from factible_assets.automation.new_videos import partitions_to_add
+from factible_assets.automation.new_videos import IMPORT_JOB, import_corpus, partitions_to_add
 from factible_assets.corpora.reading import load_corpora
 from factible_assets.services.resource import CorporaResource, FactCheckServices
 

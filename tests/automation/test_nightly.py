@@ -12,16 +12,19 @@ import pytest
 from pydantic import SecretStr
 
 from factible_assets.automation.nightly import (
+    QUERIES,
+    RECHECK_ASSETS,
+    RENEWED,
     SCHEDULE,
+    apply_retention,
     failure_message,
     flips_message,
     launches_for,
+    next_tick,
     nightly,
     run_requests,
     send,
 )
-from factible_assets.automation.rechecks import QUERIES, RECHECK_ASSETS, RENEWED, next_tick
-from factible_assets.automation.retention import apply_retention
 from factible_assets.checks.verdict_changes import (
     check_result,
     read_changes,
@@ -32,7 +35,6 @@ from factible_assets.definitions import build_defs
 from factible_assets.rows import VerdictChange
 from factible_assets.running.launch import check_video, open_instance
 from factible_assets.settings import Settings, SettingsError, load_settings
-from factible_assets.stages.ports import SilentObserver
 from tests.assets.conftest import DEMO_VIDEO
 from tests.servers import MisbehavingServer, respond
 from tests.shortcuts import unused_instance
@@ -284,7 +286,6 @@ def test_old_runs_go_from_dagsters_records_and_those_behind_current_sets_stay(
             DEMO_VIDEO,
             settings=settings,
             config=FactCheckConfig(claims=ClaimsConfig(max_claims=1), reasoner="embedded"),
-            observer=SilentObserver(),
         )
         for _ in range(2)
     ]

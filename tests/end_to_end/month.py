@@ -15,7 +15,7 @@ from hashlib import sha256
 from typing import Any
 
 from factible_assets.assets.claim_checks import asset_rows
-from factible_assets.automation.rechecks import recheck_assets, recheck_config
+from factible_assets.automation.nightly import recheck_assets, recheck_config
 from factible_assets.config import FactCheckConfig
 from factible_assets.records import Claim, LlmCall, Query, Stance, Video
 from factible_assets.stages.flow import check_claims

@@ -21,7 +21,6 @@ from factible_assets.records import Claim
 from factible_assets.running.launch import check_video, open_instance, prepare_instance
 from factible_assets.services.dagster_internals import GRPC_INFO_TAG
 from factible_assets.settings import load_settings
-from factible_assets.stages.ports import SilentObserver
 from tests.assets.conftest import DEMO_VIDEO
 from warehouse.store import Warehouse
 
@@ -79,7 +78,7 @@ def test_the_daemon_ticks_the_schedule_and_the_runs_it_launches_check_again(
     for name, value in settings_of_the_test.items():
         monkeypatch.setenv(name, value)
     settings = load_settings()
-    first = check_video(DEMO_VIDEO, settings=settings, config=ONE_CLAIM, observer=SilentObserver())
+    first = check_video(DEMO_VIDEO, settings=settings, config=ONE_CLAIM)
     assert first.success, first.failures
 
     environment = {**os.environ, "DAGSTER_HOME": str(prepare_instance(settings))}

@@ -18,7 +18,8 @@ from typer.testing import CliRunner
 
 from factible_assets.cli.main import app
 from factible_assets.config import ClaimsConfig, FactCheckConfig, SearchConfig
-from factible_assets.running.launch import open_instance, still_standing
+from factible_assets.running.launch import open_instance
+from factible_assets.running.standing import still_standing
 from factible_assets.settings import Settings, load_settings
 from tests.end_to_end.loopback import (
     CHAT,
@@ -144,8 +145,10 @@ def test_claims_are_taken_over_unless_what_they_come_from_has_changed(
     (video_id,) = Warehouse(settings.warehouse).query("FROM current_videos")["video_id"]
 
     def still(**knobs: Any) -> tuple[bool, bool]:
-        found = still_standing(video_id, settings=settings, config=FactCheckConfig(**knobs))
-        return found.transcript_run is not None, found.claims_run is not None
+        config = FactCheckConfig(**knobs)
+        with open_instance(settings) as instance:
+            found = still_standing(video_id, instance, settings=settings, config=config)
+        return found.stored_at is not None, found.claims is not None
 
     assert still() == (True, True)
     assert still(search=SearchConfig(max_results=2)) == (True, True)

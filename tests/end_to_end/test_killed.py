@@ -17,7 +17,7 @@ from typing import Any
 import httpx
 import pytest
 
-from factible_assets.automation.rechecks import in_flight
+from factible_assets.automation.nightly import in_flight
 from factible_assets.running.launch import open_instance
 from factible_assets.settings import Settings
 from tests.http_service.slow_world import nobody_answers

@@ -17,7 +17,6 @@ from factible_assets.config import FactCheckConfig
 from factible_assets.records import Claim
 from factible_assets.running.launch import check_video, open_instance
 from factible_assets.settings import Settings
-from factible_assets.stages.ports import SilentObserver
 from factible_assets.stages.progress import ALL_STAGES
 from warehouse.store import Warehouse
 
@@ -132,7 +131,6 @@ def test_one_claim_is_corrected_checked_alone_and_stays_corrected(
         VIDEO,
         settings=settings,
         config=FactCheckConfig(renew=True),
-        observer=SilentObserver(),
         assets=("search_hits", "reliability_ratings", "evidence", "verdicts"),
         job_name="recheck",
     )

@@ -8,8 +8,7 @@ import dagster as dg
 import pytest
 from dagster._core.test_utils import create_run_for_test
 
-from factible_assets.running.launch import open_instance
-from factible_assets.services.event_log import OpenEventLog
+from factible_assets.running.launch import OpenEventLog, open_instance
 from factible_assets.settings import Settings
 
 RUNS = [f"00000000-0000-4000-8000-00000000000{number}" for number in range(6)]
