@@ -256,7 +256,9 @@ def _show_claims(files: list[ClaimFile]) -> None:
         for file in files
     )
     headings = ("", "claim", "verdict", "reviewed by")
-    result([_brief(file) for file in files], table(headings, rows, title=plain(files[0].title)))
+    result(
+        [_brief(file) for file in files], table(headings, rows, title=plain(files[0].video.title))
+    )
     if not wishes.json:
         note(f"One of them: factible review -- {plain(files[0].video_id)} 1")
 

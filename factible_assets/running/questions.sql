@@ -8,7 +8,3 @@ SELECT count(*) FILTER (status = 'incomplete') FROM latest_verdicts WHERE video_
 
 -- name: review_history
 SELECT * FROM review_history WHERE video_id = $video ORDER BY acted_at, position
-
--- name: open_verdict
-SELECT count(*) FROM latest_verdicts
-WHERE video_id = $video AND list_contains($claims, claim_id) AND status = 'incomplete'

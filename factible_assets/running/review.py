@@ -35,7 +35,6 @@ from factible_assets.records import (
     Verdict,
     Video,
 )
-from factible_assets.rows import VideoRows
 from factible_assets.running.result import stored_result
 from factible_assets.running.targets import unchecked
 from factible_assets.settings import Settings
@@ -60,6 +59,41 @@ from factible_assets.wording import STANCE_WORDS, plain
 from resources.statements import statements
 from warehouse.beside import known_claims, read_actions
 from warehouse.store import Warehouse
+
+if TYPE_CHECKING:
+    from factible_assets.running.check import Say
+    from factible_assets.running.launch import CheckOutcome, Watch
+
+_SQL = statements("factible_assets.running", "questions.sql")
+
+_LONGEST: Final[Mapping[str, int]] = {
+    "A query": 400,
+    "A claim": 500,
+    "A part of the claim": 500,
+    "A source": 2000,
+    "A note": 4000,
+    "A reason": 4000,
+    "--reason": 4000,
+    "The name of a person": 80,
+    "The name of a reviewer": 80,
+}
+"""What a reviewer words, and how many characters it may have."""
+
+_REASONED: Final[Mapping[ReviewKind, tuple[str, str]]] = {
+    "drop_claim": ("To drop a claim needs a reason.", "--reason TEXT"),
+    "overrule_source": ("To overrule a source needs a reason.", "--reason TEXT"),
+    "sign": ("A ruling needs its words.", "--ruling TEXT"),
+}
+
+_JUDGING: frozenset[ReviewKind] = frozenset({"assess", "sign", "overrule_source"})
+_SHORTEST_PREFIX = 4
+
+_SCALES: Final[Mapping[str, Mapping[str, Stance]]] = {
+    "factible": {STANCE_WORDS[each].capitalize(): each for each in get_args(Stance)},
+    "averitec": AVERITEC,
+    "fever": FEVER,
+    "veracity": VERACITY,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +120,6 @@ class Scale:
         )
 
 
-_SCALES: Final[Mapping[str, Mapping[str, Stance]]] = {
-    "factible": {STANCE_WORDS[each].capitalize(): each for each in get_args(Stance)},
-    "averitec": AVERITEC,
-    "fever": FEVER,
-    "veracity": VERACITY,
-}
-
-
 def scale_named(name: str, corpora: Iterable[Path] = ()) -> Scale:
     """Return a scale: ours, a published one, or the labels that a corpus annotates its claims with.
 
@@ -116,19 +142,6 @@ def scale_named(name: str, corpora: Iterable[Path] = ()) -> Scale:
             "annotated with labels.",
         )
     return Scale(name, labels)
-
-
-_SQL = statements("factible_assets.running", "questions.sql")
-
-if TYPE_CHECKING:
-    from factible_assets.running.check import Say
-    from factible_assets.running.launch import CheckOutcome, Watch
-
-_LONGEST_QUERY, _LONGEST_NOTE, _LONGEST_NAME, _LONGEST_URL = 400, 4000, 80, 2000
-_LONGEST_CLAIM = 500
-_JUDGING: frozenset[ReviewKind] = frozenset({"assess", "sign", "overrule_source"})
-_FEWEST_PARTS = 2
-_SHORTEST_PREFIX = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,21 +222,16 @@ class ClaimFile:
         return self.video.video_id
 
     @property
-    def title(self) -> str:
-        """The video's title."""
-        return self.video.title
-
-    @property
     def standing_words(self) -> tuple[str, ...]:
         """What reviewers say of sources and of the claim, and what is in force of it."""
         said = []
         for source in self.corrections.sources.values():
             what = "blocked" if source.action == "block_source" else "added"
             said.append(f"{what} by {source.reviewer}: {source.target}{_because(source.reason)}")
-        for word in (self.corrections.stances, self.corrections.ratings):
-            for url, act in word.items():
-                value = (act.value or "").replace("_", " ")
-                said.append(f"overruled by {act.reviewer}: {url} {value} ({act.reason})")
+        overruled = (self.corrections.stances, self.corrections.ratings)
+        for url, act in (pair for word in overruled for pair in word.items()):
+            value = (act.value or "").replace("_", " ")
+            said.append(f"overruled by {act.reviewer}: {url} {value} ({act.reason})")
         if gone := self.gone:
             what = "dropped" if gone.action == "drop_claim" else "split"
             said.append(f"{what} by {gone.reviewer}{_because(gone.reason)}")
@@ -270,10 +278,9 @@ def open_video(video: str, settings: Settings) -> list[ClaimFile]:
         FactibleError: Nothing is stored about the video, or it has no claims.
     """
     video_id = bare_id(video)
-    store = Warehouse(settings.warehouse)
     if not settings.warehouse.exists():
         raise unchecked(video_id, settings)
-    with store.snapshot() as now:
+    with Warehouse(settings.warehouse).snapshot() as now:
         rows, actions = now.read_standing(video_id), read_actions(now, video_id)
         known = known_claims(now, video_id)
     if not rows.videos:
@@ -283,56 +290,6 @@ def open_video(video: str, settings: Settings) -> list[ClaimFile]:
             f"No claims of the video {plain(video_id, 120)} are stored.",
             f"Check it first: factible check -- {plain(video_id, 120)}",
         )
-    return _files(rows, actions, known, settings)
-
-
-def new_claim(video: str, text: str, settings: Settings) -> ClaimFile:
-    """Return a claim that is yet to be added to a checked video; an `add_claim` adds it.
-
-    Raises:
-        FactibleError: Nothing is stored about the video, it makes the claim already, or the words
-            are none.
-    """
-    words = _words(text, "A claim", _LONGEST_CLAIM)
-    files = open_video(video, settings)
-    made = claim_id(files[0].video_id, words)
-    if made in files[0].claims:
-        raise FactibleError(
-            f"The video makes the claim {plain(words, 80)!r} already.",
-            f"factible review -- {files[0].video_id} lists its claims.",
-        )
-    return replace(
-        files[0],
-        claim=_bare_claim(files[0].video_id, words),
-        number=0,
-        verdict=None,
-        queries=(),
-        sources=(),
-        actions=tuple(act for file in files for act in file.actions if act.claim_id == made),
-        corrections=NO_CORRECTIONS,
-        gone=None,
-    )
-
-
-def _bare_claim(video_id: str, words: str) -> Claim:
-    """Return a claim of which nothing but its words is known."""
-    return Claim(
-        claim_id=claim_id(video_id, words),
-        video_id=video_id,
-        rank=1,
-        text=words,
-        importance=1.0,
-        extraction_confidence=1.0,
-        basis="reviewer",
-    )
-
-
-def _files(
-    rows: VideoRows,
-    actions: Sequence[ReviewAction],
-    known: Mapping[str, Claim],
-    settings: Settings,
-) -> list[ClaimFile]:
     scale = scale_named(settings.ruling_scale, settings.corpus_folders)
     corrections, acts = corrections_by_claim(actions), by_claim(actions)
     force = claims_in_force(actions)
@@ -369,6 +326,47 @@ def _files(
     return files
 
 
+def new_claim(video: str, text: str, settings: Settings) -> ClaimFile:
+    """Return a claim that is yet to be added to a checked video; an `add_claim` adds it.
+
+    Raises:
+        FactibleError: Nothing is stored about the video, it makes the claim already, or the words
+            are none.
+    """
+    words = _words(text, "A claim")
+    files = open_video(video, settings)
+    made = claim_id(files[0].video_id, words)
+    if made in files[0].claims:
+        raise FactibleError(
+            f"The video makes the claim {plain(words, 80)!r} already.",
+            f"factible review -- {files[0].video_id} lists its claims.",
+        )
+    return replace(
+        files[0],
+        claim=_bare_claim(files[0].video_id, words),
+        number=0,
+        verdict=None,
+        queries=(),
+        sources=(),
+        actions=tuple(act for file in files for act in file.actions if act.claim_id == made),
+        corrections=NO_CORRECTIONS,
+        gone=None,
+    )
+
+
+def _bare_claim(video_id: str, words: str) -> Claim:
+    """Return a claim of which nothing but its words is known."""
+    return Claim(
+        claim_id=claim_id(video_id, words),
+        video_id=video_id,
+        rank=1,
+        text=words,
+        importance=1.0,
+        extraction_confidence=1.0,
+        basis="reviewer",
+    )
+
+
 def open_claim(video: str, claim: str, settings: Settings) -> ClaimFile:
     """Return one claim, by its number or the beginning of its id, or of one that it had before.
 
@@ -399,9 +397,8 @@ def open_claim(video: str, claim: str, settings: Settings) -> ClaimFile:
 def read_history(video: str, claim: str | None, settings: Settings) -> list[dict[str, Any]]:
     """Return who changed what, of a video or of one of its claims, in order."""
     files = [open_claim(video, claim, settings)] if claim else open_video(video, settings)
-    found = Warehouse(settings.warehouse).query(
-        _SQL["review_history"], {"video": files[0].video_id}
-    )
+    store, asked = Warehouse(settings.warehouse), {"video": files[0].video_id}
+    found = store.query(_SQL["review_history"], asked)
     wanted = {act.action_id for file in files for act in file.actions}
     return [row for row in found.to_dicts() if not claim or row["action_id"] in wanted]
 
@@ -420,7 +417,7 @@ def reviewer_name(given: str | None, settings: Settings) -> str:
             raise FactibleError(
                 "Nobody knows who you are.", "Say so: --reviewer NAME, or set FACTIBLE_REVIEWER."
             ) from error
-    return _words(name, "The name of a reviewer", _LONGEST_NAME)
+    return _words(name, "The name of a reviewer")
 
 
 # --- Wishes into actions ------------------------------------------------------------------------
@@ -434,11 +431,15 @@ def planned(
     Raises:
         FactibleError: One of them cannot be granted; nothing is recorded then.
     """
-    why = _words(reason, "--reason", _LONGEST_NOTE) if reason is not None else None
+    why = _words(reason, "--reason") if reason is not None else None
     now = datetime.now(UTC)
-    plan = _Plan(file, why)
+    plan = _Plan(file)
     for position, wish in enumerate(wishes, start=1):
         fields = plan.fields(wish)
+        is_set = wish.kind == "drop_claim" or fields.get("value") is not None
+        if wish.kind in _REASONED and is_set and not plain(wish.reason or why or ""):
+            sentence, remedy = _REASONED[wish.kind]
+            raise FactibleError(sentence, f"Give it: {remedy}.")
         plan.done.append(
             ReviewAction(
                 action_id=review_action_id(file.claim.claim_id, reviewer, now, position),
@@ -448,7 +449,7 @@ def planned(
                 acted_at=now,
                 position=position,
                 action=wish.kind,
-                reason=_words(wish.reason, "A reason", _LONGEST_NOTE) if wish.reason else why,
+                reason=_words(wish.reason, "A reason") if wish.reason else why,
                 **fields,
             )
         )
@@ -463,8 +464,8 @@ def planned(
 class _Plan:
     """The actions so far, and the queries that they leave."""
 
-    def __init__(self, file: ClaimFile, why: str | None) -> None:
-        self._file, self._why = file, why
+    def __init__(self, file: ClaimFile) -> None:
+        self._file = file
         self.done: list[ReviewAction] = []
         # What would be asked, by id; what each is derived to be tells the same words apart.
         self.asked = {
@@ -487,12 +488,14 @@ class _Plan:
             return self._claim(wish)
         if wish.kind in OPINIONS:
             return self._opinion(wish)
-        given = _words(wish.text, "A source", _LONGEST_URL)
-        if wish.kind == "overrule_source":
-            return self._overrule(source_subject(given), wish)
+        given = _words(wish.text, "A source")
         if wish.kind == "add_source":
             return self._add_source(given)
-        return self._block(wish.kind, source_subject(given))
+        subject = source_subject(given)
+        if wish.kind == "overrule_source":
+            return {"target": subject, "value": self._overruling(subject, wish)}
+        self._check_block(wish.kind, subject)
+        return {"target": subject}
 
     def _query(self, wish: Wish) -> dict[str, Any]:
         fields: dict[str, Any] = {}
@@ -510,7 +513,7 @@ class _Plan:
             fields["target"] = query.query_id
             kind, opposite = query.query_type, query.seeks_opposite
         if wish.kind != "remove_query":
-            text = _words(wish.text, "A query", _LONGEST_QUERY)
+            text = _words(wish.text, "A query")
             made = query_id(self._file.claim.claim_id, text)
             if made in self.asked.values():
                 raise FactibleError(
@@ -524,16 +527,15 @@ class _Plan:
 
     def _opinion(self, wish: Wish) -> dict[str, Any]:
         if wish.kind == "note":
-            return {"value": _words(wish.text, "A note", _LONGEST_NOTE)}
+            return {"value": _words(wish.text, "A note")}
         given = plain(wish.text or "")
         if given.lower() == "none":
             return {"value": None}
         if wish.kind == "assign":
-            return {"value": _words(given, "The name of a person", _LONGEST_NAME)}
+            return {"value": _words(given, "The name of a person")}
         if wish.kind == "sign":
             scale = self._file.scale
             label, stance = scale.label(given)
-            self._require(wish, "A ruling needs its words", "--ruling TEXT")
             whose = self._file.organisation
             return {"value": label, "stance": stance, "target": scale.name, "organisation": whose}
         if given.lower() not in get_args(Stance):
@@ -543,32 +545,28 @@ class _Plan:
             )
         return {"value": given.lower()}
 
-    def _require(self, wish: Wish, sentence: str, remedy: str) -> None:
-        if not plain(wish.reason or self._why or ""):
-            raise FactibleError(f"{sentence}.", f"Give it: {remedy}.")
-
     def _claim(self, wish: Wish) -> dict[str, Any]:
         file, claim = self._file, self._file.claim
         if any(act.action in CLAIM_KINDS for act in self.done):
             raise FactibleError("A claim is changed twice.", "Change it once, then go on.")
         if wish.kind == "drop_claim":
-            self._require(wish, "To drop a claim needs a reason", "--reason TEXT")
             return {}
         if wish.kind == "restore_claim":
             if file.gone is None:
                 raise FactibleError("The claim was neither dropped nor split.")
             return {"value": claim.text}
-        parts = (wish.text or "").splitlines() if wish.kind == "split_claim" else [wish.text]
-        what = "A part of the claim" if wish.kind == "split_claim" else "A claim"
-        wordings = [_words(each, what, _LONGEST_CLAIM) for each in parts]
+        is_split = wish.kind == "split_claim"
+        parts = (wish.text or "").splitlines() if is_split else [wish.text]
+        what = "A part of the claim" if is_split else "A claim"
+        wordings = [_words(each, what) for each in parts]
         made = {claim_id(file.video_id, each) for each in wordings}
-        if wish.kind == "split_claim" and len(made) < _FEWEST_PARTS:
+        if is_split and len(made) <= 1:
             raise FactibleError("A claim is split into two parts or more.", "Word each of them.")
         said = wish.said.strip() if wish.kind == "add_claim" and wish.said else None
-        if said is not None and file.transcript.count(said) != 1:
+        times = file.transcript.count(said) if said is not None else 1
+        if times != 1:
             raise FactibleError(
-                f"{plain(said, 80)!r} stands {file.transcript.count(said)} times in the "
-                "transcript.",
+                f"{plain(said or '', 80)!r} stands {times} times in the transcript.",
                 "Give words that stand there once, exactly as they are said.",
             )
         is_same = wish.kind == "reword_claim" and wordings[0] == claim.text
@@ -578,31 +576,27 @@ class _Plan:
             )
         return {"value": "\n".join(wordings), "target": said}
 
-    def _overrule(self, subject: str, wish: Wish) -> dict[str, Any]:
-        row = next((each for each in self._file.sources if each.canonical_url == subject), None)
-        if row is None or row.status != "ok":
+    def _overruling(self, subject: str, wish: Wish) -> str | None:
+        if subject not in {row.canonical_url for row in self._file.sources if row.status == "ok"}:
             raise FactibleError(
                 f"{plain(subject, 120)} is no source that was read for the claim.",
                 "Give the URL of one as it is listed.",
             )
         value = plain(wish.value or "").lower().replace(" ", "_")
-        if value == "none":
-            return {"target": subject, "value": None}
-        if value not in {*get_args(Stance), *get_args(Rating)}:
+        stances, ratings = get_args(Stance), get_args(Rating)
+        if value not in {*stances, *ratings, "none"}:
             raise FactibleError(
                 f"{plain(value, 40)!r} overrules nothing.",
-                f"Give a stance ({', '.join(get_args(Stance))}), a rating "
-                f"({', '.join(get_args(Rating))}), or none.",
+                f"Give a stance ({', '.join(stances)}), a rating ({', '.join(ratings)}), or none.",
             )
-        self._require(wish, "To overrule a source needs a reason", "--reason TEXT")
-        return {"target": subject, "value": value}
+        return None if value == "none" else value
 
     def _in_force(self, subject: str) -> ReviewAction | None:
         """Return what is said of a source once what was planned so far is recorded."""
         folded = corrections_by_claim([*self._file.actions, *self.done])
         return folded.get(self._file.claim.claim_id, NO_CORRECTIONS).sources.get(subject)
 
-    def _block(self, kind: ReviewKind, subject: str) -> dict[str, Any]:
+    def _check_block(self, kind: ReviewKind, subject: str) -> None:
         word, shown = self._in_force(subject), plain(subject, 120)
         if kind == "unblock_source":
             if word is None:
@@ -610,7 +604,7 @@ class _Plan:
                     f"No reviewer blocked or added {shown} on this claim.",
                     "factible review VIDEO CLAIM lists what is in force.",
                 )
-            return {"target": subject}
+            return
         if word is not None and word.action == "block_source":
             raise FactibleError(
                 f"{shown} is blocked already, by {plain(word.reviewer)}.",
@@ -622,16 +616,14 @@ class _Plan:
                 f"{shown} is no source of the claim.",
                 "Give the URL of one as it is listed, or block a whole domain.",
             )
-        return {"target": subject}
 
     def _add_source(self, url: str) -> dict[str, Any]:
-        _refuse_unfetchable(url)
+        subject = _fetchable(url)
         if is_the_video(self._file.video, url):
             raise FactibleError(
                 f"{plain(url, 120)} is the video itself, or a copy of it.",
                 "A video is no evidence for itself; give another source.",
             )
-        subject = canonical_url(url)
         word = self._in_force(subject)
         if word is not None and word.action == "add_source":
             raise FactibleError(
@@ -650,10 +642,8 @@ def source_subject(given: str) -> str:
         FactibleError: It is neither.
     """
     try:
-        if "://" in given:
-            return canonical_url(given)
         if "/" in given:
-            return canonical_url(f"https://{given}")
+            return canonical_url(given if "://" in given else f"https://{given}")
         host = host_of(f"https://{given}").removeprefix("www.")
     except UnusableUrlError as error:
         raise FactibleError(str(error)) from error
@@ -665,8 +655,8 @@ def source_subject(given: str) -> str:
     return host
 
 
-def _refuse_unfetchable(url: str) -> None:
-    """Refuse what no page may be fetched from, by the rule for all pages; nothing is looked up.
+def _fetchable(url: str) -> str:
+    """Return the canonical URL of what may be fetched, by the rule for all pages.
 
     Raises:
         FactibleError: It is no address of a web page, or leads into a private network.
@@ -676,7 +666,7 @@ def _refuse_unfetchable(url: str) -> None:
     from resources.network_guard import ForbiddenTargetError, NetworkGuard  # noqa: PLC0415
 
     try:
-        canonical_url(url)
+        canonical = canonical_url(url)
         NetworkGuard().check_url(httpx.URL(url))
     except UnusableUrlError as error:
         raise FactibleError(str(error)) from error
@@ -686,11 +676,12 @@ def _refuse_unfetchable(url: str) -> None:
             f"{plain(url, 120)} cannot be a source: {plain(why)}.",
             "Give the public address of a web page.",
         ) from error
+    return canonical
 
 
-def _words(text: str | None, what: str, longest: int) -> str:
+def _words(text: str | None, what: str) -> str:
     # Also what no database stores, lone surrogates and NUL, becomes a space.
-    flat = plain(text or "")
+    flat, longest = plain(text or ""), _LONGEST[what]
     if not flat:
         raise FactibleError(f"{what} is empty.", "Give some words.")
     if len(flat) > longest:
@@ -737,23 +728,33 @@ def carry_out(
     came = _came_of(file, open_video(file.video_id, settings))
     ids = tuple(claim.claim_id for claim in came)
     outcome = _check_again(file, came, actions, settings, watch, say, run_id) if runs else None
-    code = ExitCode.DONE
     if outcome is None or not outcome.success:
         store.publish(settings.published)
-    if outcome is not None:
-        asked = {"video": file.video_id, "claims": list(ids)}
-        is_open = store.query(_SQL["open_verdict"], asked).item()
-        code = ExitCode.INCOMPLETE if is_open else ExitCode.DONE
-        code = code if outcome.success else ExitCode.FAILED
     stored = stored_result(file.video_id, settings=settings)
+    if stored is None:
+        raise unchecked(file.video_id, settings)
+    code = ExitCode.DONE
+    if outcome is not None:
+        open_now = {row.claim_id for row in stored.data.verdicts if row.status == "incomplete"}
+        if open_now.union(stored.data.outlived).intersection(ids):
+            code = ExitCode.INCOMPLETE
+        code = code if outcome.success else ExitCode.FAILED
+    hosts = {urlsplit(row.canonical_url).hostname or "" for row in file.sources}
+    remarks = (
+        f"No source of the claim is of {plain(domain, 120)} so far; what is found there later is "
+        "left out."
+        for domain in (act.target or "" for act in actions if act.action == "block_source")
+        if "://" not in domain
+        and not any(host == domain or host.endswith(f".{domain}") for host in hosts)
+    )
     return Reviewed(
         tuple(actions),
         ids or (file.claim.claim_id,),
-        tuple(_remarks(file, actions)),
+        tuple(remarks),
         outcome.run_id if outcome else None,
         waits=changes and (outcome is None or not outcome.success),
-        others=len(store.read_current(Claim, file.video_id)) - len(came),
-        report=str(stored.report) if stored else None,
+        others=len(stored.data.claims) - len(came),
+        report=str(stored.report),
         failures=outcome.failures if outcome else (),
         code=code,
     )
@@ -771,19 +772,6 @@ def _came_of(file: ClaimFile, now: Sequence[ClaimFile]) -> list[Claim]:
         if each.claim.claim_id in ids and each.gone and each.gone.action == "split_claim":
             ids |= {claim_id(file.video_id, part) for part in (each.gone.value or "").splitlines()}
     return [each.claim for each in now if each.claim.claim_id in ids and each.gone is None]
-
-
-def _remarks(file: ClaimFile, actions: Iterable[ReviewAction]) -> Iterable[str]:
-    hosts = {urlsplit(row.canonical_url).hostname or "" for row in file.sources}
-    for action in actions:
-        domain = action.target or ""
-        if action.action != "block_source" or "://" in domain:
-            continue
-        if not any(host == domain or host.endswith(f".{domain}") for host in hosts):
-            yield (
-                f"No source of the claim is of {plain(domain, 120)} so far; what is found there "
-                "later is left out."
-            )
 
 
 def _refuse_beside_a_run(video_id: str, settings: Settings) -> None:
@@ -809,21 +797,15 @@ def _check_again(
     say: Say,
     run_id: str | None,
 ) -> CheckOutcome:
-    from factible_assets.running.launch import (  # noqa: PLC0415 - loads Dagster
-        check_video,
-        open_instance,
-    )
-    from factible_assets.running.standing import (  # noqa: PLC0415 - loads Dagster
-        claims_wait,
-        inputs_tags,
-    )
+    from factible_assets.running.launch import check_video, open_instance  # noqa: PLC0415 - Dagster
+    from factible_assets.running.standing import claims_wait, tags_of  # noqa: PLC0415
 
-    store = Warehouse(settings.warehouse)
-    with open_instance(settings) as instance:
+    with Warehouse(settings.warehouse).snapshot() as now, open_instance(settings) as instance:
+        waits = claims_wait(now, file.video_id)
         made, judged = (
             instance.get_run_by_id(one.run_id) if one else None
             for one in (
-                store.current_materialization(asset, file.video_id)
+                now.current_materialization(asset, file.video_id)
                 for asset in ("claims", "verdicts")
             )
         )
@@ -844,9 +826,9 @@ def _check_again(
         config=config,
         watch=watch,
         claims=claims,
-        assets=("claims", *ALL_STAGES) if claims_wait(store, file.video_id) else ALL_STAGES,
+        assets=("claims", *ALL_STAGES) if waits else ALL_STAGES,
         # What its claims come from is what those come from that are kept.
-        tags={"claim": ids[0], **reviewer, **inputs_tags(made)},
+        tags={"claim": ids[0], **reviewer, **tags_of(made)},
         run_id=run_id,
         remedy="What you changed is recorded; factible review VIDEO CLAIM --rerun goes on.",
     )

@@ -81,7 +81,7 @@ def input_tags(video_id: str, settings: Settings, config: FactCheckConfig) -> di
     return {TRANSCRIPT_TAG: transcript, CLAIMS_TAG: claims}
 
 
-def inputs_tags(run: DagsterRun | None) -> dict[str, str]:
+def tags_of(run: DagsterRun | None) -> dict[str, str]:
     """Return the tags of a run that say what its transcript and claims come from.
 
     A run that made none of them has the tags of none.
