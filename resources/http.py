@@ -562,7 +562,7 @@ class _Inflater:
 def failed_handshake(error: BaseException) -> str | None:
     """Return why the TLS handshake failed among an error's causes, None if none did."""
     tls = next((cause for cause in _chain(error) if isinstance(cause, ssl.SSLError)), None)
-    if tls is None:
+    if tls is None or isinstance(tls, ssl.SSLWantReadError):  # that one only waited for bytes
         return None
     return getattr(tls, "verify_message", None) or tls.reason or "handshake failed"
 

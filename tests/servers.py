@@ -12,7 +12,8 @@ import contextlib
 import json
 import socket
 import struct
-from collections.abc import Awaitable, Callable, Mapping
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
@@ -22,13 +23,14 @@ from resources.network_guard import NameTable
 
 @dataclass(frozen=True)
 class Asked:
-    """One request as it reached the server."""
+    """One request as it reached the server; `moment` is when, on the monotonic clock."""
 
     method: str
     target: str
     host: str
     headers: Mapping[str, str]
     body: bytes
+    moment: float = 0.0
 
     @property
     def path(self) -> str:
@@ -163,6 +165,20 @@ def garbage(data: bytes = b"\x00\x01 not HTTP at all\r\n\r\n") -> Behaviour:
     return behave
 
 
+@contextlib.asynccontextmanager
+async def answering_in_the_clear() -> AsyncIterator[NameTable]:
+    """Listen where TLS is asked for and answer without it; yield the names that lead there."""
+
+    async def answer(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        writer.close()
+        with contextlib.suppress(ConnectionError):
+            await writer.wait_closed()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as plain:
+        yield NameTable({"*.example": plain.sockets[0].getsockname()[:2]})
+
+
 @dataclass
 class MisbehavingServer:
     """Listens on an ephemeral loopback port inside the test's event loop."""
@@ -256,4 +272,4 @@ async def _read_request(reader: asyncio.StreamReader) -> Asked | None:
         for name, _, value in (li.partition(":") for li in lines)
     }
     body = await reader.readexactly(int(headers.get("content-length", "0")))
-    return Asked(method, target, headers.get("host", ""), headers, body)
+    return Asked(method, target, headers.get("host", ""), headers, body, time.monotonic())

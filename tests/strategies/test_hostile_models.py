@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -113,7 +112,7 @@ async def checked(
     policy = CallPolicy(RetryPolicy(attempts=1), answer_seconds=60.0, validation_retries=1)
     config = config_of({"strategy": name, **knobs})
     async with (
-        asyncio.timeout(30),
+        asyncio.timeout(55),
         MisbehavingServer() as server,
         bound(server, window=30_000, policy=policy) as model,
     ):
@@ -159,9 +158,8 @@ async def test_it_ends_within_its_budget_with_a_clear_status_and_invents_nothing
 async def test_a_server_that_never_answers_takes_no_more_than_the_claims_seconds(
     name: StrategyName,
 ) -> None:
-    started = time.perf_counter()
-    result = await checked(hang(), name, max_seconds=0.4)
-    assert time.perf_counter() - started < 5
+    # Only the claim's budget can end this: an answer is waited for longer than the test may take.
+    result = await checked(hang(3_600), name, max_seconds=0.4)
     (verdict,) = result.verdicts
     assert verdict.status == "incomplete"
     assert "0.4 seconds (max_seconds)" in str([verdict.reason, *(q.reason for q in result.queries)])

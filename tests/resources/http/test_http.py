@@ -31,6 +31,7 @@ from tests.patience import IN_VAIN, patience
 from tests.servers import (
     Exchange,
     MisbehavingServer,
+    answering_in_the_clear,
     drip,
     garbage,
     hang,
@@ -217,11 +218,18 @@ async def test_a_name_that_does_not_resolve_is_an_outage() -> None:
             await client.get("http://nowhere.com/")
 
 
-async def test_a_server_without_tls_is_an_outage_of_the_secure_connection(
-    server: MisbehavingServer, client: HttpClient
+async def test_a_server_without_tls_is_an_outage_of_the_secure_connection() -> None:
+    async with answering_in_the_clear() as names, HttpClient(guard=NetworkGuard(names)) as client:
+        with pytest.raises(OutageError, match=r"secure connection to site\.example failed"):
+            await client.get("https://site.example/")
+
+
+async def test_a_handshake_that_is_not_answered_is_a_silence_and_no_broken_security(
+    client: HttpClient,
 ) -> None:
-    with pytest.raises(OutageError, match=r"secure connection to site\.example failed"):
+    with pytest.raises(OutageError, match=r"site\.example could not be reached within") as caught:
         await client.get("https://site.example/")
+    assert caught.value.retry
 
 
 @pytest.mark.parametrize("url", ["", "not a url", "http://", "http://[::1", "http://a b/"])

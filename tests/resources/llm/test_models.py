@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import time
 import traceback
 from contextlib import aclosing
 from dataclasses import replace
@@ -45,6 +44,7 @@ from tests.resources.llm.servers import (
 from tests.servers import (
     Behaviour,
     MisbehavingServer,
+    answering_in_the_clear,
     drip,
     garbage,
     hang,
@@ -71,7 +71,7 @@ async def test_a_valid_answer_comes_with_real_usage_cost_and_latency(
     assert (call.provider, call.model) == (dialect, model.model)
     assert (call.input_tokens, call.output_tokens, call.usage_reported) == (1_000, 50, True)
     assert call.cost_usd == pytest.approx((1_000 * 1.0 + 50 * 2.0) / 1e6)
-    assert 0.02 <= call.latency_seconds < 60
+    assert call.latency_seconds >= 0.02
     assert (call.outcome, call.attempt, call.cache_hit, call.price_known) == ("ok", 1, False, True)
 
 
@@ -243,14 +243,17 @@ async def test_a_passing_failure_is_overcome_and_every_request_recorded(
     server: MisbehavingServer, dialect: Dialect, fault: str
 ) -> None:
     server.on(CHAT[dialect], PASSING[fault], say(dialect))
-    policy = replace(PATIENT, answer_seconds=0.5 if fault in SILENT else 2.0)
+    policy = replace(PATIENT, answer_seconds=0.5) if fault in SILENT else PATIENT
     async with bound(server, dialect, policy=policy) as model:
         answer = await model.complete(ask())
     assert answer.value.score == 7
-    assert [call.outcome for call in answer.calls] == ["infra_error", "ok"]
-    assert [call.attempt for call in answer.calls] == [1, 2]
+    *failed, good = answer.calls
+    assert (good.outcome, {call.outcome for call in failed}) == ("ok", {"infra_error"})
+    # A machine that stalls for half a second makes a good answer late, once more than the fault.
+    assert len(failed) == 1 or fault in SILENT
+    assert [call.attempt for call in answer.calls] == list(range(1, len(failed) + 2))
     assert answer.calls[0].reason
-    assert server.count(CHAT[dialect]) == 2
+    assert server.count(CHAT[dialect]) == len(answer.calls)
 
 
 @both
@@ -259,7 +262,7 @@ async def test_a_failure_that_lasts_is_an_outage_after_bounded_attempts(
     server: MisbehavingServer, dialect: Dialect, fault: str
 ) -> None:
     server.on(CHAT[dialect], PASSING[fault])
-    policy = replace(PATIENT, answer_seconds=0.3 if fault in SILENT else 2.0)
+    policy = replace(PATIENT, answer_seconds=0.3) if fault in SILENT else PATIENT
     async with bound(server, dialect, policy=policy) as model:
         with pytest.raises(ModelOutageError, match=r"\(3 attempts\)") as caught:
             await model.complete(ask())
@@ -314,19 +317,19 @@ async def test_a_server_that_is_not_there_is_an_outage(dialect: Dialect) -> None
 
 
 @both
-async def test_a_failed_tls_handshake_is_said_at_once(
-    server: MisbehavingServer, dialect: Dialect
-) -> None:
-    async with bound(server, dialect, scheme="https") as model:
-        with pytest.raises(ModelOutageError, match="secure connection failed") as caught:
-            await model.complete(ask())
-    assert len(caught.value.calls) == server.connections == 1
+async def test_a_failed_tls_handshake_is_said_at_once(dialect: Dialect) -> None:
+    async with answering_in_the_clear() as names:
+        plain = MisbehavingServer(port=(names.find("any.example", 443) or ("", 0))[1])
+        async with bound(plain, dialect, scheme="https") as model:
+            with pytest.raises(ModelOutageError, match="secure connection failed") as caught:
+                await model.complete(ask())
+    assert len(caught.value.calls) == 1
 
 
 @both
 @pytest.mark.parametrize(
     "headers",
-    [{"Retry-After-Ms": "150", "Retry-After": "9"}, {"Retry-After": "0.15"}],
+    [{"Retry-After-Ms": "150", "Retry-After": "3600"}, {"Retry-After": "0.15"}],
     ids=["milliseconds", "seconds"],
 )
 async def test_a_wait_that_the_server_asks_for_is_kept_by_all_who_ask_it(
@@ -336,12 +339,13 @@ async def test_a_wait_that_the_server_asks_for_is_kept_by_all_who_ask_it(
     limiter = RateLimiter(RateLimits(max_concurrent=4))
     async with bound(server, dialect, limiter=limiter) as model:
         first = asyncio.create_task(model.complete(ask()))
-        await arrival(server)
-        await asyncio.sleep(0.05)
-        began = time.perf_counter()
-        await asyncio.gather(first, model.complete(ask("And you?")))
-    assert 0.06 < time.perf_counter() - began < 20
-    assert server.count(CHAT[dialect]) == 3
+        async with asyncio.timeout(60):
+            while not limiter._not_before:  # noqa: ASYNC110 - until the wish is known
+                await asyncio.sleep(0.001)
+            await asyncio.gather(first, model.complete(ask("And you?")))
+    began, *later = (asked.moment for asked in server.asked)
+    assert len(later) == 2
+    assert min(later) - began >= 0.15
 
 
 async def test_a_wait_that_is_too_long_is_an_outage_and_no_second_request(
@@ -631,7 +635,7 @@ async def test_a_cancelled_call_leaves_no_reservation_and_no_slot_behind(
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         assert task.cancelled()
-        async with asyncio.timeout(1):
+        async with asyncio.timeout(25):  # less than an answer is waited for
             await model.complete(ask(), budget=budget)
 
 

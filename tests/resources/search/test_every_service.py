@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import json
 import logging
 from collections.abc import AsyncIterator, Callable
@@ -15,7 +13,7 @@ from factible_assets.records import Query
 from factible_assets.stages.reliability import RatingBook
 from factible_assets.stages.search import gather_hits
 from resources.http import HttpClient, HttpLimits, RetryPolicy
-from resources.network_guard import NameTable, NetworkGuard
+from resources.network_guard import NetworkGuard
 from resources.reliability.datasets import RatingDirectory
 from resources.reliability.registries import RegistryAges
 from resources.search.base import FactCheckAnswer, SearchAnswer, SearchProvider
@@ -32,6 +30,7 @@ from tests.resources.search.asking import ask
 from tests.servers import (
     Behaviour,
     MisbehavingServer,
+    answering_in_the_clear,
     drip,
     garbage,
     hang,
@@ -210,16 +209,8 @@ async def test_a_refusal_and_another_shape_have_their_own_sentences(
 
 @pytest.mark.parametrize("name", SERVICES)
 async def test_a_server_without_tls_is_an_outage_where_tls_was_asked_for(name: str) -> None:
-    async def answer_in_the_clear(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
-        writer.close()
-        with contextlib.suppress(ConnectionError):
-            await writer.wait_closed()
-
-    async with await asyncio.start_server(answer_in_the_clear, "127.0.0.1", 0) as plain:
-        names = NameTable({"service.example": plain.sockets[0].getsockname()[:2]})
-        async with HttpClient(guard=NetworkGuard(names)) as http:
-            answer = await ask(SERVICES[name](http, "https://service.example"))
+    async with answering_in_the_clear() as names, HttpClient(guard=NetworkGuard(names)) as http:
+        answer = await ask(SERVICES[name](http, "https://service.example"))
     assert answer.outcome == "outage"
     assert "secure connection" in (answer.reason or "")
 
